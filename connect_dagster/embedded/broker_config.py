@@ -1,0 +1,65 @@
+"""The `server.properties` and the JVM options of an embedded broker: one KRaft node, broker and controller.
+
+Pure: values in, text out.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from connect_dagster.embedded.ports import HOST
+
+# One node: every replica is this one. A group forms at once, and its first use creates few partitions.
+_SINGLE_NODE = {
+    "process.roles": "broker,controller",
+    "node.id": "1",
+    "controller.listener.names": "CONTROLLER",
+    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+    "offsets.topic.replication.factor": "1",
+    "offsets.topic.num.partitions": "5",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "transaction.state.log.num.partitions": "5",
+    "share.coordinator.state.topic.replication.factor": "1",
+    "share.coordinator.state.topic.min.isr": "1",
+    "share.coordinator.state.topic.num.partitions": "5",
+    # After a crash the controller refuses the broker until its former session has run out (9 s by default).
+    "broker.session.timeout.ms": "2000",
+    "broker.heartbeat.interval.ms": "500",
+    "group.initial.rebalance.delay.ms": "0",
+    "auto.create.topics.enable": "true",
+}
+
+# The second compiler and the bigger collectors pay after minutes; this broker is to be up in two seconds.
+FAST_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+
+_ALWAYS = (
+    "-Xshare:auto",
+    "-XX:-UsePerfData",
+    "-Djava.awt.headless=true",
+    "-Dorg.slf4j.simpleLogger.showDateTime=true",
+    "-Dorg.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd HH:mm:ss,SSS",
+)
+
+
+def server_properties(data: Path, port: int, controller_port: int, settings: Mapping[str, str]) -> str:
+    """The text of `server.properties`.
+
+    Args:
+        data: where the log segments and the metadata go.
+        port: of the clients' listener.
+        controller_port: of the controller's listener.
+        settings: broker properties that go before ours.
+    """
+    listeners = {
+        "listeners": f"PLAINTEXT://{HOST}:{port},CONTROLLER://{HOST}:{controller_port}",
+        "advertised.listeners": f"PLAINTEXT://{HOST}:{port}",
+        # Static voters: a data directory may come up again on other ports.
+        "controller.quorum.voters": f"1@{HOST}:{controller_port}",
+        "log.dirs": str(data),
+    }
+    return "".join(f"{key}={value}\n" for key, value in (_SINGLE_NODE | listeners | dict(settings)).items())
+
+
+def jvm_options(heap: str, extra: tuple[str, ...]) -> list[str]:
+    """The options between `java` and the class path; `heap` as in `-Xmx`, such as `1g`."""
+    return [f"-Xmx{heap}", *_ALWAYS, *extra]

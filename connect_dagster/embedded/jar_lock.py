@@ -1,0 +1,87 @@
+"""The named jar sets, and the lock file that fixes each jar of a set by its SHA-256.
+
+The lock (`jars.lock`, TOML) has a table for each set; an entry is `"group:artifact:version" = "sha256"`.
+This module knows nothing of downloads.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+LOCK_FILE = Path(__file__).with_name("jars.lock")
+
+KAFKA = "4.3.1"
+SPARK = "4.1.1"
+
+
+@dataclass(frozen=True, slots=True)
+class JarSet:
+    """What a set is resolved from: its root coordinates, with what they depend on or without."""
+
+    roots: tuple[str, ...]
+    transitive: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class LockedJar:
+    """One jar of a set: `coordinate` is `group:artifact:version`, `sha256` is in hex."""
+
+    coordinate: str
+    sha256: str
+
+    @property
+    def repository_path(self) -> Path:
+        """Where every Maven repository keeps this jar."""
+        group, artifact, version = self.coordinate.split(":")
+        return Path(*group.split("."), artifact, version, f"{artifact}-{version}.jar")
+
+
+JAR_SETS: Mapping[str, JarSet] = {
+    "broker": JarSet((f"org.apache.kafka:kafka_2.13:{KAFKA}", "org.slf4j:slf4j-simple:1.7.36")),
+    "java-connect": JarSet(
+        (
+            f"org.apache.kafka:connect-runtime:{KAFKA}",
+            f"org.apache.kafka:connect-file:{KAFKA}",
+            f"org.apache.kafka:connect-transforms:{KAFKA}",
+            f"org.apache.kafka:kafka-tools:{KAFKA}",
+            "org.slf4j:slf4j-simple:1.7.36",
+        )
+    ),
+    # Spark brings the rest itself. Newer token providers are not in every repository; this one is compatible.
+    "spark-kafka": JarSet(
+        (
+            f"org.apache.spark:spark-sql-kafka-0-10_2.13:{SPARK}",
+            f"org.apache.spark:spark-avro_2.13:{SPARK}",
+            "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
+            "org.apache.kafka:kafka-clients:3.9.1",
+            "org.apache.commons:commons-pool2:2.12.1",
+        ),
+        transitive=False,
+    ),
+}
+
+
+@cache
+def locked_jars(set_name: str, lock_file: Path = LOCK_FILE) -> tuple[LockedJar, ...]:
+    """The jars of a set, in the lock's order.
+
+    Raises:
+        KeyError: the lock has no such set.
+    """
+    sets = tomllib.loads(lock_file.read_text())
+    if set_name not in sets:
+        raise KeyError(f"no jar set `{set_name}` in the lock; it has {', '.join(sorted(sets))}")
+    return tuple(LockedJar(coordinate, sha256) for coordinate, sha256 in sets[set_name].items())
+
+
+def write_lock(sets: Mapping[str, tuple[LockedJar, ...]], lock_file: Path = LOCK_FILE) -> None:
+    """Write the lock anew, sorted, so that a change of one version is a change of one line."""
+    lines = ["# Written by `python -m connect_dagster.embedded.jars lock`."]
+    for name, jars in sorted(sets.items()):
+        lines += ["", f"[{name}]"]
+        lines += [
+            f'"{jar.coordinate}" = "{jar.sha256}"' for jar in sorted(jars, key=lambda jar: jar.coordinate)
+        ]
+    lock_file.write_text("\n".join(lines) + "\n")

@@ -1,0 +1,164 @@
+"""Put the jars of a locked set on this machine and say where they are.
+
+Jars live in the local Maven repository (`M2_REPO`, else `~/.m2/repository`), shared with other tools. What is
+missing is downloaded with jgo, from the repositories of the user's jgo settings or else its default one, and
+each jar must have the SHA-256 of the lock. A jar once verified is recognised by size and time of change:
+a start with all jars in place costs no hashing, no network and no import of jgo.
+
+`python -m connect_dagster.embedded.jars lock` resolves the sets anew and writes the lock.
+"""
+
+import hashlib
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+from connect_dagster.embedded.errors import JarCorrupt, JarUnavailable
+from connect_dagster.embedded.jar_lock import JAR_SETS, LOCK_FILE, JarSet, LockedJar, locked_jars, write_lock
+from connect_dagster.embedded.verified import VerifiedFiles
+
+Progress = Callable[[int, int, str], None]
+"""Called after each downloaded jar with (jars downloaded, jars to download, coordinate)."""
+
+DOWNLOADS_AT_ONCE = 6
+ATTEMPTS = 3
+TIMEOUT_SECONDS = 30
+
+
+def local_repository() -> Path:
+    """The local Maven repository of this user."""
+    return Path(os.environ.get("M2_REPO") or Path.home() / ".m2" / "repository")
+
+
+def resolve(
+    set_name: str,
+    *,
+    progress: Progress | None = None,
+    repository: Path | None = None,
+    lock_file: Path = LOCK_FILE,
+) -> list[Path]:
+    """The jars of a set as files, downloaded where they are missing.
+
+    Args:
+        set_name: a table of the lock: `broker`, `spark-kafka` or `java-connect`.
+        progress: told of each jar that had to be downloaded.
+        repository: the local Maven repository; the user's by default.
+        lock_file: the lock to obey; the one that ships with this package by default.
+
+    Raises:
+        KeyError: there is no such set.
+        JarUnavailable: a missing jar cannot be downloaded; names its coordinate.
+        JarCorrupt: a jar is not the locked one; names its coordinate and both checksums.
+    """
+    root = repository or local_repository()
+    jars = locked_jars(set_name, lock_file)
+    missing = [jar for jar in jars if not (root / jar.repository_path).is_file()]
+    if missing:
+        _download_all(missing, root, progress)
+    _verify_all(jars, root)
+    return [root / jar.repository_path for jar in jars]
+
+
+def _verify_all(jars: Sequence[LockedJar], root: Path) -> None:
+    with VerifiedFiles.load() as verified:
+        for jar in jars:
+            path = root / jar.repository_path
+            if not verified.holds(path, jar.sha256):
+                _verify(jar, path)
+                verified.add(path, jar.sha256)
+
+
+def _verify(jar: LockedJar, path: Path) -> None:
+    with path.open("rb") as file:
+        actual = hashlib.file_digest(file, "sha256").hexdigest()
+    if actual != jar.sha256:
+        raise JarCorrupt(
+            f"The jar {jar.coordinate} has SHA-256 {actual}, but the lock says {jar.sha256}: "
+            f"delete {path} to have it downloaded again."
+        )
+
+
+def _download_all(jars: Sequence[LockedJar], root: Path, progress: Progress | None) -> None:
+    root.mkdir(parents=True, exist_ok=True)
+    # Beside the final place, so that a finished and verified jar gets there in one atomic step.
+    with (
+        tempfile.TemporaryDirectory(prefix=".connect-dagster-", dir=root) as scratch,
+        ThreadPoolExecutor(DOWNLOADS_AT_ONCE, thread_name_prefix="jars") as pool,
+    ):
+        context = _maven_context(Path(scratch))
+        downloads = {pool.submit(_download, jar, context, root): jar for jar in jars}
+        try:
+            for done, download in enumerate(as_completed(downloads), start=1):
+                download.result()
+                if progress:
+                    progress(done, len(jars), downloads[download].coordinate)
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def _download(jar: LockedJar, context: Any, root: Path) -> None:
+    downloaded = _fetch(jar, context)
+    _verify(jar, downloaded)
+    target = root / jar.repository_path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    downloaded.replace(target)
+
+
+def _fetch(jar: LockedJar, context: Any) -> Path:
+    artifact = context.create_dependency(jar.coordinate).artifact
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            return Path(artifact.resolve())
+        except OSError as error:  # every network error is one
+            artifact.cached_path.unlink(missing_ok=True)  # a part of a jar would pass for the whole
+            if attempt == ATTEMPTS:
+                raise JarUnavailable(_unavailable(jar, error)) from error
+        except RuntimeError as error:  # jgo has no errors of its own
+            raise JarUnavailable(_unavailable(jar, error)) from error
+    raise AssertionError("unreachable: the last attempt returns or raises")
+
+
+def _unavailable(jar: LockedJar, error: Exception) -> str:
+    return f"Cannot get the jar {jar.coordinate}; it is needed once, then kept. Is there a network? {error}"
+
+
+def _maven_context(repo_cache: Path) -> Any:
+    from jgo.config import GlobalSettings  # half a second, and only needed when a jar is missing
+    from jgo.maven import MavenContext
+
+    repositories = GlobalSettings.load().repositories
+    return MavenContext(repo_cache=repo_cache, remote_repos=repositories or None, timeout=TIMEOUT_SECONDS)
+
+
+def _lock(jar_set: JarSet, context: Any) -> tuple[LockedJar, ...]:
+    dependencies = [context.create_dependency(root) for root in jar_set.roots]
+    if jar_set.transitive:
+        inputs, transitive = context.resolver.resolve(dependencies)
+        dependencies = [*inputs, *transitive]
+    return tuple(_locked(dependency.artifact) for dependency in dependencies)
+
+
+def _locked(artifact: Any) -> LockedJar:
+    with Path(artifact.resolve()).open("rb") as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    return LockedJar(f"{artifact.groupId}:{artifact.artifactId}:{artifact.version}", sha256)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Resolve every set of `JAR_SETS` from scratch and write the lock."""
+    if list(arguments) != ["lock"]:
+        sys.stderr.write("usage: python -m connect_dagster.embedded.jars lock\n")
+        return 2
+    with tempfile.TemporaryDirectory() as scratch:  # never trust a jar that lies around
+        context = _maven_context(Path(scratch))
+        write_lock({name: _lock(jar_set, context) for name, jar_set in JAR_SETS.items()})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
