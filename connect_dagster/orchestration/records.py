@@ -1,0 +1,126 @@
+"""What a Connect worker answers, as values: connectors with their states, offsets and progress.
+
+Parsed once at the border from the JSON of Kafka Connect's REST API, so the rest of the package handles no raw
+maps. Knows neither HTTP nor Dagster. Fields a newer worker adds are ignored.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class State(StrEnum):
+    """States of a connector or task as REST words them (Java: ``AbstractStatus.State``)."""
+
+    UNASSIGNED = "UNASSIGNED"
+    RUNNING = "RUNNING"
+    PAUSED = "PAUSED"
+    STOPPED = "STOPPED"
+    FAILED = "FAILED"
+    DESTROYED = "DESTROYED"
+    RESTARTING = "RESTARTING"
+
+
+class Direction(StrEnum):
+    """Which way a connector moves records."""
+
+    SOURCE = "source"
+    SINK = "sink"
+    UNKNOWN = "unknown"
+
+
+class Answer(BaseModel):
+    """Base of everything parsed from a worker's JSON."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+
+
+class ServerInfo(Answer):
+    """``GET /``: who answers there."""
+
+    version: str
+    commit: str
+    kafka_cluster_id: str
+
+
+class ConnectorState(Answer):
+    """State of the connector object itself."""
+
+    state: State
+    worker_id: str
+    trace: str | None = None
+
+
+class TaskState(ConnectorState):
+    """State of one task."""
+
+    id: int
+
+
+class ConnectorStatus(Answer):
+    """``GET /connectors/{c}/status``."""
+
+    name: str
+    connector: ConnectorState
+    tasks: tuple[TaskState, ...] = ()
+    type: Direction = Direction.UNKNOWN
+
+    def tasks_in(self, state: State) -> int:
+        """Number of tasks in ``state``."""
+        return sum(task.state is state for task in self.tasks)
+
+    def has_reached(self, state: State) -> bool:
+        """Whether the connector and every task of it are in ``state``; RUNNING needs a task."""
+        tasks_there = self.tasks_in(state) == len(self.tasks)
+        return (
+            self.connector.state is state and tasks_there and bool(self.tasks or state is not State.RUNNING)
+        )
+
+    def summary(self) -> str:
+        """States on one line, like ``PAUSED, task 0 PAUSED``."""
+        return ", ".join(
+            [self.connector.state.value, *(f"task {task.id} {task.state.value}" for task in self.tasks)]
+        )
+
+    def traces(self) -> list[tuple[str, str]]:
+        """Who failed and why: ``("task 0", trace)`` for each trace the worker reports."""
+        owners = [("connector", self.connector), *((f"task {task.id}", task) for task in self.tasks)]
+        return [(owner, state.trace) for owner, state in owners if state.trace]
+
+
+class ConnectorInfo(Answer):
+    """``GET /connectors/{c}``: the configuration as it was given."""
+
+    name: str
+    config: dict[str, str | None]
+
+
+class Connector(Answer):
+    """One entry of ``GET /connectors?expand=status&expand=info``."""
+
+    status: ConnectorStatus
+    info: ConnectorInfo
+
+    @property
+    def name(self) -> str:
+        """The connector's name."""
+        return self.info.name
+
+
+class PartitionOffset(Answer):
+    """Offset of one source partition, or of one topic partition of a sink (KIP-875)."""
+
+    partition: Mapping[str, Any]
+    offset: Mapping[str, Any] | None
+
+
+class TaskProgress(Answer):
+    """Progress of one task's Spark stream, from our extension ``GET /dagster/progress``."""
+
+    batch_id: int = Field(0, alias="batchId")
+    input_rows_per_second: float = Field(0.0, alias="inputRowsPerSecond")
+    processed_rows_per_second: float = Field(0.0, alias="processedRowsPerSecond")
+    duration_ms: dict[str, float] = Field(default_factory=dict, alias="durationMs")
+    total_input_rows: int = Field(0, alias="totalInputRows")
