@@ -9,7 +9,7 @@ ConnectError             a task or connector that meets it is FAILED; REST 500
 └── RestError            carries the REST status itself
     └── BadRequestError  the request is wrong as it stands; REST 400
 
-Each class knows the Java class it stands for: traces in statuses begin with its name, and clients search for it.
+Each class knows the Java class it stands for: status traces begin with its name, and people search for it.
 """
 
 from __future__ import annotations

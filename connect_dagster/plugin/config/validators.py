@@ -1,0 +1,115 @@
+"""Checks of parsed values, raising ConfigError in Kafka's words (Java: ``ConfigDef.Validator``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from connect_dagster.plugin.config.keys import Validator
+from connect_dagster.plugin.errors import ConfigError
+
+
+def non_empty_string(name: str, value: Any) -> None:
+    """A string, if given, has a character."""
+    if value == "":
+        raise ConfigError.invalid(name, value, "String must be non-empty")
+
+
+def no_control_characters(name: str, value: Any) -> None:
+    """A string, if given, has a character and no ISO control character (used for connector names)."""
+    if value is None:
+        return
+    if value == "":
+        raise ConfigError.invalid(name, value, "String may not be empty")
+    found = [str(ord(char)) for char in value if ord(char) < 0x20 or 0x7F <= ord(char) < 0xA0]
+    if found:
+        listed = ", ".join(found)
+        reason = f"String may not contain control sequences but had the following ASCII chars: {listed}"
+        raise ConfigError.invalid(name, value, reason)
+
+
+def non_null(name: str, value: Any) -> None:
+    """There is a value."""
+    if value is None:
+        raise ConfigError.invalid(name, value, "entry must be non null")
+
+
+def at_least(minimum: float) -> Validator:
+    """A number not below ``minimum``."""
+    return between(minimum, None)
+
+
+def between(minimum: float | None, maximum: float | None) -> Validator:
+    """A number within both limits."""
+
+    def check(name: str, value: Any) -> None:
+        if value is None:
+            raise ConfigError.invalid(name, value, "Value must be non-null")
+        if minimum is not None and value < minimum:
+            raise ConfigError.invalid(name, value, f"Value must be at least {minimum}")
+        if maximum is not None and value > maximum:
+            raise ConfigError.invalid(name, value, f"Value must be no more than {maximum}")
+
+    return check
+
+
+def one_of(*allowed: str) -> Validator:
+    """One of these strings."""
+
+    def check(name: str, value: Any) -> None:
+        if value not in allowed:
+            raise ConfigError.invalid(name, value, f"String must be one of: {', '.join(allowed)}")
+
+    return check
+
+
+def one_of_ignoring_case(*allowed: str) -> Validator:
+    """One of these strings in any case."""
+    upper = {word.upper() for word in allowed}
+
+    def check(name: str, value: Any) -> None:
+        if value is None or value.upper() not in upper:
+            reason = f"String must be one of (case insensitive): {', '.join(sorted(upper))}"
+            raise ConfigError.invalid(name, value, reason)
+
+    return check
+
+
+@dataclass(frozen=True, slots=True)
+class UniqueValues:
+    """A list of non-empty strings, none twice (Java: ``ValidList.anyNonDuplicateValues``).
+
+    Parsing drops what comes twice, with a warning; validation reports it as an error.
+
+    Attributes:
+        empty: whether the list may be empty.
+        null: whether there may be no list.
+    """
+
+    empty: bool = True
+    null: bool = False
+
+    def __call__(self, name: str, value: Any) -> None:
+        """Check a value."""
+        for wrong, what in self._faults(value):
+            if wrong:
+                raise ConfigError(f"Configuration '{name}' {what}", name=name, value=value)
+
+    def _faults(self, value: Any) -> Iterator[tuple[bool, str]]:
+        if value is None:
+            yield not self.null, "values must not be null."
+            return
+        yield not self.empty and not value, "must not be empty. Valid values include: any non-empty value"
+        yield len(set(value)) != len(value), "values must not be duplicated."
+        yield "" in value, "values must not be empty."
+
+
+def all_of(*validators: Validator) -> Validator:
+    """All of these checks, in their order."""
+
+    def check(name: str, value: Any) -> None:
+        for validator in validators:
+            validator(name, value)
+
+    return check
