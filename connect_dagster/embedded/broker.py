@@ -8,6 +8,7 @@ one in the foreground. It knows nothing of topics: clients create them.
 """
 
 import base64
+import fcntl
 import logging
 import os
 import signal
@@ -17,7 +18,7 @@ import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import IO, Self
 
 import click
 from confluent_kafka import KafkaException
@@ -37,6 +38,7 @@ POLL_SECONDS = 0.05
 WATCH_SECONDS = 0.5
 QUOTED_LOG_LINES = 20
 FORMAT_SECONDS = 60
+CLAIM_SECONDS = 5  # the JVM of a killed process may still be going
 PORT_TRIES = 3
 
 
@@ -177,6 +179,7 @@ class EmbeddedBroker:
         properties.write_text(server_properties(data, self.port, free_port(), self._settings))
         command = [str(java), *jvm_options(self._heap, self._jvm), "-cp", os.pathsep.join(map(str, jars))]
         with self.log_file.open("ab") as log:
+            self._claim(log)
             if not (data / "meta.properties").exists():
                 self._format(
                     [
@@ -194,6 +197,21 @@ class EmbeddedBroker:
         except BaseException:
             self.kill()
             raise
+
+    def _claim(self, log: IO[bytes]) -> None:
+        """Lock the log for the JVM, which inherits it.
+
+        Kafka's own lock of the directory comes after Raft's start, when two brokers have mixed their records.
+        """
+        deadline = time.monotonic() + CLAIM_SECONDS
+        while True:
+            try:
+                fcntl.flock(log, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise BrokerFailed(f"another broker uses the data directory {self.data_dir}") from None
+            time.sleep(POLL_SECONDS)
 
     def _format(self, command: list[str]) -> None:
         ran = subprocess.run(command, capture_output=True, text=True, timeout=FORMAT_SECONDS, check=False)

@@ -61,6 +61,7 @@ def _watch(command: int) -> None:
 def _become(command: list[str]) -> None:
     own_pid = os.getpid()
     if os.fork() == 0:
+        os.closerange(1, 3)  # the log, and a lock on it, belong to the command alone
         _watch(own_pid)
         os._exit(0)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

@@ -1,0 +1,181 @@
+"""Apache Kafka Connect for Java, standalone, as a process beside us: for conformance and benchmarks."""
+
+import os
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import quote
+
+import requests
+
+from connect_dagster.embedded.broker_config import FAST_START, jvm_options
+from connect_dagster.embedded.jars import resolve
+from connect_dagster.embedded.java import find_java
+from connect_dagster.embedded.leash import start_leashed
+from connect_dagster.embedded.ports import HOST, free_port
+
+POLL_SECONDS = 0.05
+PLUGIN_JAR = "connect-file"
+
+
+class JavaStandalone:
+    """One `ConnectStandalone` worker with its connectors; a context manager that starts, waits and stops.
+
+    Args:
+        worker_props: the worker's properties. `bootstrap.servers` and the converters are the caller's;
+            `listeners`, `plugin.path` and `offset.storage.file.filename` get usable values when absent.
+        connector_props: the properties of each connector, in the order of the command line.
+        workdir: for the property files, the offsets file and the log.
+        heap: the JVM's maximum, as in `-Xmx`.
+        jvm: more JVM options; those for a fast start by default, so give others to a worker to be measured.
+    """
+
+    def __init__(
+        self,
+        worker_props: Mapping[str, str],
+        connector_props: Sequence[Mapping[str, str]],
+        workdir: Path,
+        *,
+        heap: str = "1g",
+        jvm: tuple[str, ...] = FAST_START,
+    ) -> None:
+        self.workdir = workdir
+        self.log_file = workdir / "java-connect.log"
+        self.offsets_file = Path(
+            worker_props.get("offset.storage.file.filename", workdir / "java-connect.offsets")
+        )
+        self._connectors = connector_props
+        self._options = jvm_options(heap, jvm)
+        self._jars = resolve("java-connect")
+        self._process: subprocess.Popen[bytes] | None = None
+        self._worker = self._defaults() | dict(worker_props)
+        self.rest_url = self._worker["listeners"].split(",")[0]
+
+    @property
+    def pid(self) -> int:
+        """The JVM's process id; fails before `start`."""
+        return self._running().pid
+
+    def start(self) -> None:
+        """Start the process; `wait_ready` waits for it."""
+        self.workdir.mkdir(parents=True, exist_ok=True)
+        files = [self._write("worker.properties", self._worker)]
+        files += [self._write(f"{props['name']}.properties", props) for props in self._connectors]
+        # The file connectors are a plugin, as in the distribution; all else is the worker's class path.
+        class_path = os.pathsep.join(str(jar) for jar in self._jars if not _is_plugin(jar))
+        main = "org.apache.kafka.connect.cli.ConnectStandalone"
+        with self.log_file.open("ab") as log:
+            self._process = start_leashed(
+                [find_java(), *self._options, "-cp", class_path, main, *files], log=log
+            )
+
+    def wait_ready(self, timeout: float = 60) -> None:
+        """Wait until every given connector has a status with at least one task, whatever its state.
+
+        Raises:
+            TimeoutError: that took longer than `timeout` seconds; quotes the log's end.
+            RuntimeError: the process ended; quotes the log's end.
+        """
+        deadline = time.monotonic() + timeout
+        while not self._has_tasks():
+            if self._running().poll() is not None:
+                raise RuntimeError(f"Java Connect ended by itself:\n{self.log()[-4000:]}")
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"Java Connect is not ready after {timeout:g} s:\n{self.log()[-4000:]}")
+            time.sleep(POLL_SECONDS)
+
+    def stop(self, timeout: float = 10) -> None:
+        """Stop the connectors, which flushes their offsets, then the process.
+
+        Now and then 4.3.1's two shutdown hooks stop its web server at once and block each other, before
+        the tasks are stopped. So the connectors are stopped over REST first, and a process that hangs for
+        `timeout` seconds is killed.
+        """
+        if self._process is None:
+            return
+        self._stop_connectors(timeout)
+        self._process.terminate()
+        try:
+            self._process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if self._process.stdin:
+            self._process.stdin.close()
+        self._process = None
+
+    def statuses(self) -> dict[str, Any]:
+        """What `GET /connectors?expand=status` answers."""
+        answer = requests.get(f"{self.rest_url}/connectors?expand=status", timeout=5)
+        answer.raise_for_status()
+        return dict(answer.json())
+
+    def log(self) -> str:
+        """All the worker has logged."""
+        return self.log_file.read_text(errors="replace")
+
+    def __enter__(self) -> Self:
+        self.start()
+        try:
+            self.wait_ready()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _running(self) -> "subprocess.Popen[bytes]":
+        if self._process is None:
+            raise RuntimeError("Java Connect is not running")
+        return self._process
+
+    def _defaults(self) -> dict[str, str]:
+        return {
+            "listeners": f"http://{HOST}:{free_port()}",
+            "plugin.path": ",".join(str(jar) for jar in self._jars if _is_plugin(jar)),
+            "offset.storage.file.filename": str(self.offsets_file),
+        }
+
+    def _stop_connectors(self, timeout: float) -> None:
+        deadline = time.monotonic() + timeout
+        with suppress(requests.RequestException):  # a worker that answers no more has nothing left to stop
+            for name in self.statuses():
+                requests.put(f"{self.rest_url}/connectors/{quote(name, safe='')}/stop", timeout=timeout)
+            while any(entry["status"]["tasks"] for entry in self.statuses().values()):
+                if time.monotonic() > deadline:
+                    return
+                time.sleep(POLL_SECONDS)
+
+    def _write(self, name: str, props: Mapping[str, str]) -> Path:
+        path = self.workdir / name
+        path.write_text("".join(f"{_escaped(key)}={_escaped(value)}\n" for key, value in props.items()))
+        return path
+
+    def _has_tasks(self) -> bool:
+        try:
+            statuses = self.statuses()
+        except requests.RequestException:
+            return False
+        names = [props["name"] for props in self._connectors]
+        return all(name in statuses and statuses[name]["status"]["tasks"] for name in names)
+
+
+def _is_plugin(jar: Path) -> bool:
+    return jar.name.startswith(PLUGIN_JAR)
+
+
+def _escaped(text: str) -> str:
+    """Text for a property file, which Java reads as Latin-1 with Unicode escapes."""
+    units = text.encode("utf-16-be")
+    codes = (int.from_bytes(units[i : i + 2]) for i in range(0, len(units), 2))
+    return "".join(
+        chr(code) if chr(code).isascii() and chr(code).isalnum() else f"\\u{code:04x}" for code in codes
+    )
