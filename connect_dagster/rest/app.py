@@ -1,0 +1,165 @@
+"""The ASGI application: the route tables on Starlette, with Kafka Connect's rules for what all routes share.
+
+Paths are matched as they were sent and decoded part by part, so that an escaped ``/`` stays inside a
+connector's name; matrix parameters (``;a=b``) and one trailing ``/`` are ignored, as in Java. Content types
+are checked as JAX-RS does. Routes run in threads, each with its time limit (Java: RestRequestTimeout).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from functools import partial
+from itertools import chain
+from urllib.parse import parse_qsl, unquote
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from connect_dagster.herder.interface import Herder
+from connect_dagster.rest import (
+    connector_routes,
+    logger_routes,
+    offset_routes,
+    operation_routes,
+    plugin_routes,
+    root_routes,
+)
+from connect_dagster.rest.deadline import within
+from connect_dagster.rest.errors import reply_to_error, reply_to_refusal
+from connect_dagster.rest.exchange import JSON, Call, Endpoint, Reply
+
+ENDPOINTS: tuple[Endpoint, ...] = (
+    *root_routes.ROUTES,
+    *connector_routes.ROUTES,
+    *operation_routes.ROUTES,
+    *offset_routes.ROUTES,
+    *plugin_routes.ROUTES,
+    *logger_routes.ROUTES,
+)
+
+MATRIX_PARAMETERS = re.compile(r";[^/]*")
+ACCEPTED_AS_JSON = frozenset({JSON, "application/*", "*/*"})
+
+
+def create_app(herder: Herder, endpoints: Iterable[Endpoint] = ENDPOINTS) -> ASGIApp:
+    """The application that serves a herder.
+
+    Args:
+        herder: what is operated.
+        endpoints: the route table.
+    """
+    by_path: dict[str, dict[str, Endpoint]] = {}
+    for endpoint in endpoints:
+        by_path.setdefault(endpoint.path, {})[endpoint.method] = endpoint
+    app = Starlette(
+        routes=[_route(herder, path, methods) for path, methods in by_path.items()],
+        exception_handlers={HTTPException: _refuse},
+    )
+    app.router.redirect_slashes = False
+    return partial(_with_raw_path, app)
+
+
+async def _with_raw_path(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+    raw: bytes = scope["raw_path"]
+    path = MATRIX_PARAMETERS.sub("", raw.decode("latin-1"))
+    await app({**scope, "path": path.removesuffix("/") or "/"}, receive, send)
+
+
+async def _refuse(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return _response(reply_to_refusal(error.status_code))
+
+
+def _route(herder: Herder, path: str, methods: Mapping[str, Endpoint]) -> Route:
+    heads = {"HEAD": methods["GET"]} if "GET" in methods else {}
+    by_method = {**heads, **methods}
+    options = _options([*by_method, "OPTIONS"])
+
+    async def serve(request: Request) -> Response:
+        endpoint = by_method.get(request.method)
+        return _response(await _answer(herder, endpoint, request) if endpoint else options)
+
+    return Route(path, serve, methods=[*by_method, "OPTIONS"])
+
+
+def _options(methods: list[str]) -> Reply:
+    return Reply(200, ", ".join(methods).encode(), {"Allow": ",".join(methods), "Content-Type": "text/plain"})
+
+
+async def _answer(herder: Herder, endpoint: Endpoint, request: Request) -> Reply:
+    if refused := _refused_media(endpoint, request):
+        return refused
+    body = await request.body()
+    if body and endpoint.reads_body and "content-type" not in request.headers:
+        return reply_to_refusal(415, typed=True)
+    target = request.scope["raw_path"].decode("latin-1")
+    began = datetime.now(UTC)
+    try:
+        work = partial(_settled, endpoint, herder, _call(request, body), target)
+        return await within(endpoint.seconds, work, f"rest-{request.method}-{target}")
+    except asyncio.CancelledError:
+        # The server stops and cuts off what still runs; swallowed so that the client is told.
+        return Reply.error(500, "Request interrupted")
+    except TimeoutError:
+        return endpoint.late(_stage(f"handling {request.method} {target}", began))
+
+
+def _settled(endpoint: Endpoint, herder: Herder, call: Call, target: str) -> Reply:
+    try:
+        return endpoint.answer(herder, call)
+    except Exception as error:  # noqa: BLE001 (the border: whatever a herder or plugin raises is answered)
+        return reply_to_error(error, target)
+
+
+def _stage(activity: str, began: datetime) -> str:
+    # Java: Stage.summarize
+    instant = began.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return f"The worker is currently {activity}, which began at {instant}."
+
+
+def _refused_media(endpoint: Endpoint, request: Request) -> Reply | None:
+    declared = request.headers.get("content-type")
+    if endpoint.json_only and declared is not None and _media_type(declared) != JSON:
+        return reply_to_refusal(415)
+    accepted = request.headers.getlist("accept")
+    if accepted and not any(map(_accepts_json, chain.from_iterable(line.split(",") for line in accepted))):
+        return reply_to_refusal(406)
+    return None
+
+
+def _media_type(value: str) -> str:
+    return value.partition(";")[0].strip().lower()
+
+
+def _accepts_json(media_range: str) -> bool:
+    refused = re.search(r";\s*q\s*=\s*0(\.0*)?\s*(;|$)", media_range)
+    return _media_type(media_range) in ACCEPTED_AS_JSON and not refused
+
+
+def _call(request: Request, body: bytes) -> Call:
+    params = {name: unquote(value) for name, value in request.path_params.items()}
+    return Call(_origin(request), params, _query(request), body)
+
+
+def _query(request: Request) -> dict[str, tuple[str, ...]]:
+    query: dict[str, tuple[str, ...]] = {}
+    for name, value in parse_qsl(request.scope["query_string"].decode("latin-1"), keep_blank_values=True):
+        query[name] = (*query.get(name, ()), value)
+    return query
+
+
+def _origin(request: Request) -> str:
+    host, port = request.scope.get("server") or ("localhost", None)
+    named = request.headers.get("host") or (f"{host}:{port}" if port else host)
+    return f"{request.scope['scheme']}://{named}"
+
+
+def _response(reply: Reply) -> Response:
+    return Response(reply.body, reply.status, dict(reply.headers))

@@ -1,0 +1,113 @@
+"""``/connectors``: create, look up, change, delete (Java: ``ConnectorsResource``, its first half)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from urllib.parse import quote
+
+from connect_dagster.herder.interface import Created, Herder
+from connect_dagster.plugin.errors import BadRequestError, NotFoundError
+from connect_dagster.rest import entities
+from connect_dagster.rest.documents import ConfigMap, UnreadableRequest, read_config, read_create_request
+from connect_dagster.rest.entities import Document
+from connect_dagster.rest.exchange import Call, Endpoint, Reply
+
+logger = logging.getLogger(__name__)
+
+# What may stand unescaped in a path segment (RFC 3986 pchar), without ";", which starts a matrix parameter.
+SEGMENT_SAFE = "!$&'()*+,:=@~"
+
+EXPANSIONS: dict[str, Callable[[Herder, str], Document]] = {
+    "status": lambda herder, name: entities.connector_state(herder.connector_status(name)),
+    "info": lambda herder, name: entities.connector_info(herder.connector_info(name)),
+}
+
+
+def list_connectors(herder: Herder, call: Call) -> Reply:
+    """Names of all connectors, or with ``expand`` documents by name."""
+    if "expand" not in call.query:
+        return Reply.json(herder.connectors())
+    wanted = set(call.query["expand"])
+    for unknown in sorted(wanted - EXPANSIONS.keys()):
+        logger.info("Ignoring unknown expansion type %s", unknown)
+    expanded = ((name, _expand(herder, name, wanted)) for name in herder.connectors())
+    return Reply.json({name: document for name, document in expanded if document is not None})
+
+
+def _expand(herder: Herder, name: str, wanted: set[str]) -> Document | None:
+    try:
+        return {word: expand(herder, name) for word, expand in EXPANSIONS.items() if word in wanted}
+    except NotFoundError:
+        # Deleted between the list and the look-up.
+        return None
+
+
+def create_connector(herder: Herder, call: Call) -> Reply:
+    """Create a connector from name, configuration and initial state."""
+    request = read_create_request(call.body)
+    if request.config is None:
+        raise UnreadableRequest("The request has no connector configuration: `config` is missing")
+    name = (request.name or "").strip()
+    config = _named(name, request.config)
+    initial = request.initial_state.value if request.initial_state else None
+    return _put_reply(call, herder.put_connector(name, config, initial, allow_replace=False))
+
+
+def connector_info(herder: Herder, call: Call) -> Reply:
+    """One connector as created."""
+    return Reply.json(entities.connector_info(herder.connector_info(call.params["connector"])))
+
+
+def connector_config(herder: Herder, call: Call) -> Reply:
+    """The raw configuration."""
+    return Reply.json(herder.connector_info(call.params["connector"]).config)
+
+
+def put_config(herder: Herder, call: Call) -> Reply:
+    """Replace the configuration, or create the connector."""
+    name = call.params["connector"]
+    config = _named(name, read_config(call.body))
+    return _put_reply(call, herder.put_connector(name, config, allow_replace=True))
+
+
+def patch_config(herder: Herder, call: Call) -> Reply:
+    """Change some keys of the configuration (KIP-477)."""
+    info = herder.patch_connector(call.params["connector"], read_config(call.body))
+    return Reply.json(entities.connector_info(info))
+
+
+def delete_connector(herder: Herder, call: Call) -> Reply:
+    """Stop and forget the connector."""
+    herder.delete_connector(call.params["connector"])
+    return Reply(204)
+
+
+def _named(name: str, config: ConfigMap) -> ConfigMap:
+    included = config.get("name")
+    if included is None:
+        return {**config, "name": name}
+    if included != name:
+        raise BadRequestError(
+            f"Connector name configuration ({included}) doesn't match connector name in the URL ({name})"
+        )
+    return config
+
+
+def _put_reply(call: Call, outcome: Created) -> Reply:
+    document = entities.connector_info(outcome.info)
+    if not outcome.created:
+        return Reply.json(document)
+    location = f"{call.origin}/connectors/{quote(outcome.info.name, safe=SEGMENT_SAFE)}"
+    return Reply.json(document, 201, {"Location": location})
+
+
+ROUTES = (
+    Endpoint("GET", "/connectors", list_connectors),
+    Endpoint("POST", "/connectors", create_connector, reads_body=True),
+    Endpoint("GET", "/connectors/{connector}", connector_info),
+    Endpoint("DELETE", "/connectors/{connector}", delete_connector),
+    Endpoint("GET", "/connectors/{connector}/config", connector_config),
+    Endpoint("PUT", "/connectors/{connector}/config", put_config, reads_body=True),
+    Endpoint("PATCH", "/connectors/{connector}/config", patch_config, reads_body=True),
+)

@@ -1,0 +1,92 @@
+"""One request and its answer as plain values, and the table row that joins them.
+
+The routes are pure functions from a herder and a :class:`Call` to a :class:`Reply`. Knows nothing of sockets,
+threads or the web framework.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from connect_dagster.herder.interface import Herder
+
+JSON = "application/json"
+NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request whose route is known.
+
+    Attributes:
+        origin: scheme, host and port the client used, as ``http://host:8083``.
+        params: parts of the path by name, percent-decoded.
+        query: values of each query parameter, in order.
+        body: the raw body, empty when there is none.
+    """
+
+    origin: str = ""
+    params: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    body: bytes = b""
+
+    def first(self, parameter: str) -> str | None:
+        """First value of a query parameter."""
+        return next(iter(self.query.get(parameter, ())), None)
+
+    def flag(self, parameter: str, *, default: bool) -> bool:
+        """A query parameter as Java reads a Boolean: ``true`` in any case is true, other text is false."""
+        text = self.first(parameter)
+        return text.lower() == "true" if text else default
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer: status, body and the headers that belong to it."""
+
+    status: int
+    body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def json(cls, entity: Any, status: int = 200, headers: Mapping[str, str] = NO_HEADERS) -> Reply:
+        """An answer that carries a JSON document."""
+        return cls(status, json_bytes(entity), {**headers, "Content-Type": JSON})
+
+    @classmethod
+    def error(cls, status: int, message: str | None, *, typed: bool = True) -> Reply:
+        """An error document (Java: ``ErrorMessage``); ``typed`` says whether it names its content type."""
+        body = json_bytes({"error_code": status, "message": message})
+        return cls(status, body, {"Content-Type": JSON} if typed else NO_HEADERS)
+
+
+def json_bytes(entity: Any) -> bytes:
+    """JSON as Jackson writes it: no blanks, no escapes; a lone surrogate, unknown to UTF-8, becomes ``?``."""
+    return json.dumps(entity, separators=(",", ":"), ensure_ascii=False).encode(errors="replace")
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One row of the route table.
+
+    Attributes:
+        method: HTTP method; a GET serves HEAD too.
+        path: template, with parameters as ``{connector}``.
+        answer: computes the reply; may block.
+        json_only: refuses requests that declare another content type (Java: ``@Consumes``).
+        reads_body: refuses a body that declares no content type.
+        seconds: how long ``answer`` may take.
+        late: the reply when it took longer, from the sentence that says so; by default a 500.
+    """
+
+    method: str
+    path: str
+    answer: Callable[[Herder, Call], Reply]
+    json_only: bool = True
+    reads_body: bool = False
+    seconds: float = 90.0
+    late: Callable[[str], Reply] = lambda stage: Reply.error(500, f"Request timed out. {stage}")

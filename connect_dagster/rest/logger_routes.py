@@ -1,0 +1,60 @@
+"""``/admin/loggers``: levels of the worker's loggers (KIP-495, KIP-976; Java: ``LoggingResource``)."""
+
+from __future__ import annotations
+
+import logging
+
+from connect_dagster.herder.interface import Herder
+from connect_dagster.plugin.errors import BadRequestError, NotFoundError
+from connect_dagster.rest import entities
+from connect_dagster.rest.documents import read_config
+from connect_dagster.rest.exchange import Call, Endpoint, Reply
+
+logger = logging.getLogger(__name__)
+
+LEVELS = frozenset({"OFF", "FATAL", "ERROR", "WARN", "INFO", "DEBUG", "TRACE", "ALL"})
+SCOPES = frozenset({"worker", "cluster"})
+
+
+def list_loggers(herder: Herder, _: Call) -> Reply:
+    """All loggers with their levels, sorted by name."""
+    levels = sorted(herder.loggers().items())
+    return Reply.json({name: entities.logger_level(level) for name, level in levels})
+
+
+def logger_level(herder: Herder, call: Call) -> Reply:
+    """Level of one logger."""
+    return Reply.json(entities.logger_level(herder.logger(call.params["logger"])))
+
+
+def set_level(herder: Herder, call: Call) -> Reply:
+    """Set the level of a namespace; answers what changed, or nothing in the scope ``cluster``."""
+    level, scope = _level(call), _scope(call)
+    affected = herder.set_logger_level(call.params["logger"], level)
+    return Reply(204) if scope == "cluster" else Reply.json(affected)
+
+
+def _level(call: Call) -> str:
+    level = read_config(call.body).get("level")
+    if level is None:
+        raise BadRequestError("Desired 'level' parameter was not specified in request.")
+    if level.upper() not in LEVELS:
+        raise NotFoundError(f"invalid log level '{level}'.")
+    return level.upper()
+
+
+def _scope(call: Call) -> str:
+    given = call.first("scope")
+    scope = "worker" if given is None else given.lower()
+    if scope not in SCOPES:
+        logger.warning(
+            "Received invalid scope '%s' in request to adjust logging level; will default to worker", given
+        )
+    return scope
+
+
+ROUTES = (
+    Endpoint("GET", "/admin/loggers", list_loggers),
+    Endpoint("GET", "/admin/loggers/{logger}", logger_level),
+    Endpoint("PUT", "/admin/loggers/{logger}", set_level, reads_body=True),
+)

@@ -1,0 +1,34 @@
+"""``/connectors/{connector}/offsets``: look up, alter, reset (KIP-875)."""
+
+from __future__ import annotations
+
+from connect_dagster.herder.interface import Herder
+from connect_dagster.plugin.errors import BadRequestError
+from connect_dagster.rest import entities
+from connect_dagster.rest.documents import read_offsets
+from connect_dagster.rest.exchange import Call, Endpoint, Reply
+
+
+def connector_offsets(herder: Herder, call: Call) -> Reply:
+    """Committed offsets."""
+    return Reply.json(entities.offsets(herder.connector_offsets(call.params["connector"])))
+
+
+def alter_offsets(herder: Herder, call: Call) -> Reply:
+    """Write some offsets of a stopped connector."""
+    offsets = read_offsets(call.body)
+    if not offsets:
+        raise BadRequestError("Partitions / offsets need to be provided for an alter offsets request")
+    return Reply.json({"message": herder.alter_connector_offsets(call.params["connector"], offsets)})
+
+
+def reset_offsets(herder: Herder, call: Call) -> Reply:
+    """Forget all offsets of a stopped connector."""
+    return Reply.json({"message": herder.reset_connector_offsets(call.params["connector"])})
+
+
+ROUTES = (
+    Endpoint("GET", "/connectors/{connector}/offsets", connector_offsets),
+    Endpoint("PATCH", "/connectors/{connector}/offsets", alter_offsets, reads_body=True),
+    Endpoint("DELETE", "/connectors/{connector}/offsets", reset_offsets),
+)

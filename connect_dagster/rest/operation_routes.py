@@ -1,0 +1,111 @@
+"""Operating a connector: status, restart, pause, resume, stop, tasks, topics (``ConnectorsResource``)."""
+
+from __future__ import annotations
+
+import re
+from http import HTTPStatus
+
+from connect_dagster.herder.interface import Herder, RestartRequest
+from connect_dagster.plugin.errors import NotFoundError, RestError
+from connect_dagster.rest import entities
+from connect_dagster.rest.exchange import Call, Endpoint, Reply
+from connect_dagster.worker.states import TaskId
+
+# Java reads the number of a task as a 32 bit integer.
+TASK_NUMBER = re.compile(r"[+-]?[0-9]{1,10}", re.ASCII)
+TASK_NUMBERS = range(-(2**31), 2**31)
+
+
+def connector_status(herder: Herder, call: Call) -> Reply:
+    """States of a connector and its tasks."""
+    return Reply.json(entities.connector_state(herder.connector_status(call.params["connector"])))
+
+
+def restart_connector(herder: Herder, call: Call) -> Reply:
+    """Restart the connector alone; with a parameter, by plan, answering the plan (KIP-745)."""
+    request = RestartRequest(
+        call.params["connector"],
+        only_failed=call.flag("onlyFailed", default=False),
+        include_tasks=call.flag("includeTasks", default=False),
+    )
+    if request.only_failed or request.include_tasks:
+        return Reply.json(entities.connector_state(herder.restart_connector_and_tasks(request)), 202)
+    herder.restart_connector(request.connector)
+    return Reply(204)
+
+
+def pause_connector(herder: Herder, call: Call) -> Reply:
+    """Pause the connector and its tasks."""
+    herder.pause_connector(call.params["connector"])
+    return Reply(202)
+
+
+def resume_connector(herder: Herder, call: Call) -> Reply:
+    """Resume the connector and its tasks."""
+    herder.resume_connector(call.params["connector"])
+    return Reply(202)
+
+
+def stop_connector(herder: Herder, call: Call) -> Reply:
+    """Stop the connector, drop its tasks, keep its configuration."""
+    herder.stop_connector(call.params["connector"])
+    return Reply(204)
+
+
+def tasks(herder: Herder, call: Call) -> Reply:
+    """Configurations of all tasks."""
+    return Reply.json([entities.task_info(info) for info in herder.tasks(call.params["connector"])])
+
+
+def task_status(herder: Herder, call: Call) -> Reply:
+    """State of one task."""
+    task = _task(call)
+    return Reply.json(entities.task_state(task.task, herder.task_status(task)))
+
+
+def restart_task(herder: Herder, call: Call) -> Reply:
+    """Restart one task."""
+    herder.restart_task(_task(call))
+    return Reply(204)
+
+
+def topics(herder: Herder, call: Call) -> Reply:
+    """Topics the connector has used (KIP-558)."""
+    _require_tracking(herder)
+    connector = call.params["connector"]
+    return Reply.json({connector: {"topics": herder.active_topics(connector)}})
+
+
+def reset_topics(herder: Herder, call: Call) -> Reply:
+    """Forget the topics the connector has used."""
+    _require_tracking(herder)
+    if not herder.topic_tracking[1]:
+        raise RestError(403, "Topic tracking reset is disabled.")
+    herder.reset_active_topics(call.params["connector"])
+    return Reply(202)
+
+
+def _require_tracking(herder: Herder) -> None:
+    if not herder.topic_tracking[0]:
+        raise RestError(403, "Topic tracking is disabled.")
+
+
+def _task(call: Call) -> TaskId:
+    text = call.params["task"]
+    if TASK_NUMBER.fullmatch(text) and int(text) in TASK_NUMBERS:
+        return TaskId(call.params["connector"], int(text))
+    raise NotFoundError(f"HTTP 404 {HTTPStatus.NOT_FOUND.phrase}")
+
+
+ROUTES = (
+    Endpoint("GET", "/connectors/{connector}/status", connector_status),
+    Endpoint("POST", "/connectors/{connector}/restart", restart_connector),
+    Endpoint("PUT", "/connectors/{connector}/pause", pause_connector),
+    Endpoint("PUT", "/connectors/{connector}/resume", resume_connector),
+    Endpoint("PUT", "/connectors/{connector}/stop", stop_connector),
+    Endpoint("GET", "/connectors/{connector}/tasks", tasks),
+    Endpoint("GET", "/connectors/{connector}/tasks/{task}/status", task_status),
+    Endpoint("POST", "/connectors/{connector}/tasks/{task}/restart", restart_task),
+    Endpoint("GET", "/connectors/{connector}/topics", topics),
+    Endpoint("PUT", "/connectors/{connector}/topics/reset", reset_topics),
+)

@@ -1,0 +1,38 @@
+"""``/`` and ``/health`` (Java: ``RootResource``)."""
+
+from __future__ import annotations
+
+from connect_dagster.herder.interface import Health, HealthReport, Herder
+from connect_dagster.rest import entities
+from connect_dagster.rest.exchange import Call, Endpoint, Reply
+
+HEALTH_STATUS = {Health.HEALTHY: 200, Health.STARTING: 503, Health.UNHEALTHY: 500}
+
+# Java: RestServer.DEFAULT_HEALTH_CHECK_TIMEOUT_MS
+HEALTH_SECONDS = 10.0
+
+
+def server_info(herder: Herder, _: Call) -> Reply:
+    """Version of the worker, and the Kafka cluster it belongs to."""
+    return Reply.json(entities.server_info(herder.server_info()))
+
+
+def health(herder: Herder, _: Call) -> Reply:
+    """Whether the worker has started and answers (KIP-1017)."""
+    return _health_reply(herder.health())
+
+
+def unhealthy(stage: str) -> Reply:
+    """The health of a worker that did not tell it in time."""
+    message = "Worker was unable to handle this request and may be unable to handle other requests."
+    return _health_reply(HealthReport(Health.UNHEALTHY, f"{message} {stage}"))
+
+
+def _health_reply(report: HealthReport) -> Reply:
+    return Reply.json(entities.health(report), HEALTH_STATUS[report.health])
+
+
+ROUTES = (
+    Endpoint("GET", "/", server_info, json_only=False),
+    Endpoint("GET", "/health", health, json_only=False, seconds=HEALTH_SECONDS, late=unhealthy),
+)
