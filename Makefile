@@ -3,10 +3,13 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 PYTHON ?= python3
+JOBS ?= 2
 BIN := .venv/bin
 STAMP := .venv/.installed
+# A test file stays in one process, so that what it starts for all its tests starts once.
+PYTEST := $(BIN)/pytest --numprocesses $(JOBS) --dist loadfile
 
-.PHONY: help install lock
+.PHONY: help install lock fmt lint types imports check test soak browser clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -27,3 +30,35 @@ $(STAMP): pyproject.toml requirements.lock | $(BIN)/uv
 lock: $(BIN)/uv ## resolve the dependencies of pyproject.toml anew into requirements.lock
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --group dev \
 	  --no-emit-index-url --no-emit-find-links --no-annotate --no-header --output-file requirements.lock pyproject.toml
+
+fmt: install ## format the code and mend what the linter can mend
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+
+lint: install ## check style and formatting
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: install ## check types, strictly
+	$(BIN)/mypy .
+
+imports: install ## check that imports go downwards only
+	$(BIN)/lint-imports --no-logo --cache-dir .import_linter_cache
+
+check: lint types imports ## lint, types and the import contract
+
+test: install browser ## run every test but the long ones (TESTS=path or JOBS=n to narrow)
+	$(PYTEST) $(TESTS)
+
+soak: install ## run the long tests: load and many repetitions
+	$(BIN)/pytest -m soak $(TESTS)
+
+browser: ## have Chromium for the UI tests: installed from the system's packages when missing and root
+	@command -v chromium >/dev/null && exit 0; \
+	[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+	  || { echo "The UI tests need Chromium: install your system's package, so that 'chromium' is on PATH." >&2; exit 1; }; \
+	apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium
+
+clean: ## remove .venv, caches and build products
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache build dist artifacts spark-warehouse *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
