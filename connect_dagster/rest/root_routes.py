@@ -1,4 +1,4 @@
-"""``/`` and ``/health`` (Java: ``RootResource``)."""
+"""``/`` and ``/health`` (Java: ``RootResource``), and ``/dagster/progress``, which is ours alone."""
 
 from __future__ import annotations
 
@@ -22,6 +22,11 @@ def health(herder: Herder, _: Call) -> Reply:
     return _health_reply(herder.health())
 
 
+def progress(herder: Herder, _: Call) -> Reply:
+    """Progress of the Spark stream of each task on this worker."""
+    return Reply.json(herder.progress())
+
+
 def unhealthy(stage: str) -> Reply:
     """The health of a worker that did not tell it in time."""
     message = "Worker was unable to handle this request and may be unable to handle other requests."
@@ -35,4 +40,5 @@ def _health_reply(report: HealthReport) -> Reply:
 ROUTES = (
     Endpoint("GET", "/", server_info, json_only=False),
     Endpoint("GET", "/health", health, json_only=False, seconds=HEALTH_SECONDS, late=unhealthy),
+    Endpoint("GET", "/dagster/progress", progress, json_only=False),
 )

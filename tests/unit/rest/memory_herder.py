@@ -53,6 +53,9 @@ class MemoryHerder(Herder):
     def health(self) -> HealthReport:
         return self.report
 
+    def progress(self) -> dict[str, Any]:
+        return {str(task): {"batchId": 3} for task in self.task_states}
+
     def connectors(self) -> list[str]:
         return sorted(self.configs)
 

@@ -26,6 +26,10 @@ def test_the_root_tells_version_and_cluster(ask: Asking) -> None:
     )
 
 
+def test_progress_is_told_by_task(ask: Asking) -> None:
+    assert ask("GET", "/dagster/progress").body == b'{"c-0":{"batchId":3}}'
+
+
 @pytest.mark.parametrize(
     ("health", "status"), [(Health.HEALTHY, 200), (Health.STARTING, 503), (Health.UNHEALTHY, 500)]
 )
