@@ -95,7 +95,7 @@ class ConfigDef(BaseModel):
         frozen=True, extra="ignore", populate_by_name=True, arbitrary_types_allowed=True
     )
 
-    _originals: dict[str, str | None] = PrivateAttr(default_factory=dict)
+    _originals: dict[str, str] = PrivateAttr(default_factory=dict)
 
     @classmethod
     def table(cls) -> ConfigTable:
@@ -129,7 +129,7 @@ class ConfigDef(BaseModel):
             parsed = cls.model_validate(values)
         except ValidationError as error:
             raise _config_errors(error, values)[0] from error
-        parsed._originals.update(props)
+        parsed._originals.update((name, value) for name, value in props.items() if value is not None)
         return parsed
 
     @classmethod
@@ -146,8 +146,8 @@ class ConfigDef(BaseModel):
         return values
 
     @property
-    def originals(self) -> Mapping[str, str | None]:
-        """The properties as they were given, unknown keys included."""
+    def originals(self) -> Mapping[str, str]:
+        """The properties as they were given, unknown keys included, nulls left out."""
         return self._originals
 
     def with_prefix(self, prefix: str) -> dict[str, str]:
@@ -155,7 +155,7 @@ class ConfigDef(BaseModel):
         return {
             name.removeprefix(prefix): value
             for name, value in self._originals.items()
-            if value is not None and name.startswith(prefix) and name != prefix
+            if name.startswith(prefix) and name != prefix
         }
 
     @classmethod

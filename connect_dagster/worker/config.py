@@ -1,0 +1,191 @@
+"""Configuration of a worker (Java: ``WorkerConfig``, ``RestServerConfig``, ``StandaloneConfig``).
+
+A worker's file also holds settings that are passed on: ``producer.``, ``consumer.`` and ``admin.`` for the clients
+of connectors, ``key.converter.`` and its siblings for converters, ``spark.`` for the session. What nothing reads is
+named in a warning. Listeners are read by the REST server, which knows what it can serve.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, Self
+
+from connect_dagster.plugin.config import (
+    ConfigDef,
+    FindClass,
+    Importance,
+    Type,
+    UniqueValues,
+    setting,
+)
+from connect_dagster.plugin.config.table import Properties
+from connect_dagster.plugin.errors import ConfigError, java_text
+
+log = logging.getLogger(__name__)
+
+PASSED_ON = (
+    "producer.",
+    "consumer.",
+    "admin.",
+    "key.converter.",
+    "value.converter.",
+    "header.converter.",
+    "spark.",
+)
+"""Prefixes of settings that are for others."""
+
+# Un-prefixed settings of Kafka clients: the worker's own admin client uses them.
+_CLIENT_SETTINGS = ("sasl.", "security.", "ssl.", "client.", "request.timeout.ms", "default.api.timeout.ms")
+
+
+def _listeners(name: str, value: Any) -> None:
+    example = "ex: http://localhost:8080,https://localhost:8443."
+    if value is None:
+        raise ConfigError(f"Invalid value type for listeners (expected list of URLs , {example})", name=name)
+    if not value:
+        raise ConfigError(f"Invalid value for listeners, at least one URL is expected, {example}", name=name)
+    if "" in value:
+        raise ConfigError("Empty URL found when parsing listeners list.", name=name, value=value)
+
+
+class WorkerConfig(ConfigDef):
+    """What standalone and distributed workers have in common."""
+
+    bootstrap_server_list: tuple[str, ...] = setting(
+        "bootstrap.servers",
+        type=Type.LIST,
+        importance=Importance.HIGH,
+        doc="Brokers to find the Kafka cluster by, as host:port.",
+        validator=UniqueValues(empty=False),
+    )
+    key_converter: str = setting(
+        "key.converter",
+        type=Type.CLASS,
+        importance=Importance.HIGH,
+        doc="Converter of keys, for connectors that name none; key.converter.* are its options.",
+    )
+    value_converter: str = setting(
+        "value.converter",
+        type=Type.CLASS,
+        importance=Importance.HIGH,
+        doc="Converter of values, for connectors that name none; value.converter.* are its options.",
+    )
+    header_converter: str = setting(
+        "header.converter",
+        type=Type.CLASS,
+        default="org.apache.kafka.connect.storage.SimpleHeaderConverter",
+        importance=Importance.LOW,
+        doc="Converter of header values, for connectors that name none.",
+    )
+    task_shutdown_graceful_timeout_ms: int = setting(
+        "task.shutdown.graceful.timeout.ms",
+        type=Type.LONG,
+        default=5_000,
+        importance=Importance.LOW,
+        doc="Time for all tasks together to stop; those that are not done by then are abandoned.",
+    )
+    offset_flush_interval_ms: int = setting(
+        "offset.flush.interval.ms",
+        type=Type.LONG,
+        default=60_000,
+        importance=Importance.LOW,
+        doc="How often the offsets of tasks are committed.",
+    )
+    offset_flush_timeout_ms: int = setting(
+        "offset.flush.timeout.ms",
+        type=Type.LONG,
+        default=5_000,
+        importance=Importance.LOW,
+        doc="How long a commit of offsets may take before it is given up until the next interval.",
+    )
+    plugin_path: tuple[str, ...] | None = setting(
+        "plugin.path",
+        type=Type.LIST,
+        default=None,
+        importance=Importance.LOW,
+        doc="Folders with Python modules and packages that hold plugins.",
+        validator=UniqueValues(empty=False, null=True),
+    )
+    topic_creation_enable: bool = setting(
+        "topic.creation.enable",
+        type=Type.BOOLEAN,
+        default=True,
+        importance=Importance.LOW,
+        doc="Whether source connectors may have their topics created with topic.creation.* settings.",
+    )
+    topic_tracking_enable: bool = setting(
+        "topic.tracking.enable",
+        type=Type.BOOLEAN,
+        default=True,
+        importance=Importance.LOW,
+        doc="Whether the worker remembers which topics a connector used.",
+    )
+    topic_tracking_allow_reset: bool = setting(
+        "topic.tracking.allow.reset",
+        type=Type.BOOLEAN,
+        default=True,
+        importance=Importance.LOW,
+        doc="Whether users may have the worker forget those topics.",
+    )
+    listeners: tuple[str, ...] = setting(
+        "listeners",
+        type=Type.LIST,
+        default=("http://:8083",),
+        importance=Importance.LOW,
+        doc="URLs that the REST API listens on; without a host, on all addresses.",
+        validator=_listeners,
+    )
+    rest_advertised_host_name: str | None = setting(
+        "rest.advertised.host.name",
+        type=Type.STRING,
+        default=None,
+        importance=Importance.LOW,
+        doc="Host by which others reach this worker, when it is not that of the first listener.",
+    )
+    rest_advertised_port: int | None = setting(
+        "rest.advertised.port",
+        type=Type.INT,
+        default=None,
+        importance=Importance.LOW,
+        doc="Port by which others reach this worker, when it is not that of the first listener.",
+    )
+
+    @classmethod
+    def parse(cls, props: Properties, find_class: FindClass | None = None) -> Self:
+        """The configuration of a worker from its file; names in a warning what nothing reads.
+
+        Raises:
+            ConfigError: the first value that is missing or wrong, in Kafka's words.
+        """
+        config = super().parse(props, find_class)
+        if unused := config._unused():
+            log.warning("These configurations '%s' were supplied but are not used yet.", java_text(unused))
+        return config
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """The brokers as Kafka clients take them."""
+        return ",".join(self.bootstrap_server_list)
+
+    def client_overrides(self, prefix: str) -> dict[str, str]:
+        """Settings for clients of connectors, such as ``producer.``, without the prefix."""
+        return self.with_prefix(prefix)
+
+    def _unused(self) -> list[str]:
+        known = {key.name for key in self.table()}
+        return [
+            name
+            for name in self.originals
+            if name not in known and not name.startswith(PASSED_ON + _CLIENT_SETTINGS)
+        ]
+
+
+class StandaloneConfig(WorkerConfig):
+    """A worker on its own, which keeps offsets in a file."""
+
+    offset_storage_file_filename: str = setting(
+        "offset.storage.file.filename",
+        type=Type.STRING,
+        importance=Importance.HIGH,
+        doc="File with the offsets of source connectors; one worker at a time may use it.",
+    )

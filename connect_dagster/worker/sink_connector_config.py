@@ -1,0 +1,143 @@
+"""Settings that the framework adds to every sink connector (Java: ``SinkConnectorConfig``)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from connect_dagster.plugin.config import (
+    ConfigValue,
+    Importance,
+    Type,
+    UniqueValues,
+    Width,
+    parse_value,
+    setting,
+)
+from connect_dagster.plugin.config.table import Properties
+from connect_dagster.plugin.errors import ConfigError, java_text
+from connect_dagster.worker.connector_config import COMMON, ERRORS, ConnectorConfig
+
+
+def _regex(name: str, value: Any) -> None:
+    try:
+        re.compile(value or "")
+    except re.error as error:
+        raise ConfigError.invalid(name, value, f"Invalid regex: {error}") from error
+
+
+class SinkConnectorConfig(ConnectorConfig):
+    """What every sink connector may be told."""
+
+    topics: tuple[str, ...] = setting(
+        "topics",
+        type=Type.LIST,
+        default=(),
+        importance=Importance.HIGH,
+        validator=UniqueValues(),
+        doc="Topics to read.",
+        group=COMMON,
+        order_in_group=4,
+        width=Width.LONG,
+        display_name="Topics",
+    )
+    topics_regex: str = setting(
+        "topics.regex",
+        type=Type.STRING,
+        default="",
+        importance=Importance.HIGH,
+        validator=_regex,
+        doc="Regular expression of the topics to read, instead of topics.",
+        group=COMMON,
+        order_in_group=4,
+        width=Width.LONG,
+        display_name="Topics regex",
+    )
+    dead_letter_topic: str = setting(
+        "errors.deadletterqueue.topic.name",
+        type=Type.STRING,
+        default="",
+        importance=Importance.MEDIUM,
+        doc="Topic for records that could not be handled; empty for none.",
+        group=ERRORS,
+        order_in_group=6,
+        width=Width.MEDIUM,
+        display_name="Dead Letter Queue Topic Name",
+    )
+    dead_letter_replication_factor: int = setting(
+        "errors.deadletterqueue.topic.replication.factor",
+        type=Type.SHORT,
+        default=3,
+        importance=Importance.MEDIUM,
+        doc="Replication factor of that topic when it has to be created.",
+        group=ERRORS,
+        order_in_group=7,
+        width=Width.MEDIUM,
+        display_name="Dead Letter Queue Topic Replication Factor",
+    )
+    dead_letter_context_headers: bool = setting(
+        "errors.deadletterqueue.context.headers.enable",
+        type=Type.BOOLEAN,
+        default=False,
+        importance=Importance.MEDIUM,
+        doc="Whether such records get headers __connect.errors.* that tell what went wrong.",
+        group=ERRORS,
+        order_in_group=8,
+        width=Width.MEDIUM,
+        display_name="Enable Error Context Headers",
+    )
+
+
+def check_topics(props: Properties, values: Sequence[ConfigValue]) -> None:
+    """Add to a sink's checked values what is wrong with its topics (Java: ``SinkConnectorConfig.validate``).
+
+    Args:
+        props: the connector's properties.
+        values: what was found for each key; errors are appended.
+    """
+    errors = {value.name: value.errors for value in values}
+    for name, error in _topic_errors(props):
+        errors[name].append(error)
+
+
+def _topic_errors(props: Properties) -> list[tuple[str, str]]:
+    topics, regex = _given(props, "topics"), _given(props, "topics.regex")
+    if bool(topics) == bool(regex):
+        both = "topics and topics.regex are mutually exclusive options, but both are set."
+        text = both if topics else "Must configure one of topics or topics.regex"
+        found = [("topics", text), ("topics.regex", text)]
+    else:
+        found = []
+    return found + _dead_letter_errors(
+        topics, regex, _given(props, "errors.deadletterqueue.topic.name").strip()
+    )
+
+
+def _dead_letter_errors(topics: str, regex: str, dead_letter: str) -> list[tuple[str, str]]:
+    found = []
+    listed = [topic for topic in parse_value("topics", topics, Type.LIST) if topic]
+    what = f"The DLQ topic '{dead_letter}' may not be"
+    if dead_letter and dead_letter in listed:
+        text = (
+            f"{what} included in the list of topics ('topics={java_text(listed)}') consumed by the connector"
+        )
+        found.append(("topics", text))
+    if dead_letter and regex and _matches(regex, dead_letter):
+        text = (
+            f"{what} matched by the regex for the topics ('topics.regex={regex}') consumed by the connector"
+        )
+        found.append(("topics.regex", text))
+    return found
+
+
+def _given(props: Properties, name: str) -> str:
+    value = props.get(name) or ""
+    return value if value.strip() else ""
+
+
+def _matches(regex: str, topic: str) -> bool:
+    try:
+        return re.fullmatch(regex, topic) is not None
+    except re.error:
+        return False  # the key's own validator reports it

@@ -1,0 +1,90 @@
+"""Settings that the framework adds to every source connector (Java: ``SourceConnectorConfig``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from connect_dagster.plugin.config import (
+    Importance,
+    Type,
+    Width,
+    at_least,
+    non_empty_string,
+    one_of_ignoring_case,
+    setting,
+)
+from connect_dagster.worker.connector_config import ALIASES, ConnectorConfig
+
+TOPIC_CREATION = "Topic Creation"
+EXACTLY_ONCE = "Exactly Once Support"
+OFFSETS_TOPIC = "offsets.topic"
+
+
+def _null_or_at_least_zero(name: str, value: Any) -> None:
+    if value is not None:
+        at_least(0)(name, value)
+
+
+class SourceConnectorConfig(ConnectorConfig):
+    """What every source connector may be told."""
+
+    topic_creation_groups: tuple[str, ...] = setting(
+        "topic.creation.groups",
+        type=Type.LIST,
+        default=(),
+        importance=Importance.LOW,
+        validator=ALIASES,
+        doc="Groups of topics to create; topic.creation.<group>.* configures one.",
+        group=TOPIC_CREATION,
+        order_in_group=1,
+        width=Width.LONG,
+        display_name="Topic Creation Groups",
+    )
+    exactly_once_support: str = setting(
+        "exactly.once.support",
+        type=Type.STRING,
+        default="requested",
+        importance=Importance.MEDIUM,
+        validator=one_of_ignoring_case("requested", "required"),
+        doc="Whether the connector is refused when it cannot deliver exactly once (required).",
+        group=EXACTLY_ONCE,
+        order_in_group=2,
+        width=Width.SHORT,
+        display_name="Exactly once support",
+    )
+    transaction_boundary: str = setting(
+        "transaction.boundary",
+        type=Type.STRING,
+        default="poll",
+        importance=Importance.MEDIUM,
+        validator=one_of_ignoring_case("poll", "interval", "connector"),
+        doc="What a transaction holds: one poll, all records of an interval, or what the connector says.",
+        group=EXACTLY_ONCE,
+        order_in_group=3,
+        width=Width.SHORT,
+        display_name="Transaction Boundary",
+    )
+    transaction_boundary_interval_ms: int | None = setting(
+        "transaction.boundary.interval.ms",
+        type=Type.LONG,
+        default=None,
+        importance=Importance.LOW,
+        validator=_null_or_at_least_zero,
+        doc="Length of an interval with transaction.boundary=interval; the worker's commit interval if unset.",
+        group=EXACTLY_ONCE,
+        order_in_group=4,
+        width=Width.SHORT,
+        display_name="Transaction boundary interval",
+    )
+    offsets_storage_topic: str | None = setting(
+        "offsets.storage.topic",
+        type=Type.STRING,
+        default=None,
+        importance=Importance.LOW,
+        validator=non_empty_string,
+        doc="Topic for this connector's offsets instead of the worker's; no effect in standalone mode.",
+        group=OFFSETS_TOPIC,
+        order_in_group=1,
+        width=Width.LONG,
+        display_name="Offsets topic",
+    )
