@@ -224,9 +224,7 @@ class EmbeddedBroker:
             if is_listening(self.port) and _answers(self.bootstrap_servers):
                 return
             time.sleep(POLL_SECONDS)
-        what = (
-            "answered no request" if process.poll() is None else f"ended with exit code {process.returncode}"
-        )
+        what = "answered no request" if process.poll() is None else f"ended with exit code {process.returncode}"
         raise BrokerFailed(
             f"The broker {what} within {self._startup_seconds:g} s of its start. "
             f"The end of {self.log_file}:\n{self.log_tail()}"
@@ -248,9 +246,7 @@ def _answers(bootstrap_servers: str) -> bool:
 
 
 @click.command()
-@click.option(
-    "--port", default=DEFAULT_PORT, show_default=True, help="Port on 127.0.0.1; 0 takes a free one."
-)
+@click.option("--port", default=DEFAULT_PORT, show_default=True, help="Port on 127.0.0.1; 0 takes a free one.")
 @click.option("--data-dir", type=click.Path(path_type=Path), required=True, help="Kept between runs.")
 def main(port: int, data_dir: Path) -> None:
     """Run one Kafka broker in the foreground until Ctrl+C."""

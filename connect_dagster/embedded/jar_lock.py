@@ -81,7 +81,5 @@ def write_lock(sets: Mapping[str, tuple[LockedJar, ...]], lock_file: Path = LOCK
     lines = ["# Written by `python -m connect_dagster.embedded.jars lock`."]
     for name, jars in sorted(sets.items()):
         lines += ["", f"[{name}]"]
-        lines += [
-            f'"{jar.coordinate}" = "{jar.sha256}"' for jar in sorted(jars, key=lambda jar: jar.coordinate)
-        ]
+        lines += [f'"{jar.coordinate}" = "{jar.sha256}"' for jar in sorted(jars, key=lambda jar: jar.coordinate)]
     lock_file.write_text("\n".join(lines) + "\n")

@@ -60,9 +60,7 @@ def _major_version(java: Path) -> int:
     try:
         ran = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise JavaNotFound(
-            f"Java {MINIMUM_VERSION} or newer is needed, but {java} does not run: {error}."
-        ) from error
+        raise JavaNotFound(f"Java {MINIMUM_VERSION} or newer is needed, but {java} does not run: {error}.") from error
     said = ran.stderr + ran.stdout
     match = _VERSION.search(said)
     if ran.returncode != 0 or match is None:

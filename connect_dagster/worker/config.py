@@ -1,7 +1,7 @@
 """Configuration of a worker (Java: ``WorkerConfig``, ``RestServerConfig``, ``StandaloneConfig``).
 
-A worker's file also holds settings that are passed on: ``producer.``, ``consumer.`` and ``admin.`` for the clients
-of connectors, ``key.converter.`` and its siblings for converters, ``spark.`` for the session. What nothing reads is
+A worker's file also holds settings for others: ``producer.``, ``consumer.`` and ``admin.`` for the clients of
+connectors, ``key.converter.`` and its siblings for converters, ``spark.`` for the session. What nothing reads is
 named in a warning. Listeners are read by the REST server, which knows what it can serve.
 """
 
@@ -174,9 +174,7 @@ class WorkerConfig(ConfigDef):
     def _unused(self) -> list[str]:
         known = {key.name for key in self.table()}
         return [
-            name
-            for name in self.originals
-            if name not in known and not name.startswith(PASSED_ON + _CLIENT_SETTINGS)
+            name for name in self.originals if name not in known and not name.startswith(PASSED_ON + _CLIENT_SETTINGS)
         ]
 
 

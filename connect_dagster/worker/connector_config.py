@@ -1,7 +1,7 @@
-"""Settings that the framework adds to every connector, in Java's order and groups (Java: ``ConnectorConfig``).
+"""Settings of every connector, in Java's order with Java's groups (Java: ``ConnectorConfig``).
 
-Sinks and sources have more of their own: ``sink_connector_config``, ``source_connector_config``. Knows nothing
-of plugins: what depends on those found (defaults, recommended values) comes in from outside.
+Sinks and sources have more: ``sink_connector_config``, ``source_connector_config``. Knows nothing of plugins: what
+depends on those found (defaults, recommended values) comes in from outside.
 """
 
 from __future__ import annotations

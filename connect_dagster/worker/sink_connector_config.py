@@ -109,9 +109,7 @@ def _topic_errors(props: Properties) -> list[tuple[str, str]]:
         found = [("topics", text), ("topics.regex", text)]
     else:
         found = []
-    return found + _dead_letter_errors(
-        topics, regex, _given(props, "errors.deadletterqueue.topic.name").strip()
-    )
+    return found + _dead_letter_errors(topics, regex, _given(props, "errors.deadletterqueue.topic.name").strip())
 
 
 def _dead_letter_errors(topics: str, regex: str, dead_letter: str) -> list[tuple[str, str]]:
@@ -119,14 +117,10 @@ def _dead_letter_errors(topics: str, regex: str, dead_letter: str) -> list[tuple
     listed = [topic for topic in parse_value("topics", topics, Type.LIST) if topic]
     what = f"The DLQ topic '{dead_letter}' may not be"
     if dead_letter and dead_letter in listed:
-        text = (
-            f"{what} included in the list of topics ('topics={java_text(listed)}') consumed by the connector"
-        )
+        text = f"{what} included in the list of topics ('topics={java_text(listed)}') consumed by the connector"
         found.append(("topics", text))
     if dead_letter and regex and _matches(regex, dead_letter):
-        text = (
-            f"{what} matched by the regex for the topics ('topics.regex={regex}') consumed by the connector"
-        )
+        text = f"{what} matched by the regex for the topics ('topics.regex={regex}') consumed by the connector"
         found.append(("topics.regex", text))
     return found
 

@@ -70,7 +70,7 @@ class SourceConnectorConfig(ConnectorConfig):
         default=None,
         importance=Importance.LOW,
         validator=_null_or_at_least_zero,
-        doc="Length of an interval with transaction.boundary=interval; the worker's commit interval if unset.",
+        doc="Milliseconds of an interval for transaction.boundary=interval; unset: the worker's flush interval.",
         group=EXACTLY_ONCE,
         order_in_group=4,
         width=Width.SHORT,

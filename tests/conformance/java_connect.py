@@ -45,9 +45,7 @@ class JavaStandalone:
     ) -> None:
         self.workdir = workdir
         self.log_file = workdir / "java-connect.log"
-        self.offsets_file = Path(
-            worker_props.get("offset.storage.file.filename", workdir / "java-connect.offsets")
-        )
+        self.offsets_file = Path(worker_props.get("offset.storage.file.filename", workdir / "java-connect.offsets"))
         self._connectors = connector_props
         self._options = jvm_options(heap, jvm)
         self._jars = resolve("java-connect")
@@ -69,9 +67,7 @@ class JavaStandalone:
         class_path = os.pathsep.join(str(jar) for jar in self._jars if not _is_plugin(jar))
         main = "org.apache.kafka.connect.cli.ConnectStandalone"
         with self.log_file.open("ab") as log:
-            self._process = start_leashed(
-                [find_java(), *self._options, "-cp", class_path, main, *files], log=log
-            )
+            self._process = start_leashed([find_java(), *self._options, "-cp", class_path, main, *files], log=log)
 
     def wait_ready(self, timeout: float = 60) -> None:
         """Wait until every given connector has a status with at least one task, whatever its state.
@@ -176,6 +172,4 @@ def _escaped(text: str) -> str:
     """Text for a property file, which Java reads as Latin-1 with Unicode escapes."""
     units = text.encode("utf-16-be")
     codes = (int.from_bytes(units[i : i + 2]) for i in range(0, len(units), 2))
-    return "".join(
-        chr(code) if chr(code).isascii() and chr(code).isalnum() else f"\\u{code:04x}" for code in codes
-    )
+    return "".join(chr(code) if chr(code).isascii() and chr(code).isalnum() else f"\\u{code:04x}" for code in codes)

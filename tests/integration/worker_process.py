@@ -26,9 +26,7 @@ class WorkerProcess:
         workdir: for the worker's property file, offsets file and log.
     """
 
-    def __init__(
-        self, worker_props: Mapping[str, str], connector_files: Sequence[Path], workdir: Path
-    ) -> None:
+    def __init__(self, worker_props: Mapping[str, str], connector_files: Sequence[Path], workdir: Path) -> None:
         self.workdir = workdir
         self.log_file = workdir / "worker.log"
         self.props = _defaults(workdir) | dict(worker_props)

@@ -68,9 +68,7 @@ def prefixed_infos(table: ConfigTable, values: Iterable[ConfigValue], prefix: st
     return {
         "name": "",
         "error_count": sum(bool(value.errors) for _, value in found),
-        "groups": list(
-            dict.fromkeys(key.group for key, _ in found if key is not None and key.group is not None)
-        ),
+        "groups": list(dict.fromkeys(key.group for key, _ in found if key is not None and key.group is not None)),
         "configs": [
             {
                 "definition": None if key is None else key_info(key, prefix),

@@ -91,9 +91,7 @@ class ConfigDef(BaseModel):
     ``ConfigError.invalid(name, value, reason)``; it runs when the values are right one by one.
     """
 
-    model_config = ConfigDict(
-        frozen=True, extra="ignore", populate_by_name=True, arbitrary_types_allowed=True
-    )
+    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True, arbitrary_types_allowed=True)
 
     _originals: dict[str, str] = PrivateAttr(default_factory=dict)
 

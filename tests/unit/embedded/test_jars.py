@@ -74,9 +74,7 @@ def test_an_unknown_set_names_the_known_ones(lock: Path) -> None:
         jars.resolve("other", lock_file=lock)
 
 
-def test_a_jar_that_cannot_be_had_is_named(
-    tmp_path: Path, lock: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_jar_that_cannot_be_had_is_named(tmp_path: Path, lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = tmp_path / "jgo.conf"
     settings.write_text("[repositories]\nnowhere = http://127.0.0.1:9/repository\n")
     monkeypatch.setenv("JGO_CONFIG_FILE", str(settings))

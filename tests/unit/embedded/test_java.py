@@ -46,9 +46,7 @@ def test_java_home_goes_before_path(tmp_path: Path) -> None:
     assert find_java({"JAVA_HOME": str(tmp_path / "home"), "PATH": str(tmp_path / "path")}) == at_home
 
 
-@pytest.mark.parametrize(
-    ("said", "version"), [('java version "1.8.0_402"', 8), ('openjdk version "11.0.22"', 11)]
-)
+@pytest.mark.parametrize(("said", "version"), [('java version "1.8.0_402"', 8), ('openjdk version "11.0.22"', 11)])
 def test_java_too_old(tmp_path: Path, said: str, version: int) -> None:
     java = _java(tmp_path / "bin", said)
     with pytest.raises(JavaNotFound) as error:

@@ -49,9 +49,7 @@ def _started_with_watcher(tmp_path: Path) -> "tuple[subprocess.Popen[bytes], psu
 
 
 def test_the_child_outlives_its_thread_and_ends_when_the_parent_is_killed(tmp_path: Path) -> None:
-    parent = subprocess.Popen(
-        [sys.executable, "-c", PARENT, tmp_path / "log"], stdout=subprocess.PIPE, text=True
-    )
+    parent = subprocess.Popen([sys.executable, "-c", PARENT, tmp_path / "log"], stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None
     child = psutil.Process(int(parent.stdout.readline()))
     assert not _gone_within(1.5, child)  # longer than the watcher's round

@@ -39,9 +39,7 @@ from connect_dagster.plugin.errors import ConfigError
 
 
 class LinesConfig(ConfigDef):
-    file: str | None = setting(
-        "file", type=Type.STRING, default=None, importance=Importance.HIGH, doc="Input."
-    )
+    file: str | None = setting("file", type=Type.STRING, default=None, importance=Importance.HIGH, doc="Input.")
     topic: str = setting("topic", type=Type.STRING, importance=Importance.HIGH, validator=non_empty_string)
     batch_size: int = setting("batch.size", type=Type.INT, default=2000, importance=Importance.LOW)
     tags: tuple[str, ...] = setting("tags", type=Type.LIST, default=[])
@@ -59,9 +57,7 @@ def texts(values: list[ConfigValue], name: str) -> list[str]:
 
 
 def test_parse_gives_typed_frozen_values() -> None:
-    config = LinesConfig.parse(
-        {"topic": " lines ", "batch.size": " +10 ", "tags": "a , b", "secret": "s", "x": "1"}
-    )
+    config = LinesConfig.parse({"topic": " lines ", "batch.size": " +10 ", "tags": "a , b", "secret": "s", "x": "1"})
     assert (config.topic, config.batch_size, config.tags, config.file) == ("lines", 10, ("a", "b"), None)
     assert config.secret == Password("s")
     assert "s" not in repr(config.secret).replace("[hidden]", "")
@@ -226,9 +222,7 @@ def test_validate_all_reports_every_key() -> None:
     values = LinesConfig.validate_all({"batch.size": "x", "topic": ""})
     assert [value.name for value in values] == ["file", "topic", "batch.size", "tags", "secret"]
     assert texts(values, "topic") == ["Invalid value  for configuration topic: String must be non-empty"]
-    assert texts(values, "batch.size") == [
-        "Invalid value x for configuration batch.size: Not a number of type INT"
-    ]
+    assert texts(values, "batch.size") == ["Invalid value x for configuration batch.size: Not a number of type INT"]
 
 
 def test_a_wrong_value_is_checked_as_null_too() -> None:

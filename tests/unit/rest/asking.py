@@ -35,9 +35,7 @@ class Asking:
 
     app: ASGIApp
 
-    def __call__(
-        self, method: str, target: str, body: Any = None, headers: dict[str, str] | None = None
-    ) -> Answer:
+    def __call__(self, method: str, target: str, body: Any = None, headers: dict[str, str] | None = None) -> Answer:
         """Send a request; a body that is no bytes is sent as JSON, with its content type."""
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
         typed = {} if body is None else {"Content-Type": "application/json"}

@@ -101,9 +101,7 @@ def test_a_late_answer_is_a_500_that_tells_since_when(herder: MemoryHerder) -> N
     ask = Asking(create_app(herder, [Endpoint("GET", "/slow", _sleep, seconds=0.05)]))
     answer = ask("GET", "/slow")
     assert answer.status == 500
-    assert answer.message.startswith(
-        "Request timed out. The worker is currently handling GET /slow, which began at 2"
-    )
+    assert answer.message.startswith("Request timed out. The worker is currently handling GET /slow, which began at 2")
     assert answer.message.endswith("Z.")
 
 

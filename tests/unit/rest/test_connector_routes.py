@@ -20,19 +20,14 @@ STATUS = b'{"name":"c","connector":' + STATE + b',"tasks":[' + TASK_STATE + b'],
 
 
 def test_the_root_tells_version_and_cluster(ask: Asking) -> None:
-    assert (
-        ask("GET", "/").body
-        == b'{"version":"4.3.1","commit":"26b251a451ce941d","kafka_cluster_id":"cluster"}'
-    )
+    assert ask("GET", "/").body == b'{"version":"4.3.1","commit":"26b251a451ce941d","kafka_cluster_id":"cluster"}'
 
 
 def test_progress_is_told_by_task(ask: Asking) -> None:
     assert ask("GET", "/dagster/progress").body == b'{"c-0":{"batchId":3}}'
 
 
-@pytest.mark.parametrize(
-    ("health", "status"), [(Health.HEALTHY, 200), (Health.STARTING, 503), (Health.UNHEALTHY, 500)]
-)
+@pytest.mark.parametrize(("health", "status"), [(Health.HEALTHY, 200), (Health.STARTING, 503), (Health.UNHEALTHY, 500)])
 def test_health_has_a_status_each(herder: MemoryHerder, ask: Asking, health: Health, status: int) -> None:
     herder.report = HealthReport(health, "Why.")
     answer = ask("GET", "/health")

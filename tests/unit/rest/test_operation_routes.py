@@ -37,9 +37,7 @@ def test_a_planned_restart_answers_the_plan(
         ("stop", 204, TargetState.STOPPED),
     ],
 )
-def test_target_states(
-    herder: MemoryHerder, ask: Asking, action: str, status: int, target: TargetState
-) -> None:
+def test_target_states(herder: MemoryHerder, ask: Asking, action: str, status: int, target: TargetState) -> None:
     answer = ask("PUT", f"/connectors/c/{action}")
     assert (answer.status, answer.body, herder.targets["c"]) == (status, b"", target)
     assert ask("PUT", f"/connectors/no/{action}").message == "Unknown connector no"
@@ -53,9 +51,7 @@ def test_tasks_and_their_status(ask: Asking) -> None:
 
 def test_a_failed_task_tells_its_trace_last(herder: MemoryHerder, ask: Asking) -> None:
     herder.task_states[TaskId("c", 0)] = Status(State.FAILED, WORKER_ID, "boom\n\tat x", None)
-    expected = (
-        b'{"id":0,"state":"FAILED","worker_id":"127.0.0.1:8083","version":null,"trace":"boom\\n\\tat x"}'
-    )
+    expected = b'{"id":0,"state":"FAILED","worker_id":"127.0.0.1:8083","version":null,"trace":"boom\\n\\tat x"}'
     assert ask("GET", "/connectors/c/tasks/0/status").body == expected
 
 

@@ -61,9 +61,7 @@ def test_plugins_are_listed(ask: Asking, query: str, count: int) -> None:
     assert ask("GET", f"/connector-plugins{query}").json == listed[:count]
 
 
-@pytest.mark.parametrize(
-    ("query", "version"), [("", None), ("?version=latest", None), ("?version=%5B1,2)", "[1,2)")]
-)
+@pytest.mark.parametrize(("query", "version"), [("", None), ("?version=latest", None), ("?version=%5B1,2)", "[1,2)")])
 def test_plugin_config_takes_a_version(ask: Asking, query: str, version: str | None) -> None:
     assert ask("GET", f"/connector-plugins/p/config{query}").json == [{"name": "p", "version": version}]
 

@@ -34,9 +34,9 @@ def test_all_listeners_answer_and_the_first_is_advertised(server: RestServer, he
     first, second = server.ports
     assert server.advertised_url == f"http://127.0.0.1:{first}/"
     assert server.worker_id == f"127.0.0.1:{first}"
-    assert [
-        requests.get(f"http://127.0.0.1:{port}/connectors", timeout=5).json() for port in (first, second)
-    ] == [["c"]] * 2
+    assert [requests.get(f"http://127.0.0.1:{port}/connectors", timeout=5).json() for port in (first, second)] == [
+        ["c"]
+    ] * 2
 
 
 def test_headers_are_few(server: RestServer, herder: MemoryHerder) -> None:
@@ -91,9 +91,7 @@ def test_stop_does_not_wait_for_a_request_that_never_ends(server: RestServer) ->
     herder = SlowHerder()
     server.start(herder)
     texts: list[str] = []
-    hanging = threading.Thread(
-        target=lambda: texts.append(requests.get(server.advertised_url, timeout=10).text)
-    )
+    hanging = threading.Thread(target=lambda: texts.append(requests.get(server.advertised_url, timeout=10).text))
     hanging.start()
     assert herder.asked.wait(5)
     began = time.monotonic()

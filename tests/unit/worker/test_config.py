@@ -50,8 +50,7 @@ def test_s1_13_a_missing_key_is_named(name: str) -> None:
         (
             "topic.tracking.enable",
             "yes",
-            "Invalid value yes for configuration topic.tracking.enable: "
-            "Expected value to be either true or false",
+            "Invalid value yes for configuration topic.tracking.enable: Expected value to be either true or false",
         ),
         ("listeners", "http://:1,", "Empty URL found when parsing listeners list."),
         (
@@ -106,9 +105,7 @@ def test_what_nothing_reads_is_named_in_a_warning(caplog: pytest.LogCaptureFixtu
         "key.converter.schemas.enable": "true",
         "sasl.mechanism": "PLAIN",
     }
-    config = StandaloneConfig.parse(
-        {**PROPS, **passed_on, "offset.flush.intervall.ms": "1", "rest.port": "1"}
-    )
+    config = StandaloneConfig.parse({**PROPS, **passed_on, "offset.flush.intervall.ms": "1", "rest.port": "1"})
     assert config.with_prefix("spark.") == {"master": "local[2]"}
     assert [record.getMessage() for record in caplog.records] == [
         "These configurations '[offset.flush.intervall.ms, rest.port]' were supplied but are not used yet."

@@ -1,0 +1,185 @@
+"""A growing file as whole lines: where lines end, what is held back, how a rotated or truncated file goes on.
+
+Knows bytes and positions; neither Spark nor Kafka.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+log = logging.getLogger(__name__)
+
+_ROTATION_GRACE_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Whole lines from a file.
+
+    Attributes:
+        data: the lines, the last terminator left out.
+        position: bytes of the file up to and with that terminator.
+    """
+
+    data: bytes
+    position: int
+
+
+def whole_lines(data: bytes, limit: int | None = None) -> int:
+    r"""Length of the whole lines at the start of ``data``: up to the last ``\n``, or lone ``\r`` that is not its end.
+
+    A ``\r`` at the very end may be half of a ``\r\n`` (Java: ``FileStreamSourceTask.extractLine``).
+
+    Args:
+        data: what was read.
+        limit: at most so many lines.
+    """
+    if limit is not None:
+        return _length_of_lines(data, limit)
+    end = data.rfind(b"\n")
+    if b"\r" in data:
+        end = max(end, data.rfind(b"\r", 0, len(data) - 1))
+    return end + 1
+
+
+def _length_of_lines(data: bytes, limit: int) -> int:
+    end = 0
+    for _ in range(limit):
+        following = _line_end(data, end)
+        if following is None:
+            break
+        end = following
+    return end
+
+
+def _line_end(data: bytes, start: int) -> int | None:
+    newline, lone = data.find(b"\n", start), data.find(b"\r", start)
+    if lone == -1 or -1 < newline < lone:
+        return None if newline == -1 else newline + 1
+    if lone == len(data) - 1:
+        return None
+    return lone + 2 if data[lone + 1 : lone + 2] == b"\n" else lone + 1
+
+
+def without_terminator(lines: bytes) -> bytes:
+    r"""Lines without the last ``\n``, ``\r\n`` or ``\r``."""
+    if lines.endswith(b"\r\n"):
+        return lines[:-2]
+    return lines[:-1] if lines.endswith((b"\n", b"\r")) else lines
+
+
+class LineFile:
+    """Reads a file that grows, is rotated (renamed, a new one in its place) or truncated.
+
+    Args:
+        path: the file; it need not exist yet.
+        position: bytes to skip at the first opening.
+        chunk_bytes: how much to read at once; a longer line is read whole all the same.
+        limit: at most so many lines at once; ``None`` for as many as a chunk holds.
+    """
+
+    def __init__(self, path: Path, position: int, chunk_bytes: int, limit: int | None) -> None:
+        self._path = path
+        self._position = position
+        self._chunk_bytes = chunk_bytes
+        self._limit = limit
+        self._file: BinaryIO | None = None
+        self._quiet_since: float | None = None
+
+    def open(self) -> None:
+        """Open the file unless it is open. Raises FileNotFoundError while it does not exist."""
+        if self._file is None:
+            self._file = self._path.open("rb")
+            size = os.fstat(self._file.fileno()).st_size
+            self._position = self._resume_position(self._file, self._position, size)
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def read(self) -> Chunk | None:
+        """The next whole lines, ``None`` when there are none yet."""
+        self.open()
+        assert self._file is not None
+        if os.fstat(self._file.fileno()).st_size < self._position:
+            log.warning("File %s was truncated below position %d: reading from its start", self._path, self._position)
+            self._position = 0
+        data = self._read_lines(self._file)
+        if data:
+            self._quiet_since = None
+            self._position += len(data)
+            return Chunk(without_terminator(data), self._position)
+        return self._after_rotation(self._file)
+
+    def _read_lines(self, file: BinaryIO) -> bytes:
+        size = self._chunk_bytes
+        while True:
+            file.seek(self._position)
+            data = file.read(size)
+            length = whole_lines(data, self._limit)
+            if length or len(data) < size:
+                return data[:length]
+            size *= 2  # one line longer than the chunk
+
+    def _after_rotation(self, file: BinaryIO) -> Chunk | None:
+        """Go over to the new file once nobody writes to the old one any more; its last line needs no terminator."""
+        if not self._rotated(file):
+            self._quiet_since = None
+            return None
+        now = time.monotonic()
+        self._quiet_since = self._quiet_since or now
+        if now - self._quiet_since < _ROTATION_GRACE_SECONDS:
+            return None
+        file.seek(self._position)
+        rest = file.read()
+        log.info("File %s was rotated: reading the new one from its start", self._path)
+        self.close()
+        self._quiet_since, self._position = None, 0
+        return Chunk(rest, 0) if rest else None
+
+    def _rotated(self, file: BinaryIO) -> bool:
+        try:
+            there = self._path.stat()
+        except FileNotFoundError:
+            return False
+        return not os.path.samestat(there, os.fstat(file.fileno()))
+
+    def _resume_position(self, file: BinaryIO, position: int, size: int) -> int:
+        if position > size or _at_line_start(file, position):
+            return position
+        converted = _bytes_of_characters(file, position)
+        if converted is None:
+            return position
+        log.warning(
+            "Offset %d of file %s counts characters, as Java's worker does; continuing at byte %d",
+            position,
+            self._path,
+            converted,
+        )
+        return converted
+
+
+def _at_line_start(file: BinaryIO, position: int) -> bool:
+    if position == 0:
+        return True
+    file.seek(position - 1)
+    return file.read(1) in (b"\n", b"\r")
+
+
+def _bytes_of_characters(file: BinaryIO, characters: int) -> int | None:
+    """Bytes of the first lines that have so many UTF-16 units; ``None`` when that is not the end of a line."""
+    file.seek(0)
+    units = read = 0
+    for line in file:
+        units += len(line.decode("utf-8", "replace").encode("utf-16-le")) // 2
+        read += len(line)
+        if units >= characters:
+            return read if units == characters else None
+    return None

@@ -1,0 +1,146 @@
+"""FileStreamSink: each record becomes a line of a file.
+
+    name=local-file-sink
+    connector.class=FileStreamSink
+    tasks.max=1
+    file=/tmp/test.sink.txt
+    topics=connect-test
+
+Lines are appended. Offsets are committed after the lines are on disk. Source: ``FileStreamSinkTask``.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Mapping
+from typing import ClassVar
+
+import pyarrow as pa
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
+
+from connect_dagster.connectors.file.text import as_text
+from connect_dagster.plugin.config import ConfigDef, Importance, Type, setting
+from connect_dagster.plugin.connector import Properties, SinkConnector, SinkTask
+from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.plugin.frames import SinkBatch
+from connect_dagster.plugin.records import TopicPartition
+
+log = logging.getLogger(__name__)
+
+_PLACE = ("topic", "partition", "offset")
+
+
+class FileStreamSinkConfig(ConfigDef):
+    """Configuration of the sink."""
+
+    file: str | None = setting(
+        "file",
+        type=Type.STRING,
+        default=None,
+        importance=Importance.HIGH,
+        doc="File to append lines to. Standard output is written when it is left out.",
+    )
+
+
+class FileStreamSinkTask(SinkTask):
+    """Appends to one file, or to standard output."""
+
+    needs_headers = False
+
+    def start(self, config: Properties) -> None:
+        """Open the file, which is made when it does not exist."""
+        self._file = FileStreamSinkConfig.parse(config).file or None
+        self._descriptor = sys.stdout.fileno() if self._file is None else self._open(self._file)
+
+    def put(self, batch: SinkBatch) -> None:
+        """Append a line for each record; all of them or, when the disk refuses, none."""
+        self._append(_lines(batch))
+
+    def flush(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Have the lines on disk before their offsets are committed."""
+        if self._file is not None:
+            os.fsync(self._descriptor)
+
+    def stop(self) -> None:
+        """Close the file."""
+        if getattr(self, "_file", None) is not None and hasattr(self, "_descriptor"):
+            os.close(self._descriptor)
+
+    def _open(self, file: str) -> int:
+        try:
+            descriptor = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise ConnectError(f"Couldn't find or create file '{file}' for FileStreamSinkTask: {error}") from error
+        size = os.fstat(descriptor).st_size
+        if size and os.pread(descriptor, 1, size - 1) != b"\n":
+            log.warning("File %s does not end with a line: ending it, so that the next record begins a line", file)
+            os.write(descriptor, b"\n")
+        return descriptor
+
+    def _append(self, parts: list[pa.Buffer]) -> None:
+        before = None if self._file is None else os.fstat(self._descriptor).st_size
+        try:
+            for part in parts:
+                _write_all(self._descriptor, memoryview(part))
+        except OSError as error:
+            if before is not None:
+                os.ftruncate(self._descriptor, before)
+            raise ConnectError(f"Could not write to file '{self._file or 'standard output'}': {error}") from error
+
+
+class FileStreamSinkConnector(SinkConnector):
+    """One file, one task or several that append to it."""
+
+    config_def = FileStreamSinkConfig
+    java_class: ClassVar[str] = "org.apache.kafka.connect.file.FileStreamSinkConnector"
+    java_task_class: ClassVar[str] = "org.apache.kafka.connect.file.FileStreamSinkTask"
+    version: ClassVar[str] = "4.3.1"
+    task_class = FileStreamSinkTask
+
+    def start(self, config: Properties) -> None:
+        """Check the configuration and say what will be written."""
+        self._config = dict(config)
+        parsed = FileStreamSinkConfig.parse(config)
+        log.info("Starting file sink connector writing to %s", parsed.file or "standard output")
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        """The connector's configuration for each task; the group shares out the partitions."""
+        return [dict(self._config) for _ in range(max_tasks)]
+
+    def alter_offsets(self, config: Properties, offsets: Mapping[TopicPartition, int | None]) -> bool:
+        """Any offset is right: the file keeps none of its own."""
+        return True
+
+
+def _lines(batch: SinkBatch) -> list[pa.Buffer]:
+    """The bytes to append. A single frame arrives in order; several are merged by partition and offset."""
+    single = len(batch.frames) == 1
+    place = [] if single else [F.col(name) for name in _PLACE]
+    tables = [
+        frame.df.select(
+            *place, F.concat(as_text(frame.value_schema, F.col("value")), F.lit("\n")).alias("line")
+        ).toArrow()
+        for frame in batch
+    ]
+    if single:
+        (merged,) = tables
+    else:
+        merged = pa.concat_tables(tables).sort_by([(name, "ascending") for name in _PLACE])
+    return [_characters(chunk) for chunk in merged.column("line").chunks]
+
+
+def _characters(lines: pa.StringArray) -> pa.Buffer:
+    """Arrow lays strings end to end: with terminators they are the file's bytes as they stand."""
+    _, offsets, data = lines.buffers()
+    if data is None:
+        return pa.py_buffer(b"")
+    width = 8 if pa.types.is_large_string(lines.type) else 4
+    ends = memoryview(offsets).cast("q" if width == 8 else "i")
+    return data[ends[lines.offset] : ends[lines.offset + len(lines)]]
+
+
+def _write_all(descriptor: int, data: memoryview) -> None:
+    while data:
+        data = data[os.write(descriptor, data) :]

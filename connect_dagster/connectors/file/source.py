@@ -1,0 +1,260 @@
+r"""FileStreamSource: each line of a growing file becomes a record.
+
+    name=local-file-source
+    connector.class=FileStreamSource
+    tasks.max=1
+    file=/tmp/test.txt
+    topic=connect-test
+
+A line is sent once its terminator (``\n``, ``\r\n`` or ``\r``) is there. Offsets count bytes; Java's worker counts
+characters, and an offset it wrote is converted where that can be told. Source: ``FileStreamSourceTask``.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import select
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from connect_dagster.connectors.file.lines import Chunk, LineFile, whole_lines, without_terminator
+from connect_dagster.plugin.config import ConfigDef, Importance, Type, non_empty_string, one_of, setting
+from connect_dagster.plugin.connector import Properties, SourceConnector, SourceTask
+from connect_dagster.plugin.errors import ConnectError, DataError
+from connect_dagster.plugin.frames import SourceFrame
+from connect_dagster.plugin.schema import STRING_SCHEMA
+
+log = logging.getLogger(__name__)
+
+FILENAME, POSITION = "filename", "position"
+# Bigger batches are no faster and delay the single line of another task (docs/decisions/0002-spark-session.md).
+_BATCH_BYTES = 16 << 20
+_BLOB_BYTES = 1 << 20
+_SHORTEST_WAIT, _LONGEST_WAIT = 0.005, 0.25
+_MISSING_SECONDS = 1.0
+
+
+class FileStreamSourceConfig(ConfigDef):
+    """Configuration of the source."""
+
+    file: str | None = setting(
+        "file",
+        type=Type.STRING,
+        default=None,
+        importance=Importance.HIGH,
+        doc="File to read lines from. Standard input is read when it is left out.",
+    )
+    topic: str = setting(
+        "topic",
+        type=Type.STRING,
+        validator=non_empty_string,
+        importance=Importance.HIGH,
+        doc="Topic that receives a record for each line.",
+    )
+    batch_size: int = setting(
+        "batch.size",
+        type=Type.INT,
+        default=2000,
+        importance=Importance.LOW,
+        doc="Most lines to read at once. Left out, a batch holds what was read in one go, up to 16 MB.",
+    )
+    invalid_utf8: str = setting(
+        "invalid.utf8",
+        type=Type.STRING,
+        default="replace",
+        validator=one_of("replace", "fail"),
+        importance=Importance.LOW,
+        doc="Bytes that are not UTF-8: 'replace' puts U+FFFD in their place, 'fail' makes the task FAILED.",
+    )
+
+
+class Lines(Protocol):
+    """Where whole lines come from: a file or standard input."""
+
+    def read(self) -> Chunk | None:
+        """The next whole lines, ``None`` when there are none yet."""
+
+    def close(self) -> None:
+        """Close the input."""
+
+
+class FileStreamSourceTask(SourceTask):
+    """Reads one file, or standard input."""
+
+    def start(self, config: Properties) -> None:
+        """Take the configuration; the file is opened at the first poll, when it exists."""
+        parsed = FileStreamSourceConfig.parse(config)
+        self._file = parsed.file or None
+        self._topic = parsed.topic
+        self._fail_on_invalid = parsed.invalid_utf8 == "fail"
+        self._partition = {FILENAME: self._file}
+        limit = parsed.batch_size if "batch.size" in config else None
+        self._lines: Lines = self._open(self._file, limit)
+        self._grew = time.monotonic()
+        self._missing_said = False
+
+    def poll(self) -> SourceFrame | None:
+        """The lines that are whole; waits a moment when there are none, the longer the quieter the file."""
+        try:
+            chunk = self._lines.read()
+        except FileNotFoundError:
+            self._wait_for_file()
+            return None
+        if chunk is None:
+            self._wait_for_growth()
+            return None
+        self._grew = time.monotonic()
+        return self._frame(chunk)
+
+    def stop(self) -> None:
+        """Close the file."""
+        if hasattr(self, "_lines"):
+            self._lines.close()
+
+    def _open(self, file: str | None, limit: int | None) -> Lines:
+        if file is None:
+            return StandardInput(limit)
+        stored = self.context.offsets.offset(self._partition)
+        return LineFile(Path(file), _position(stored), _BATCH_BYTES, limit)
+
+    def _wait_for_file(self) -> None:
+        if not self._missing_said:
+            log.warning(
+                "Couldn't find file %s for FileStreamSourceTask, sleeping to wait for it to be created",
+                self._file,
+            )
+            self._missing_said = True
+        time.sleep(_MISSING_SECONDS)
+
+    def _wait_for_growth(self) -> None:
+        quiet = time.monotonic() - self._grew
+        time.sleep(min(_LONGEST_WAIT, max(_SHORTEST_WAIT, quiet / 16)))
+
+    def _frame(self, chunk: Chunk) -> SourceFrame:
+        return SourceFrame(
+            df=lines_frame(self.context.spark, self._utf8(chunk)),
+            source_partition=self._partition,
+            source_offset={POSITION: chunk.position if self._file else None},
+            topic=self._topic,
+            value_schema=STRING_SCHEMA,
+        )
+
+    def _utf8(self, chunk: Chunk) -> bytes:
+        try:
+            pa.array([chunk.data], pa.binary()).cast(pa.string())
+        except pa.ArrowInvalid as error:
+            if self._fail_on_invalid:
+                raise DataError(
+                    f"File {self._file} holds bytes that are not UTF-8 before position {chunk.position}; "
+                    "invalid.utf8=replace would put U+FFFD in their place"
+                ) from error
+            return chunk.data.decode("utf-8", "replace").encode()
+        return chunk.data
+
+
+class FileStreamSourceConnector(SourceConnector):
+    """One file, one task."""
+
+    config_def = FileStreamSourceConfig
+    java_class: ClassVar[str] = "org.apache.kafka.connect.file.FileStreamSourceConnector"
+    java_task_class: ClassVar[str] = "org.apache.kafka.connect.file.FileStreamSourceTask"
+    version: ClassVar[str] = "4.3.1"
+    task_class = FileStreamSourceTask
+
+    def start(self, config: Properties) -> None:
+        """Check the configuration and say what will be read."""
+        self._config = dict(config)
+        parsed = FileStreamSourceConfig.parse(config)
+        log.info("Starting file source connector reading from %s", parsed.file or "standard input")
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        """The connector's own configuration: a file has one reader."""
+        return [self._config]
+
+    def alter_offsets(
+        self, config: Properties, offsets: Sequence[tuple[Mapping[str, Any], Mapping[str, Any] | None]]
+    ) -> bool:
+        """Check that each offset is a position of a file."""
+        if not FileStreamSourceConfig.parse(config).file:
+            raise ConnectError(
+                "Offsets cannot be modified if the 'file' configuration is unspecified. "
+                "This is because stdin is used for input and offsets are not tracked."
+            )
+        for partition, offset in offsets:
+            _check_offset(partition, offset)
+        return True
+
+
+class StandardInput:
+    """Standard input as whole lines; its end ends the lines, not the task."""
+
+    def __init__(self, limit: int | None) -> None:
+        self._limit = limit
+        self._held = b""
+
+    def read(self) -> Chunk | None:
+        """What has arrived, without waiting."""
+        length = whole_lines(self._held, self._limit)
+        if not length and select.select([sys.stdin], [], [], 0)[0]:
+            self._held += os.read(sys.stdin.fileno(), _BATCH_BYTES)
+            length = whole_lines(self._held, self._limit)
+        data, self._held = self._held[:length], self._held[length:]
+        return Chunk(without_terminator(data), 0) if data else None
+
+    def close(self) -> None:
+        """Leave standard input open: it is not the task's own."""
+
+
+def lines_frame(spark: SparkSession, data: bytes) -> DataFrame:
+    r"""A frame of one column ``value`` with a row for each line; Spark does the splitting.
+
+    Args:
+        spark: the session.
+        data: whole lines in UTF-8, the last terminator left out.
+    """
+    blobs = pa.table({"blob": pa.array(_blobs(data), pa.binary()).cast(pa.string())})
+    terminator = r"\r\n|\n|\r" if b"\r" in data else r"\n"
+    return spark.createDataFrame(blobs).selectExpr(f"explode(split(blob, r'{terminator}')) as value")
+
+
+def _blobs(data: bytes) -> list[bytes]:
+    r"""Pieces of about a megabyte, cut behind a ``\n``, which is left out: Spark splits them in parallel."""
+    pieces, start = [], 0
+    while len(data) - start > _BLOB_BYTES:
+        end = data.find(b"\n", start + _BLOB_BYTES)
+        if end == -1:
+            break
+        pieces.append(data[start : end - 1 if data[end - 1 : end] == b"\r" else end])
+        start = end + 1
+    return [*pieces, data[start:]]
+
+
+def _position(stored: Mapping[str, Any] | None) -> int:
+    position = (stored or {}).get(POSITION)
+    if position is None:
+        return 0
+    if not isinstance(position, int) or isinstance(position, bool) or position < 0:
+        raise ConnectError(f"Stored offset {stored} is not a position: '{POSITION}' must be a whole number from 0 on")
+    return position
+
+
+def _check_offset(partition: Mapping[str, Any] | None, offset: Mapping[str, Any] | None) -> None:
+    if offset is not None:
+        if POSITION not in offset:
+            raise ConnectError(f"Offset objects should either be null or contain the key '{POSITION}'")
+        position = offset[POSITION]
+        if not isinstance(position, int) or isinstance(position, bool):
+            raise ConnectError(f"The value for the '{POSITION}' key in the offset is expected to be a Long value")
+        if position < 0:
+            raise ConnectError(f"The value for the '{POSITION}' key in the offset should be a non-negative value")
+    if partition is None:
+        raise ConnectError("Partition objects cannot be null")
+    if FILENAME not in partition:
+        raise ConnectError(f"Partition objects should contain the key '{FILENAME}'")

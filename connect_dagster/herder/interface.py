@@ -1,0 +1,243 @@
+"""What a worker offers to those who operate it: the REST API and the command line.
+
+Every method blocks until the herder has done what it says, and raises one of the errors of
+:mod:`connect_dagster.plugin.errors`; each of those knows its REST status. Knows nothing of HTTP.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from connect_dagster.worker.states import Status, TargetState, TaskId
+
+ConnectorConfig = Mapping[str, str | None]
+
+
+class ConnectorType(Enum):
+    """Direction of a connector; UNKNOWN when its class cannot be loaded."""
+
+    SOURCE = "source"
+    SINK = "sink"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerInfo:
+    """Answer of ``GET /``."""
+
+    version: str
+    commit: str
+    kafka_cluster_id: str
+
+
+class Health(Enum):
+    """Answer of ``GET /health`` (KIP-1017)."""
+
+    STARTING = "starting"
+    HEALTHY = "healthy"
+    UNHEALTHY = "unhealthy"
+
+
+@dataclass(frozen=True, slots=True)
+class HealthReport:
+    """Health with the sentence that explains it."""
+
+    health: Health
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorInfo:
+    """A connector as created: its raw configuration, its tasks, its direction."""
+
+    name: str
+    config: dict[str, str]
+    tasks: tuple[TaskId, ...]
+    type: ConnectorType
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorStatus:
+    """A connector's reported states, tasks sorted by id."""
+
+    name: str
+    connector: Status
+    tasks: tuple[tuple[int, Status], ...]
+    type: ConnectorType
+
+
+@dataclass(frozen=True, slots=True)
+class TaskInfo:
+    """A task with its raw configuration."""
+
+    id: TaskId
+    config: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """Outcome of putting a configuration: the connector, and whether it is new."""
+
+    info: ConnectorInfo
+    created: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RestartRequest:
+    """What ``POST /connectors/{c}/restart`` asks for (KIP-745)."""
+
+    connector: str
+    only_failed: bool = False
+    include_tasks: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorOffset:
+    """Offset of one partition; ``None`` as offset resets it (KIP-875); a sink refuses the partition ``None``."""
+
+    partition: dict[str, Any] | None
+    offset: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class PluginInfo:
+    """One plugin as ``GET /connector-plugins`` lists it; ``type`` is Java's word (``sink``, ``converter``, …)."""
+
+    class_name: str
+    type: str
+    version: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class LoggerLevel:
+    """Level of a logger, and when it was last changed through REST, in epoch milliseconds."""
+
+    level: str
+    last_modified: int | None
+
+
+class Herder(ABC):
+    """Operations on the connectors of a worker or a cluster (Java: ``Herder``)."""
+
+    @abstractmethod
+    def server_info(self) -> ServerInfo:
+        """Version of the API and id of the Kafka cluster."""
+
+    @abstractmethod
+    def health(self) -> HealthReport:
+        """Whether the herder's own thread answers (KIP-1017)."""
+
+    @abstractmethod
+    def progress(self) -> dict[str, Any]:
+        """Latest progress record of each task that runs here, by ``connector-task``."""
+
+    @abstractmethod
+    def connectors(self) -> list[str]:
+        """Names of all connectors, sorted."""
+
+    @abstractmethod
+    def connector_info(self, name: str) -> ConnectorInfo:
+        """Configuration, tasks and type. Raises NotFoundError."""
+
+    @abstractmethod
+    def connector_status(self, name: str) -> ConnectorStatus:
+        """Reported states. Raises NotFoundError (`No status found for connector x`)."""
+
+    @abstractmethod
+    def task_status(self, task: TaskId) -> Status:
+        """Reported state of one task. Raises NotFoundError (`No status found for task x-0`)."""
+
+    @abstractmethod
+    def tasks(self, name: str) -> list[TaskInfo]:
+        """Task configurations. Raises NotFoundError."""
+
+    @abstractmethod
+    def put_connector(
+        self, name: str, config: ConnectorConfig, initial: TargetState | None = None, *, allow_replace: bool
+    ) -> Created:
+        """Validate, store and start. Raises BadRequestError (invalid), AlreadyExistsError."""
+
+    @abstractmethod
+    def patch_connector(self, name: str, patch: ConnectorConfig) -> ConnectorInfo:
+        """Merge keys into the stored configuration, ``None`` deletes one (KIP-477)."""
+
+    @abstractmethod
+    def delete_connector(self, name: str) -> None:
+        """Stop and forget the connector; its offsets stay. Raises NotFoundError."""
+
+    @abstractmethod
+    def restart_connector(self, name: str) -> None:
+        """Restart the connector object alone. Raises NotFoundError."""
+
+    @abstractmethod
+    def restart_connector_and_tasks(self, request: RestartRequest) -> ConnectorStatus:
+        """Restart by plan (KIP-745); answers the states with RESTARTING for what will be restarted."""
+
+    @abstractmethod
+    def restart_task(self, task: TaskId) -> None:
+        """Stop and start one task. Raises NotFoundError (unknown connector or task)."""
+
+    @abstractmethod
+    def pause_connector(self, name: str) -> None:
+        """Set the target state PAUSED. Raises NotFoundError (`Unknown connector x`)."""
+
+    @abstractmethod
+    def resume_connector(self, name: str) -> None:
+        """Set the target state STARTED. Raises NotFoundError."""
+
+    @abstractmethod
+    def stop_connector(self, name: str) -> None:
+        """Set the target state STOPPED and drop the tasks. Raises NotFoundError."""
+
+    @abstractmethod
+    def active_topics(self, name: str) -> list[str]:
+        """Topics used since creation or the last reset, sorted; empty for an unknown connector."""
+
+    @abstractmethod
+    def reset_active_topics(self, name: str) -> None:
+        """Forget the active topics."""
+
+    @property
+    @abstractmethod
+    def topic_tracking(self) -> tuple[bool, bool]:
+        """``topic.tracking.enable`` and ``topic.tracking.allow.reset``."""
+
+    @abstractmethod
+    def connector_offsets(self, name: str) -> list[ConnectorOffset]:
+        """Committed offsets of a source, or of a sink's consumer group. Raises NotFoundError."""
+
+    @abstractmethod
+    def alter_connector_offsets(self, name: str, offsets: Sequence[ConnectorOffset]) -> str:
+        """Write offsets of a STOPPED connector; answers the sentence for the user. Raises BadRequestError."""
+
+    @abstractmethod
+    def reset_connector_offsets(self, name: str) -> str:
+        """Forget all offsets of a STOPPED connector; answers the sentence for the user."""
+
+    @abstractmethod
+    def plugins(self, *, connectors_only: bool) -> list[PluginInfo]:
+        """Discovered plugins, sinks first, each type sorted by class name."""
+
+    @abstractmethod
+    def plugin_config(self, name: str, version: str | None = None) -> list[dict[str, Any]]:
+        """ConfigKeyInfo of each key of a plugin. Raises NotFoundError."""
+
+    @abstractmethod
+    def validate(self, config: ConnectorConfig) -> dict[str, Any]:
+        """ConfigInfos of a connector configuration. Raises BadRequestError without ``connector.class``."""
+
+    @abstractmethod
+    def loggers(self) -> dict[str, LoggerLevel]:
+        """Levels of all known loggers by name; the root logger is ``root``."""
+
+    @abstractmethod
+    def logger(self, name: str) -> LoggerLevel:
+        """Level of one logger. Raises NotFoundError."""
+
+    @abstractmethod
+    def set_logger_level(self, namespace: str, level: str) -> list[str]:
+        """Set a level for a namespace; answers the loggers it affects, sorted."""

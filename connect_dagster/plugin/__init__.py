@@ -1,0 +1,1 @@
+"""What a connector author imports. Depends on nothing else of this project."""

@@ -1,0 +1,193 @@
+"""Connector and task, the two halves of a connector (Java: ``org.apache.kafka.connect.connector``).
+
+A connector describes: it checks a configuration and splits the work. A task moves records. All calls to one task
+come from one thread at a time; nothing is called after ``stop``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Protocol
+
+from pyspark.sql import SparkSession
+
+from connect_dagster.plugin.config import ConfigDef
+from connect_dagster.plugin.frames import SinkBatch, SourceFrame
+from connect_dagster.plugin.records import SourceRecord, TopicPartition
+
+Properties = Mapping[str, str]
+
+
+class ConnectorContext(Protocol):
+    """What a connector may ask of its worker."""
+
+    def request_task_reconfiguration(self) -> None:
+        """Have ``task_configs`` called again; tasks restart only when it answers something new."""
+
+    def raise_error(self, error: Exception) -> None:
+        """Fail the connector from a thread of its own."""
+
+
+class OffsetReader(Protocol):
+    """Reads the committed offsets of a source connector (Java: ``OffsetStorageReader``)."""
+
+    def offset(self, partition: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Last committed offset of a source partition, ``None`` when there is none."""
+
+
+class SourceTaskContext(Protocol):
+    """What a source task may ask of its worker."""
+
+    @property
+    def spark(self) -> SparkSession:
+        """The worker's Spark session; set no global option on it."""
+
+    @property
+    def offsets(self) -> OffsetReader:
+        """Committed offsets of the connector."""
+
+
+class SinkTaskContext(Protocol):
+    """What a sink task may ask of its worker (Java: ``SinkTaskContext``)."""
+
+    @property
+    def spark(self) -> SparkSession:
+        """The worker's Spark session; set no global option on it."""
+
+    @property
+    def assignment(self) -> frozenset[TopicPartition]:
+        """Partitions of the task now."""
+
+    def offset(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Rewind before the next ``put``, which then begins at these offsets."""
+
+    def timeout(self, milliseconds: int) -> None:
+        """Time to wait before the batch comes again after a RetriableError."""
+
+    def pause(self, *partitions: TopicPartition) -> None:
+        """Have no records of these partitions until ``resume``."""
+
+    def resume(self, *partitions: TopicPartition) -> None:
+        """Have records of these partitions again."""
+
+    def request_commit(self) -> None:
+        """Have offsets committed after this ``put`` rather than at the next interval."""
+
+
+class SourceTask(ABC):
+    """Reads records from another system."""
+
+    context: SourceTaskContext
+
+    @abstractmethod
+    def start(self, config: Properties) -> None:
+        """Open what the task needs; an exception makes the task FAILED."""
+
+    @abstractmethod
+    def poll(self) -> Sequence[SourceFrame] | Sequence[SourceRecord] | SourceFrame | None:
+        """The next records, ``None`` or nothing when there are none yet.
+
+        May block about a second, then returns nothing. RetriableError means nothing for now; any other
+        exception makes the task FAILED.
+        """
+
+    def commit(self) -> None:  # noqa: B027 (optional hook)
+        """Called after offsets were committed."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """Close everything. Called once, also after a failure of ``start``."""
+
+
+class SinkTask(ABC):
+    """Writes records to another system."""
+
+    context: SinkTaskContext
+    needs_headers: ClassVar[bool] = True
+
+    @abstractmethod
+    def start(self, config: Properties) -> None:
+        """Open what the task needs; an exception makes the task FAILED."""
+
+    def open(self, partitions: Sequence[TopicPartition]) -> None:  # noqa: B027 (optional hook)
+        """Partitions were assigned; called before their first records."""
+
+    @abstractmethod
+    def put(self, batch: SinkBatch) -> None:
+        """Write the records.
+
+        RetriableError brings the same batch again after ``context.timeout``; any other exception makes the task
+        FAILED. The batch is redelivered after a crash unless its offsets were committed.
+        """
+
+    def flush(self, offsets: Mapping[TopicPartition, int]) -> None:  # noqa: B027 (optional hook)
+        """Make durable what was put up to these offsets."""
+
+    def pre_commit(self, offsets: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
+        """Offsets that may be committed now; flushes and answers all of them unless overridden."""
+        self.flush(offsets)
+        return offsets
+
+    def close(self, partitions: Sequence[TopicPartition]) -> None:  # noqa: B027 (optional hook)
+        """Partitions are going to another task, or the task is stopping."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """Close everything. Called once, also after a failure of ``start``."""
+
+
+class Connector(ABC):
+    """Describes the work of tasks.
+
+    Attributes:
+        config_def: the keys of the connector's configuration.
+        task_class: what runs the task configurations.
+        java_class: the Java class whose configurations this connector takes over; ``None`` for our own.
+        java_task_class: likewise of the task.
+        version: shown in status and plugin lists.
+    """
+
+    config_def: ClassVar[type[ConfigDef]]
+    java_class: ClassVar[str | None] = None
+    java_task_class: ClassVar[str | None] = None
+    version: ClassVar[str] = "undefined"
+    context: ConnectorContext
+
+    @property
+    @abstractmethod
+    def task_class(self) -> type[SourceTask] | type[SinkTask]:
+        """The class of the connector's tasks."""
+
+    @abstractmethod
+    def start(self, config: Properties) -> None:
+        """Take the configuration; an exception makes the connector FAILED."""
+
+    @abstractmethod
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        """At most ``max_tasks`` task configurations."""
+
+    def stop(self) -> None:  # noqa: B027 (optional hook)
+        """Close everything."""
+
+
+class SourceConnector(Connector):
+    """A connector that reads from another system into Kafka."""
+
+    def alter_offsets(
+        self, config: Properties, offsets: Sequence[tuple[Mapping[str, Any], Mapping[str, Any] | None]]
+    ) -> bool:
+        """Check offsets a user wants to set (KIP-875); ``True`` when the connector knows they are right.
+
+        Raises:
+            ConnectError: an offset is wrong; nothing is written.
+        """
+        return False
+
+
+class SinkConnector(Connector):
+    """A connector that writes from Kafka to another system."""
+
+    def alter_offsets(self, config: Properties, offsets: Mapping[TopicPartition, int | None]) -> bool:
+        """Like :meth:`SourceConnector.alter_offsets`, by topic partition."""
+        return False

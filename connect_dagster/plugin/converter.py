@@ -1,0 +1,87 @@
+"""Converters and transforms: Spark column expressions between typed data and bytes (Java: ``connect.storage``)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pyspark.sql import Column, DataFrame
+
+from connect_dagster.plugin.config import ConfigDef
+from connect_dagster.plugin.frames import SourceFrame
+from connect_dagster.plugin.schema import Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Decoder:
+    """How to read the records of one schema.
+
+    Attributes:
+        schema: schema of the result; ``None`` for schemaless (JSON text).
+        matches: true for the records this decoder reads; ``None`` when it reads all.
+        value: the typed column; null where the record is not readable.
+        readable: false for records that match and cannot be read; ``None`` when all can. Never null.
+        error: text of the error where a record is not readable, in Java's words where it has them.
+
+    All columns refer to the binary column that the decoder was made for. ``value`` is meaningless where ``matches``
+    is false.
+    """
+
+    schema: Schema | None
+    value: Column
+    matches: Column | None = None
+    readable: Column | None = None
+    error: Column | None = None
+
+
+class Converter(ABC):
+    """Turns one typed column into bytes, and bytes into typed columns."""
+
+    config_def: ClassVar[type[ConfigDef]]
+    java_class: ClassVar[str | None] = None
+    version: ClassVar[str] = "undefined"
+
+    @abstractmethod
+    def configure(self, config: Mapping[str, str], *, is_key: bool) -> None:
+        """Take the options (without the ``value.converter.`` prefix)."""
+
+    @abstractmethod
+    def encode(self, schema: Schema | None, column: Column) -> Column:
+        """Expression of the bytes of a typed column (Java: ``fromConnectData``).
+
+        Raises:
+            DataError: this converter cannot write such a schema.
+        """
+
+    @abstractmethod
+    def decoders(self, df: DataFrame, column: str) -> Sequence[Decoder]:
+        """How to read the binary column of a batch (Java: ``toConnectData``).
+
+        Each record matches exactly one of them, in the order given. May run a Spark job to find the schemas in the
+        batch. Records without a usable schema have a decoder that reads none of them.
+        """
+
+    def likely(self, column: str) -> Decoder | None:
+        """The decoder to try before ``decoders``, without a Spark job; ``None`` when there is no good guess.
+
+        It is right for a batch only if every record matches it.
+        """
+        return None
+
+
+class Transform(ABC):
+    """Changes record frames on their way to Kafka (Java: ``Transformation``), by column expressions."""
+
+    config_def: ClassVar[type[ConfigDef]]
+    java_class: ClassVar[str | None] = None
+    version: ClassVar[str] = "undefined"
+
+    @abstractmethod
+    def configure(self, config: Mapping[str, str]) -> None:
+        """Take the options (without the ``transforms.<alias>.`` prefix)."""
+
+    @abstractmethod
+    def apply(self, frame: SourceFrame) -> SourceFrame:
+        """The frame with other columns, or fewer rows."""

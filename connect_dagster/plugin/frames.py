@@ -1,0 +1,120 @@
+"""Record frames: batches of records as Spark DataFrames, the form in which data moves through a worker.
+
+A frame has one key schema and one value schema. A batch with several is several frames.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
+
+from connect_dagster.plugin.records import Header, SinkRecord
+from connect_dagster.plugin.schema import STRING_SCHEMA, Schema
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFrame:
+    """Records on their way to Kafka.
+
+    ``df`` has the column ``value`` and may have ``topic`` (string), ``partition`` (int), ``key``, ``headers``
+    (array of struct<key: string, value: binary>) and ``timestamp`` (long, epoch milliseconds). A column left out is
+    constant: the frame's topic, the partitioner's choice, no key, no headers, the time of sending.
+
+    Attributes:
+        df: the records; column types follow the schemas (``Schema.to_spark``), schemaless data is JSON text.
+        source_partition: names the place the records come from.
+        source_offset: the place right after the last record.
+        other_offsets: partition and offset of further places, where the records come from several.
+        topic: topic of all records; ``None`` where ``df`` has a column for it.
+        value_schema: schema of ``value``; ``None`` for schemaless.
+        key_schema: schema of ``key``.
+
+    Example:
+        >>> df = spark.createDataFrame([("hello",)], "value string")
+        >>> SourceFrame(df, {"filename": "a.txt"}, {"position": 6}, topic="lines")
+    """
+
+    df: DataFrame
+    source_partition: Mapping[str, Any]
+    source_offset: Mapping[str, Any]
+    other_offsets: tuple[tuple[Mapping[str, Any], Mapping[str, Any]], ...] = ()
+    topic: str | None = None
+    value_schema: Schema | None = field(default=STRING_SCHEMA)
+    key_schema: Schema | None = None
+
+    @property
+    def offsets(self) -> tuple[tuple[Mapping[str, Any], Mapping[str, Any]], ...]:
+        """Every source partition with the offset after the frame."""
+        return ((self.source_partition, self.source_offset), *self.other_offsets)
+
+    def has(self, name: str) -> bool:
+        """Whether ``df`` has this column."""
+        return name in self.df.columns
+
+    def column(self, name: str) -> Column:
+        """A column by its name, also where it is constant (for transforms)."""
+        if self.has(name):
+            return F.col(name)
+        return F.lit(self.topic) if name == "topic" else F.lit(None)
+
+    def with_column(self, name: str, column: Column) -> SourceFrame:
+        """The frame with a column replaced or added."""
+        return replace(self, df=self.df.withColumn(name, column))
+
+
+@dataclass(frozen=True, slots=True)
+class SinkFrame:
+    """Records from Kafka with one key schema and one value schema.
+
+    ``df`` has ``topic`` (string), ``partition`` (int), ``offset`` (long), ``timestamp`` (long, epoch milliseconds),
+    ``key``, ``value`` and, when the task asked for them, ``headers``.
+    """
+
+    df: DataFrame
+    value_schema: Schema | None
+    key_schema: Schema | None
+
+    def records(self) -> list[SinkRecord]:
+        """The records one by one, in the order of their partitions and offsets; a fresh list at each call."""
+        rows = self.df.orderBy("topic", "partition", "offset").toArrow().to_pylist()
+        return [self._record(row) for row in rows]
+
+    def _record(self, row: dict[str, Any]) -> SinkRecord:
+        return SinkRecord(
+            topic=row["topic"],
+            partition=row["partition"],
+            offset=row["offset"],
+            key=_from_column(row["key"], self.key_schema),
+            value=_from_column(row["value"], self.value_schema),
+            key_schema=self.key_schema,
+            value_schema=self.value_schema,
+            timestamp=row["timestamp"],
+            headers=tuple(Header(h["key"], h["value"]) for h in row.get("headers") or ()),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SinkBatch:
+    """What one ``SinkTask.put`` receives: all records of a batch, one frame for each pair of schemas."""
+
+    frames: tuple[SinkFrame, ...]
+
+    def records(self) -> list[SinkRecord]:
+        """All records in the order of their partitions and offsets; a fresh list at each call."""
+        found = [record for frame in self.frames for record in frame.records()]
+        if len(self.frames) > 1:
+            found.sort(key=lambda record: (record.topic, record.partition, record.offset))
+        return found
+
+    def __iter__(self) -> Iterator[SinkFrame]:
+        return iter(self.frames)
+
+
+def _from_column(value: Any, schema: Schema | None) -> Any:
+    """Schemaless data is JSON text in a frame and plain Python in a record."""
+    return json.loads(value) if schema is None and value is not None else value

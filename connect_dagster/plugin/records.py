@@ -1,0 +1,70 @@
+"""Single records, for connectors that handle few of them: the worker turns lists of them into frames and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from connect_dagster.plugin.schema import Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """One record header; the value is what the header converter makes of the bytes."""
+
+    key: str
+    value: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class TopicPartition:
+    """A partition of a topic."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRecord:
+    """A record on its way to Kafka (Java: ``SourceRecord``).
+
+    Attributes:
+        source_partition: names the place the record comes from, such as ``{"filename": "/var/log/x"}``.
+        source_offset: the place right after the record, from which a restart continues.
+        topic: the topic to write to.
+        value: the value, in Python's terms for ``value_schema``.
+        value_schema: ``None`` for schemaless values (str, numbers, bool, None, list, dict).
+        key, key_schema: likewise.
+        partition: ``None`` leaves the choice to the partitioner (murmur2, as Java's).
+        timestamp: epoch milliseconds; ``None`` for the time of sending.
+    """
+
+    source_partition: Mapping[str, Any]
+    source_offset: Mapping[str, Any]
+    topic: str
+    value: Any
+    value_schema: Schema | None = None
+    key: Any = None
+    key_schema: Schema | None = None
+    partition: int | None = None
+    headers: tuple[Header, ...] = ()
+    timestamp: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SinkRecord:
+    """A record that arrived from Kafka (Java: ``SinkRecord``); timestamp in epoch milliseconds."""
+
+    topic: str
+    partition: int
+    offset: int
+    key: Any
+    value: Any
+    key_schema: Schema | None
+    value_schema: Schema | None
+    timestamp: int | None
+    headers: tuple[Header, ...] = ()

@@ -1,0 +1,1 @@
+"""One process: Spark session, plugins, connectors and tasks, delivery, offsets."""

@@ -1,0 +1,51 @@
+"""Which converters a connector's tasks use: the connector's own with all its options, or the worker's; never a mix."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from connect_dagster.plugin.converter import Converter
+from connect_dagster.worker.config import StandaloneConfig
+from connect_dagster.worker.plugins import Plugins
+
+log = logging.getLogger(__name__)
+
+
+class ConverterFactory:
+    """Makes configured converters.
+
+    Args:
+        plugins: where their classes are found.
+        worker: the worker's configuration, for connectors without their own.
+    """
+
+    def __init__(self, plugins: Plugins, worker: StandaloneConfig) -> None:
+        self._plugins = plugins
+        self._worker = worker.originals
+
+    def pair(self, task: str, connector: Mapping[str, str]) -> tuple[Converter, Converter]:
+        """Key and value converter of a connector's task.
+
+        Raises:
+            ConnectError: a class cannot be loaded.
+            ConfigError: an option is wrong.
+        """
+        return self._make(task, connector, "key"), self._make(task, connector, "value")
+
+    def _make(self, task: str, connector: Mapping[str, str], side: str) -> Converter:
+        name = f"{side}.converter"
+        source, whose = (connector, "connector") if connector.get(name) else (self._worker, "worker")
+        described = self._plugins.converter(source[name])
+        prefix = f"{name}."
+        options = {key.removeprefix(prefix): value for key, value in source.items() if key.startswith(prefix)}
+        converter: Converter = described.plugin()
+        converter.configure(options, is_key=side == "key")
+        log.info(
+            "Set up the %s converter %s for task %s using the %s config",
+            side,
+            described.class_name,
+            task,
+            whose,
+        )
+        return converter

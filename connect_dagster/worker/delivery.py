@@ -1,0 +1,195 @@
+"""Sends encoded batches to Kafka and says which of them the brokers have acknowledged.
+
+One producer and one thread for each source task: while it sends batch n, Spark prepares batch n+1. Batches are
+acknowledged whole and in order, so the offset after a batch can be committed as soon as its last record is in.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+
+from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.worker import clients, logs
+
+log = logging.getLogger(__name__)
+
+_POLL_SECONDS = 0.1
+_PRODUCER_EXTRAS: dict[str, object] = {
+    # Java's partitioner for keyed records, a random one (sticky for a batch) without key.
+    "partitioner": "murmur2_random",
+    # A callback for each record would cost more than sending it.
+    "delivery.report.only.error": True,
+    "queue.buffering.max.messages": 1_000_000,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Encoded records: columns ``value`` and perhaps ``key, topic, partition, headers, timestamp``.
+
+    Attributes:
+        table: the records.
+        topic: topic of all of them, unless the table has a column for it.
+        delivered: called on the delivery thread once all records are acknowledged.
+    """
+
+    table: pa.Table
+    topic: str | None
+    delivered: Callable[[], None]
+
+
+class Delivery:
+    """A task's producer with the thread that feeds it.
+
+    Args:
+        settings: producer settings in Java's names.
+        name: for the thread's name and the log.
+        tolerate: told each record that Kafka refused for good; answers whether to go on without it.
+    """
+
+    def __init__(
+        self,
+        settings: clients.Settings,
+        name: str,
+        log_context: tuple[str, str],
+        tolerate: Callable[[Exception], bool],
+    ) -> None:
+        self._tolerate = tolerate
+        self._error: Exception | None = None
+        self._producer: Producer = clients.build(
+            lambda config: Producer(config), settings, {**_PRODUCER_EXTRAS, "on_delivery": self._refused}
+        )
+        self._batches: queue.Queue[Batch | None] = queue.Queue(maxsize=1)
+        self._unfinished = 0
+        self._changed = threading.Condition()
+        self._abandoned = threading.Event()
+        self._context = log_context
+        self._thread = threading.Thread(target=self._run, name=f"delivery-thread-{name}", daemon=True)
+        self._thread.start()
+
+    def submit(self, batch: Batch) -> None:
+        """Queue a batch; blocks while one is waiting and one is under way.
+
+        Raises:
+            ConnectError: an earlier batch could not be delivered.
+        """
+        with self._changed:
+            self._unfinished += 1
+        while True:
+            self.check()
+            try:
+                return self._batches.put(batch, timeout=_POLL_SECONDS)
+            except queue.Full:
+                if self._abandoned.is_set():
+                    return None
+
+    def check(self) -> None:
+        """Raise what went wrong on the delivery thread, if anything did."""
+        if self._error is not None:
+            raise self._error
+
+    def drain(self, seconds: float) -> bool:
+        """Wait until everything submitted is acknowledged; answers whether it is."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._unfinished == 0 or self._error is not None, seconds)
+            return self._unfinished == 0 and self._error is None
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is waiting for an acknowledgement."""
+        return self._unfinished == 0
+
+    def close(self) -> None:
+        """Give up what is not acknowledged and end the thread."""
+        self._abandoned.set()
+        self._producer.purge()
+        self._thread.join(timeout=5)
+
+    def _run(self) -> None:
+        logs.set_context(*self._context)
+        while not self._abandoned.is_set():
+            try:
+                batch = self._batches.get(timeout=_POLL_SECONDS)
+            except queue.Empty:
+                self._producer.poll(0)
+                continue
+            if batch is not None:
+                self._deliver(batch)
+
+    def _deliver(self, batch: Batch) -> None:
+        try:
+            self._produce(batch)
+            if self._flushed():
+                batch.delivered()
+        except Exception as error:  # the task thread raises it as its own
+            self._error = error
+        finally:
+            with self._changed:
+                self._unfinished -= 1
+                self._changed.notify_all()
+
+    def _flushed(self) -> bool:
+        while self._error is None and not self._abandoned.is_set():
+            if self._producer.flush(_POLL_SECONDS) == 0:
+                break
+        return self._error is None and not self._abandoned.is_set()
+
+    def _produce(self, batch: Batch) -> None:
+        produce, topic = self._producer.produce, batch.topic
+        for chunk in batch.table.to_batches():
+            if chunk.schema.names == ["value"] and topic is not None:
+                self._produce_values(chunk.column(0).to_numpy(zero_copy_only=False), topic)
+            else:
+                for words in _arguments(chunk, topic):
+                    self._produce_one(produce, words)
+
+    def _produce_values(self, values: Any, topic: str) -> None:
+        produce = self._producer.produce
+        for value in values:
+            try:
+                produce(topic, value)
+            except BufferError:
+                self._produce_one(produce, {"topic": topic, "value": value})
+            except KafkaException as error:
+                self._refuse(error)
+
+    def _produce_one(self, produce: Callable[..., None], words: dict[str, Any]) -> None:
+        while not self._abandoned.is_set():
+            try:
+                produce(**words)
+                return
+            except BufferError:  # the queue is full: the brokers are slower than we are
+                self._producer.poll(0.01)
+                self.check()
+            except KafkaException as error:
+                self._refuse(error)
+                return
+
+    def _refused(self, error: KafkaError | None, message: Message) -> None:
+        if error is not None and error.code() not in (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT):
+            self._refuse(KafkaException(error), message.topic())
+
+    def _refuse(self, error: KafkaException, topic: str | None = None) -> None:
+        text = error.args[0].str() if error.args and isinstance(error.args[0], KafkaError) else str(error)
+        where = f" to topic {topic}" if topic else ""
+        failure = ConnectError(f"Unrecoverable exception from producer send{where}: {text}")
+        if not self._tolerate(failure) and self._error is None:
+            self._error = failure
+
+
+def _arguments(chunk: pa.RecordBatch, topic: str | None) -> Iterator[dict[str, Any]]:
+    """Arguments of ``Producer.produce`` for each record; what is null is left out."""
+    columns = {name: chunk.column(name).to_pylist() for name in chunk.schema.names}
+    if "headers" in columns:
+        columns["headers"] = [[(h["key"], h["value"]) for h in row] if row else None for row in columns["headers"]]
+    constant = {"topic": topic} if topic is not None else {}
+    for row in zip(*columns.values(), strict=True):
+        yield constant | {name: value for name, value in zip(columns, row, strict=True) if value is not None}

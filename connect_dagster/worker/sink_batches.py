@@ -1,0 +1,56 @@
+"""How much a sink task reads at once, and how a batch is cut when a user limits the records of a put."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Iterator
+
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
+
+from connect_dagster.plugin.connector import SinkTask
+from connect_dagster.plugin.records import TopicPartition
+from connect_dagster.worker import clients
+from connect_dagster.worker.sink_stream import OfferedBatch
+
+# Bigger batches are no faster and take more memory (docs/decisions/0002-spark-session.md).
+_MOST_RECORDS = 200_000
+_FASTER_FETCHES = {
+    "fetch.max.wait.ms": "10",
+    "max.partition.fetch.bytes": str(8 << 20),
+    "max.poll.records": "10000",
+    "receive.buffer.bytes": str(1 << 20),
+}
+
+
+def source_options(consumer: clients.Settings, max_poll_records: int | None, task: SinkTask) -> dict[str, str]:
+    """Options of Spark's Kafka source for a task's consumer settings."""
+    return {
+        **clients.spark_options({**_FASTER_FETCHES, **consumer}),
+        "maxOffsetsPerTrigger": str(max_poll_records or _MOST_RECORDS),
+        "minPartitions": "2",
+        "failOnDataLoss": "false",
+        "includeHeaders": str(task.needs_headers).lower(),
+    }
+
+
+def parts(batch: OfferedBatch, limit: int | None) -> Iterator[OfferedBatch]:
+    """The batch in parts of at most ``limit`` records (``max.poll.records``), in the order of each partition."""
+    size = sum(end - batch.start[place] for place, end in batch.end.items())
+    if limit is None or size <= limit:
+        yield batch
+        return
+    for place, end in batch.end.items():
+        for first in range(batch.start[place], end, limit):
+            yield _part(batch, place, first, min(first + limit, end))
+
+
+def _part(batch: OfferedBatch, place: TopicPartition, first: int, end: int) -> OfferedBatch:
+    conditions = (
+        F.col("topic") == place.topic,
+        F.col("partition") == place.partition,
+        F.col("offset") >= first,
+        F.col("offset") < end,
+    )
+    rows = batch.df.where(functools.reduce(operator.and_, conditions))
+    return OfferedBatch(rows, {place: first}, {place: end})

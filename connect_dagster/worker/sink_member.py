@@ -1,0 +1,193 @@
+"""A sink task's membership in its consumer group: partitions, committed offsets, commits. No data is fetched here.
+
+The consumer stays paused on everything it is assigned; the data is read by Spark. So any Kafka tool sees the group,
+its lag and its members as usual.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from confluent_kafka import OFFSET_INVALID, Consumer, KafkaError, KafkaException
+from confluent_kafka import TopicPartition as KafkaPartition
+
+from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.plugin.records import TopicPartition
+from connect_dagster.worker import clients
+
+log = logging.getLogger(__name__)
+
+Places = list[TopicPartition]
+Answer = TypeVar("Answer")
+_REQUEST_SECONDS = 10.0
+_RETRY_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class RebalanceListener:
+    """Called on the thread that polls, while a rebalance waits for it."""
+
+    assigned: Callable[[Places], None]
+    revoked: Callable[[Places], None]
+    lost: Callable[[Places], None]
+
+
+class GroupMember:
+    """One member of ``connect-<connector>``.
+
+    Args:
+        settings: consumer settings in Java's names.
+        topics: the topics to read; or
+        pattern: a regular expression that whole topic names match (``topics.regex``).
+        listener: told what a rebalance brings and takes.
+    """
+
+    def __init__(
+        self,
+        settings: clients.Settings,
+        topics: Sequence[str],
+        pattern: re.Pattern[str] | None,
+        listener: RebalanceListener,
+    ) -> None:
+        self._topics = list(topics)
+        self._pattern = pattern
+        self._listener = listener
+        self._reset = settings.get("auto.offset.reset", "earliest")
+        self._refresh_seconds = int(settings.get("metadata.max.age.ms", "300000")) / 1000
+        self._refreshed = 0.0
+        self._commit_done: Callable[[Exception | None], None] | None = None
+        self._consumer: Consumer = clients.build(
+            lambda config: Consumer(config), settings, {"on_commit": self._committed}
+        )
+        if pattern is None:
+            self._subscribe()
+
+    def poll(self) -> None:
+        """Serve rebalances and commit answers; must be called at least every ``max.poll.interval.ms``.
+
+        Raises:
+            ConnectError: the group refuses this member for good.
+        """
+        if self._pattern is not None and time.monotonic() - self._refreshed > self._refresh_seconds:
+            self._refresh_topics(self._pattern)
+        message = self._consumer.poll(0)
+        error = message.error() if message is not None else None
+        if error is not None and not error.retriable():
+            self._raise_unless_passing(error)
+
+    def committed_or_reset(self, places: Places) -> dict[TopicPartition, int]:
+        """Where to begin: the committed offset, or what ``auto.offset.reset`` says where there is none.
+
+        Raises:
+            ConnectError: there is none and the reset policy is ``none``.
+        """
+        asked = [KafkaPartition(place.topic, place.partition) for place in places]
+        committed = self._retried(lambda: self._consumer.committed(asked, timeout=_REQUEST_SECONDS))
+        return {_place(one): self._within_log(_place(one), one.offset) for one in committed}
+
+    def commit(self, offsets: Mapping[TopicPartition, int], done: Callable[[Exception | None], None]) -> None:
+        """Commit without waiting; ``done`` is called by a later :meth:`poll`."""
+        self._commit_done = done
+        self._consumer.commit(offsets=_partitions(offsets), asynchronous=True)
+
+    def commit_now(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Commit and wait. Raises KafkaException when the group refuses it."""
+        self._consumer.commit(offsets=_partitions(offsets), asynchronous=False)
+
+    def close(self) -> None:
+        """Leave the group."""
+        self._consumer.close()
+
+    def _subscribe(self) -> None:
+        self._consumer.subscribe(
+            self._topics, on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_lost
+        )
+
+    def _refresh_topics(self, pattern: re.Pattern[str]) -> None:
+        self._refreshed = time.monotonic()
+        known = self._consumer.list_topics(timeout=_REQUEST_SECONDS).topics
+        found = sorted(topic for topic in known if pattern.fullmatch(topic))
+        if found != self._topics:
+            self._topics = found
+            if found:
+                self._subscribe()
+            else:
+                self._consumer.unsubscribe()
+
+    def _on_assign(self, consumer: Consumer, partitions: list[KafkaPartition]) -> None:
+        consumer.assign(partitions)
+        consumer.pause(partitions)
+        self._listener.assigned([_place(one) for one in partitions])
+
+    def _on_revoke(self, consumer: Consumer, partitions: list[KafkaPartition]) -> None:
+        self._listener.revoked([_place(one) for one in partitions])
+
+    def _on_lost(self, consumer: Consumer, partitions: list[KafkaPartition]) -> None:
+        self._listener.lost([_place(one) for one in partitions])
+
+    def _committed(self, error: KafkaError | None, _: list[KafkaPartition]) -> None:
+        done, self._commit_done = self._commit_done, None
+        if done is not None:
+            done(KafkaException(error) if error is not None else None)
+
+    def _within_log(self, place: TopicPartition, offset: int) -> int:
+        low, high = self._retried(
+            lambda: self._consumer.get_watermark_offsets(
+                KafkaPartition(place.topic, place.partition), timeout=_REQUEST_SECONDS
+            )
+        )
+        if offset != OFFSET_INVALID and low <= offset <= high:
+            return offset
+        if self._reset not in ("earliest", "latest"):
+            raise ConnectError(f"Undefined offset with no reset policy for partition {place} (offset {offset})")
+        if offset != OFFSET_INVALID:
+            log.warning(
+                "Offset %d of %s is not in the log (%d to %d): reset to %s",
+                offset,
+                place,
+                low,
+                high,
+                self._reset,
+            )
+        return int(low if self._reset == "earliest" else high)
+
+    def _retried(self, request: Callable[[], Answer]) -> Answer:
+        """Ask again while the brokers are away: a partition that was assigned must get its offset."""
+        while True:
+            try:
+                return request()
+            except KafkaException as error:
+                if not error.args[0].retriable() and error.args[0].code() not in _AWAY:
+                    raise ConnectError(f"Could not read offsets: {error.args[0].str()}") from error
+                log.warning("Could not read offsets, will retry: %s", error.args[0].str())
+                time.sleep(_RETRY_SECONDS)
+
+    def _raise_unless_passing(self, error: KafkaError) -> None:
+        if error.fatal() or error.code() in _FATAL:
+            raise ConnectError(f"The consumer group refuses this task: {error.str()}")
+        log.warning("Consumer of the sink task: %s", error.str())
+
+
+_AWAY = frozenset({KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TIMED_OUT, KafkaError._WAIT_COORD})
+_FATAL = frozenset(
+    {
+        KafkaError.GROUP_AUTHORIZATION_FAILED,
+        KafkaError.TOPIC_AUTHORIZATION_FAILED,
+        KafkaError.SASL_AUTHENTICATION_FAILED,
+        KafkaError.INCONSISTENT_GROUP_PROTOCOL,
+        KafkaError.INVALID_GROUP_ID,
+    }
+)
+
+
+def _place(partition: KafkaPartition) -> TopicPartition:
+    return TopicPartition(partition.topic, partition.partition)
+
+
+def _partitions(offsets: Mapping[TopicPartition, int]) -> list[KafkaPartition]:
+    return [KafkaPartition(place.topic, place.partition, offset) for place, offset in offsets.items()]

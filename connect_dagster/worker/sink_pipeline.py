@@ -1,0 +1,97 @@
+"""The Spark plan between a batch of Kafka records and the frames a sink task receives: converters.
+
+A steady stream has one schema, so a batch is first planned as if it had the schemas of the batch before, with a check
+inside the plan. Only when the check fails is the batch kept in memory and searched for its schemas: one pass over the
+data in the ordinary case, and no schema is ever guessed wrong.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
+
+from connect_dagster.plugin.converter import Converter, Decoder
+from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.plugin.frames import SinkBatch, SinkFrame
+
+OTHER_SCHEMA = "connect_dagster: a record has another schema than the batch before"
+UNREADABLE = "connect_dagster: a record cannot be read by its converter"
+
+
+class ToleranceExceededError(ConnectError):
+    """A record could not be converted and ``errors.tolerance`` is ``none``."""
+
+
+@dataclass(frozen=True, slots=True)
+class SinkPipeline:
+    """The converters of a sink connector.
+
+    Attributes:
+        tolerate: whether records that cannot be read are left out (``errors.tolerance=all``).
+        headers: whether the task wants the headers.
+    """
+
+    key_converter: Converter
+    value_converter: Converter
+    tolerate: bool
+    headers: bool
+
+    def likely(self, df: DataFrame) -> SinkBatch | None:
+        """The batch if its schemas are those of the one before; ``None`` when none is known yet.
+
+        Evaluating it fails with ``OTHER_SCHEMA`` in the text when they are not.
+        """
+        key, value = self.key_converter.likely("key"), self.value_converter.likely("value")
+        if key is None or value is None:
+            return None
+        return SinkBatch((self._frame(df, key, value, checked=True),))
+
+    @contextmanager
+    def searched(self, df: DataFrame) -> Iterator[SinkBatch]:
+        """The batch with all its schemas found, kept in memory for as long as the block runs."""
+        kept = df.persist()
+        try:
+            values = self.value_converter.decoders(kept, "value")
+            keys = self.key_converter.decoders(kept, "key")
+            yield SinkBatch(tuple(self._frames(kept, keys, values)))
+        finally:
+            kept.unpersist()
+
+    def _frames(self, df: DataFrame, keys: Sequence[Decoder], values: Sequence[Decoder]) -> Iterator[SinkFrame]:
+        for key in keys:
+            for value in values:
+                matching = [one.matches for one in (key, value) if one.matches is not None]
+                rows = df.where(functools.reduce(operator.and_, matching)) if matching else df
+                if len(keys) * len(values) == 1 or not rows.isEmpty():
+                    yield self._frame(rows, key, value, checked=False)
+
+    def _frame(self, df: DataFrame, key: Decoder, value: Decoder, *, checked: bool) -> SinkFrame:
+        readable = [one.readable for one in (key, value) if one.readable is not None]
+        if self.tolerate and readable:
+            df = df.where(functools.reduce(operator.and_, readable))
+        extra = [F.col("headers")] if self.headers else []
+        columns = df.select(
+            "topic",
+            "partition",
+            "offset",
+            F.unix_millis("timestamp").alias("timestamp"),
+            self._column(key, checked).alias("key"),
+            self._column(value, checked).alias("value"),
+            *extra,
+        )
+        return SinkFrame(columns, value_schema=value.schema, key_schema=key.schema)
+
+    def _column(self, decoder: Decoder, checked: bool) -> Column:
+        column = decoder.value
+        if decoder.readable is not None and not self.tolerate:
+            why = F.concat(F.lit(f"{UNREADABLE}: "), F.lit("") if decoder.error is None else decoder.error)
+            column = F.when(decoder.readable, column).otherwise(F.raise_error(why))
+        if checked and decoder.matches is not None:
+            column = F.when(decoder.matches, column).otherwise(F.raise_error(F.lit(OTHER_SCHEMA)))
+        return column

@@ -1,0 +1,183 @@
+"""A source task's stream: poll, plan, run in Spark, deliver, commit.
+
+Java: ``AbstractWorkerSourceTask`` and ``WorkerSourceTask``. A micro-batch stream whose cursor the connector owns; an
+idle task costs no Spark job. Offsets become committable when the brokers acknowledged the batch before them.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from connect_dagster.plugin.connector import OffsetReader, SourceTask
+from connect_dagster.plugin.errors import RetriableError
+from connect_dagster.plugin.frames import SourceFrame
+from connect_dagster.plugin.records import SourceRecord
+from connect_dagster.worker import arrow_frames
+from connect_dagster.worker.delivery import Batch, Delivery
+from connect_dagster.worker.pipeline import SourcePipeline
+from connect_dagster.worker.progress import Progress, rows_through_plan
+from connect_dagster.worker.states import State, TargetState, TaskId
+from connect_dagster.worker.task import StatusListener, WorkerTask
+
+log = logging.getLogger(__name__)
+
+Polled = Sequence[SourceFrame] | Sequence[SourceRecord] | SourceFrame | None
+_RETRY_SECONDS = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class SourceContext:
+    """What a source task may ask of its worker (see ``SourceTaskContext``)."""
+
+    spark: SparkSession
+    offsets: OffsetReader
+
+
+class WorkerSourceTask(WorkerTask):
+    """One source task with its producer.
+
+    Args:
+        config: the task's configuration.
+        pipeline: transforms and converters.
+        make_delivery: opens the producer, on the task's thread.
+        offsets: the connector's committed offsets.
+        save: writes committable offsets; raises when they could not be stored.
+        flush_seconds: how long the end waits for acknowledgements (``offset.flush.timeout.ms``).
+        on_topics: told the topics of each batch.
+    """
+
+    _kind = "WorkerSourceTask"
+
+    def __init__(
+        self,
+        id: TaskId,
+        task: SourceTask,
+        spark: SparkSession,
+        listener: StatusListener,
+        target: TargetState,
+        *,
+        config: Mapping[str, str],
+        pipeline: SourcePipeline,
+        make_delivery: Callable[[], Delivery],
+        offsets: OffsetReader,
+        save: Callable[[Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]], None],
+        flush_seconds: float,
+        on_topics: Callable[[set[str]], None],
+    ) -> None:
+        super().__init__(id, task, spark, listener, target)
+        self.progress = Progress(job_group=str(id))
+        self._source = task
+        self._config = config
+        self._pipeline = pipeline
+        self._make_delivery = make_delivery
+        self._delivery: Delivery | None = None
+        self._save = save
+        self._flush_seconds = flush_seconds
+        self._on_topics = on_topics
+        self._committable: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
+        self._committing = threading.Lock()
+        self._committed = threading.Event()
+        task.context = SourceContext(spark, offsets)
+
+    def commit_offsets(self) -> bool:
+        """Store the offsets of all acknowledged batches; answers whether there were any (called by the committer)."""
+        with self._committing:
+            pending, self._committable = self._committable, {}
+            if not pending:
+                return False
+            try:
+                self._save(list(pending.values()))
+            except Exception:
+                self._committable = {**pending, **self._committable}
+                raise
+            self._committed.set()
+            return True
+
+    def _start_plugin(self) -> None:
+        self._delivery = self._make_delivery()
+        self._source.start(self._config)
+        log.info("WorkerSourceTask{id=%s} Source task finished initialization and start", self.id)
+
+    def _execute(self) -> None:
+        delivery = self._opened()
+        while not self.stopping:
+            delivery.check()
+            if self._committed.is_set():
+                self._committed.clear()
+                self._source.commit()
+            if self.paused:
+                self._report(State.PAUSED)
+                self._await_change(1)
+                continue
+            self._report(State.RUNNING)
+            for frame in self._polled():
+                self._send(frame, delivery)
+
+    def _polled(self) -> Sequence[SourceFrame]:
+        try:
+            return arrow_frames.to_frames(self.spark, self._source.poll())
+        except RetriableError as error:
+            log.warning("WorkerSourceTask{id=%s} failed to poll records. Will retry.", self.id, exc_info=error)
+            self._await_change(_RETRY_SECONDS)
+            return ()
+
+    def _send(self, frame: SourceFrame, delivery: Delivery) -> None:
+        began = time.monotonic()
+        transformed = self._pipeline.transform(frame)
+        encoded = self._pipeline.encode(transformed)
+        planned = time.monotonic()
+        table = encoded.toArrow()
+        rows = rows_through_plan(encoded)
+        executed = time.monotonic()
+
+        def delivered() -> None:
+            self._acknowledge(frame)
+            durations = _milliseconds(
+                queryPlanning=planned - began,
+                addBatch=executed - planned,
+                triggerExecution=time.monotonic() - began,
+            )
+            self.progress.batch_done(rows, durations, dict(frame.source_offset))
+            self._on_topics(_topics(transformed.topic, encoded, table))
+
+        delivery.submit(Batch(table, transformed.topic, delivered))
+
+    def _acknowledge(self, frame: SourceFrame) -> None:
+        with self._committing:
+            for partition, offset in frame.offsets:
+                self._committable[repr(sorted(partition.items()))] = (partition, offset)
+
+    def _finish(self) -> None:
+        if not self._opened().drain(self._flush_seconds):
+            log.error(
+                "WorkerSourceTask{id=%s} Failed to flush: records were not acknowledged within %d ms; "
+                "their offsets are not committed, a restart sends them again",
+                self.id,
+                self._flush_seconds * 1000,
+            )
+        self._opened().check()
+
+    def _release(self) -> None:
+        if self._delivery is not None:
+            self._delivery.drain(0)
+            self._delivery.close()
+        self.commit_offsets()
+
+    def _opened(self) -> Delivery:
+        assert self._delivery is not None
+        return self._delivery
+
+
+def _milliseconds(**seconds: float) -> dict[str, int]:
+    return {name: round(value * 1000) for name, value in seconds.items()}
+
+
+def _topics(topic: str | None, encoded: DataFrame, table: Any) -> set[str]:
+    return {topic} if topic is not None else set(table.column("topic").unique().to_pylist())

@@ -1,0 +1,181 @@
+"""Life cycle that source and sink tasks share: a thread, a target state, and reports of what happened.
+
+Java: ``WorkerTask``. States are reported under one lock, and nothing is reported after FAILED or after the end, so a
+pause that arrives in the moment of a failure cannot hide it.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import traceback
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Protocol
+
+from pyspark.sql import SparkSession
+
+from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.worker import logs
+from connect_dagster.worker.states import State, TargetState, TaskId
+
+log = logging.getLogger(__name__)
+
+StatusListener = Callable[[TaskId, State, str | None], None]
+
+
+class PluginTask(Protocol):
+    """What is common to source and sink tasks of plugins."""
+
+    def stop(self) -> None:
+        """Close everything."""
+
+
+class WorkerTask(ABC):
+    """One task on its thread.
+
+    Args:
+        id: whose task it is.
+        task: the plugin's task.
+        spark: the worker's session.
+        listener: told each state, with the trace of a failure.
+        target: the state to begin with.
+    """
+
+    def __init__(
+        self, id: TaskId, task: PluginTask, spark: SparkSession, listener: StatusListener, target: TargetState
+    ) -> None:
+        self.id = id
+        self.spark = spark
+        self._task = task
+        self._listener = listener
+        self._target = target
+        self._changed = threading.Condition()
+        self._stopping = threading.Event()
+        self._cancelled = False
+        self._reported: State | None = None
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"task-thread-{id}", daemon=True)
+
+    def start(self) -> None:
+        """Begin on a thread of its own."""
+        self._thread.start()
+
+    def transition(self, target: TargetState) -> None:
+        """Pause or resume; takes effect before the next batch."""
+        with self._changed:
+            self._target = target
+            self._changed.notify_all()
+
+    def stop(self) -> None:
+        """Ask for a graceful end; returns at once."""
+        self._stopping.set()
+        with self._changed:
+            self._changed.notify_all()
+
+    def await_stop(self, seconds: float) -> bool:
+        """Wait for the end; answers whether it came."""
+        return self._ended.wait(seconds)
+
+    def cancel(self) -> None:
+        """Abandon a task that did not end in time: its thread goes on, its reports are ignored."""
+        with self._changed:
+            self._cancelled = True
+        self._release()
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the task was asked to end."""
+        return self._stopping.is_set()
+
+    @property
+    def paused(self) -> bool:
+        """Whether the task is wanted to rest."""
+        return self._target is TargetState.PAUSED
+
+    @abstractmethod
+    def _start_plugin(self) -> None:
+        """Prepare clients and start the plugin's task."""
+
+    @abstractmethod
+    def _execute(self) -> None:
+        """Move records until the task is asked to end."""
+
+    @abstractmethod
+    def _finish(self) -> None:
+        """Commit what is done, at the end of an execution that did not fail."""
+
+    @abstractmethod
+    def _release(self) -> None:
+        """Close the clients; called once or more."""
+
+    @property
+    @abstractmethod
+    def _kind(self) -> str:
+        """Name of Java's class, for messages that users search for."""
+
+    def _run(self) -> None:
+        logs.set_context(self.id.connector, f"task-{self.id.task}")
+        context = self.spark.sparkContext
+        context.setJobGroup(str(self.id), f"connector task {self.id}")
+        context.setLocalProperty("spark.scheduler.pool", str(self.id))
+        try:
+            self._run_to_end()
+        finally:
+            self._ended.set()
+
+    def _run_to_end(self) -> None:
+        try:
+            try:
+                self._start_plugin()
+                self._report(State.PAUSED if self.paused else State.RUNNING)
+                self._execute()
+                self._finish()
+            finally:
+                self._stop_plugin()
+                self._release()
+        except Exception as error:
+            self._fail(error)
+        else:
+            self._report(State.UNASSIGNED)
+
+    def _stop_plugin(self) -> None:
+        try:
+            self._task.stop()
+        except Exception:
+            log.warning("Could not stop task", exc_info=True)
+
+    def _report(self, state: State, trace: str | None = None) -> None:
+        with self._changed:
+            if self._cancelled or self._reported is State.FAILED or self._reported is state:
+                return
+            self._reported = state
+            self._listener(self.id, state, trace)
+
+    def _fail(self, error: Exception) -> None:
+        text = failure_trace(error, self._kind)
+        log.error(
+            "%s{id=%s} Task threw an uncaught and unrecoverable exception. "
+            "Task is being killed and will not recover until manually restarted.\n%s",
+            self._kind,
+            self.id,
+            text,
+        )
+        if not self.stopping:
+            self._report(State.FAILED, text)
+
+    def _await_change(self, seconds: float) -> None:
+        """Rest until the target changes or the task is asked to end."""
+        with self._changed:
+            self._changed.wait(seconds)
+
+
+def failure_trace(error: BaseException, kind: str) -> str:
+    """A failure as users of Kafka Connect know it, first line in Java's words, then Python's traceback."""
+    java = getattr(type(error), "java_name", None)
+    if isinstance(error, ConnectError) and java:
+        first = f"{java}: {error}"
+    else:
+        what = "Exiting WorkerSinkTask due to unrecoverable exception." if kind == "WorkerSinkTask" else str(error)
+        first = f"org.apache.kafka.connect.errors.ConnectException: {what}"
+    return first + "\n" + "".join(traceback.format_exception(error)).rstrip()

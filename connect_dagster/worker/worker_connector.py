@@ -1,0 +1,134 @@
+"""Life cycle of a connector object on a thread of its own (Java: ``WorkerConnector``).
+
+A connector that blocks holds up nobody but itself: who asks it for something waits for a bounded time.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+from connect_dagster.plugin.connector import Connector
+from connect_dagster.worker import logs
+from connect_dagster.worker.states import State, TargetState
+from connect_dagster.worker.task import failure_trace
+
+log = logging.getLogger(__name__)
+
+Listener = Callable[[str, State, str | None], None]
+
+
+class WorkerConnector:
+    """One connector on its thread.
+
+    Args:
+        name: the connector's name.
+        connector: the plugin's connector, its context set.
+        config: its configuration.
+        listener: told each state, with the trace of a failure.
+    """
+
+    def __init__(self, name: str, connector: Connector, config: dict[str, str], listener: Listener) -> None:
+        self.name = name
+        self.connector = connector
+        self.config = config
+        self._listener = listener
+        self._state: State | None = None
+        self._started = False
+        self._cancelled = False
+        self._requests: queue.Queue[tuple[Callable[[], Any], Future[Any]] | None] = queue.Queue()
+        self._thread = threading.Thread(target=self._run, name=f"connector-thread-{name}", daemon=True)
+        self._thread.start()
+
+    def transition(self, target: TargetState) -> Future[State]:
+        """Start, pause or stop the connector; the result is the state it came to, FAILED included."""
+        return self._request(lambda: self._to(target))
+
+    def task_configs(self, max_tasks: int) -> Future[list[dict[str, str]]]:
+        """Ask the connector for the configurations of its tasks."""
+        return self._request(lambda: self.connector.task_configs(max_tasks))
+
+    def fail(self, error: Exception) -> None:
+        """Make the connector FAILED, as it asked itself from a thread of its own."""
+        self._request(lambda: self._failed(error))
+
+    def shutdown(self, seconds: float) -> None:
+        """Stop the connector and end its thread; one that does not come to its end in time is left behind."""
+        done = self._request(self._close)
+        self._requests.put(None)
+        self._thread.join(seconds)
+        if not done.done():
+            self._cancelled = True
+            log.error(
+                "Connector '%s' failed to properly shut down, has become unresponsive, and "
+                "may be consuming external resources. Correct the configuration for "
+                "this connector or remove the connector. After fixing the connector, it "
+                "may be necessary to restart this worker to release any consumed "
+                "resources.",
+                self.name,
+            )
+
+    def _request(self, call: Callable[[], Any]) -> Future[Any]:
+        future: Future[Any] = Future()
+        self._requests.put((call, future))
+        return future
+
+    def _run(self) -> None:
+        logs.set_context(self.name, "worker")
+        while (request := self._requests.get()) is not None:
+            call, future = request
+            try:
+                future.set_result(call())
+            except Exception as error:
+                future.set_exception(error)
+
+    def _to(self, target: TargetState) -> State:
+        if self._state is State.FAILED and target is not TargetState.STOPPED:
+            log.warning("Cannot transition connector '%s' to %s since it has failed", self.name, target.value)
+            return State.FAILED
+        try:
+            return self._changed(target)
+        except Exception as error:
+            return self._failed(error)
+
+    def _changed(self, target: TargetState) -> State:
+        if target is TargetState.STARTED and not self._started:
+            self.connector.start(self.config)
+            self._started = True
+        if target is not TargetState.STARTED and self._started:
+            self._started = False
+            self.connector.stop()
+        return self._report(_STATES[target])
+
+    def _failed(self, error: Exception) -> State:
+        log.error("WorkerConnector{id=%s} Error while starting connector", self.name, exc_info=error)
+        return self._report(State.FAILED, failure_trace(error, "WorkerConnector"))
+
+    def _close(self) -> None:
+        if self._started:
+            self._started = False
+            try:
+                self.connector.stop()
+            except Exception as error:
+                log.exception("WorkerConnector{id=%s} Error while shutting down connector", self.name)
+                self._failed(error)
+                return
+        if self._state is not State.FAILED:
+            self._report(State.UNASSIGNED)
+
+    def _report(self, state: State, trace: str | None = None) -> State:
+        if state is not self._state and not self._cancelled:
+            self._listener(self.name, state, trace)
+        self._state = state
+        return state
+
+
+_STATES = {
+    TargetState.STARTED: State.RUNNING,
+    TargetState.PAUSED: State.PAUSED,
+    TargetState.STOPPED: State.STOPPED,
+}

@@ -1,0 +1,116 @@
+"""Where our REST API answers otherwise than Java's 4.3.1 on purpose, each with its reason.
+
+The test holds both sides to it: a step listed here must differ in exactly the named parts. So a difference that
+is gone has to leave the table, and a new one cannot hide behind an old one.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One allowed difference.
+
+    Attributes:
+        parts: what differs: `status`, `content_type`, `location`, `allow`, `body`.
+        ours: our status.
+        says: a text that our body holds.
+        reason: why.
+    """
+
+    parts: frozenset[str]
+    ours: int
+    says: str
+    reason: str
+
+
+def _body(ours: int, says: str, reason: str) -> Difference:
+    return Difference(frozenset({"body"}), ours, says, reason)
+
+
+def _readable(says: str) -> Difference:
+    return _body(500, says, "Java answers with the text of a Jackson or null pointer exception; ours is for people")
+
+
+NO_BODY = _readable("The request has no body")
+NO_JSON = _readable("The request body is not valid JSON")
+_JETTY = "Jetty refuses the URI with an HTML page before Kafka Connect sees it; ours treats it as any path"
+_REACHABLE = "Java creates such a connector, but Jetty refuses every URI that could name it; ours can be operated"
+
+JETTY_404 = Difference(frozenset({"status", "content_type", "body"}), 404, "HTTP 404 Not Found", _JETTY)
+NAMED = Difference(frozenset({"status", "content_type", "body"}), 200, "name", _REACHABLE)
+DELETED = Difference(frozenset({"status"}), 204, "", _REACHABLE)
+
+DIFFERENCES: Mapping[str, Difference] = {
+    "double slash": JETTY_404,
+    "bad escape": Difference(frozenset({"content_type", "body", "status"}), 404, "Connector %zz not found", _JETTY),
+    "bad utf-8": Difference(frozenset({"content_type", "body", "status"}), 404, "No status found", _JETTY),
+    "create, nothing": NO_BODY,
+    "create, null": NO_BODY,
+    "create, cut off": NO_JSON,
+    "create, array": _readable("Cannot read the body: Input should be"),
+    "create, number": _readable("Cannot read the body: Input should be"),
+    "create, no config": _readable("`config` is missing"),
+    "create, unknown field": _readable('Unrecognized field "nam"'),
+    "create, config is array": _readable("Cannot read config: Input should be"),
+    "create, value is object": _readable("Cannot read config.n: expected a string, got an object"),
+    "create, value is array": _readable("Cannot read config.n: expected a string, got an array"),
+    "create, bad initial state": _readable("`bad` is none of RUNNING, PAUSED, STOPPED"),
+    "create, number as initial state": _readable("`3` is none of RUNNING, PAUSED, STOPPED"),
+    "put, nothing": NO_BODY,
+    "put, null": NO_BODY,
+    "put, blank": NO_BODY,
+    "put, text": _readable("Cannot read the body: Input should be"),
+    "put, broken": NO_JSON,
+    "put, more behind": NO_JSON,
+    "put, NaN": NO_JSON,
+    "put, single quotes": NO_JSON,
+    "put, bad utf-8": NO_JSON,
+    "put, bare comma": NO_JSON,
+    "put, leading zero": NO_JSON,
+    "put, raw tab": NO_JSON,
+    "put, array inside": _readable("Cannot read a: expected a string, got an array"),
+    "level, nothing": NO_BODY,
+    "level, array": _readable("Cannot read the body: Input should be"),
+    "validate, nothing": NO_BODY,
+    "patch, nothing": NO_BODY,
+    "offsets alter, nothing": NO_BODY,
+    "offsets alter, no list": _readable("Cannot read offsets: Input should be"),
+    "offsets alter, null inside": _readable("Cannot read offsets.0: Input should be"),
+    "offsets alter, unknown field": _readable('Unrecognized field "offset"'),
+    "offsets alter, number as offset": _readable("Cannot read offsets.0.offset: Input should be"),
+    "unknown class": _body(
+        400,
+        "Failed to find any class that implements Connector and which name matches Nope",
+        "Java lists its plugins as objects, and from the second call on names an exception before",
+    ),
+    "unknown, stop": Difference(
+        frozenset({"status", "body"}),
+        404,
+        "Unknown connector no",
+        "Java's standalone herder fails with an internal error where its distributed one answers 404",
+    ),
+    "name a;b, create": Difference(
+        frozenset({"location"}), 201, "a;b", "Java's Location cannot be followed: it starts a matrix parameter"
+    ),
+    "name a/b, create": Difference(
+        frozenset({"location"}), 201, "a/b", "Java's Location cannot be followed: it has a segment too many"
+    ),
+    "name a/b, info": NAMED,
+    "name a/b, delete": DELETED,
+    "name a%b, info": NAMED,
+    "name a%b, delete": DELETED,
+    "internal tasks": Difference(
+        frozenset({"status", "body", "content_type"}),
+        405,
+        "HTTP 405 Method Not Allowed",
+        "workers of a cluster use it among themselves; Java's standalone herder refuses it with 500",
+    ),
+    "internal fence": Difference(
+        frozenset({"status", "body", "content_type"}),
+        404,
+        "HTTP 404 Not Found",
+        "workers of a cluster use it among themselves; Java's standalone herder refuses it with 500",
+    ),
+}
