@@ -1,0 +1,1 @@
+"""Bundled converters: between typed Spark columns and the bytes of Kafka records."""

@@ -1,0 +1,24 @@
+"""The option all converters share: what a converter is used for (Java: ``ConverterConfig``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from connect_dagster.plugin.config import Importance, Type, one_of, setting
+
+
+def converter_type() -> Any:
+    """The setting ``converter.type``; the worker fills it in."""
+    return setting(
+        "converter.type",
+        type=Type.STRING,
+        importance=Importance.LOW,
+        validator=one_of("key", "value", "header"),
+        doc="What the converter is used for.",
+        display_name="converter.type",
+    )
+
+
+def type_name(*, is_key: bool) -> str:
+    """The option's value for a key or a value."""
+    return "key" if is_key else "value"

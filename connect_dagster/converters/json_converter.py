@@ -1,0 +1,146 @@
+"""Connect data as JSON, with its schema beside it or without (Java: ``JsonConverter``).
+
+Example:
+    value.converter=org.apache.kafka.connect.json.JsonConverter
+    value.converter.schemas.enable=true
+
+Schemas are written as a literal and read once each: records whose text begins with a known schema are told by that
+beginning. How values become text and back is in ``json_encoding`` and ``json_decoding``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
+
+from connect_dagster.converters import json_envelope
+from connect_dagster.converters.converter_type import converter_type, type_name
+from connect_dagster.converters.json_encoding import JsonEncoding
+from connect_dagster.converters.json_reading import JsonReading, SchemalessReading
+from connect_dagster.plugin.config import ConfigDef, Importance, Type, Width, one_of_ignoring_case, setting
+from connect_dagster.plugin.converter import Converter, Decoder
+from connect_dagster.plugin.errors import ConfigError, DataError
+from connect_dagster.plugin.schema import Schema
+
+
+class JsonConverterConfig(ConfigDef):
+    """Options of the converter (Java: ``JsonConverterConfig``)."""
+
+    type: str = converter_type()
+    schemas_enable: bool = setting(
+        "schemas.enable",
+        type=Type.BOOLEAN,
+        default=True,
+        importance=Importance.HIGH,
+        doc="Write each record with its schema, and expect one when reading.",
+        group="Schemas",
+        order_in_group=0,
+        width=Width.MEDIUM,
+        display_name="Enable Schemas",
+    )
+    schemas_cache_size: int = setting(
+        "schemas.cache.size",
+        type=Type.INT,
+        default=1000,
+        importance=Importance.HIGH,
+        doc="How many schemas are remembered.",
+        group="Schemas",
+        order_in_group=1,
+        width=Width.MEDIUM,
+        display_name="Schema Cache Size",
+    )
+    schema_content: str | None = setting(
+        "schema.content",
+        type=Type.STRING,
+        default=None,
+        importance=Importance.HIGH,
+        doc="The schema of all records, as JSON: records then hold the payload alone. Only sinks use it.",
+        group="Schemas",
+        order_in_group=2,
+        width=Width.MEDIUM,
+        display_name="Schema Content",
+    )
+    decimal_format: str = setting(
+        "decimal.format",
+        type=Type.STRING,
+        default="BASE64",
+        importance=Importance.LOW,
+        validator=one_of_ignoring_case("NUMERIC", "BASE64"),
+        doc="How decimals are written: BASE64 (bytes of the unscaled value) or NUMERIC.",
+        group="Serialization",
+        order_in_group=0,
+        width=Width.MEDIUM,
+        display_name="Decimal Format",
+    )
+    replace_null_with_default: bool = setting(
+        "replace.null.with.default",
+        type=Type.BOOLEAN,
+        default=True,
+        importance=Importance.LOW,
+        doc="Whether null becomes the default value where a field has one.",
+        group="Serialization",
+        order_in_group=1,
+        width=Width.MEDIUM,
+        display_name="Replace null with default",
+    )
+
+
+class JsonConverter(Converter):
+    """Writes what Java Connect writes, byte for byte, and reads what it reads."""
+
+    config_def: ClassVar[type[ConfigDef]] = JsonConverterConfig
+    java_class = "org.apache.kafka.connect.json.JsonConverter"
+    version = "4.3.1"
+
+    def configure(self, config: Mapping[str, str], *, is_key: bool) -> None:
+        """Take the options.
+
+        Raises:
+            ConfigError: ``schema.content`` is no schema, or another value is wrong.
+        """
+        options = JsonConverterConfig.parse({"converter.type": type_name(is_key=is_key), **config})
+        self._numeric = options.decimal_format.upper() == "NUMERIC"
+        self._enveloped = options.schemas_enable
+        self._encoding = JsonEncoding(self._numeric, options.replace_null_with_default)
+        self._reading: JsonReading | SchemalessReading = SchemalessReading()
+        if options.schemas_enable:
+            fixed = _schema_content(options.schema_content)
+            self._reading = JsonReading(options.replace_null_with_default, options.schemas_cache_size, fixed)
+
+    def encode(self, schema: Schema | None, column: Column) -> Column:
+        """Expression of the bytes of a typed column."""
+        if schema is None:
+            return self._encode_schemaless(column)
+        if not self._enveloped:
+            return self._encoding.text(schema, column).cast("binary")
+        head = json_envelope.schema_text(schema, numeric_decimals=self._numeric)
+        start = F.lit(bytearray(f'{{"schema":{head},'.encode()))
+        return F.concat(start, self._encoding.fields("payload", schema, column))
+
+    def _encode_schemaless(self, column: Column) -> Column:
+        """JSON text as it is; null is a tombstone, as in Java where neither schema nor value is there."""
+        value = F.when(column != "null", column)
+        if self._enveloped:
+            value = F.concat(F.lit('{"schema":null,"payload":'), value, F.lit("}"))
+        return value.cast("binary")
+
+    def decoders(self, df: DataFrame, column: str) -> Sequence[Decoder]:
+        """How to read the binary column of a batch; runs a Spark job to find its schemas."""
+        return self._reading.decoders(df, column)
+
+    def likely(self, column: str) -> Decoder | None:
+        """The decoder of the batch before, where it had only one schema."""
+        return self._reading.likely(column)
+
+
+def _schema_content(text: str | None) -> Schema | None:
+    if not text:
+        return None
+    try:
+        return json_envelope.from_json(json.loads(text))
+    except (ValueError, DataError) as error:
+        raise ConfigError(f"Failed to parse schema in converter config due to serialization error: {error}") from error

@@ -1,0 +1,192 @@
+"""JSON payloads as typed columns, by Spark expressions (Java: ``JsonConverter.convertToConnect``).
+
+Spark's parser reads the payload into raw columns (numbers, texts), from which the logical types are made. A payload
+that does not have its schema's type is an error here; Java reads such ones as zero, false or null.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
+from pyspark.sql import types as spark
+
+from connect_dagster.converters import decimal_bytes, spark_literal
+from connect_dagster.plugin.schema import DATE, DECIMAL, TIMESTAMP, Schema, SchemaType
+
+_PAYLOAD = "payload"
+_CORRUPT = "\N{BLACK SQUARE}corrupt"  # no field of the envelope has this name
+_OPTIONS = {"columnNameOfCorruptRecord": _CORRUPT, "mode": "PERMISSIVE"}
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A column out of JSON, and whether all of it could be read."""
+
+    value: Column
+    valid: Column
+
+
+@dataclass(frozen=True, slots=True)
+class JsonDecoding:
+    """How JSON becomes values.
+
+    Attributes:
+        replace_null: read null as the default value (``replace.null.with.default``).
+    """
+
+    replace_null: bool = True
+
+    def payload(self, schema: Schema, text: Column) -> Decoded:
+        """The member ``payload`` of objects in a string column."""
+        if schema.type is SchemaType.STRING and schema.name not in _LOGICAL:
+            return self._string(schema, text)
+        parsed = _parsed(text, self._raw_type(schema))
+        raw = parsed[_PAYLOAD]
+        return Decoded(self._value(schema, raw), parsed[_CORRUPT].isNull() & self._valid(schema, raw))
+
+    def _string(self, schema: Schema, text: Column) -> Decoded:
+        """A payload that is a string: by way of a variant, as Spark would take any JSON for a string."""
+        parsed = _parsed(text, spark.VariantType())
+        raw = F.when(~F.is_variant_null(parsed[_PAYLOAD]), parsed[_PAYLOAD])
+        string = F.try_variant_get(raw, "$", "string")
+        right_type = raw.isNull() | F.coalesce(F.schema_of_variant(raw) == "STRING", F.lit(False))
+        valid = parsed[_CORRUPT].isNull() & right_type & self._valid(schema, string)
+        return Decoded(self._value(schema, string), valid)
+
+    def payload_text(self, text: Column) -> Decoded:
+        """The member ``payload`` as JSON text; null where it is null."""
+        parsed = _parsed(text, spark.VariantType())
+        raw = parsed[_PAYLOAD]
+        return Decoded(F.when(~F.is_variant_null(raw), F.to_json(raw)), parsed[_CORRUPT].isNull())
+
+    def _raw_type(self, schema: Schema) -> spark.DataType:
+        if schema.name in _LOGICAL:
+            return _LOGICAL[schema.name].raw_type
+        match schema.type:
+            case SchemaType.STRUCT:
+                return spark.StructType([spark.StructField(f.name, self._raw_type(f.schema)) for f in schema.fields])
+            case SchemaType.ARRAY:
+                return spark.ArrayType(self._raw_type(schema.item))
+            case SchemaType.MAP if schema.key.type is SchemaType.STRING:
+                return spark.MapType(spark.StringType(), self._raw_type(schema.item))
+            case SchemaType.MAP:
+                return spark.ArrayType(spark.ArrayType(spark.StringType()))
+            case _:
+                return schema.to_spark()
+
+    def _value(self, schema: Schema, raw: Column) -> Column:
+        value = self._converted(schema, _sql_null(schema, raw))
+        if schema.default is not None and self.replace_null:
+            return F.coalesce(value, spark_literal.literal(schema, schema.default))
+        return value
+
+    def _converted(self, schema: Schema, raw: Column) -> Column:
+        if schema.name in _LOGICAL:
+            return _LOGICAL[schema.name].value(schema, raw)
+        match schema.type:
+            case SchemaType.STRUCT if schema.fields:
+                parts = [self._value(f.schema, raw.getField(f.name)).alias(f.name) for f in schema.fields]
+                return F.when(raw.isNotNull(), F.struct(*parts))
+            case SchemaType.ARRAY:
+                return F.transform(raw, lambda item: self._value(schema.item, item))
+            case SchemaType.MAP if schema.key.type is SchemaType.STRING:
+                return F.transform_values(raw, lambda _, item: self._value(schema.item, item))
+            case SchemaType.MAP:
+                return self._from_pairs(schema, raw)
+            case _:
+                return raw
+
+    def _from_pairs(self, schema: Schema, raw: Column) -> Column:
+        """A map out of an array of pairs, whose parts are texts."""
+        pairs = F.transform(
+            raw,
+            lambda pair: F.struct(
+                self._from_text(schema.key, pair[0]).alias("key"), self._from_text(schema.item, pair[1]).alias("value")
+            ),
+        )
+        return F.map_from_entries(pairs)
+
+    def _from_text(self, schema: Schema, text: Column) -> Column:
+        """A value out of its JSON text; strings come without their quotes."""
+        if schema.type in (SchemaType.STRING, SchemaType.BYTES):
+            return self.payload(schema, F.to_json(F.struct(text.alias(_PAYLOAD)))).value
+        return self.payload(schema, F.concat(F.lit(f'{{"{_PAYLOAD}":'), text, F.lit("}"))).value
+
+    def _valid(self, schema: Schema, raw: Column) -> Column:
+        """Whether all parts have what their schema requires; never null."""
+        raw = _sql_null(schema, raw)
+        missing_allowed = schema.optional or (schema.default is not None and self.replace_null)
+        return F.when(raw.isNull(), F.lit(missing_allowed)).otherwise(self._parts_valid(schema, raw))
+
+    def _parts_valid(self, schema: Schema, raw: Column) -> Column:
+        if schema.name in _LOGICAL:
+            return _LOGICAL[schema.name].value(schema, raw).isNotNull()
+        match schema.type:
+            case SchemaType.STRUCT:
+                checks = [self._valid(f.schema, raw.getField(f.name)) for f in schema.fields if _can_be_wrong(f.schema)]
+                return functools.reduce(Column.__and__, checks, F.lit(True))
+            case SchemaType.ARRAY if _can_be_wrong(schema.item):
+                return F.forall(raw, lambda item: self._valid(schema.item, item))
+            case SchemaType.MAP if schema.key.type is not SchemaType.STRING:
+                return F.forall(raw, lambda pair: self._pair_valid(schema, pair))
+            case SchemaType.MAP if _can_be_wrong(schema.item):
+                return F.forall(F.map_values(raw), lambda item: self._valid(schema.item, item))
+            case _:
+                return F.lit(True)
+
+    def _pair_valid(self, schema: Schema, pair: Column) -> Column:
+        def part(of: Schema, text: Column) -> Column:
+            return F.lit(True) if of.optional else self._from_text(of, text).isNotNull()
+
+        return (F.size(pair) == 2) & part(schema.key, pair[0]) & part(schema.item, pair[1])
+
+
+def _parsed(text: Column, payload: spark.DataType) -> Column:
+    fields = [spark.StructField(_PAYLOAD, payload), spark.StructField(_CORRUPT, spark.StringType())]
+    return F.from_json(text, spark.StructType(fields), _OPTIONS)
+
+
+def _sql_null(schema: Schema, raw: Column) -> Column:
+    """JSON's null in a variant is a value of its own."""
+    return F.when(~F.is_variant_null(raw), raw) if schema.name == DECIMAL else raw
+
+
+def _can_be_wrong(schema: Schema) -> bool:
+    """Whether a value that Spark's parser read can still break the schema."""
+    if not schema.optional or schema.name == DECIMAL:
+        return True
+    match schema.type:
+        case SchemaType.STRUCT:
+            return any(_can_be_wrong(field.schema) for field in schema.fields)
+        case SchemaType.ARRAY | SchemaType.MAP:
+            return _can_be_wrong(schema.item) or (
+                schema.key_schema is not None and schema.key.type is not SchemaType.STRING
+            )
+        case _:
+            return False
+
+
+@dataclass(frozen=True, slots=True)
+class _Logical:
+    """How a logical type is read: the type of its raw column, and the value out of it."""
+
+    raw_type: spark.DataType
+    value: Callable[[Schema, Column], Column]
+
+
+def _decimal(schema: Schema, raw: Column) -> Column:
+    """Text is base64, a number is itself, whatever ``decimal.format`` says (it is for writing)."""
+    from_text = decimal_bytes.to_decimal(F.unbase64(F.try_variant_get(raw, "$", "string")), schema.scale)
+    from_number = F.try_variant_get(raw, "$", f"decimal(38,{schema.scale})")
+    return F.when(F.schema_of_variant(raw) == "STRING", from_text).otherwise(from_number)
+
+
+_LOGICAL: dict[str | None, _Logical] = {
+    DECIMAL: _Logical(spark.VariantType(), _decimal),
+    DATE: _Logical(spark.IntegerType(), lambda schema, raw: F.date_from_unix_date(raw)),
+    TIMESTAMP: _Logical(spark.LongType(), lambda schema, raw: F.timestamp_millis(raw)),
+}

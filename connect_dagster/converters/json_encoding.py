@@ -1,0 +1,139 @@
+"""Typed columns as JSON text, by Spark expressions (Java: ``JsonConverter.convertToJson``).
+
+Spark writes JSON with the same library as Java Connect, so most schemas need one ``to_json`` for the whole value. What
+Spark cannot say, maps whose keys are not strings, is put together from texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
+
+from connect_dagster.converters import decimal_bytes, json_text, spark_literal
+from connect_dagster.plugin.schema import DATE, DECIMAL, TIMESTAMP, Schema, SchemaType
+
+REQUIRED_IS_NULL = "Conversion error: null value for field that is required and has no default value"
+
+_KEEP_NULLS = {"ignoreNullFields": "false"}
+_WRAPPED = '{"p":'
+_TO_THE_END = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class JsonEncoding:
+    """How values become JSON.
+
+    Attributes:
+        numeric_decimals: write decimals as numbers instead of base64 (``decimal.format``).
+        replace_null: write the default value in place of null (``replace.null.with.default``).
+    """
+
+    numeric_decimals: bool = False
+    replace_null: bool = True
+
+    def fields(self, name: str, schema: Schema, column: Column) -> Column:
+        """The text ``"name":value}``: what follows the opening brace of an object with this last field, as bytes."""
+        if not _has_pairs(schema):
+            text = F.to_json(F.struct(self._plain(schema, column).alias(name)), _KEEP_NULLS)
+            # On bytes Spark copies; on a string it would count characters.
+            return F.substring(text.cast("binary"), 2, _TO_THE_END)
+        return F.concat(F.lit(f'"{name}":'), self.text(schema, column), F.lit("}")).cast("binary")
+
+    def text(self, schema: Schema, column: Column) -> Column:
+        """The value alone as a string column; ``null`` where it is null and may be."""
+        if not _has_pairs(schema):
+            return _unwrapped(self._plain(schema, column))
+        filled = self._filled(schema, column)
+        return F.coalesce(self._assembled(schema, filled), F.lit("null"))
+
+    def _plain(self, schema: Schema, column: Column) -> Column:
+        """A column of which ``to_json`` writes what Java writes."""
+        return self._converted(schema, self._filled(schema, column))
+
+    def _filled(self, schema: Schema, column: Column) -> Column:
+        if schema.default is not None and self.replace_null:
+            return F.coalesce(column, spark_literal.literal(schema, schema.default))
+        if not schema.optional and schema.default is None:
+            return F.coalesce(column, F.raise_error(REQUIRED_IS_NULL).cast(schema.to_spark()))
+        return column
+
+    def _converted(self, schema: Schema, column: Column) -> Column:
+        if schema.name in _LOGICAL:
+            return _LOGICAL[schema.name](schema, column, self)
+        match schema.type:
+            case SchemaType.STRUCT if schema.fields:
+                parts = [
+                    self._plain(field.schema, column.getField(field.name)).alias(field.name) for field in schema.fields
+                ]
+                return F.when(column.isNotNull(), F.struct(*parts))
+            case SchemaType.ARRAY:
+                return F.transform(column, lambda item: self._plain(schema.item, item))
+            case SchemaType.MAP:
+                return F.transform_values(column, lambda _, value: self._plain(schema.item, value))
+            case _:
+                return column
+
+    def _assembled(self, schema: Schema, column: Column) -> Column:
+        """Text of a value that is not null, or null."""
+        match schema.type:
+            case SchemaType.STRUCT:
+                parts = [
+                    F.concat(F.lit(_key(field.name)), self.text(field.schema, column.getField(field.name)))
+                    for field in schema.fields
+                ]
+                return F.when(column.isNotNull(), _joined(F.array(*parts), "{", "}"))
+            case SchemaType.ARRAY:
+                return _joined(F.transform(column, lambda item: self.text(schema.item, item)), "[", "]")
+            case _:
+                return self._assembled_map(schema, column)
+
+    def _assembled_map(self, schema: Schema, column: Column) -> Column:
+        as_object = schema.key.type is SchemaType.STRING
+        start, separator, end = ("", ":", "") if as_object else ("[", ",", "]")
+
+        def entry(pair: Column) -> Column:
+            key, value = self.text(schema.key, pair["key"]), self.text(schema.item, pair["value"])
+            return F.concat(F.lit(start), key, F.lit(separator), value, F.lit(end))
+
+        brackets = ("{", "}") if as_object else ("[", "]")
+        return _joined(F.transform(F.map_entries(column), entry), *brackets)
+
+
+def _has_pairs(schema: Schema) -> bool:
+    """Whether a part of it is a map that Java writes as an array of pairs."""
+    match schema.type:
+        case SchemaType.MAP:
+            return schema.key.type is not SchemaType.STRING or _has_pairs(schema.item)
+        case SchemaType.ARRAY:
+            return _has_pairs(schema.item)
+        case SchemaType.STRUCT:
+            return any(_has_pairs(field.schema) for field in schema.fields)
+        case _:
+            return False
+
+
+def _unwrapped(column: Column) -> Column:
+    text = F.to_json(F.struct(column.alias("p")), _KEEP_NULLS)
+    return F.substring(text, F.lit(len(_WRAPPED) + 1), F.length(text) - F.lit(len(_WRAPPED) + 1))
+
+
+def _joined(texts: Column, start: str, end: str) -> Column:
+    return F.concat(F.lit(start), F.array_join(texts, ","), F.lit(end))
+
+
+def _key(name: str) -> str:
+    return json_text.dumps(name) + ":"
+
+
+def _decimal(schema: Schema, column: Column, encoding: JsonEncoding) -> Column:
+    return column if encoding.numeric_decimals else decimal_bytes.from_decimal(column)
+
+
+_LOGICAL: dict[str | None, Callable[[Schema, Column, JsonEncoding], Column]] = {
+    DECIMAL: _decimal,
+    DATE: lambda schema, column, encoding: F.unix_date(column),
+    TIMESTAMP: lambda schema, column, encoding: F.unix_millis(column),
+}

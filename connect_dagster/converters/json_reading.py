@@ -1,0 +1,212 @@
+"""Finds the schemas in a batch of JSON records, and remembers them (Java: ``JsonConverter.toConnectData``).
+
+A record's head tells its schema. Java writes ``{"schema":…,"payload":…}`` without blanks: the head is the text before
+``,"payload":``. Other producers' records are taken apart by Spark's JSON functions, which is slower. The heads of a
+batch cost one Spark job; a stream whose records all have one head needs it once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
+
+from connect_dagster.converters import json_envelope, json_strings
+from connect_dagster.converters.json_decoding import Decoded, JsonDecoding
+from connect_dagster.plugin.converter import Decoder
+from connect_dagster.plugin.errors import DataError
+from connect_dagster.plugin.schema import Schema, SchemaType
+
+MALFORMED = "Converting byte[] to Kafka Connect data failed due to serialization error: "
+NO_ENVELOPE = (
+    'JsonConverter with schemas.enable requires "schema" and "payload" fields and may not contain additional fields.'
+    " If you are trying to deserialize plain JSON data, set schemas.enable=false in your converter configuration."
+)
+_SCHEMA_FIRST = '{"schema":'
+_PAYLOAD_NEXT = ',"payload":'
+
+
+class Form(Enum):
+    """What the head of a record is; the value marks it in a batch's list of heads."""
+
+    TOMBSTONE = "0"
+    BEGINNING = "="  # the text before the payload, as Java orders it
+    MEMBER = "m"  # the member "schema", wherever it stands
+    NO_ENVELOPE = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What the records of one schema have in common."""
+
+    form: Form
+    text: str = ""
+
+    @property
+    def mark(self) -> str:
+        """The head in a batch's list of heads."""
+        return self.form.value + self.text
+
+
+class JsonReading:
+    """Decoders for records with their schema beside them.
+
+    Args:
+        replace_null: read null as the default value.
+        cache_size: how many schemas are remembered.
+        fixed: schema of all records, which then are payloads alone (``schema.content``).
+    """
+
+    def __init__(self, replace_null: bool, cache_size: int, fixed: Schema | None) -> None:
+        self._decoding = JsonDecoding(replace_null)
+        self._cache_size = cache_size
+        self._fixed = fixed
+        self._schemas: OrderedDict[Head, Schema | DataError | None] = OrderedDict()
+        self._likely: Head | None = None
+
+    def likely(self, column: str) -> Decoder | None:
+        """The decoder of the batch before, where it had only one schema."""
+        if self._fixed is not None:
+            return self._decode_fixed(self._fixed, F.col(column))
+        if self._likely is None:
+            return None
+        value = F.col(column)
+        return self._decoder(self._likely, value, _member_head(value))
+
+    def decoders(self, df: DataFrame, column: str) -> Sequence[Decoder]:
+        """One decoder for each schema in the batch; tombstones have none."""
+        value = F.col(column)
+        if self._fixed is not None:
+            return [self._decode_fixed(self._fixed, value), _tombstones(value)]
+        mark = _head(value)
+        heads = _distinct(df, mark)
+        if any(head.form is Form.BEGINNING and not _is_json(head.text) for head in heads):
+            mark = _member_head(value)
+            heads = _distinct(df, mark)
+        self._likely = heads[0] if len(heads) == 1 else None
+        return [self._decoder(head, value, mark) for head in heads]
+
+    def _decoder(self, head: Head, value: Column, mark: Column) -> Decoder:
+        if head.form is Form.TOMBSTONE:
+            return _tombstones(value)
+        matches = _beginning(head, value) if head.form is Form.BEGINNING else mark == head.mark
+        if head.form is Form.NO_ENVELOPE:
+            return _unreadable(matches, F.when(_is_valid(value), NO_ENVELOPE).otherwise(MALFORMED))
+        schema = self._schema(head)
+        if isinstance(schema, DataError):
+            return _unreadable(matches, F.lit(str(schema)))
+        return self._decode(head, schema, value, matches)
+
+    def _decode(self, head: Head, schema: Schema | None, value: Column, matches: Column) -> Decoder:
+        text = value.cast("string")
+        decoded = _whole(self._payload(schema, text), text, members=2)
+        if head.form is Form.BEGINNING and schema is not None and schema.type is SchemaType.STRING:
+            decoded = json_strings.quick(value, head.text + _PAYLOAD_NEXT, otherwise=decoded)
+        return Decoder(schema, decoded.value, matches, decoded.valid, _error(schema, text))
+
+    def _payload(self, schema: Schema | None, text: Column) -> Decoded:
+        return self._decoding.payload_text(text) if schema is None else self._decoding.payload(schema, text)
+
+    def _decode_fixed(self, schema: Schema, value: Column) -> Decoder:
+        text = F.concat(F.lit('{"payload":'), value.cast("string"), F.lit("}"))
+        decoded = _whole(self._decoding.payload(schema, text), text, members=1)
+        return Decoder(schema, decoded.value, value.isNotNull(), decoded.valid, _error(schema, text))
+
+    def _schema(self, head: Head) -> Schema | DataError | None:
+        if head not in self._schemas:
+            self._schemas[head] = _read_schema(head)
+            if len(self._schemas) > self._cache_size:
+                self._schemas.popitem(last=False)
+        return self._schemas[head]
+
+
+class SchemalessReading:
+    """Decoders for records that are JSON without a schema: the value stays JSON text."""
+
+    def likely(self, column: str) -> Decoder:
+        """The one decoder there is."""
+        value = F.col(column)
+        text = value.cast("string")
+        valid = value.isNull() | json_strings.is_plain(value) | _is_valid(value)
+        return Decoder(None, F.when(text != "null", text), readable=valid, error=F.lit(MALFORMED))
+
+    def decoders(self, df: DataFrame, column: str) -> Sequence[Decoder]:
+        """Likewise, whatever the batch."""
+        return [self.likely(column)]
+
+
+def _distinct(df: DataFrame, head: Column) -> list[Head]:
+    rows = df.select(head.alias("head")).distinct().collect()
+    return [Head(Form(row.head[0]), row.head[1:]) for row in rows]
+
+
+def _head(value: Column) -> Column:
+    text = value.cast("string")
+    as_java = text.startswith(_SCHEMA_FIRST) & text.contains(_PAYLOAD_NEXT)
+    beginning = F.concat(F.lit(Form.BEGINNING.value), F.substring_index(text, _PAYLOAD_NEXT, 1))
+    return F.when(as_java, beginning).otherwise(_member_head(value))
+
+
+def _member_head(value: Column) -> Column:
+    text = value.cast("string")
+    member = F.coalesce(F.get_json_object(text, "$.schema"), F.lit("null"))
+    envelope = F.array_sort(F.json_object_keys(text)) == F.array(F.lit("payload"), F.lit("schema"))
+    return (
+        F.when(value.isNull(), Form.TOMBSTONE.value)
+        .when(envelope, F.concat(F.lit(Form.MEMBER.value), member))
+        .otherwise(Form.NO_ENVELOPE.value)
+    )
+
+
+def _beginning(head: Head, value: Column) -> Column:
+    return value.startswith(F.lit(bytearray((head.text + _PAYLOAD_NEXT).encode())))
+
+
+def _read_schema(head: Head) -> Schema | DataError | None:
+    text = head.text.removeprefix(_SCHEMA_FIRST) if head.form is Form.BEGINNING else head.text
+    try:
+        return json_envelope.from_json(json.loads(text))
+    except DataError as error:
+        return error
+
+
+def _is_json(beginning: str) -> bool:
+    try:
+        json.loads(beginning.removeprefix(_SCHEMA_FIRST))
+    except ValueError:
+        return False
+    return True
+
+
+def _tombstones(value: Column) -> Decoder:
+    return Decoder(None, F.lit(None).cast("string"), value.isNull())
+
+
+def _unreadable(matches: Column, error: Column) -> Decoder:
+    return Decoder(None, F.lit(None).cast("string"), matches, F.lit(False), error)
+
+
+def _whole(decoded: Decoded, text: Column, *, members: int) -> Decoded:
+    """Valid only where the text is UTF-8 and the object has no more members than it should."""
+    complete = F.is_valid_utf8(text) & (F.size(F.json_object_keys(text)) == members)
+    return Decoded(decoded.value, decoded.valid & complete)
+
+
+def _is_valid(value: Column) -> Column:
+    text = value.cast("string")
+    return F.is_valid_utf8(text) & F.try_parse_json(text).isNotNull()
+
+
+def _error(schema: Schema | None, text: Column) -> Column:
+    kind = "null" if schema is None else schema.type.name
+    return (
+        F.when(~F.is_valid_utf8(text) | F.try_parse_json(text).isNull(), MALFORMED)
+        .when(F.size(F.json_object_keys(text)) != 2, NO_ENVELOPE)
+        .when(F.get_json_object(text, "$.payload").isNull(), f"Invalid null value for required {kind} field")
+        .otherwise(f"Payload does not fit its schema of type {kind}")
+    )

@@ -1,0 +1,47 @@
+"""Quick reading of JSON strings: without a parser, where no more than quotes and backslashes are escaped.
+
+The guess is checked by writing it again: a text equal to what Jackson writes for the guessed value is that value's
+JSON, whatever is in it. All other texts are left to the parser.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
+
+from connect_dagster.converters.json_decoding import Decoded
+
+_TO_THE_END = 2**31 - 1
+_NAME = "payload"
+
+
+def quick(value: Column, beginning: str, otherwise: Decoded) -> Decoded:
+    """The string after ``beginning`` and before a closing brace.
+
+    Args:
+        value: a binary column of objects.
+        beginning: text up to the string, ending in ``"payload":``.
+        otherwise: how to read records that are not so simple.
+    """
+    start = beginning.encode()
+    inner = F.substring(value, F.lit(len(start) + 2), F.length(value) - F.lit(len(start) + 3))
+    guess = _without_escapes(inner.cast("string"))
+    known = start.removesuffix(f'"{_NAME}":'.encode())
+    again = F.concat(F.lit(bytearray(known)), _member(guess))
+    right = F.coalesce(value == again, F.lit(False))
+    return Decoded(F.when(right, guess).otherwise(otherwise.value), right | otherwise.valid)
+
+
+def is_plain(value: Column) -> Column:
+    """Whether a binary column is a JSON string that needs no parser to be found valid; never null."""
+    guess = _without_escapes(F.substring(value, F.lit(2), F.length(value) - F.lit(2)).cast("string"))
+    again = F.concat(F.lit(bytearray(f'"{_NAME}":'.encode())), value, F.lit(bytearray(b"}")))
+    return F.coalesce(_member(guess) == again, F.lit(False))
+
+
+def _without_escapes(text: Column) -> Column:
+    return F.replace(F.replace(text, F.lit('\\"'), F.lit('"')), F.lit("\\\\"), F.lit("\\"))
+
+
+def _member(text: Column) -> Column:
+    return F.substring(F.to_json(F.struct(text.alias(_NAME))).cast("binary"), 2, _TO_THE_END)

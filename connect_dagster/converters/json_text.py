@@ -1,0 +1,77 @@
+"""JSON text exactly as Jackson writes it, for the little that is written outside of Spark (schemas with defaults).
+
+Pure: plain Python values in, text out.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+_LOWER_HEX = re.compile(r"\\(?:u00([0-9a-f]{2})|.)")
+
+
+def dumps(value: Any) -> str:
+    """JSON text without blanks, raw UTF-8, numbers as Java prints them."""
+    match value:
+        case dict():
+            return "{" + ",".join(f"{_string(key)}:{dumps(item)}" for key, item in value.items()) + "}"
+        case list():
+            return "[" + ",".join(dumps(item) for item in value) + "]"
+        case str():
+            return _string(value)
+        case np.floating() | float():
+            return _float(value)
+        case Decimal():
+            return java_decimal(value)
+        case _:
+            return json.dumps(value)
+
+
+def java_double(value: float | np.float32) -> str:
+    """A number as ``Double.toString`` (or ``Float.toString``) prints it: ``1.0``, ``1.0E10``, ``1.0E-5``, ``NaN``."""
+    if not np.isfinite(value):
+        return "NaN" if np.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
+    sign = "-" if np.signbit(value) else ""
+    _, numerals, exponent = Decimal(str(abs(value))).as_tuple()
+    digits = "".join(map(str, numerals))
+    return sign + _java_digits(digits, len(digits) + int(exponent))
+
+
+def java_decimal(value: Decimal) -> str:
+    """A number as ``BigDecimal.toString`` prints it; Python's ``Decimal`` follows the same rule, but for ``E+``."""
+    return str(value)
+
+
+def _java_digits(digits: str, point: int) -> str:
+    """Digits with the decimal point after ``point`` of them, in Java's choice of plain or scientific form."""
+    digits = digits.lstrip("0")
+    if not digits:
+        return "0.0"
+    digits = digits.rstrip("0") or "0"
+    if -3 < point <= 7:
+        padded = "0" * max(0, 1 - point) + digits.ljust(point, "0")
+        split = max(point, 1)
+        return f"{padded[:split]}.{padded[split:] or '0'}"
+    return f"{digits[0]}.{digits[1:] or '0'}E{point - 1}"
+
+
+def _float(value: float | np.float32) -> str:
+    text = java_double(value)
+    return text if np.isfinite(value) else f'"{text}"'
+
+
+def _string(text: str) -> str:
+    return _LOWER_HEX.sub(lambda escape: escape[0] if escape[1] is None else _upper(escape[1]), _escaped(text))
+
+
+def _escaped(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _upper(code: str) -> str:
+    return "\\u00" + code.upper()

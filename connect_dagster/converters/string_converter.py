@@ -1,0 +1,63 @@
+"""Values as plain text (Java: ``StringConverter``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
+
+from connect_dagster.converters.converter_type import converter_type, type_name
+from connect_dagster.plugin.config import ConfigDef, Importance, Type, Width, one_of_ignoring_case, setting
+from connect_dagster.plugin.converter import Converter, Decoder
+from connect_dagster.plugin.java_text import as_java_text
+from connect_dagster.plugin.schema import OPTIONAL_STRING_SCHEMA, Schema
+
+# Those that Spark's encode() knows.
+_CHARSETS = ("UTF-8", "US-ASCII", "ISO-8859-1", "UTF-16", "UTF-16BE", "UTF-16LE", "UTF-32")
+
+
+class StringConverterConfig(ConfigDef):
+    """Options of the converter (Java: ``StringConverterConfig``)."""
+
+    type: str = converter_type()
+    encoding: str = setting(
+        "converter.encoding",
+        type=Type.STRING,
+        default="UTF-8",
+        importance=Importance.HIGH,
+        validator=one_of_ignoring_case(*_CHARSETS),
+        doc="The character set of the text.",
+        width=Width.MEDIUM,
+        display_name="Encoding",
+    )
+
+
+class StringConverter(Converter):
+    """Writes what Java's ``toString`` says of a value; reads optional strings."""
+
+    config_def: ClassVar[type[ConfigDef]] = StringConverterConfig
+    java_class = "org.apache.kafka.connect.storage.StringConverter"
+    version = "4.3.1"
+
+    def configure(self, config: Mapping[str, str], *, is_key: bool) -> None:
+        """Take the options."""
+        options = StringConverterConfig.parse({"converter.type": type_name(is_key=is_key), **config})
+        self._charset = options.encoding.upper()
+
+    def encode(self, schema: Schema | None, column: Column) -> Column:
+        """Expression of the text's bytes; null stays null."""
+        text = as_java_text(schema, column)
+        return text.cast("binary") if self._charset == "UTF-8" else F.encode(text, self._charset)
+
+    def decoders(self, df: DataFrame, column: str) -> Sequence[Decoder]:
+        """The one decoder there is."""
+        return [self.likely(column)]
+
+    def likely(self, column: str) -> Decoder:
+        """The one decoder there is; bytes that are no text become U+FFFD, as in Java."""
+        value = F.col(column)
+        if self._charset != "UTF-8":
+            return Decoder(OPTIONAL_STRING_SCHEMA, F.decode(value, self._charset))
+        return Decoder(OPTIONAL_STRING_SCHEMA, F.make_valid_utf8(value.cast("string")))
