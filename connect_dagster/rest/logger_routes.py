@@ -47,9 +47,7 @@ def _scope(call: Call) -> str:
     given = call.first("scope")
     scope = "worker" if given is None else given.lower()
     if scope not in SCOPES:
-        logger.warning(
-            "Received invalid scope '%s' in request to adjust logging level; will default to worker", given
-        )
+        logger.warning("Received invalid scope '%s' in request to adjust logging level; will default to worker", given)
     return scope
 
 

@@ -40,9 +40,7 @@ class RestServer:
         ConfigError: a listener is no URL this server can serve.
     """
 
-    def __init__(
-        self, listeners: Sequence[str] = DEFAULT_LISTENERS, advertised: Advertised = FROM_LISTENERS
-    ) -> None:
+    def __init__(self, listeners: Sequence[str] = DEFAULT_LISTENERS, advertised: Advertised = FROM_LISTENERS) -> None:
         self._listeners = tuple(Listener.parse(url) for url in listeners)
         self._advertised = advertised
         self._sockets: list[socket.socket] = []
@@ -91,9 +89,7 @@ class RestServer:
         if not self._sockets:
             self.bind()
         self._server = _Server(AccessLog(create_app(herder)))
-        self._thread = threading.Thread(
-            target=self._server.run, args=(self._sockets,), name="rest-server", daemon=True
-        )
+        self._thread = threading.Thread(target=self._server.run, args=(self._sockets,), name="rest-server", daemon=True)
         self._thread.start()
         if not self._server.ready.wait(START_SECONDS):
             raise ConnectError("Unable to initialize REST server: it did not come up")

@@ -38,6 +38,12 @@ NO_JSON = _readable("The request body is not valid JSON")
 _JETTY = "Jetty refuses the URI with an HTML page before Kafka Connect sees it; ours treats it as any path"
 _REACHABLE = "Java creates such a connector, but Jetty refuses every URI that could name it; ours can be operated"
 
+NOT_FOUND = Difference(
+    frozenset({"status", "body"}),
+    404,
+    "no",
+    "Java's standalone herder notices, goes on all the same and meets a null; its distributed one answers 404",
+)
 JETTY_404 = Difference(frozenset({"status", "content_type", "body"}), 404, "HTTP 404 Not Found", _JETTY)
 NAMED = Difference(frozenset({"status", "content_type", "body"}), 200, "name", _REACHABLE)
 DELETED = Difference(frozenset({"status"}), 204, "", _REACHABLE)
@@ -91,6 +97,8 @@ DIFFERENCES: Mapping[str, Difference] = {
         "Unknown connector no",
         "Java's standalone herder fails with an internal error where its distributed one answers 404",
     ),
+    "unknown, restart": NOT_FOUND,
+    "unknown, restart task": NOT_FOUND,
     "name a;b, create": Difference(
         frozenset({"location"}), 201, "a;b", "Java's Location cannot be followed: it starts a matrix parameter"
     ),
