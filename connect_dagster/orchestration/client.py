@@ -67,9 +67,7 @@ class KafkaConnectClient:
         # A proxy of the environment never stands between Dagster and its worker.
         self._session.trust_env = False
         version = connect_dagster.__version__
-        self._session.headers.update(
-            {"User-Agent": f"connect-dagster/{version}", "Accept": "application/json"}
-        )
+        self._session.headers.update({"User-Agent": f"connect-dagster/{version}", "Accept": "application/json"})
 
     def server_info(self) -> ServerInfo:
         """``GET /``."""

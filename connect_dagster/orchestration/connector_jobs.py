@@ -25,9 +25,7 @@ POLL_SECONDS = 0.5
 class ConnectorSelection(dg.Config):
     """Which connectors a verb goes to, and how long to wait for its effect."""
 
-    connectors: list[str] = Field(
-        default=[], description="Names of connectors; none means all of the worker's."
-    )
+    connectors: list[str] = Field(default=[], description="Names of connectors; none means all of the worker's.")
     wait: bool = Field(default=True, description="Succeed only after the connectors reached the state.")
     timeout: float = Field(default=60.0, gt=0, description="Bound for that wait, in seconds.")
 
@@ -35,9 +33,7 @@ class ConnectorSelection(dg.Config):
 class RestartSelection(ConnectorSelection):
     """Which connectors to restart, and how much of them."""
 
-    only_failed: bool = Field(
-        default=True, description="Restart only what FAILED; otherwise connector and all tasks."
-    )
+    only_failed: bool = Field(default=True, description="Restart only what FAILED; otherwise connector and all tasks.")
 
 
 def build_kafka_connect_jobs(*, connectors: Sequence[str] = ()) -> list[dg.JobDefinition]:
@@ -60,9 +56,7 @@ def build_kafka_connect_jobs(*, connectors: Sequence[str] = ()) -> list[dg.JobDe
 
 
 @dg.op(name="kafka_connect_pause_op")
-def _pause_op(
-    context: dg.OpExecutionContext, config: ConnectorSelection, kafka_connect: KafkaConnectWorkspace
-) -> None:
+def _pause_op(context: dg.OpExecutionContext, config: ConnectorSelection, kafka_connect: KafkaConnectWorkspace) -> None:
     verb = Verb(State.PAUSED, lambda client, name: client.pause(name))
     _apply(context, config, kafka_connect, verb)
 
@@ -76,9 +70,7 @@ def _resume_op(
 
 
 @dg.op(name="kafka_connect_restart_op")
-def _restart_op(
-    context: dg.OpExecutionContext, config: RestartSelection, kafka_connect: KafkaConnectWorkspace
-) -> None:
+def _restart_op(context: dg.OpExecutionContext, config: RestartSelection, kafka_connect: KafkaConnectWorkspace) -> None:
     verb = Verb(State.RUNNING, lambda client, name: client.restart(name, only_failed=config.only_failed))
     _apply(context, config, kafka_connect, verb)
 
@@ -107,16 +99,10 @@ def _apply(
     names = config.connectors or sorted(client.connectors())
     refused = _ask_all(client, names, verb)
     asked = [name for name in names if name not in refused]
-    late = (
-        _await_all(context, client, workspace.cluster, asked, verb.goal, config.timeout)
-        if config.wait
-        else {}
-    )
+    late = _await_all(context, client, workspace.cluster, asked, verb.goal, config.timeout) if config.wait else {}
     if missing := refused | late:
         reasons = "; ".join(f"'{name}': {reason}" for name, reason in missing.items())
-        raise dg.Failure(
-            f"{len(missing)} of {len(names)} connectors did not reach {verb.goal.value}: {reasons}"
-        )
+        raise dg.Failure(f"{len(missing)} of {len(names)} connectors did not reach {verb.goal.value}: {reasons}")
 
 
 def _ask_all(client: KafkaConnectClient, names: Sequence[str], verb: Verb) -> dict[str, str]:

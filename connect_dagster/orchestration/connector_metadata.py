@@ -61,10 +61,7 @@ def materialization_metadata(snapshot: ConnectorSnapshot, output: AssetKey, now:
 def _states_table(status: ConnectorStatus) -> MetadataValue:
     rows = [("connector", status.connector), *((f"task {task.id}", task) for task in status.tasks)]
     return MetadataValue.table(
-        [
-            TableRecord({"what": what, "state": row.state.value, "worker_id": row.worker_id})
-            for what, row in rows
-        ],
+        [TableRecord({"what": what, "state": row.state.value, "worker_id": row.worker_id}) for what, row in rows],
         schema=STATES_SCHEMA,
     )
 

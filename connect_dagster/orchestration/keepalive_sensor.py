@@ -115,9 +115,7 @@ def build_connect_worker_keepalive_sensor(
         if reason := look.reason_to_skip(time.time()):
             return dg.SkipReason(reason)
         attempt = max(KeepaliveCursor.read(context.cursor).attempt, look.last_attempt()) + 1
-        request = dg.RunRequest(
-            f"{worker_id}:{attempt}", tags={WORKER_ID_TAG: worker_id, ATTEMPT_TAG: str(attempt)}
-        )
+        request = dg.RunRequest(f"{worker_id}:{attempt}", tags={WORKER_ID_TAG: worker_id, ATTEMPT_TAG: str(attempt)})
         return dg.SensorResult([request], cursor=KeepaliveCursor(attempt=attempt).model_dump_json())
 
     return connect_worker_keepalive_sensor
@@ -139,9 +137,7 @@ class WorkerLook:
         self._alive = is_alive()
         self._heartbeat_timeout = heartbeat_timeout
         self._back_off = back_off
-        self._runs = instance.get_run_records(
-            RunsFilter(tags={WORKER_ID_TAG: worker_id}), limit=REMEMBERED_RUNS
-        )
+        self._runs = instance.get_run_records(RunsFilter(tags={WORKER_ID_TAG: worker_id}), limit=REMEMBERED_RUNS)
 
     def last_attempt(self) -> int:
         """Highest attempt number the runs carry; 0 without any."""
@@ -170,9 +166,7 @@ class WorkerLook:
         return None
 
     def _last_sign_of_life(self, run: RunRecord) -> float:
-        observed = self._instance.fetch_observations(
-            AssetRecordsFilter(worker_key(self._worker_id)), limit=1
-        ).records
+        observed = self._instance.fetch_observations(AssetRecordsFilter(worker_key(self._worker_id)), limit=1).records
         return max([run.start_time or 0.0, *(record.timestamp for record in observed)])
 
     def _reason_of_back_off(self, now: float) -> str | None:

@@ -94,9 +94,7 @@ def _specs_of(cluster: str, config: ConnectorConfig) -> Iterable[AssetSpec]:
 
 def _topic_spec(topic: str, deps: list[AssetKey]) -> AssetSpec:
     description = f"Kafka topic `{topic}`."
-    return AssetSpec(
-        topic_key(topic), deps=deps, description=description, group_name=GROUP_NAME, kinds={"kafka"}
-    )
+    return AssetSpec(topic_key(topic), deps=deps, description=description, group_name=GROUP_NAME, kinds={"kafka"})
 
 
 def _file_spec(file: str, deps: list[AssetKey]) -> AssetSpec:

@@ -74,15 +74,11 @@ class ConnectorStatus(Answer):
     def has_reached(self, state: State) -> bool:
         """Whether the connector and every task of it are in ``state``; RUNNING needs a task."""
         tasks_there = self.tasks_in(state) == len(self.tasks)
-        return (
-            self.connector.state is state and tasks_there and bool(self.tasks or state is not State.RUNNING)
-        )
+        return self.connector.state is state and tasks_there and bool(self.tasks or state is not State.RUNNING)
 
     def summary(self) -> str:
         """States on one line, like ``PAUSED, task 0 PAUSED``."""
-        return ", ".join(
-            [self.connector.state.value, *(f"task {task.id} {task.state.value}" for task in self.tasks)]
-        )
+        return ", ".join([self.connector.state.value, *(f"task {task.id} {task.state.value}" for task in self.tasks)])
 
     def traces(self) -> list[tuple[str, str]]:
         """Who failed and why: ``("task 0", trace)`` for each trace the worker reports."""

@@ -75,7 +75,9 @@ def build_connector_status_sensor(*, minimum_interval_seconds: int = 30) -> dg.S
             return dg.SkipReason(str(error))
         for warning in poll.warnings:
             context.log.warning(warning)
-        return dg.SensorResult(asset_events=events, cursor=poll.cursor.model_dump_json())
+        moved = sum(isinstance(event, AssetMaterialization) for event in events)
+        told = f"Observed {len(events) - moved} connectors, {moved} of their outputs advanced"
+        return dg.SensorResult(asset_events=events, cursor=poll.cursor.model_dump_json(), skip_reason=told)
 
     return connector_status_sensor
 
@@ -100,7 +102,7 @@ class StatusPoll:
         connectors = self._client.connectors()
         progress = self._client.progress()
         self.cursor.offsets = {name: seen for name, seen in self.cursor.offsets.items() if name in connectors}
-        for name in _rotated(list(connectors), self.cursor.resume_after):
+        for name in rotated(list(connectors), self.cursor.resume_after):
             yield self._snapshot(connectors[name], progress)
             self.cursor.resume_after = name
             if time.monotonic() > self._deadline:
@@ -147,7 +149,7 @@ class StatusPoll:
         return bool(snapshot.offsets) and snapshot.offsets_text != before
 
 
-def _rotated(names: list[str], last: str | None) -> list[str]:
+def rotated(names: list[str], last: str | None) -> list[str]:
     """Sorted names, beginning after ``last``, around to it."""
     ordered = sorted(names)
     return sorted(ordered, key=lambda name: last is not None and name <= last)

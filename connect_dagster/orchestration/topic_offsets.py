@@ -6,7 +6,7 @@ No consumer: a sensor that polls one could block the daemon for everybody.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from confluent_kafka import TopicPartition
+from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
 Partition = tuple[str, int]
@@ -20,9 +20,7 @@ class Bounds:
     end: int
 
 
-def fetch_topic_bounds(
-    bootstrap_servers: str, topics: Iterable[str], timeout: float
-) -> dict[Partition, Bounds]:
+def fetch_topic_bounds(bootstrap_servers: str, topics: Iterable[str], timeout: float) -> dict[Partition, Bounds]:
     """Bounds of every partition of those of ``topics`` that exist.
 
     Args:
@@ -41,18 +39,33 @@ def fetch_topic_bounds(
     return {partition: Bounds(starts[partition], ends[partition]) for partition in partitions}
 
 
-def _offsets(
-    admin: AdminClient, partitions: list[Partition], spec: OffsetSpec, timeout: float
-) -> dict[Partition, int]:
+def _offsets(admin: AdminClient, partitions: list[Partition], spec: OffsetSpec, timeout: float) -> dict[Partition, int]:
     if not partitions:
         return {}
     wanted = {TopicPartition(*partition): spec for partition in partitions}
     answers = admin.list_offsets(wanted, request_timeout=timeout)
-    return {
-        (asked.topic, asked.partition): answer.result(timeout).offset for asked, answer in answers.items()
-    }
+    return {(asked.topic, asked.partition): answer.result().offset for asked, answer in answers.items()}
 
 
 def lag(bounds: Mapping[Partition, Bounds], committed: Mapping[Partition, int]) -> int:
     """Records between committed offsets and ends; a partition without a commit counts from its start."""
     return sum(edge.end - committed.get(partition, edge.start) for partition, edge in bounds.items())
+
+
+def fetch_committed(
+    bootstrap_servers: str, group: str, partitions: Iterable[Partition], timeout: float
+) -> dict[Partition, int]:
+    """Offsets a consumer group has committed, of those of ``partitions`` that have one.
+
+    Asked by a consumer that never joins the group: the admin client's request for this kills the process
+    (librdkafka 2.16) when the broker does not know the group's coordinator yet, as in its first seconds.
+
+    Raises:
+        KafkaException: The brokers did not answer within ``timeout`` seconds.
+    """
+    consumer = Consumer({"bootstrap.servers": bootstrap_servers, "group.id": group, "log_level": 0})
+    try:
+        found = consumer.committed([TopicPartition(*partition) for partition in partitions], timeout=timeout)
+    finally:
+        consumer.close()
+    return {(one.topic, one.partition): one.offset for one in found if one.offset >= 0}

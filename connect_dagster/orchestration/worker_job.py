@@ -33,9 +33,7 @@ class ConnectWorkerConfig(dg.Config):
     """How a run hosts its worker; all times in seconds."""
 
     report_interval: float = Field(default=60.0, gt=0, description="Between two observations of the worker.")
-    start_timeout: float = Field(
-        default=120.0, gt=0, description="Until the worker's REST API has to answer."
-    )
+    start_timeout: float = Field(default=120.0, gt=0, description="Until the worker's REST API has to answer.")
     stop_timeout: float = Field(default=30.0, gt=0, description="For the worker to drain; then it is killed.")
 
 
@@ -54,9 +52,7 @@ def build_connect_worker_job(*, worker_id: str = "standalone") -> dg.JobDefiniti
     ) -> None:
         """Runs the worker until it ends or the run is terminated."""
         worker = connect_worker.start(config.start_timeout)
-        context.log.info(
-            f"Worker {worker.pid} answers at {connect_worker.workspace.url} after {worker.uptime:.1f} s"
-        )
+        context.log.info(f"Worker {worker.pid} answers at {connect_worker.workspace.url} after {worker.uptime:.1f} s")
         client = connect_worker.workspace.get_client(timeout=ANSWER_TIMEOUT)
         try:
             _observe_while_alive(context, worker, client, worker_id, config.report_interval)

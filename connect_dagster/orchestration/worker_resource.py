@@ -33,12 +33,8 @@ class ConnectWorkerResource(dg.ConfigurableResource[Any]):
 
     workspace: KafkaConnectWorkspace = Field(description="Where the worker answers once it runs.")
     worker_properties: str = Field(description="Worker configuration file, as connect-standalone takes it.")
-    connector_files: list[str] = Field(
-        default=[], description="Connectors the worker starts with: properties or JSON."
-    )
-    bootstrap_servers: str | None = Field(
-        default=None, description="Takes the place of bootstrap.servers in the file."
-    )
+    connector_files: list[str] = Field(default=[], description="Connectors the worker starts with: properties or JSON.")
+    bootstrap_servers: str | None = Field(default=None, description="Takes the place of bootstrap.servers in the file.")
     listener: str | None = Field(default=None, description="Takes the place of listeners in the file.")
     command: list[str] = Field(
         default=[sys.executable, "-m", "connect_dagster.cli.standalone"],

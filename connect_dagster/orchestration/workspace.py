@@ -22,18 +22,14 @@ class KafkaConnectWorkspace(dg.ConfigurableResource[Any]):
     """
 
     url: str = Field(default="http://127.0.0.1:8083", description="REST address of a worker.")
-    cluster: str = Field(
-        default="local", description="Name of the cluster, a part of its connectors' asset keys."
-    )
+    cluster: str = Field(default="local", description="Name of the cluster, a part of its connectors' asset keys.")
     bootstrap_servers: str | None = Field(
         default=None,
         description="Kafka brokers, host:port; with them end offsets and the lag of sinks are reported.",
     )
     request_timeout: float = Field(default=10.0, description="Bound for each request, in seconds.")
     request_max_retries: int = Field(default=3, description="Retries of a request nobody answered.")
-    request_retry_delay: float = Field(
-        default=0.25, description="Seconds before the first retry; doubled after each."
-    )
+    request_retry_delay: float = Field(default=0.25, description="Seconds before the first retry; doubled after each.")
 
     def get_client(self, *, timeout: float | None = None) -> KafkaConnectClient:
         """A client for the worker.

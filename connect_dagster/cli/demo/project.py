@@ -1,0 +1,111 @@
+"""The demo's files: a worker, two connectors and a Dagster home, and how Dagster is told of them."""
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from connect_dagster.orchestration.client import KafkaConnectClient
+from connect_dagster.orchestration.dagster_dev import DagsterDev
+
+SOURCE = "local-file-source"
+SINK = "local-file-sink"
+TOPIC = "connect-test"
+
+WORKER = """\
+bootstrap.servers={bootstrap_servers}
+listeners={rest_url}
+key.converter=org.apache.kafka.connect.json.JsonConverter
+value.converter=org.apache.kafka.connect.json.JsonConverter
+offset.storage.file.filename={directory}/connect.offsets
+offset.flush.interval.ms=1000
+"""
+
+CONNECTOR = """\
+name={name}
+connector.class={connector_class}
+tasks.max=1
+file={file}
+{topic}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class DemoProject:
+    """Where everything of one demo is.
+
+    Attributes:
+        root: The checkout, with `workspace.yaml` and `dagster.yaml`.
+        directory: The demo's own directory, absolute.
+        bootstrap_servers: The broker.
+        rest_port: Where the worker listens.
+        ui_port: Where Dagster's UI listens.
+    """
+
+    root: Path
+    directory: Path
+    bootstrap_servers: str
+    rest_port: int
+    ui_port: int
+
+    @property
+    def access_log(self) -> Path:
+        """What the source reads."""
+        return self.directory / "access.log"
+
+    @property
+    def sink_file(self) -> Path:
+        """What the sink writes."""
+        return self.directory / "test.sink.txt"
+
+    @property
+    def home(self) -> Path:
+        """DAGSTER_HOME."""
+        return self.directory / "dagster"
+
+    @property
+    def rest_url(self) -> str:
+        """The worker's REST API."""
+        return f"http://127.0.0.1:{self.rest_port}"
+
+    def client(self) -> KafkaConnectClient:
+        """A client for the worker."""
+        return KafkaConnectClient(self.rest_url, timeout=5.0)
+
+    def dagster(self) -> DagsterDev:
+        """Dagster for this project; not started."""
+        return DagsterDev(self.home, self.root / "workspace.yaml", self.ui_port, self._environment())
+
+    def write(self) -> None:
+        """Write all files; the directory exists."""
+        self.home.mkdir()
+        shutil.copy(self.root / "dagster.yaml", self.home)
+        self._worker_file.write_text(
+            WORKER.format(bootstrap_servers=self.bootstrap_servers, rest_url=self.rest_url, directory=self.directory)
+        )
+        source = CONNECTOR.format(
+            name=SOURCE, connector_class="FileStreamSource", file=self.access_log, topic=f"topic={TOPIC}"
+        )
+        sink = CONNECTOR.format(
+            name=SINK, connector_class="FileStreamSink", file=self.sink_file, topic=f"topics={TOPIC}"
+        )
+        for file, text in zip(self._connector_files, (source, sink), strict=True):
+            file.write_text(text)
+
+    @property
+    def _worker_file(self) -> Path:
+        return self.directory / "connect-standalone.properties"
+
+    @property
+    def _connector_files(self) -> list[Path]:
+        return [self.directory / f"{name}.properties" for name in (SOURCE, SINK)]
+
+    def _environment(self) -> dict[str, str]:
+        """The variables that `resources` reads."""
+        return {
+            "CONNECT_DAGSTER_REST_URL": self.rest_url,
+            "CONNECT_DAGSTER_BOOTSTRAP_SERVERS": self.bootstrap_servers,
+            "CONNECT_DAGSTER_WORKER_PROPERTIES": str(self._worker_file),
+            "CONNECT_DAGSTER_CONNECTOR_FILES": os.pathsep.join(map(str, self._connector_files)),
+            "CONNECT_DAGSTER_POLL_SECONDS": "5",
+        }
