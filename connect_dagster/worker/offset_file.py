@@ -1,0 +1,183 @@
+"""The offsets of source connectors in a file that Java's standalone worker reads, and the other way round.
+
+Java: ``FileOffsetBackingStore``. Beyond Java, one worker at a time may use the file, a save replaces it as a whole,
+and a damaged file is an error rather than an empty one. Keys that Java wrote are kept byte by byte, because Java
+finds an offset by the bytes of its key; we find it by its connector and partition.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from connect_dagster.plugin.errors import ConnectError, DataError
+from connect_dagster.worker import java_map
+from connect_dagster.worker.file_lock import FileLock
+from connect_dagster.worker.offset_json import key_bytes, parse_key, parse_value, value_bytes
+
+log = logging.getLogger(__name__)
+
+Partition = Mapping[str, Any]
+Offset = Mapping[str, Any]
+
+
+class FileOffsetStore:
+    """All offsets of a standalone worker; any thread may call it.
+
+    Args:
+        path: ``offset.storage.file.filename``; a link is followed, so that a save keeps it.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._file = Path(os.path.realpath(path))
+        self._claim = FileLock(self._file)
+        self._lock = threading.Lock()
+        self._saving = threading.Lock()
+        self._entries: dict[bytes, bytes | None] = {}
+        self._keys: dict[str, bytes] = {}
+        self._changes = 0
+        self._saved = 0
+
+    def start(self) -> None:
+        """Claim the file and read it; one that does not exist, or is empty, has no offsets yet.
+
+        Raises:
+            ConnectError: another worker uses the file, it cannot be read, or it is damaged.
+        """
+        log.info("Starting FileOffsetBackingStore with file %s", self.path)
+        self._claim.acquire()
+        try:
+            self._entries = self._read()
+        except ConnectError:
+            self._claim.release()
+            raise
+        for key in self._entries:
+            self._remember(key)
+
+    def stop(self) -> None:
+        """Let other workers use the file; what was not saved is lost."""
+        self._claim.release()
+        log.info("Stopped FileOffsetBackingStore")
+
+    def reader(self, connector: str) -> ConnectorOffsets:
+        """The offsets of one connector, for its tasks."""
+        return ConnectorOffsets(self, connector)
+
+    def offset(self, connector: str, partition: Partition) -> dict[str, Any] | None:
+        """Offset of a partition, ``None`` when there is none.
+
+        Raises:
+            DataError: the stored offset is no JSON object.
+        """
+        with self._lock:
+            key = self._keys.get(_identity(connector, partition))
+            value = None if key is None else self._entries.get(key)
+        return None if value is None else parse_value(value)
+
+    def offsets_of(self, connector: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+        """Partitions of a connector with their offsets, in the order in which they were first written.
+
+        Raises:
+            DataError: a stored offset is no JSON object.
+        """
+        with self._lock:
+            entries = [(parse_key(key), value) for key, value in self._entries.items() if value is not None]
+        return [(key[1], parse_value(value)) for key, value in entries if key is not None and key[0] == connector]
+
+    def write(self, connector: str, partition: Partition, offset: Offset | None) -> None:
+        """Set the offset of a partition, ``None`` to forget it; in memory until the next save.
+
+        Raises:
+            DataError: a value is none that offsets may hold.
+        """
+        key, value = key_bytes(connector, partition), None if offset is None else value_bytes(offset)
+        with self._lock:
+            key = self._keys.setdefault(_identity(connector, partition), key)
+            self._entries[key] = value
+            self._changes += 1
+
+    def save(self) -> None:
+        """Write everything to the file, if anything was written since the last time.
+
+        Raises:
+            ConnectError: the file cannot be written; it is as before, and the next save tries again.
+        """
+        with self._saving:
+            with self._lock:
+                changes, content = self._changes, self._entries.copy()
+            if changes != self._saved:
+                self._replace(java_map.dumps(content))
+                self._saved = changes
+
+    def _read(self) -> dict[bytes, bytes | None]:
+        try:
+            content = self._file.read_bytes()
+            return java_map.loads(content) if content else {}
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise ConnectError(f"Cannot read offsets file {self.path}: {error.strerror}") from error
+        except DataError as error:
+            raise ConnectError(f"Cannot read offsets file {self.path}: {error}") from error
+
+    def _remember(self, key: bytes) -> None:
+        parsed = parse_key(key)
+        if parsed is None:
+            log.warning("Ignoring offset partition key with an unexpected format in %s: %r", self.path, key)
+        else:
+            self._keys[_identity(*parsed)] = key
+
+    def _replace(self, content: bytes) -> None:
+        draft = self._file.with_name(f"{self._file.name}.tmp")
+        try:
+            _write_durably(draft, content, like=self._file)
+            draft.replace(self._file)
+            _sync_folder(self._file.parent)
+        except OSError as error:
+            with suppress(OSError):
+                draft.unlink()
+            raise ConnectError(f"Cannot save offsets file {self.path}: {error.strerror}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorOffsets:
+    """The offsets of one connector (the plugin's ``OffsetReader``)."""
+
+    store: FileOffsetStore
+    connector: str
+
+    def offset(self, partition: Partition) -> dict[str, Any] | None:
+        """Last written offset of a source partition, ``None`` when there is none."""
+        return self.store.offset(self.connector, partition)
+
+
+def _identity(connector: str, partition: Partition) -> str:
+    """The same text for the same partition, in whatever order its keys stand."""
+    _, parsed = parse_key(key_bytes(connector, partition)) or (connector, {})
+    return json.dumps([connector, parsed], sort_keys=True)
+
+
+def _write_durably(file: Path, content: bytes, like: Path) -> None:
+    with file.open("wb") as out:
+        if like.exists():
+            os.fchmod(out.fileno(), like.stat().st_mode & 0o7777)
+        out.write(content)
+        out.flush()
+        os.fsync(out.fileno())
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name durable."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

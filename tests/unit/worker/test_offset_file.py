@@ -1,0 +1,204 @@
+"""The offsets file: what Java wrote stays, nothing is lost, one worker at a time."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from connect_dagster.plugin.errors import ConnectError, DataError
+from connect_dagster.worker import java_map
+from connect_dagster.worker.offset_file import FileOffsetStore
+
+PARTITION = {"filename": "/tmp/test.txt"}
+HOLDER = """
+import sys, time
+from connect_dagster.worker.offset_file import FileOffsetStore
+FileOffsetStore(sys.argv[1]).start()
+print("started", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "connect.offsets"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[FileOffsetStore]:
+    store = FileOffsetStore(path)
+    store.start()
+    yield store
+    store.stop()
+
+
+def reopened(path: Path) -> FileOffsetStore:
+    store = FileOffsetStore(path)
+    store.start()
+    store.stop()
+    return store
+
+
+def test_offsets_survive_a_restart(path: Path, store: FileOffsetStore) -> None:
+    store.write("c", PARTITION, {"position": 47})
+    store.save()
+    store.stop()
+    again = reopened(path)
+    assert again.offset("c", PARTITION) == {"position": 47}
+    assert again.offsets_of("c") == [(PARTITION, {"position": 47})]
+    assert again.reader("c").offset(PARTITION) == {"position": 47}
+    assert (again.offset("other", PARTITION), again.offsets_of("other")) == (None, [])
+
+
+def test_s1_12_the_file_is_a_java_map_of_json(path: Path, store: FileOffsetStore) -> None:
+    store.write("local-file-source", PARTITION, {"position": 47})
+    store.save()
+    content = path.read_bytes()
+    assert content.startswith(b"\xac\xed\x00\x05sr\x00\x11java.util.HashMap")
+    assert java_map.loads(content) == {b'["local-file-source",{"filename":"/tmp/test.txt"}]': b'{"position":47}'}
+
+
+def test_nothing_is_written_before_a_save_or_without_a_change(path: Path, store: FileOffsetStore) -> None:
+    store.write("c", PARTITION, {"position": 1})
+    assert not path.exists()
+    store.save()
+    inode = path.stat().st_ino
+    store.save()
+    assert path.stat().st_ino == inode
+
+
+def test_keys_that_java_wrote_are_found_by_value_and_kept(path: Path) -> None:
+    javas = b'["c", {"b": 1, "a": "x"}]'
+    foreign = b"not json"
+    path.write_bytes(java_map.dumps({javas: b'{"n":1}', foreign: b"?"}))
+    store = FileOffsetStore(path)
+    store.start()
+    assert store.offset("c", {"a": "x", "b": 1}) == {"n": 1}
+    store.write("c", {"a": "x", "b": 1}, {"n": 2})
+    store.save()
+    store.stop()
+    assert java_map.loads(path.read_bytes()) == {javas: b'{"n":2}', foreign: b"?"}
+
+
+def test_forgotten_offsets_are_null_for_java(path: Path, store: FileOffsetStore) -> None:
+    store.write("c", PARTITION, {"position": 1})
+    store.write("c", PARTITION, None)
+    store.save()
+    assert (store.offset("c", PARTITION), store.offsets_of("c")) == (None, [])
+    assert list(java_map.loads(path.read_bytes()).values()) == [None]
+
+
+@pytest.mark.parametrize("content", [None, b""])
+def test_a_missing_or_empty_file_has_no_offsets(path: Path, content: bytes | None) -> None:
+    if content is not None:
+        path.write_bytes(content)
+    assert reopened(path).offsets_of("c") == []
+
+
+@pytest.mark.parametrize("content", [b'{"a": 1}', java_map.dumps({b"k": b"v"})[:-3]])
+def test_a_damaged_file_is_named_and_left_alone(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    with pytest.raises(ConnectError) as raised:
+        FileOffsetStore(path).start()
+    assert str(raised.value).startswith(f"Cannot read offsets file {path}: not a serialised Java HashMap")
+    assert path.read_bytes() == content
+    path.unlink()
+    reopened(path)  # the failed start did not keep its claim
+
+
+def test_an_offset_that_is_no_object_is_an_error(path: Path) -> None:
+    path.write_bytes(java_map.dumps({b'["c",{}]': b"7"}))
+    with pytest.raises(DataError, match="is not a JSON object"):
+        reopened(path).offset("c", {})
+
+
+def test_s1_07b_a_second_worker_is_refused_and_the_file_unchanged(path: Path) -> None:
+    path.write_bytes(java_map.dumps({b'["c",{}]': b"{}"}))
+    before = path.read_bytes()
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "started\n"
+        with pytest.raises(ConnectError) as raised:
+            FileOffsetStore(path).start()
+        assert str(raised.value) == f"{path} is in use by another worker, process {holder.pid}"
+        assert path.read_bytes() == before
+    finally:
+        holder.send_signal(signal.SIGKILL)
+        holder.communicate(timeout=30)
+    assert reopened(path).offset("c", {}) == {}  # the claim died with its process
+
+
+def test_two_stores_of_one_process_do_not_share_a_file_also_through_a_link(path: Path, store: FileOffsetStore) -> None:
+    link = path.with_name("link.offsets")
+    link.symlink_to(path)
+    with pytest.raises(ConnectError, match=f"in use by another worker, process {os.getpid()}$"):
+        FileOffsetStore(link).start()
+
+
+def test_a_save_keeps_link_and_mode(path: Path) -> None:
+    path.write_bytes(b"")
+    path.chmod(0o640)
+    link = path.with_name("link.offsets")
+    link.symlink_to(path)
+    store = FileOffsetStore(link)
+    store.start()
+    store.write("c", PARTITION, {"position": 1})
+    store.save()
+    store.stop()
+    assert link.is_symlink()
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert reopened(path).offset("c", PARTITION) == {"position": 1}
+
+
+def test_a_full_disk_is_named_leaves_the_file_and_is_tried_again(path: Path, store: FileOffsetStore) -> None:
+    store.write("c", PARTITION, {"position": 1})
+    store.save()
+    store.write("c", {"filename": "x" * 10_000}, {"position": 2})
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    previous = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+        with pytest.raises(ConnectError) as raised:
+            store.save()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, previous)
+    assert str(raised.value) == f"Cannot save offsets file {path}: File too large"
+    assert len(java_map.loads(path.read_bytes())) == 1
+    assert sorted(entry.name for entry in path.parent.iterdir()) == ["connect.offsets", "connect.offsets.lock"]
+    store.save()
+    assert len(java_map.loads(path.read_bytes())) == 2
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "none" / "connect.offsets"
+    with pytest.raises(ConnectError) as raised:
+        FileOffsetStore(path).start()
+    assert str(raised.value) == f"Cannot lock {path}: {path}.lock: No such file or directory"
+
+
+def test_many_threads_write_and_save(path: Path, store: FileOffsetStore) -> None:
+    def work(number: int) -> None:
+        for position in range(20):
+            store.write(f"c{number}", PARTITION, {"position": position})
+            store.save()
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    store.stop()
+    again = reopened(path)
+    assert [again.offset(f"c{number}", PARTITION) for number in range(8)] == [{"position": 19}] * 8
