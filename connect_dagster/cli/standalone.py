@@ -11,39 +11,25 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient
 from setproctitle import setproctitle
 
 from connect_dagster.cli.thread_dump import dump_on_quit
-from connect_dagster.herder.connector_offsets import OffsetEditor
-from connect_dagster.herder.interface import ServerInfo
-from connect_dagster.herder.standalone import StandaloneHerder
-from connect_dagster.herder.validation import Validator
 from connect_dagster.plugin.errors import ConnectError
-from connect_dagster.rest.listeners import Advertised
-from connect_dagster.rest.server import RestServer
-from connect_dagster.worker import clients, logs
-from connect_dagster.worker.config import StandaloneConfig
-from connect_dagster.worker.offset_file import FileOffsetStore
-from connect_dagster.worker.plugins import Plugins
-from connect_dagster.worker.properties import read_connector_file, read_properties
-from connect_dagster.worker.session import SPARK_PREFIX, Session
-from connect_dagster.worker.worker import Worker
+from connect_dagster.worker import logs
+from connect_dagster.worker.jvm import SparkJvm
+from connect_dagster.worker.properties import load_properties
+from connect_dagster.worker.spark_settings import spark_settings
 
 log = logging.getLogger(__name__)
 
 USAGE = "Usage: ConnectStandalone worker.properties [connector1.properties connector2.json ...]"
-# The Kafka Connect whose REST API this is.
-VERSION, COMMIT = "4.3.1", "26b251a451ce941d"
-_CLUSTER_SECONDS = 8.0
-_ADMIN_SECONDS = 30.0
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a worker until a signal stops it."""
+    began = time.monotonic()
     words = list(sys.argv[1:] if arguments is None else arguments)
     logs.configure()
     if not words or "--help" in words:
@@ -51,129 +37,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(1)
     setproctitle(" ".join(["ConnectStandalone", *words]))
     dump_on_quit()
-    sys.exit(_run(words[0], words[1:]))
+    sys.exit(_run(words[0], words[1:], began))
 
 
-def _run(worker_file: str, connector_files: Sequence[str]) -> int:
+def _run(worker_file: str, connector_files: Sequence[str], began: float) -> int:
     ending = _ending_on_signals()
-    began = time.monotonic()
     try:
-        process = WorkerProcess(read_properties(worker_file), began)
-    except Exception as error:
-        _log_stop("Stopping due to error", error)
+        props = load_properties(worker_file)
+        jvm = SparkJvm(spark_settings(props))
+    except ConnectError as error:
+        log.error("Stopping due to error: %s", error)
         return 2
-    try:
-        if not process.create_connectors(connector_files):
-            return 3
-        return process.run_until(ending)
-    finally:
-        process.stop()
+    # Only now: loading the rest takes as long as the JVM needs to come up.
+    from connect_dagster.cli.standalone_worker import run
 
-
-class WorkerProcess:
-    """All parts of a running worker, started in the order in which one can fail because of another.
-
-    Args:
-        props: the worker's properties.
-        began: when the process began, for the log.
-
-    Raises:
-        ConnectError: a property is wrong, a port is taken, the brokers do not answer, Spark does not start.
-    """
-
-    def __init__(self, props: Mapping[str, str], began: float) -> None:
-        config = StandaloneConfig.parse(props)
-        self._rest = RestServer(
-            config.listeners, Advertised(config.rest_advertised_host_name, config.rest_advertised_port)
-        )
-        self._rest.bind()
-        try:
-            self._start(config, began)
-        except BaseException:
-            self._rest.stop()
-            raise
-
-    def create_connectors(self, files: Sequence[str]) -> bool:
-        """Create a connector from each file, in order; answers ``False`` at the first that fails, which is logged."""
-        for file in files:
-            try:
-                request = read_connector_file(file)
-                created = self._herder.put_connector(
-                    request.name, request.config, request.initial_state, allow_replace=False
-                )
-            except Exception as error:
-                log.error("Failed to create connector for %s", file)
-                _log_stop("Stopping after connector error", error)
-                return False
-            log.info("Created connector %s", created.info.name)
-        return True
-
-    def run_until(self, ending: threading.Event) -> int:
-        """Wait for the end; without its JVM the worker ends by itself, with exit code 2."""
-        while not ending.wait(1.0):
-            if not self._session.alive:
-                log.error("The JVM of the Spark session has ended: this worker cannot go on without it")
-                return 2
-        return 0
-
-    def stop(self) -> None:
-        """Stop everything, first what takes new work."""
-        log.info("Kafka Connect stopping")
-        self._rest.stop(timeout=5)
-        self._herder.stop()
-        self._offsets.close()
-        self._session.stop()
-        log.info("Kafka Connect stopped")
-
-    def _start(self, config: StandaloneConfig, began: float) -> None:
-        admin = _AdminClients(config)
-        server = ServerInfo(VERSION, COMMIT, admin.cluster_id())
-        self._offsets = FileOffsetStore(config.offset_storage_file_filename)
-        plugins = Plugins(config.plugin_path or ())
-        self._session = Session({k: v for k, v in config.originals.items() if k.startswith(SPARK_PREFIX)})
-        self._session.warm_up()
-        log.info("Kafka Connect worker initialization took %dms", (time.monotonic() - began) * 1000)
-        worker = Worker(self._rest.worker_id, config, plugins, self._session, self._offsets)
-        editor = OffsetEditor(plugins, self._offsets, admin.for_connector, _ADMIN_SECONDS)
-        self._herder = StandaloneHerder(worker, Validator(plugins, config), editor, server)
-        self._herder.start()
-        self._rest.start(self._herder)
-        log.info("Kafka Connect started")
-
-
-class _AdminClients:
-    """Admin clients of the worker and of its connectors."""
-
-    def __init__(self, config: StandaloneConfig) -> None:
-        self._config = config
-
-    def cluster_id(self) -> str:
-        """Id of the Kafka cluster. Raises ConnectError when it cannot be reached in time."""
-        try:
-            cluster = self._client("connect-worker-adminclient", {}).list_topics(timeout=_CLUSTER_SECONDS)
-        except KafkaException as error:
-            raise ConnectError(
-                "Failed to connect to and describe Kafka cluster at bootstrap.servers="
-                f"{self._config.bootstrap_servers} within {_CLUSTER_SECONDS:.0f} s ({error.args[0].str()}). "
-                "Check worker's broker connection and security properties."
-            ) from error
-        return str(cluster.cluster_id)
-
-    def for_connector(self, connector: Mapping[str, str]) -> AdminClient:
-        """An admin client for a connector, with its overrides."""
-        prefix = "admin.override."
-        overrides = {name.removeprefix(prefix): value for name, value in connector.items() if name.startswith(prefix)}
-        return self._client(f"connector-worker-adminclient-{connector.get('name', '')}", overrides)
-
-    def _client(self, client_id: str, overrides: Mapping[str, str]) -> AdminClient:
-        given = {**self._config.client_overrides("admin."), **overrides}
-        settings = clients.admin_settings(self._config.bootstrap_servers, client_id, given)
-        return clients.build(lambda config: AdminClient(config), settings, {"log_level": 0})
-
-
-def _log_stop(what: str, error: Exception) -> None:
-    # A stack says nothing to the user whose file is wrong; it does for an error that nobody foresaw.
-    log.error("%s: %s", what, error, exc_info=None if isinstance(error, ConnectError) else error)
+    return run(props, connector_files, jvm, ending, began)
 
 
 def _ending_on_signals() -> threading.Event:

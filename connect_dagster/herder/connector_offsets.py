@@ -83,12 +83,12 @@ class OffsetEditor:
             self._write_group(info, wanted)
             return agrees
         assert isinstance(connector, SourceConnector)
-        pairs: list[tuple[Mapping[str, Any], Mapping[str, Any] | None]] = [
-            (one.partition, one.offset) for one in offsets
-        ]
-        agrees = connector.alter_offsets(info.config, pairs)
+        agrees = connector.alter_offsets(info.config, [(one.partition, one.offset) for one in offsets])
         for one in offsets:
-            self._store.write(info.name, one.partition, one.offset)
+            if one.partition is None:
+                raise BadRequestError("Partition objects cannot be null")
+        for one in offsets:
+            self._store.write(info.name, one.partition or {}, one.offset)
         self._store.save()
         return agrees
 

@@ -8,9 +8,9 @@ from connect_dagster.herder.interface import ConnectorConfig
 from connect_dagster.plugin.config import config_infos, key_info
 from connect_dagster.plugin.errors import BadRequestError, NotFoundError
 from connect_dagster.worker.config import StandaloneConfig
+from connect_dagster.worker.plugins import Kind, Plugins
 from connect_dagster.worker.sink_connector_config import SinkConnectorConfig, check_topics
 from connect_dagster.worker.source_connector_config import SourceConnectorConfig
-from connect_dagster.worker.plugins import Kind, Plugins
 
 CONNECTOR_CLASS = "connector.class"
 

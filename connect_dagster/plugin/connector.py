@@ -175,7 +175,7 @@ class SourceConnector(Connector):
     """A connector that reads from another system into Kafka."""
 
     def alter_offsets(
-        self, config: Properties, offsets: Sequence[tuple[Mapping[str, Any], Mapping[str, Any] | None]]
+        self, config: Properties, offsets: Sequence[tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]]
     ) -> bool:
         """Check offsets a user wants to set (KIP-875); ``True`` when the connector knows they are right.
 

@@ -11,7 +11,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from connect_dagster.worker import jvm, session
+from pyspark.sql import DataFrame, SparkSession
+
+from connect_dagster.worker.jvm import SparkJvm, class_archive
+from connect_dagster.worker.session import Session
+from connect_dagster.worker.spark_settings import spark_settings
 
 
 def make() -> Path:
@@ -20,16 +24,33 @@ def make() -> Path:
     Raises:
         ConnectError: the JVM did not start.
     """
-    archive = jvm.class_archive()
+    archive = class_archive()
     if not archive.exists():
         archive.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=archive.parent) as folder:
             fresh = Path(folder) / "classes.jsa"
-            one = session.Session({}, jvm_options=[f"-XX:ArchiveClassesAtExit={fresh}", "-Xlog:cds=off"])
+            settings = spark_settings({})
+            jvm = SparkJvm(settings, [f"-XX:ArchiveClassesAtExit={fresh}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"])
+            one = Session(settings, jvm)
             one.warm_up()
+            _touch_streaming(one.spark)
             one.stop(seconds=120)
             fresh.replace(archive)
     return archive
+
+
+def _touch_streaming(spark: SparkSession) -> None:
+    """Run a query, so that the archive has the classes of Structured Streaming and of its Kafka source."""
+    with tempfile.TemporaryDirectory() as checkpoint:
+        rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 1).load()
+        writer = rows.writeStream.foreachBatch(_collect).option("checkpointLocation", checkpoint)
+        query = writer.trigger(once=True).start()
+        query.awaitTermination(60)
+    spark.readStream.format("kafka").options(subscribe="none", **{"kafka.bootstrap.servers": "127.0.0.1:9"}).load()
+
+
+def _collect(df: DataFrame, _: int) -> None:
+    df.toArrow()
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ worker that dies in any way leaves no JVM behind.
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
 import signal
 import struct
@@ -15,11 +16,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
-
-import pyspark
 
 from connect_dagster.embedded import jars
 from connect_dagster.embedded.java import find_java
@@ -53,28 +50,55 @@ _JVM_OPTIONS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Gateway:
-    """A running JVM with PySpark's gateway in it."""
+class SparkJvm:
+    """A JVM with PySpark's gateway in it; starting it returns at once, so that the worker can get ready meanwhile.
 
-    process: subprocess.Popen[bytes]
-    port: int
-    secret: str
+    Args:
+        settings: Spark settings; the heap is ``spark.driver.memory``.
+        options: further JVM options.
+    """
+
+    def __init__(self, settings: Mapping[str, str], options: Sequence[str] = ()) -> None:
+        self._folder = tempfile.TemporaryDirectory()
+        self._address = Path(self._folder.name) / "address"
+        self._process = _start(_command(settings, options), self._address)
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process runs."""
+        return self._process.poll() is None
+
+    def gateway(self) -> tuple[int, str]:
+        """Port and secret of the gateway; waits until it listens.
+
+        Raises:
+            ConnectError: the JVM ended, or took too long.
+        """
+        deadline = time.monotonic() + _START_SECONDS
+        while not self._address.exists():
+            if not self.alive:
+                raise ConnectError(f"The JVM for Spark ended at its start with exit code {self._process.returncode}")
+            if time.monotonic() > deadline:
+                self.stop(0)
+                raise ConnectError(f"The JVM for Spark was not up within {_START_SECONDS:.0f} s")
+            time.sleep(0.01)
+        return _read_address(self._address.read_bytes())
 
     def stop(self, seconds: float) -> None:
-        """End the JVM: by the end of its standard input, after ``seconds`` by a signal."""
-        if self.process.stdin is not None:
-            self.process.stdin.close()
+        """End the JVM: by the end of its standard input, after ``seconds`` by force."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
         try:
-            self.process.wait(seconds)
+            self._process.wait(seconds)
         except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+            self._process.kill()
+            self._process.wait()
+        self._folder.cleanup()
 
 
 def classpath() -> list[Path]:
     """Spark's own jars and those of its Kafka source, in a fixed order."""
-    own = sorted((Path(pyspark.__file__).parent / "jars").glob("*.jar"))
+    own = sorted((_spark_home() / "jars").glob("*.jar"))
     return own + jars.resolve("spark-kafka")
 
 
@@ -85,39 +109,20 @@ def class_archive() -> Path:
     return cache / f"classes-{hashlib.sha256(key.encode()).hexdigest()[:16]}.jsa"
 
 
-def launch(memory: str, *, local: bool, settings: Mapping[str, str], options: Sequence[str] = ()) -> Gateway:
-    """Start the JVM and wait until its gateway listens.
-
-    Args:
-        memory: heap of the JVM, such as ``1g``.
-        local: whether Spark runs inside this JVM; other masters need what SparkSubmit sets up for them.
-        settings: Spark settings, for SparkSubmit.
-        options: further JVM options.
-
-    Raises:
-        ConnectError: the JVM ended before its gateway was up.
-    """
-    with tempfile.TemporaryDirectory() as folder:
-        address = Path(folder) / "address"
-        process = _start(_command(memory, _main_class(settings, local=local), options), address)
-        _await(process, address)
-        return Gateway(process, *_read_address(address.read_bytes()))
+def _command(settings: Mapping[str, str], options: Sequence[str]) -> list[str]:
+    archive = class_archive()
+    shared = [f"-XX:SharedArchiveFile={archive}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"] if archive.exists() else []
+    logging = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}"
+    java = [str(find_java()), f"-Xmx{settings['spark.driver.memory']}", *_JVM_OPTIONS, logging, *shared, *options]
+    return [*java, "-cp", os.pathsep.join(map(str, classpath())), *_main_class(settings)]
 
 
-def _main_class(settings: Mapping[str, str], *, local: bool) -> list[str]:
-    if local:
+def _main_class(settings: Mapping[str, str]) -> list[str]:
+    """Other masters than the local one need what SparkSubmit sets up for them."""
+    if settings["spark.master"].startswith("local"):
         return ["org.apache.spark.api.python.PythonGatewayServer"]
     pairs = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
     return ["org.apache.spark.deploy.SparkSubmit", *pairs, "pyspark-shell"]
-
-
-def _command(memory: str, main: Sequence[str], options: Sequence[str]) -> list[str]:
-    archive = class_archive()
-    shared = [f"-XX:SharedArchiveFile={archive}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"] if archive.exists() else []
-    logging = f"-Dlog4j2.configurationFile={files('connect_dagster.worker') / 'log4j2.properties'}"
-    jars_in_order = os.pathsep.join(str(jar) for jar in classpath())
-    java = [str(find_java()), f"-Xmx{memory}", *_JVM_OPTIONS, logging, *shared, *options]
-    return [*java, "-cp", jars_in_order, *main]
 
 
 def _read_address(data: bytes) -> tuple[int, str]:
@@ -126,12 +131,19 @@ def _read_address(data: bytes) -> tuple[int, str]:
     return port, data[8 : 8 + length].decode()
 
 
+def _spark_home() -> Path:
+    # Without importing PySpark, which takes half a second that the JVM can use.
+    spec = importlib.util.find_spec("pyspark")
+    if spec is None or spec.origin is None:
+        raise ConnectError("PySpark is not installed")
+    return Path(spec.origin).parent
+
+
 def _start(command: Sequence[str], address: Path) -> subprocess.Popen[bytes]:
-    spark_home = str(Path(pyspark.__file__).parent)
     own = {
         "_PYSPARK_DRIVER_CONN_INFO_PATH": str(address),
         "SPARK_CONNECT_MODE": "0",
-        "SPARK_HOME": spark_home,
+        "SPARK_HOME": str(_spark_home()),
     }
     return subprocess.Popen(
         command,
@@ -144,14 +156,3 @@ def _start(command: Sequence[str], address: Path) -> subprocess.Popen[bytes]:
 def _ignore_interrupts() -> None:
     # Ctrl+C reaches the whole group; the worker itself stops the JVM when the tasks are done with it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _await(process: subprocess.Popen[bytes], address: Path) -> None:
-    deadline = time.monotonic() + _START_SECONDS
-    while not address.exists():
-        if process.poll() is not None:
-            raise ConnectError(f"The JVM for Spark ended with exit code {process.returncode}; its output is above")
-        if time.monotonic() > deadline:
-            process.kill()
-            raise ConnectError(f"The JVM for Spark was not up within {_START_SECONDS:.0f} s")
-        time.sleep(0.01)

@@ -9,48 +9,33 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from connect_dagster.worker import jvm
-
-SPARK_PREFIX = "spark."
-# Measured: docs/decisions/0002-spark-session.md
-_SETTINGS: Mapping[str, str] = {
-    "spark.master": "local[*]",
-    "spark.app.name": "connect_dagster",
-    "spark.ui.enabled": "false",
-    "spark.scheduler.mode": "FAIR",
-    "spark.driver.memory": "1g",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.sql.execution.arrow.pyspark.enabled": "true",
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
-    "spark.sql.execution.arrow.localRelationThreshold": "1048576",
-    "spark.sql.streaming.numRecentProgressUpdates": "1000",
-    "spark.sql.streaming.stopTimeout": "10s",
-}
+from connect_dagster.worker.jvm import SparkJvm
+from connect_dagster.worker.spark_settings import spark_settings
 
 
 class Session:
     """Spark and its JVM, for as long as the worker lives.
 
     Args:
-        settings: `spark.*` keys of the worker's configuration; they win over ours.
-        jvm_options: further options of the JVM.
+        settings: the worker's Spark settings (``spark_settings``).
+        jvm: the JVM, started with the same settings; it may still be on its way up.
     """
 
-    def __init__(self, settings: Mapping[str, str], jvm_options: Sequence[str] = ()) -> None:
-        merged = {**_SETTINGS, **settings}
-        local = merged["spark.master"].startswith("local")
-        self._gateway = jvm.launch(merged["spark.driver.memory"], local=local, settings=merged, options=jvm_options)
-        self.spark = _connect(self._gateway, merged)
+    def __init__(self, settings: Mapping[str, str], jvm: SparkJvm) -> None:
+        self._jvm = jvm
+        self.spark = _connect(jvm, settings)
+
+    @classmethod
+    def launched(cls, worker: Mapping[str, str]) -> Session:
+        """A session for a worker's properties, with a JVM of its own."""
+        settings = spark_settings(worker)
+        return cls(settings, SparkJvm(settings))
 
     def warm_up(self) -> None:
         """Run one small batch: Spark's first costs seconds, whoever asks for it (planner, code generation, Arrow)."""
@@ -61,7 +46,7 @@ class Session:
     @property
     def alive(self) -> bool:
         """Whether the JVM still runs: without it no task of this worker can go on."""
-        return self._gateway.process.poll() is None
+        return self._jvm.alive
 
     def stop(self, seconds: float = 5) -> None:
         """Stop Spark, and its JVM within so many seconds."""
@@ -70,12 +55,13 @@ class Session:
             self.spark.stop()
             if gateway is not None:
                 gateway.shutdown()
-        self._gateway.stop(seconds)
+        self._jvm.stop(seconds)
 
 
-def _connect(gateway: jvm.Gateway, settings: Mapping[str, str]) -> SparkSession:
-    os.environ["PYSPARK_GATEWAY_PORT"] = str(gateway.port)
-    os.environ["PYSPARK_GATEWAY_SECRET"] = gateway.secret
+def _connect(jvm: SparkJvm, settings: Mapping[str, str]) -> SparkSession:
+    port, secret = jvm.gateway()
+    os.environ["PYSPARK_GATEWAY_PORT"] = str(port)
+    os.environ["PYSPARK_GATEWAY_SECRET"] = secret
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder
     for name, value in settings.items():

@@ -1,7 +1,7 @@
-"""A sink task's membership in its consumer group: partitions, committed offsets, commits. No data is fetched here.
+"""A sink task's membership in its consumer group: partitions, committed offsets, commits.
 
-The consumer stays paused on everything it is assigned; the data is read by Spark. So any Kafka tool sees the group,
-its lag and its members as usual.
+The consumer stays paused on what it is assigned: the data is read by Spark. Any Kafka tool sees the group, its lag and
+its members as usual. Only while a task sleeps does the consumer fetch, to be told of the first record that wakes it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -62,23 +62,42 @@ class GroupMember:
         self._refreshed = 0.0
         self._commit_done: Callable[[Exception | None], None] | None = None
         self._consumer: Consumer = clients.build(
-            lambda config: Consumer(config), settings, {"on_commit": self._committed}
+            lambda config: Consumer(config), settings, {**_WATCHING, "on_commit": self._committed}
         )
         if pattern is None:
             self._subscribe()
 
-    def poll(self) -> None:
+    def poll(self, seconds: float = 0) -> bool:
         """Serve rebalances and commit answers; must be called at least every ``max.poll.interval.ms``.
+
+        Args:
+            seconds: how long to wait for something to happen.
+
+        Returns:
+            Whether a record has arrived on a partition that is watched.
 
         Raises:
             ConnectError: the group refuses this member for good.
         """
         if self._pattern is not None and time.monotonic() - self._refreshed > self._refresh_seconds:
             self._refresh_topics(self._pattern)
-        message = self._consumer.poll(0)
-        error = message.error() if message is not None else None
+        message = self._consumer.poll(seconds)
+        if message is None:
+            return False
+        error = message.error()
         if error is not None and not error.retriable():
             self._raise_unless_passing(error)
+        return error is None
+
+    def watch(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Have :meth:`poll` tell of records from these offsets on."""
+        for place in _partitions(offsets):
+            self._consumer.seek(place)
+        self._consumer.resume(_partitions(offsets))
+
+    def unwatch(self, places: Iterable[TopicPartition]) -> None:
+        """Fetch nothing any more."""
+        self._consumer.pause([KafkaPartition(place.topic, place.partition) for place in places])
 
     def committed_or_reset(self, places: Places) -> dict[TopicPartition, int]:
         """Where to begin: the committed offset, or what ``auto.offset.reset`` says where there is none.
@@ -173,6 +192,13 @@ class GroupMember:
         log.warning("Consumer of the sink task: %s", error.str())
 
 
+# A sleeping task wants to know that there is a record, not to have it: fetch as little as there is.
+_WATCHING: dict[str, object] = {
+    "enable.auto.offset.store": False,
+    "queued.min.messages": 1,
+    "queued.max.messages.kbytes": 64,
+    "max.partition.fetch.bytes": 1024,
+}
 _AWAY = frozenset({KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TIMED_OUT, KafkaError._WAIT_COORD})
 _FATAL = frozenset(
     {

@@ -70,6 +70,7 @@ class SinkStream:
     def __init__(self, spark: SparkSession, name: str, options: Mapping[str, str], start: Offsets) -> None:
         self._position = dict(start)
         self._offered: OfferedBatch | None = None
+        self._unreleased: OfferedBatch | None = None
         self._closed = False
         self._changed = threading.Condition()
         self._seen_batches = 0
@@ -99,12 +100,12 @@ class SinkStream:
                 yield report
 
     def stop(self) -> None:
-        """End the query; a batch that nobody took is dropped and will be read again."""
+        """End the query; a batch that is not done with is dropped and will be read again."""
         with self._changed:
             self._closed = True
-            if self._offered is not None:
-                self._offered.release()
-                self._offered = None
+            self._offered = None
+            if self._unreleased is not None:
+                self._unreleased.release()
         self._query.stop()
         shutil.rmtree(self._checkpoint, ignore_errors=True)
 
@@ -121,7 +122,7 @@ class SinkStream:
             if self._closed:
                 return
             self._position.update(end)
-            self._offered = batch
+            self._offered = self._unreleased = batch
             self._changed.notify_all()
         batch.await_release()
 

@@ -38,6 +38,8 @@ log = logging.getLogger(__name__)
 _IDLE_SECONDS = 0.1
 _CHECK_SECONDS = 1.0
 _DEFAULT_RETRY_MS = 1000
+# A query asks the brokers for news a hundred times a second; a task that had none for so long sleeps instead.
+_AWAKE_SECONDS = 10.0
 # What the query's Kafka client says while the brokers are away: the stream starts again where it was.
 _PASSING = re.compile(
     r"TimeoutException|DisconnectException|NetworkException|RetriableException|CoordinatorNotAvailable"
@@ -135,6 +137,8 @@ class WorkerSinkTask(WorkerTask):
         self._member: GroupMember | None = None
         self._stream: SinkStream | None = None
         self._streamed: frozenset[TopicPartition] = frozenset()
+        self._watched: frozenset[TopicPartition] = frozenset()
+        self._busy_at = time.monotonic()
         self._checked = 0.0
         self._commits = Commits(settings.flush_interval, settings.flush_timeout, str(id))
         task.context = self._context
@@ -157,13 +161,16 @@ class WorkerSinkTask(WorkerTask):
 
     def _stream_on(self) -> None:
         while not self.stopping:
-            self._joined().poll()
+            woken = self._joined().poll(_IDLE_SECONDS if self._watched else 0)
             if self.paused:
                 self._rest()
                 continue
             self._report(State.RUNNING)
-            self._steer()
-            self._take_batch()
+            if self._watched and (woken or self._context.rewound):
+                self._wake()
+            if not self._watched:
+                self._steer()
+                self._take_batch()
             self._commit_when_due()
 
     def _finish(self) -> None:
@@ -177,6 +184,7 @@ class WorkerSinkTask(WorkerTask):
     def _rest(self) -> None:
         """Paused: the member stays in the group, nothing is read; offsets are committed once."""
         if self._reported is not State.PAUSED:
+            self._wake()
             self._stop_stream()
             self._commit(wait=True)
             self._report(State.PAUSED)
@@ -186,6 +194,7 @@ class WorkerSinkTask(WorkerTask):
 
     def _assigned(self, places: Places) -> None:
         self._stop_stream()
+        self._watched = frozenset()
         self._position.update(self._joined().committed_or_reset(places))
         self._context.assignment = frozenset(self._position)
         self._commits.begin(self._position)
@@ -211,6 +220,7 @@ class WorkerSinkTask(WorkerTask):
             self._position.pop(place, None)
         self._context.assignment = frozenset(self._position)
         self._context.paused.intersection_update(self._position)
+        self._watched = frozenset()
 
     # The stream
 
@@ -232,12 +242,25 @@ class WorkerSinkTask(WorkerTask):
         start = {place: self._position[place] for place in wanted}
         self._stream = SinkStream(self.spark, str(self.id), options, start)
         self._streamed = wanted
+        self._busy_at = time.monotonic()
 
     def _stop_stream(self) -> None:
         stream, self._stream, self._streamed = self._stream, None, frozenset()
         if stream is not None:
             self._take_progress(stream)
             stream.stop()
+
+    def _sleep(self) -> None:
+        """Stop the query until the consumer is told of a record."""
+        watched = self._streamed
+        self._stop_stream()
+        self._watched = watched
+        self._joined().watch({place: self._position[place] for place in watched})
+
+    def _wake(self) -> None:
+        watched, self._watched = self._watched & self._position.keys(), frozenset()
+        self._joined().unwatch(watched)
+        self._busy_at = time.monotonic()
 
     def _check_stream(self) -> None:
         now = time.monotonic()
@@ -269,15 +292,21 @@ class WorkerSinkTask(WorkerTask):
     def _take_batch(self) -> None:
         batch = self._stream.next(_IDLE_SECONDS) if self._stream is not None else None
         if batch is None:
-            if self._stream is None:
-                self._await_change(_IDLE_SECONDS)
-            return None
+            self._idle()
+            return
         try:
-            for part in sink_batches.parts(batch, self._settings.max_poll_records):
-                if not self._delivered(part):
-                    return self._stop_stream()
+            goes_on = all(map(self._delivered, sink_batches.parts(batch, self._settings.max_poll_records)))
         finally:
             batch.release()
+            self._busy_at = time.monotonic()
+        if not goes_on:
+            self._stop_stream()
+
+    def _idle(self) -> None:
+        if self._stream is None:
+            self._await_change(_IDLE_SECONDS)
+        elif time.monotonic() - self._busy_at > _AWAKE_SECONDS:
+            self._sleep()
 
     def _delivered(self, part: OfferedBatch) -> bool:
         """Put a part until the task takes it; answers whether the stream may go on from there."""

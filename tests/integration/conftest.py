@@ -11,6 +11,6 @@ from connect_dagster.worker.session import Session
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The worker's Spark session, one for each process of the test run."""
-    session = Session({})
+    session = Session.launched({})
     yield session.spark
     session.stop()

@@ -179,7 +179,7 @@ class FileStreamSourceConnector(SourceConnector):
         return [self._config]
 
     def alter_offsets(
-        self, config: Properties, offsets: Sequence[tuple[Mapping[str, Any], Mapping[str, Any] | None]]
+        self, config: Properties, offsets: Sequence[tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]]
     ) -> bool:
         """Check that each offset is a position of a file."""
         if not FileStreamSourceConfig.parse(config).file:

@@ -1,0 +1,32 @@
+"""What a worker's Spark session is told. Light to import: the JVM starts with it before PySpark is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+SPARK_PREFIX = "spark."
+
+# Measured: docs/decisions/0002-spark-session.md
+_SETTINGS: Mapping[str, str] = {
+    "spark.master": "local[*]",
+    "spark.app.name": "connect_dagster",
+    "spark.ui.enabled": "false",
+    "spark.scheduler.mode": "FAIR",
+    "spark.driver.memory": "1g",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
+    "spark.sql.execution.arrow.localRelationThreshold": "1048576",
+    "spark.sql.streaming.numRecentProgressUpdates": "1000",
+    "spark.sql.streaming.stopTimeout": "10s",
+}
+# A local master needs no name of this machine, which may not even resolve.
+_LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+
+
+def spark_settings(worker: Mapping[str, str]) -> dict[str, str]:
+    """Spark settings of a worker: ours, and the ``spark.*`` keys of its file, which win."""
+    merged = {**_SETTINGS, **{name: value for name, value in worker.items() if name.startswith(SPARK_PREFIX)}}
+    return {**_LOCAL, **merged} if merged["spark.master"].startswith("local") else merged
