@@ -53,8 +53,7 @@ class WorkerProcess:
 
     def wait_ready(self, timeout: float = 60) -> None:
         """Wait until it is healthy and all connectors of its command line were created."""
-        wanted = len(self._files)
-        self.wait_until(lambda: len(self._names()) >= wanted, "be ready", timeout)
+        self.wait_until(lambda: self._created() >= len(self._files), "be ready", timeout)
 
     def wait_states(self, connector: str, *states: str, timeout: float = 30) -> dict[str, Any]:
         """Wait until the connector and its tasks report these states, in this order; answers the status."""
@@ -130,12 +129,13 @@ class WorkerProcess:
         assert self._process is not None, "the worker was not started"
         return self._process
 
-    def _names(self) -> list[str]:
+    def _created(self) -> int:
+        """How many connectors it has; -1 as long as it is not healthy."""
         try:
             healthy = self.call("GET", "/health").status == 200
-            return list(self.call("GET", "/connectors").json) if healthy else []
+            return len(self.call("GET", "/connectors").json) if healthy else -1
         except OSError:
-            return []
+            return -1
 
     def _states(self, connector: str) -> list[str]:
         answer = self.call("GET", f"/connectors/{connector}/status")
