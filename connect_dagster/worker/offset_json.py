@@ -15,6 +15,7 @@ from typing import Any
 
 from connect_dagster.plugin.config.values import java_double
 from connect_dagster.plugin.errors import DataError
+from connect_dagster.plugin.java_hash import hash_map_order
 
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
 _TO_ESCAPE = re.compile(r'["\\\x00-\x1f\U00010000-\U0010ffff]')
@@ -63,28 +64,6 @@ def parse_value(value: bytes) -> dict[str, Any]:
     if not isinstance(parsed, dict):
         raise DataError(f"Offset {value!r} is not a JSON object")
     return parsed
-
-
-def hash_map_order(keys: list[str]) -> list[str]:
-    """The order in which a ``java.util.HashMap`` iterates over strings that were put into it in the order given."""
-    capacity = 16
-    while len(keys) > capacity * 0.75:
-        capacity *= 2
-    return sorted(keys, key=lambda key: _spread(_hash(key)) & (capacity - 1))
-
-
-def _hash(text: str) -> int:
-    """``String.hashCode``, over UTF-16 units."""
-    units = text.encode("utf-16-be")
-    value = 0
-    for high, low in zip(units[::2], units[1::2], strict=True):
-        value = (31 * value + (high << 8 | low)) & 0xFFFFFFFF
-    return value
-
-
-def _spread(value: int) -> int:
-    """``HashMap.hash``: the upper half takes part in the choice of the bucket."""
-    return value ^ (value >> 16)
 
 
 def _object(entries: Mapping[str, Any]) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from connect_dagster.plugin.config.keys import Validator
 from connect_dagster.plugin.errors import ConfigError
+from connect_dagster.plugin.java_hash import hash_map_order
 
 
 def non_empty_string(name: str, value: Any) -> None:
@@ -66,11 +67,11 @@ def one_of(*allowed: str) -> Validator:
 
 def one_of_ignoring_case(*allowed: str) -> Validator:
     """One of these strings in any case."""
-    upper = {word.upper() for word in allowed}
+    upper = hash_map_order(word.upper() for word in allowed)
 
     def check(name: str, value: Any) -> None:
         if value is None or value.upper() not in upper:
-            reason = f"String must be one of (case insensitive): {', '.join(sorted(upper))}"
+            reason = f"String must be one of (case insensitive): {', '.join(upper)}"
             raise ConfigError.invalid(name, value, reason)
 
     return check

@@ -2,66 +2,12 @@
 
 from __future__ import annotations
 
-import random
-import subprocess
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from connect_dagster.embedded.java import find_java
 from connect_dagster.plugin.errors import DataError
-from connect_dagster.worker.offset_json import hash_map_order, key_bytes, parse_key, parse_value, value_bytes
-
-# Puts the lines of a file into a HashMap, prints its keys in the order of its iteration.
-PROGRAM = """
-import java.nio.file.*;
-import java.util.*;
-
-public class Order {
-    public static void main(String[] args) throws Exception {
-        for (String file : args) {
-            HashMap<String, String> map = new HashMap<>();
-            for (String line : Files.readAllLines(Paths.get(file)))
-                map.put(line, "");
-            Files.write(Paths.get(file + ".ordered"), map.keySet());
-        }
-    }
-}
-"""
-
-
-@pytest.mark.parametrize(
-    ("keys", "order"),
-    [
-        (["topic", "partition", "cluster"], ["cluster", "partition", "topic"]),  # MirrorMaker source
-        (["group", "topic", "partition"], ["partition", "topic", "group"]),  # MirrorMaker checkpoint
-        (["targetClusterAlias", "sourceClusterAlias"], ["sourceClusterAlias", "targetClusterAlias"]),
-        (["kafka_topic", "kafka_partition"], ["kafka_partition", "kafka_topic"]),
-        ([], []),
-    ],
-)
-def test_keys_stand_in_the_order_of_javas_map(keys: list[str], order: list[str]) -> None:
-    assert hash_map_order(keys) == order
-
-
-def test_the_order_is_that_of_a_real_java(tmp_path: Path) -> None:
-    rng = random.Random(7)
-    alphabet = "abcdefghijklmnop._-AZ09가나한é😀"
-    groups = [
-        list(dict.fromkeys("".join(rng.choices(alphabet, k=rng.randint(1, 12))) for _ in range(size)))
-        for size in (2, 5, 12, 13, 24, 25, 300)
-    ]
-    files = []
-    for number, keys in enumerate(groups):
-        files.append(tmp_path / f"keys-{number}")
-        files[-1].write_text("\n".join(keys), encoding="utf-8")
-    (tmp_path / "Order.java").write_text(PROGRAM)
-    command: list[str | Path] = [find_java(), "-XX:TieredStopAtLevel=1", tmp_path / "Order.java", *files]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert ran.returncode == 0, f"a JDK is needed to launch a source file:\n{ran.stderr}"
-    for keys, file in zip(groups, files, strict=True):
-        assert hash_map_order(keys) == Path(f"{file}.ordered").read_text(encoding="utf-8").split("\n")[:-1]
+from connect_dagster.worker.offset_json import key_bytes, parse_key, parse_value, value_bytes
 
 
 @pytest.mark.parametrize(
