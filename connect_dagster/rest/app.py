@@ -114,7 +114,8 @@ async def _answer(herder: Herder, endpoint: Endpoint, request: Request) -> Reply
 def _settled(endpoint: Endpoint, herder: Herder, call: Call, target: str) -> Reply:
     try:
         return endpoint.answer(herder, call)
-    except Exception as error:  # noqa: BLE001 (the border: whatever a herder or plugin raises is answered)
+    except Exception as error:
+        # The border: whatever a herder or a plugin raises is answered.
         return reply_to_error(error, target)
 
 
@@ -139,8 +140,7 @@ def _media_type(value: str) -> str:
 
 
 def _accepts_json(media_range: str) -> bool:
-    refused = re.search(r";\s*q\s*=\s*0(\.0*)?\s*(;|$)", media_range)
-    return _media_type(media_range) in ACCEPTED_AS_JSON and not refused
+    return _media_type(media_range) in ACCEPTED_AS_JSON
 
 
 def _call(request: Request, body: bytes) -> Call:

@@ -36,5 +36,5 @@ async def within(seconds: float, work: Callable[[], T], name: str) -> T:
 def _settle(outcome: Future[T], work: Callable[[], T]) -> None:
     try:
         outcome.set_result(work())
-    except BaseException as error:  # noqa: BLE001 (handed to whoever waits)
+    except BaseException as error:
         outcome.set_exception(error)

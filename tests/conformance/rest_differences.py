@@ -5,7 +5,7 @@ is gone has to leave the table, and a new one cannot hide behind an old one.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,11 @@ JETTY_404 = Difference(frozenset({"status", "content_type", "body"}), 404, "HTTP
 NAMED = Difference(frozenset({"status", "content_type", "body"}), 200, "name", _REACHABLE)
 DELETED = Difference(frozenset({"status"}), 204, "", _REACHABLE)
 
+UNKNOWN_CLASS = "Failed to find any class that implements Connector and which name matches Nope"
+NO_FILE = _body(
+    200, "for FileStreamSinkTask: [Errno 2] No such file or directory", "ours tells the system's reason too"
+)
+
 DIFFERENCES: Mapping[str, Difference] = {
     "double slash": JETTY_404,
     "bad escape": Difference(frozenset({"content_type", "body", "status"}), 404, "Connector %zz not found", _JETTY),
@@ -86,11 +91,15 @@ DIFFERENCES: Mapping[str, Difference] = {
     "offsets alter, null inside": _readable("Cannot read offsets.0: Input should be"),
     "offsets alter, unknown field": _readable('Unrecognized field "offset"'),
     "offsets alter, number as offset": _readable("Cannot read offsets.0.offset: Input should be"),
-    "unknown class": _body(
-        400,
-        "Failed to find any class that implements Connector and which name matches Nope",
-        "Java lists its plugins as objects, and from the second call on names an exception before",
+    "no class, put": _body(
+        400, "Connector config {a=1, name=i} contains no connector type", "Java prints the keys in hash order"
     ),
+    "unknown class": _body(400, UNKNOWN_CLASS, "Java, from the second call on, puts an exception's name before it"),
+    "validate, unknown class": _body(500, UNKNOWN_CLASS, "Java, from the second call on, names two exceptions"),
+    "plugins, all": _body(200, "org.apache.kafka.connect.json.JsonConverter", "each lists the plugins it comes with"),
+    "failing, failed": NO_FILE,
+    "failing, restart failed": replace(NO_FILE, ours=202),
+    "failing, failed again": NO_FILE,
     "unknown, stop": Difference(
         frozenset({"status", "body"}),
         404,
@@ -99,6 +108,9 @@ DIFFERENCES: Mapping[str, Difference] = {
     ),
     "unknown, restart": NOT_FOUND,
     "unknown, restart task": NOT_FOUND,
+    "deleted, topics": _body(
+        200, "[('s', [('topics', [])])]", "Java's standalone worker remembers a deleted connector's topics"
+    ),
     "name a;b, create": Difference(
         frozenset({"location"}), 201, "a;b", "Java's Location cannot be followed: it starts a matrix parameter"
     ),

@@ -21,6 +21,8 @@ SECONDS = 30.0
 UNORDERED = frozenset({"config", "partition", "offset"})
 # Free text, written anew by us.
 UNCOMPARED = frozenset({"documentation"})
+# Configuration keys that connectors of ours have and Java's have not.
+OUR_KEYS = frozenset({"invalid.utf8"})
 INSTANT = re.compile(r"\d{13}")
 
 
@@ -107,11 +109,19 @@ def _ordered(value: Any, *, ordered: bool = True) -> Any:
         pairs = [(key, _value(key, inner)) for key, inner in value.items() if key not in UNCOMPARED]
         return pairs if ordered else sorted(pairs, key=lambda pair: pair[0])
     if isinstance(value, list):
-        return [_ordered(inner) for inner in value]
+        return [_ordered(inner) for inner in value if not _is_our_key(inner)]
     return value
 
 
+def _is_our_key(entry: Any) -> bool:
+    """Whether an entry describes, or tells the value of, a key that is ours alone."""
+    return isinstance(entry, dict) and entry.get("value", entry).get("name") in OUR_KEYS
+
+
 def _value(key: str, value: Any) -> Any:
+    if key == "recommended_values":
+        # Which plugins there are is compared where they are listed.
+        return bool(value)
     if key == "trace":
         return str(value).splitlines()[0]
     if key == "last_modified" and isinstance(value, int):

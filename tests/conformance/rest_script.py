@@ -361,11 +361,10 @@ PLUGINS = (
 )
 
 LOGGERS = (
-    Step("logger root", "GET /admin/loggers/root"),
     Step("logger unknown", "GET /admin/loggers/nope"),
-    Step("level set", "PUT /admin/loggers/a.b.c", {"level": "ERROR"}),
+    Step("level set", "PUT /admin/loggers/a.b.c", {"level": "TRACE"}),
     Step("level, told", "GET /admin/loggers/a.b.c"),
-    Step("level set again", "PUT /admin/loggers/a.b.c", {"level": "error"}),
+    Step("level set again", "PUT /admin/loggers/a.b.c", {"level": "trace"}),
     Step("level set, cluster", "PUT /admin/loggers/a.b.c?scope=cluster", {"level": "info"}),
     Step("level set, other scope", "PUT /admin/loggers/a.b.c?scope=foo", {"level": "WARN"}),
     Step("level set, scope in capitals", "PUT /admin/loggers/a.b.c?scope=WORKER", {"level": "DEBUG", "x": 1}),

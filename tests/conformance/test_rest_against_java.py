@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,12 +59,22 @@ def _side(url: str, workdir: Path, name: str) -> Side:
     return Side(url.rstrip("/"), names)
 
 
+def _leaves(path: str, java: Any, ours: Any) -> Iterator[str]:
+    """Where two bodies differ; an object is a list of pairs, so equal keys are equal first elements."""
+    if isinstance(java, list | tuple) and isinstance(ours, list | tuple) and len(java) == len(ours):
+        for number, (left, right) in enumerate(zip(java, ours, strict=True)):
+            pair = isinstance(left, tuple) and isinstance(right, tuple) and left[0] == right[0]
+            yield from _leaves(f"{path}.{left[0] if pair else number}", left, right)
+    elif java != ours:
+        yield f"{path}\n  java {java!r}\n  ours {ours!r}"
+
+
 def _problems(step: str, java: Seen, ours: Seen) -> list[str]:
     differing = {field.name for field in fields(Seen) if getattr(java, field.name) != getattr(ours, field.name)}
     allowed = DIFFERENCES.get(step)
+    unexpected = sorted(differing - (allowed.parts if allowed else frozenset()))
     problems = [
-        f"{step}: {part}\n  java {getattr(java, part)}\n  ours {getattr(ours, part)}"
-        for part in sorted(differing - (allowed.parts if allowed else frozenset()))
+        f"{step}: {line}" for part in unexpected for line in _leaves(part, getattr(java, part), getattr(ours, part))
     ]
     if allowed and (gone := allowed.parts - differing):
         problems.append(f"{step}: no difference any more in {sorted(gone)}")
