@@ -143,6 +143,8 @@ def _start(command: Sequence[str], address: Path) -> subprocess.Popen[bytes]:
     own = {
         "_PYSPARK_DRIVER_CONN_INFO_PATH": str(address),
         "SPARK_CONNECT_MODE": "0",
+        # glibc keeps an arena for each thread: hundreds of megabytes in a JVM with many.
+        "MALLOC_ARENA_MAX": "2",
         "SPARK_HOME": str(_spark_home()),
     }
     return subprocess.Popen(

@@ -23,6 +23,7 @@ from typing import Any, ClassVar, Protocol
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.connectors.file.lines import Chunk, LineFile, whole_lines, without_terminator
 from connect_dagster.plugin.config import ConfigDef, Importance, Type, non_empty_string, one_of, setting
@@ -220,8 +221,9 @@ def lines_frame(spark: SparkSession, data: bytes) -> DataFrame:
         data: whole lines in UTF-8, the last terminator left out.
     """
     blobs = pa.table({"blob": pa.array(_blobs(data), pa.binary()).cast(pa.string())})
-    terminator = r"\r\n|\n|\r" if b"\r" in data else r"\n"
-    return spark.createDataFrame(blobs).selectExpr(f"explode(split(blob, r'{terminator}')) as value")
+    # The newline itself, not its escape: Java splits at a single character without a regular expression.
+    terminator = r"\r\n|\n|\r" if b"\r" in data else "\n"
+    return spark.createDataFrame(blobs).select(F.explode(F.split("blob", terminator)).alias("value"))
 
 
 def _blobs(data: bytes) -> list[bytes]:
