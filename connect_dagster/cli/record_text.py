@@ -1,0 +1,47 @@
+"""How ``connect-dagster topic read`` prints a record: its value as it is, or all of it as one line of JSON. Pure."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any, cast
+
+from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Message
+
+ENCODING_SUFFIX = "_encoding"
+
+
+def as_line(message: Message) -> bytes:
+    """The value's bytes; ``null`` for a tombstone, as Kafka's console consumer has it."""
+    value = message.value()
+    return b"null" if value is None else bytes(value)
+
+
+def as_json(message: Message) -> bytes:
+    """The record as JSON; bytes that are not UTF-8 are in base64, and ``<field>_encoding`` beside them says so."""
+    kind, timestamp = message.timestamp()
+    record = {
+        "topic": message.topic(),
+        "partition": message.partition(),
+        "offset": message.offset(),
+        "timestamp": None if kind == TIMESTAMP_NOT_AVAILABLE else timestamp,
+        **_field("key", message.key()),
+        **_field("value", message.value()),
+        # A list: names of headers may repeat, and their order counts.
+        "headers": [{"key": name, **_field("value", value)} for name, value in _headers(message)],
+    }
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _headers(message: Message) -> list[tuple[str, bytes | None]]:
+    # The client takes a dictionary too, but always gives a list.
+    return cast("list[tuple[str, bytes | None]]", message.headers() or [])
+
+
+def _field(name: str, data: bytes | str | None) -> dict[str, Any]:
+    if data is None or isinstance(data, str):
+        return {name: data}
+    try:
+        return {name: data.decode()}
+    except UnicodeDecodeError:
+        return {name: base64.b64encode(data).decode(), name + ENCODING_SUFFIX: "base64"}

@@ -1,0 +1,153 @@
+"""``connect-dagster topic``: list topics, read their records, write some.
+
+Speaks to the brokers only; knows nothing of workers, connectors or converters: a value is printed as the bytes it is.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
+import click
+from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaError, KafkaException, Producer
+from confluent_kafka.admin import AdminClient
+
+from connect_dagster.cli.record_text import as_json, as_line
+from connect_dagster.cli.topic_reading import ReadPlan, batches, places
+from connect_dagster.cli.topic_writing import PRODUCER_SETTINGS, records, send
+
+_ANSWER_SECONDS = 8.0
+
+
+@click.group()
+@click.option(
+    "--bootstrap-server",
+    envvar="KAFKA_BOOTSTRAP_SERVERS",
+    default="localhost:9092",
+    show_default=True,
+    show_envvar=True,
+    help="Brokers to find the cluster by.",
+)
+@click.pass_context
+def topic(context: click.Context, bootstrap_server: str) -> None:
+    """List topics, read records, write records."""
+    context.obj = bootstrap_server
+
+
+@topic.command("list")
+@click.pass_obj
+def list_topics(bootstrap: str) -> None:
+    """Print the name of each topic."""
+    with _kafka_errors(bootstrap):
+        names = _topics(AdminClient(_settings(bootstrap)), bootstrap)
+    for name in sorted(names):
+        click.echo(name)
+
+
+@topic.command()
+@click.argument("name", metavar="TOPIC")
+@click.option("--from-beginning", is_flag=True, help="Start with the oldest record instead of the next one to come.")
+@click.option("--offset", type=click.IntRange(min=0), help="Start with this offset; needs --partition.")
+@click.option("--partition", type=click.IntRange(min=0), help="Read this partition only.")
+@click.option("--max-messages", type=click.IntRange(min=1), help="End after so many records.")
+@click.option("--timeout", type=click.FloatRange(min=0), help="End when no record came for so many seconds.")
+@click.option("-J", "--json", "in_json", is_flag=True, help="Print each record as a JSON object on one line.")
+@click.pass_obj
+def read(
+    bootstrap: str,
+    name: str,
+    from_beginning: bool,
+    offset: int | None,
+    partition: int | None,
+    max_messages: int | None,
+    timeout: float | None,
+    in_json: bool,
+) -> None:
+    """Print the values of a topic, one a line, until Ctrl+C, --max-messages or --timeout.
+
+    With -J: topic, partition, offset, timestamp (milliseconds), key, value and headers. Bytes that are not UTF-8 are
+    printed in base64, and a field such as value_encoding says so.
+    """
+    plan = ReadPlan(partition, _start(from_beginning, offset, partition), max_messages, timeout)
+    render = as_json if in_json else as_line
+    with _kafka_errors(bootstrap), closing(_consumer(bootstrap)) as consumer:
+        consumer.assign(places(consumer, _topics(consumer, bootstrap), name, plan))
+        try:
+            for batch in batches(consumer, plan):
+                sys.stdout.buffer.writelines(render(message) + b"\n" for message in batch)
+                sys.stdout.buffer.flush()
+        except KeyboardInterrupt:
+            return  # the usual way to end it
+
+
+@topic.command()
+@click.argument("name", metavar="TOPIC")
+@click.option("--key-separator", metavar="TEXT", help="What stands before it on a line is the key; without, no keys.")
+@click.pass_obj
+def write(bootstrap: str, name: str, key_separator: str | None) -> None:
+    """Write each line of standard input as a record.
+
+    A key goes to the same partition as from Java's producer. A topic that does not exist is created when the brokers
+    are configured to do so.
+    """
+    if key_separator == "":
+        raise click.UsageError("--key-separator must not be empty.")
+    with _kafka_errors(bootstrap):
+        producer = Producer({**_settings(bootstrap), **PRODUCER_SETTINGS})
+        _topics(producer, bootstrap)
+        send(producer, name, records(sys.stdin.buffer, key_separator))
+
+
+def _start(from_beginning: bool, offset: int | None, partition: int | None) -> int:
+    if offset is None:
+        return OFFSET_BEGINNING if from_beginning else OFFSET_END
+    if partition is None:
+        raise click.UsageError("--offset needs --partition: offsets count within a partition.")
+    if from_beginning:
+        raise click.UsageError("--offset and --from-beginning exclude each other.")
+    return offset
+
+
+def _settings(bootstrap: str) -> dict[str, str | int | float | bool]:
+    # What the client library would log is said in one sentence by `_kafka_errors`.
+    return {"bootstrap.servers": bootstrap, "client.id": "connect-dagster", "log_level": "0"}
+
+
+def _consumer(bootstrap: str) -> Consumer:
+    return Consumer(
+        {
+            **_settings(bootstrap),
+            # Nobody joins this group: partitions are assigned by hand and nothing is committed.
+            "group.id": "connect-dagster-topic-read",
+            "enable.auto.commit": "false",
+            "auto.offset.reset": "error",
+        }
+    )
+
+
+@contextmanager
+def _kafka_errors(bootstrap: str) -> Iterator[None]:
+    """Say in one sentence what the client library raises."""
+    try:
+        yield
+    except KafkaException as error:
+        raise click.ClickException(f"Kafka at {bootstrap}: {_text(error)}") from error
+
+
+def _text(error: KafkaException) -> str:
+    cause = error.args[0] if error.args else error
+    return cause.str() if isinstance(cause, KafkaError) else str(cause)
+
+
+def _topics(client: AdminClient | Consumer | Producer, bootstrap: str) -> dict[str, list[int]]:
+    """Each topic with its partitions in order."""
+    try:
+        # Of all topics: to ask for one by its name may create it.
+        cluster = client.list_topics(timeout=_ANSWER_SECONDS)
+    except KafkaException as error:
+        raise click.ClickException(
+            f"No broker answered at {bootstrap} within {_ANSWER_SECONDS:g} s ({_text(error)}): "
+            "check --bootstrap-server, and that Kafka is running."
+        ) from error
+    return {name: sorted(found.partitions) for name, found in cluster.topics.items()}
