@@ -6,6 +6,7 @@ connector whose offsets may be changed.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -22,6 +23,10 @@ from connect_dagster.worker.plugins import Plugins
 
 TOPIC, PARTITION, OFFSET = "kafka_topic", "kafka_partition", "kafka_offset"
 _GONE = frozenset({KafkaError.GROUP_ID_NOT_FOUND})
+_MOVING = frozenset(
+    {KafkaError.COORDINATOR_LOAD_IN_PROGRESS, KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.NOT_COORDINATOR}
+)
+_MOVING_SECONDS = 0.1
 _ZOMBIES = frozenset({KafkaError.NON_EMPTY_GROUP, KafkaError.UNKNOWN_MEMBER_ID})
 
 
@@ -96,9 +101,12 @@ class OffsetEditor:
 
     def _group_offsets(self, info: ConnectorInfo) -> dict[TopicPartition, int]:
         request = [ConsumerGroupTopicPartitions(_group(info))]
-        futures = self._admin(info.config).list_consumer_group_offsets(request, request_timeout=self._seconds)
+        # Kept in a variable: the answer never comes once the client is garbage.
+        admin = self._admin(info.config)
         try:
-            found = futures[_group(info)].result(self._seconds)
+            self._await_coordinator(admin, _group(info))
+            futures = admin.list_consumer_group_offsets(request, request_timeout=self._seconds)
+            found = futures[_group(info)].result()
         except KafkaException as error:
             if error.args[0].code() in _GONE:
                 return {}
@@ -108,6 +116,29 @@ class OffsetEditor:
             for one in found.topic_partitions
             if one.offset != OFFSET_INVALID
         }
+
+    def _await_coordinator(self, admin: AdminClient, group: str) -> None:
+        """Wait until the group's coordinator answers.
+
+        A request for offsets that meets a coordinator which is not ready kills the process: librdkafka 2.16 then
+        asks a consumer group for help that an admin client does not have.
+
+        Raises:
+            KafkaException: it does not get ready in time, or for another reason.
+        """
+        deadline = time.monotonic() + self._seconds
+        while True:
+            try:
+                admin.describe_consumer_groups([group], request_timeout=self._seconds)[group].result()
+            except KafkaException as error:
+                code = error.args[0].code()
+                if code in _GONE:
+                    return
+                if code not in _MOVING or time.monotonic() > deadline:
+                    raise
+                time.sleep(_MOVING_SECONDS)
+            else:
+                return
 
     def _write_group(self, info: ConnectorInfo, offsets: Mapping[TopicPartition, int | None]) -> None:
         admin = self._admin(info.config)
@@ -137,7 +168,8 @@ class OffsetEditor:
             self._write_group(info, dict(kept))
 
     def _delete_group(self, info: ConnectorInfo) -> None:
-        futures = self._admin(info.config).delete_consumer_groups([_group(info)], request_timeout=self._seconds)
+        admin = self._admin(info.config)
+        futures = admin.delete_consumer_groups([_group(info)], request_timeout=self._seconds)
         try:
             futures[_group(info)].result(self._seconds)
         except KafkaException as error:
