@@ -6,7 +6,7 @@ the names that did not get there in time. They need a resource ``kafka_connect``
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import dagster as dg
@@ -15,8 +15,9 @@ from pydantic import Field
 
 from connect_dagster.orchestration.asset_keys import connector_key
 from connect_dagster.orchestration.client import KafkaConnectClient, KafkaConnectError
-from connect_dagster.orchestration.connector_metadata import status_metadata
-from connect_dagster.orchestration.records import ConnectorStatus, State
+from connect_dagster.orchestration.connector_metadata import observation_metadata
+from connect_dagster.orchestration.connector_poll import ConnectorPoll
+from connect_dagster.orchestration.records import State
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
 POLL_SECONDS = 0.5
@@ -97,10 +98,12 @@ def _apply(
 ) -> None:
     client = workspace.get_client()
     names = config.connectors or sorted(client.connectors())
-    refused = _ask_all(client, names, verb)
-    asked = [name for name in names if name not in refused]
-    late = _await_all(context, client, workspace.cluster, asked, verb.goal, config.timeout) if config.wait else {}
-    if missing := refused | late:
+    missing = _ask_all(client, names, verb)
+    if config.wait:
+        asked = [name for name in names if name not in missing]
+        missing |= _await_all(context, client, asked, verb.goal, config.timeout)
+        _observe(context, workspace, set(asked))
+    if missing:
         reasons = "; ".join(f"'{name}': {reason}" for name, reason in missing.items())
         raise dg.Failure(f"{len(missing)} of {len(names)} connectors did not reach {verb.goal.value}: {reasons}")
 
@@ -117,14 +120,9 @@ def _ask_all(client: KafkaConnectClient, names: Sequence[str], verb: Verb) -> di
 
 
 def _await_all(
-    context: dg.OpExecutionContext,
-    client: KafkaConnectClient,
-    cluster: str,
-    names: Sequence[str],
-    goal: State,
-    timeout: float,
+    context: dg.OpExecutionContext, client: KafkaConnectClient, names: Sequence[str], goal: State, timeout: float
 ) -> dict[str, str]:
-    """Wait until all have reached the goal, observing each that does; the states of the others by name."""
+    """Wait until all have reached the goal; the states of those that have not by name."""
     deadline = time.monotonic() + timeout
     waiting = dict.fromkeys(names, "no status")
     while waiting:
@@ -132,14 +130,19 @@ def _await_all(
             status = client.status(name)
             waiting[name] = status.summary()
             if status.has_reached(goal):
-                del waiting[name]
-                _reached(context, cluster, status)
+                context.log.info(f"Connector '{name}' is {waiting.pop(name)}")
         if time.monotonic() > deadline:
             break
-        time.sleep(POLL_SECONDS)
+        if waiting:
+            time.sleep(POLL_SECONDS)
     return waiting
 
 
-def _reached(context: dg.OpExecutionContext, cluster: str, status: ConnectorStatus) -> None:
-    context.log.info(f"Connector '{status.name}' is {status.summary()}")
-    context.log_event(AssetObservation(connector_key(cluster, status.name), metadata=status_metadata(status)))
+def _observe(context: dg.OpExecutionContext, workspace: KafkaConnectWorkspace, names: Collection[str]) -> None:
+    """Show the new states at once, with all numbers a sensor's tick would give, so that no curve has a hole."""
+    poll = ConnectorPoll(workspace)
+    progress = poll.progress()
+    chosen = [connector for name, connector in poll.connectors().items() if name in names]
+    for snapshot in poll.with_bounds([poll.snapshot(connector, progress) for connector in chosen]):
+        key = connector_key(workspace.cluster, snapshot.connector.name)
+        context.log_event(AssetObservation(key, metadata=observation_metadata(snapshot, poll.client.url)))

@@ -32,11 +32,11 @@ def status_metadata(status: ConnectorStatus) -> dict[str, Any]:
 
 def observation_metadata(snapshot: ConnectorSnapshot, rest_url: str) -> dict[str, Any]:
     """Everything one poll learnt: states, offsets, lag, Spark progress."""
-    metadata = status_metadata(snapshot.connector.status) | {
-        "rest_url": MetadataValue.url(f"{rest_url}/connectors/{snapshot.connector.name}"),
-        "offsets": MetadataValue.json(snapshot.offsets_json),
-        "offset_total": snapshot.position,
-    }
+    metadata = status_metadata(snapshot.connector.status)
+    metadata["rest_url"] = MetadataValue.url(f"{rest_url}/connectors/{snapshot.connector.name}")
+    if snapshot.offsets is not None:
+        metadata["offsets"] = MetadataValue.json(snapshot.offsets_json)
+        metadata["offset_total"] = snapshot.position
     if snapshot.lag is not None:
         metadata["records_lag_total"] = snapshot.lag
     return metadata | _progress_metadata(snapshot.progress)

@@ -20,14 +20,14 @@ class ConnectorSnapshot:
     Attributes:
         connector: Its configuration and states.
         lineage: What it reads and writes.
-        offsets: Its committed offsets.
+        offsets: Its committed offsets; None when they could not be read.
         progress: Spark progress of its tasks; empty from a Java worker.
         bounds: Bounds of its topics' partitions; None when the brokers were not, or could not be, asked.
     """
 
     connector: Connector
     lineage: ConnectorLineage
-    offsets: tuple[PartitionOffset, ...]
+    offsets: tuple[PartitionOffset, ...] | None
     progress: Mapping[str, TaskProgress]
     bounds: Mapping[Partition, Bounds] | None = None
 
@@ -39,23 +39,23 @@ class ConnectorSnapshot:
     @property
     def offsets_json(self) -> dict[str, Any]:
         """The committed offsets in the shape REST gives them."""
-        return {"offsets": [entry.model_dump() for entry in self.offsets]}
+        return {"offsets": [entry.model_dump() for entry in self.offsets or ()]}
 
     @property
     def offsets_text(self) -> str:
         """The committed offsets as text that is equal exactly when they are."""
-        return "\n".join(sorted(json.dumps(entry.model_dump(), sort_keys=True) for entry in self.offsets))
+        return "\n".join(sorted(json.dumps(entry.model_dump(), sort_keys=True) for entry in self.offsets or ()))
 
     @property
     def position(self) -> int:
         """All numbers of the committed offsets added up: records for a sink, bytes for a file."""
-        values = [value for entry in self.offsets for value in (entry.offset or {}).values()]
+        values = [value for entry in self.offsets or () for value in (entry.offset or {}).values()]
         return sum(value for value in values if isinstance(value, int))
 
     @property
     def lag(self) -> int | None:
-        """Records a sink has not committed yet; None for a source, or when the brokers were not asked."""
-        if self.bounds is None or self.lineage.direction is not Direction.SINK:
+        """Records a sink has not committed yet; None for a source, or when it is not known."""
+        if self.bounds is None or self.offsets is None or self.lineage.direction is not Direction.SINK:
             return None
         return lag(self.bounds, _committed(self.offsets))
 

@@ -6,26 +6,22 @@ automation work.
 """
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TypeAlias
 
 import dagster as dg
-from confluent_kafka import KafkaException
 from dagster import AssetMaterialization, AssetObservation
 from pydantic import BaseModel, ValidationError
 
 from connect_dagster.orchestration.asset_keys import connector_key
-from connect_dagster.orchestration.client import KafkaConnectClient, KafkaConnectError
+from connect_dagster.orchestration.client import KafkaConnectError
 from connect_dagster.orchestration.connector_metadata import materialization_metadata, observation_metadata
+from connect_dagster.orchestration.connector_poll import ConnectorPoll
 from connect_dagster.orchestration.connector_snapshot import ConnectorSnapshot
-from connect_dagster.orchestration.lineage import connector_lineage
-from connect_dagster.orchestration.records import Connector, TaskProgress
-from connect_dagster.orchestration.topic_offsets import fetch_topic_bounds
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
 # A tick has 60 s; what is left over goes first in the next one.
 TICK_BUDGET_SECONDS = 40.0
-REQUEST_TIMEOUT = 5.0
 
 AssetEvent: TypeAlias = AssetObservation | AssetMaterialization
 
@@ -68,72 +64,46 @@ def build_connector_status_sensor(*, minimum_interval_seconds: int = 30) -> dg.S
     def connector_status_sensor(
         context: dg.SensorEvaluationContext, kafka_connect: KafkaConnectWorkspace
     ) -> dg.SensorResult | dg.SkipReason:
-        poll = StatusPoll(kafka_connect, StatusCursor.read(context.cursor))
+        tick = StatusPoll(kafka_connect, StatusCursor.read(context.cursor))
         try:
-            events = list(poll.events())
+            events = list(tick.events())
         except KafkaConnectError as error:
             return dg.SkipReason(str(error))
-        for warning in poll.warnings:
+        for warning in tick.poll.warnings:
             context.log.warning(warning)
         moved = sum(isinstance(event, AssetMaterialization) for event in events)
-        told = f"Observed {len(events) - moved} connectors, {moved} of their outputs advanced"
-        return dg.SensorResult(asset_events=events, cursor=poll.cursor.model_dump_json(), skip_reason=told)
+        told = f"Observed {len(events) - moved} connectors; {moved} of their outputs advanced"
+        return dg.SensorResult(asset_events=events, cursor=tick.cursor.model_dump_json(), skip_reason=told)
 
     return connector_status_sensor
 
 
 class StatusPoll:
-    """One poll: reads the worker, tells the events, and moves the cursor on."""
+    """One tick: polls the worker, tells the events, and moves the cursor on."""
 
     def __init__(self, workspace: KafkaConnectWorkspace, cursor: StatusCursor) -> None:
         self.cursor = cursor
-        self.warnings: list[str] = []
-        self._workspace = workspace
-        self._client: KafkaConnectClient = workspace.get_client(timeout=REQUEST_TIMEOUT)
+        self.poll = ConnectorPoll(workspace)
+        self._cluster = workspace.cluster
         self._deadline = time.monotonic() + TICK_BUDGET_SECONDS
 
     def events(self) -> Iterator[AssetEvent]:
         """Observations of the connectors, materialisations of what advanced. Raises KafkaConnectError."""
-        for snapshot in self._with_bounds(list(self._snapshots())):
-            yield self._observation(snapshot)
+        for snapshot in self.poll.with_bounds(list(self._snapshots())):
+            key = connector_key(self._cluster, snapshot.connector.name)
+            yield AssetObservation(key, metadata=observation_metadata(snapshot, self.poll.client.url))
             yield from self._materializations(snapshot)
 
     def _snapshots(self) -> Iterator[ConnectorSnapshot]:
-        connectors = self._client.connectors()
-        progress = self._client.progress()
+        connectors = self.poll.connectors()
+        progress = self.poll.progress()
         self.cursor.offsets = {name: seen for name, seen in self.cursor.offsets.items() if name in connectors}
         for name in rotated(list(connectors), self.cursor.resume_after):
-            yield self._snapshot(connectors[name], progress)
+            yield self.poll.snapshot(connectors[name], progress)
             self.cursor.resume_after = name
             if time.monotonic() > self._deadline:
                 return
         self.cursor.resume_after = None
-
-    def _snapshot(self, connector: Connector, progress: Mapping[str, TaskProgress]) -> ConnectorSnapshot:
-        name = connector.name
-        tasks = [f"{name}-{task.id}" for task in connector.status.tasks]
-        return ConnectorSnapshot(
-            connector,
-            connector_lineage(connector.info.config, self._client.active_topics(name)),
-            tuple(self._client.offsets(name)),
-            {task: progress[task] for task in tasks if task in progress},
-        )
-
-    def _with_bounds(self, snapshots: list[ConnectorSnapshot]) -> list[ConnectorSnapshot]:
-        """The snapshots with the bounds of their topics, fetched at once; unchanged when brokers fail."""
-        if self._workspace.bootstrap_servers is None:
-            return snapshots
-        topics = {topic for snapshot in snapshots for topic in snapshot.lineage.topics}
-        try:
-            bounds = fetch_topic_bounds(self._workspace.bootstrap_servers, topics, REQUEST_TIMEOUT)
-        except KafkaException as error:
-            self.warnings.append(f"No end offsets and lag this time: {error}")
-            return snapshots
-        return [snapshot.with_bounds(bounds) for snapshot in snapshots]
-
-    def _observation(self, snapshot: ConnectorSnapshot) -> AssetEvent:
-        key = connector_key(self._workspace.cluster, snapshot.connector.name)
-        return AssetObservation(key, metadata=observation_metadata(snapshot, self._client.url))
 
     def _materializations(self, snapshot: ConnectorSnapshot) -> Iterator[AssetEvent]:
         if not self._advanced(snapshot):
@@ -143,10 +113,12 @@ class StatusPoll:
             yield AssetMaterialization(output, metadata=materialization_metadata(snapshot, output, now))
 
     def _advanced(self, snapshot: ConnectorSnapshot) -> bool:
-        """Whether the offsets differ from the last poll's, which the cursor forgets for these."""
-        before = self.cursor.offsets.get(snapshot.connector.name)
-        self.cursor.offsets[snapshot.connector.name] = snapshot.offsets_text
-        return bool(snapshot.offsets) and snapshot.offsets_text != before
+        """Whether there are offsets that differ from the last ones seen, which these replace."""
+        name, offsets = snapshot.connector.name, snapshot.offsets_text
+        if not offsets or offsets == self.cursor.offsets.get(name):
+            return False
+        self.cursor.offsets[name] = offsets
+        return True
 
 
 def rotated(names: list[str], last: str | None) -> list[str]:

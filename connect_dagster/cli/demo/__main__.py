@@ -163,12 +163,16 @@ def _watch(project: DemoProject) -> int:
 
 def _check(project: DemoProject, instance: DagsterInstance, lines: int) -> int:
     """Wait until everything arrived and is recorded, then report; the exit code."""
-    deadline, rates = time.monotonic() + DELIVERY_SECONDS, _Rate()
+    deadline, rates, told = time.monotonic() + DELIVERY_SECONDS, _Rate(), ""
     while True:
         evidence = gather(project, instance, lines)
-        if not evidence.missing() or time.monotonic() > deadline:
+        missing = evidence.missing()
+        if not missing or time.monotonic() > deadline:
             return _conclude(evidence)
-        say(_traffic(project, rates))
+        text = _traffic(project, rates) if evidence.compared < lines else f"waiting: {missing[0]}"
+        if text != told:
+            say(text)
+            told = text
         time.sleep(1)
 
 
