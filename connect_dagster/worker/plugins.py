@@ -41,6 +41,10 @@ _BUNDLED: tuple[type[Plugin], ...] = (
 )
 
 
+SIMPLE_HEADER_CONVERTER = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
+"""What header values go through in this worker: no plugin, but a name that configurations hold."""
+
+
 class Kind(Enum):
     """Kinds of plugins; the value is Java's word for them in ``GET /connector-plugins``."""
 
@@ -124,30 +128,50 @@ class Plugins:
         """A transformation by class name or alias. Raises ConnectError."""
         return self._find(name, (Kind.TRANSFORMATION,), "Transformation")
 
+    def class_named(self, name: str) -> type[Any] | None:
+        """A plugin of any kind by class name or alias, else the importable class of that name; ``None`` for none."""
+        for matches in (lambda one: one.class_name == name, lambda one: name in one.aliases):
+            for one in filter(matches, self._all):
+                return one.plugin
+        found = self._attribute(name)
+        return found if inspect.isclass(found) else None
+
+    def find_class(self, name: str) -> str | None:
+        """Full name of a class by name or alias, for configuration keys that hold one (``FindClass``)."""
+        if name in (SIMPLE_HEADER_CONVERTER, "SimpleHeaderConverter", "Simple"):
+            return SIMPLE_HEADER_CONVERTER
+        found = self.class_named(name)
+        return None if found is None else class_name(found)
+
     def _find(self, name: str, kinds: Sequence[Kind], what: str) -> PluginDescription[Any]:
         known = self.all(kinds)
         for matches in (lambda one: one.class_name == name, lambda one: name in one.aliases):
             fitting = [one for one in known if matches(one)]
             if len(fitting) == 1:
-                return fitting[0]
+                return _usable(fitting[0])
             if fitting:
                 raise ConnectError(
                     f"More than one {what.lower()} matches alias {name}. "
                     "Please use full package and class name instead. "
                     f"Classes found: {', '.join(map(str, fitting))}"
                 )
-        return self._importable(name, kinds) or self._unknown(name, known, what)
+        return _usable(self._importable(name, kinds) or self._unknown(name, known, what))
 
     def _importable(self, name: str, kinds: Sequence[Kind]) -> PluginDescription[Any] | None:
+        plugin = self._attribute(name)
+        return _described(plugin, "classpath") if any(_is_plugin(plugin, _BASES[kind]) for kind in kinds) else None
+
+    def _attribute(self, name: str) -> Any:
         module, _, attribute = name.rpartition(".")
-        if not module or module in self._broken or not _exists(module):
+        if not module or module.split(".")[0] in self._broken:
             return None
         try:
-            plugin = getattr(importlib.import_module(module), attribute, None)
-        except Exception as error:
-            self._broken[module] = f"{type(error).__name__}: {error}"
+            return getattr(importlib.import_module(module), attribute, None)
+        except (Exception, SystemExit) as error:
+            missing = error.name if isinstance(error, ModuleNotFoundError) else None
+            if missing is None or not f"{module}.".startswith(f"{missing}."):
+                self._broken[module] = _why(error)
             return None
-        return _described(plugin, "classpath") if any(_is_plugin(plugin, _BASES[kind]) for kind in kinds) else None
 
     def _unknown(self, name: str, known: Sequence[PluginDescription[Any]], what: str) -> PluginDescription[Any]:
         broken = [(module, why) for module, why in self._broken.items() if name.split(".")[0] == module.split(".")[0]]
@@ -166,6 +190,7 @@ class Plugins:
         if not folder.is_dir():
             log.error("Could not get listing for plugin path: %s. Ignoring.", folder)
             return
+        # What plugins import from each other; they themselves are loaded by their place, whatever else has their name.
         if str(folder) not in sys.path:
             sys.path.append(str(folder))
         for entry in sorted(folder.iterdir()):
@@ -174,21 +199,54 @@ class Plugins:
 
     def _in_module(self, entry: Path) -> Iterator[PluginDescription[Any]]:
         try:
-            module = importlib.import_module(entry.stem)
-        except Exception as error:
-            log.error("Could not import plugin module %s: %s: %s", entry, type(error).__name__, error)
-            self._broken[entry.stem] = f"{type(error).__name__}: {error}"
+            module = _load(entry)
+        except (Exception, SystemExit) as error:
+            log.error("Could not import plugin module %s: %s", entry, _why(error))
+            self._broken[entry.stem] = _why(error)
             return
         for plugin in _plugins_of(module):
             log.info("Added plugin '%s' from %s", plugin.__qualname__, entry)
             yield _described(plugin, str(entry))
 
 
-def _exists(module: str) -> bool:
+def class_name(found: type[Any]) -> str:
+    """The name that a class goes by: Java's where it takes over Java's configurations."""
+    return getattr(found, "java_class", None) or f"{found.__module__}.{found.__qualname__}"
+
+
+def _load(entry: Path) -> ModuleType:
+    """Import a module or package from this very place.
+
+    Raises:
+        ImportError: another module of that name is loaded already.
+        Exception: whatever the module raises.
+    """
+    name, file = entry.stem, entry if entry.suffix else entry / "__init__.py"
+    loaded = sys.modules.get(name)
+    if loaded is not None:
+        if loaded.__file__ is not None and Path(loaded.__file__).resolve() == file.resolve():
+            return loaded
+        raise ImportError(f"another module named {name} is loaded already: {loaded.__file__ or 'a part of Python'}")
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{file} is no module")
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
     try:
-        return importlib.util.find_spec(module) is not None
-    except (ImportError, ValueError):
-        return False
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _why(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _usable(found: PluginDescription[Any]) -> PluginDescription[Any]:
+    if not hasattr(found.plugin, "config_def"):
+        raise ConnectError(f"Plugin {found.class_name} has no config_def: the ConfigDef class of its configuration")
+    return found
 
 
 def _plugins_of(module: ModuleType) -> Iterator[type[Any]]:
@@ -204,5 +262,4 @@ def _is_plugin(candidate: Any, base: type[Any]) -> bool:
 
 def _described(plugin: Any, location: str) -> PluginDescription[Any]:
     kind = next(kind for kind, base in _BASES.items() if issubclass(plugin, base))
-    name = plugin.java_class or f"{plugin.__module__}.{plugin.__qualname__}"
-    return PluginDescription(plugin, kind, name, plugin.version, location)
+    return PluginDescription(plugin, kind, class_name(plugin), plugin.version, location)

@@ -1,0 +1,269 @@
+"""Validation of connector configurations beside Java's: the same configurations, ConfigInfos compared leaf by leaf.
+
+Documentation texts are ours and not compared, nor are recommended plugins, as each side recommends those it has.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+import requests
+
+from connect_dagster.herder.validation import Validator
+from connect_dagster.plugin.errors import BadRequestError, ConnectError
+from connect_dagster.worker.config import StandaloneConfig
+from connect_dagster.worker.plugins import Plugins
+from tests.conformance.java_connect import JavaStandalone
+from tests.conftest import Broker
+
+FULL_SINK = "org.apache.kafka.connect.file.FileStreamSinkConnector"
+JSON = "org.apache.kafka.connect.json.JsonConverter"
+BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
+STRING = "org.apache.kafka.connect.storage.StringConverter"
+SIMPLE = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
+
+Config = dict[str, str | None]
+
+
+def source(**more: str | None) -> Config:
+    return {"name": "c", "connector.class": "FileStreamSource", "topic": "t", "file": "/f"} | _dotted(more)
+
+
+def sink(**more: str | None) -> Config:
+    return {"name": "c", "connector.class": "FileStreamSink", "topics": "t", "file": "/f"} | _dotted(more)
+
+
+def _dotted(more: Mapping[str, str | None]) -> Config:
+    return {name.replace("_", "."): value for name, value in more.items()}
+
+
+def without(config: Config, name: str) -> Config:
+    return {key: value for key, value in config.items() if key != name}
+
+
+CASES: dict[str, Config] = {
+    "source": source(),
+    "sink": sink(),
+    "sink by class": sink() | {"connector.class": FULL_SINK},
+    "no name": without(sink(), "name"),
+    "control character in name": source(name="a\nb"),
+    "no topic": without(source(), "topic"),
+    "empty topic": source(topic=""),
+    "unknown key": source(foo="bar"),
+    "null for unknown key": source(foo=None),
+    "null topic": source(topic=None),
+    "null name": source(name=None),
+    "null tasks.max": source(tasks_max=None),
+    "null transforms": source(transforms=None),
+    "null class": source(connector_class=None),
+    "no class": without(source(), "connector.class"),
+    "unknown class": source(connector_class="Nope"),
+    "converter as connector": source(connector_class=JSON),
+    "both topics and regex": sink(topics_regex="a"),
+    "neither topics nor regex": without(sink(), "topics"),
+    "bad regex": without(sink(topics_regex="a("), "topics"),
+    "topic twice": sink(topics="a,a"),
+    "dead letters to a topic read": sink(errors_deadletterqueue_topic_name="t"),
+    "bad numbers": source(tasks_max="x", batch_size="y", errors_retry_timeout="1.5"),
+    "tasks.max 0": source(tasks_max="0"),
+    "tasks.max with blanks": source(tasks_max=" 2 "),
+    "words": source(errors_tolerance="x", config_action_reload="y", exactly_once_support="z"),
+    "unknown key converter": source(key_converter="no.Such"),
+    "unknown header converter": source(header_converter="Nope"),
+    "empty converter": source(value_converter=""),
+    "connector as converter": source(value_converter=FULL_SINK),
+    "json converter": source(value_converter=JSON),
+    "json converter by alias": source(value_converter="Json"),
+    "json converter, options": source(
+        value_converter=JSON,
+        value_converter_schemas_enable="false",
+        value_converter_decimal_format="numeric",
+        value_converter_schemas_cache_size="a",
+        value_converter_foo="x",
+    ),
+    "json converter for keys": sink(key_converter=JSON, key_converter_schemas_enable="x"),
+    "json converter for headers": source(header_converter=JSON, header_converter_schemas_enable="no"),
+    "simple header converter": source(header_converter=SIMPLE),
+    "string converter": sink(key_converter=STRING, value_converter=BYTES),
+    "all converters": sink(key_converter=STRING, value_converter=BYTES, header_converter=JSON),
+    "converter version": source(value_converter=JSON, value_converter_plugin_version="[4,5)"),
+    "other converter version": source(value_converter=JSON, value_converter_plugin_version="9"),
+    "bad converter version": source(value_converter=JSON, value_converter_plugin_version="["),
+    "version without converter": source(value_converter_plugin_version="4.3.1"),
+    "version": source(connector_plugin_version="4.3.1"),
+    "latest version": source(connector_plugin_version="latest"),
+    "range of versions": source(connector_plugin_version="[4,5)"),
+    "other version": source(connector_plugin_version="1.0"),
+    "bad version": source(connector_plugin_version="["),
+    "transform without type": source(transforms="a"),
+    "unknown transform": source(transforms="a", transforms_a_type="Nope"),
+    "empty transform": source(transforms="a", transforms_a_type=""),
+    "transform twice": source(transforms="a,a", transforms_a_type="Nope"),
+    "two transforms": source(transforms="a, b", transforms_a_type="Nope"),
+    "transform that is not named": source(transforms_a_type="Nope"),
+    "negate without predicate": source(transforms="a", transforms_a_type="Nope", transforms_a_negate="true"),
+    "connector as transform": source(transforms="a", transforms_a_type=FULL_SINK),
+    "predicate without type": source(predicates="p"),
+    "unknown predicate": source(predicates="p", predicates_p_type="Nope"),
+    "predicate twice": source(predicates="p,p", predicates_p_type="Nope"),
+    "producer override": source(producer_override_compression_type="gzip", producer_override_acks="1"),
+    "unknown producer override": source(producer_override_foo="x"),
+    "bad producer override": source(producer_override_linger_ms="x"),
+    "null producer override": source(producer_override_linger_ms=None),
+    "overrides a source has no client for": source(consumer_override_max_poll_records="5", admin_override_a="b"),
+    "consumer override": sink(consumer_override_max_poll_records="5", producer_override_acks="1"),
+    "overrides of dead letters": sink(
+        errors_deadletterqueue_topic_name="dlq",
+        admin_override_request_timeout_ms="5",
+        producer_override_acks="1",
+        consumer_override_group_id="g",
+    ),
+    "topic creation twice": source(topic_creation_groups="a,a"),
+}
+
+CLIENT = "our clients are librdkafka's, whose settings have no Java definition"
+LOCATION = "the places of the plugins differ, and Java has more of them"
+# By case, the leaves that differ, each with its reason; every one listed must differ.
+DIFFERENCES: dict[str, dict[str, str]] = {
+    "null topic": {
+        "error_count": "Java accepts null here and fails in the task",
+        "configs.topic.value.errors": "Java accepts null here and fails in the task",
+    },
+    "bad regex": {"configs.topics.regex.value.errors.0": "each language words what is wrong in an expression"},
+    "unknown class": {"message": LOCATION},
+    "converter as connector": {"message": LOCATION},
+    "other converter version": {
+        "configs.value.converter.value.errors.0": "Java lists the class twice: as converter and as header converter",
+        "configs.value.converter.plugin.version.value.errors.0": "likewise",
+    },
+    "producer override": {
+        "configs.producer.override.compression.type.definition": CLIENT,
+        "configs.producer.override.acks.definition": CLIENT,
+    },
+    "bad producer override": {"": "Java answers 500 instead of an error of the key"},
+    "null producer override": {"configs.producer.override.linger.ms.definition": CLIENT},
+    "consumer override": {"configs.consumer.override.max.poll.records.definition": CLIENT},
+    "overrides of dead letters": {
+        "configs.producer.override.acks.definition": CLIENT,
+        "configs.consumer.override.group.id.definition": CLIENT,
+        "configs.admin.override.request.timeout.ms.definition": CLIENT,
+    },
+}
+# Keys of our file source that Java's does not have.
+OURS_ALONE = {"invalid.utf8"}
+
+
+@pytest.fixture(scope="module")
+def worker_props(broker: Broker) -> dict[str, str]:
+    return {"bootstrap.servers": broker.bootstrap_servers, "key.converter": JSON, "value.converter": JSON}
+
+
+@pytest.fixture(scope="module")
+def java(worker_props: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with JavaStandalone(worker_props, [], tmp_path_factory.mktemp("java")) as worker:
+        yield worker.rest_url
+
+
+@pytest.fixture(scope="module")
+def ours(worker_props: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Validator:
+    plugins, offsets = Plugins(), tmp_path_factory.mktemp("ours") / "offsets"
+    props = worker_props | {"offset.storage.file.filename": str(offsets)}
+    return Validator(plugins, StandaloneConfig.parse(props, plugins.find_class))
+
+
+pytestmark = pytest.mark.xdist_group("validate_against_java")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_config_infos_are_javas(java: str, ours: Validator, case: str) -> None:
+    differing = dict(_leaves("", _java_infos(java, CASES[case]), _our_infos(ours, CASES[case])))
+    allowed = DIFFERENCES.get(case, {})
+    if "" in allowed:
+        assert differing
+        return
+    assert not {path: both for path, both in differing.items() if path not in allowed}
+    assert not allowed.keys() - differing.keys(), "no difference any more"
+
+
+def test_an_override_that_the_client_refuses_is_an_error_of_its_key(ours: Validator) -> None:
+    infos = ours.validate(CASES["bad producer override"])
+    errors = {one["value"]["name"]: one["value"]["errors"] for one in infos["configs"] if one["value"]["errors"]}
+    refused = 'Invalid value for configuration property "queue.buffering.max.ms"'
+    assert errors == {"producer.override.linger.ms": [refused]}
+    assert infos["error_count"] == 1
+
+
+PLUGIN_CONFIGS = [
+    ("FileStreamSource", ""),
+    ("FileStreamSink", "latest"),
+    (FULL_SINK, "4.3.1"),
+    ("FileStreamSource", "[4,5)"),
+    ("FileStreamSource", "1"),
+    ("FileStreamSource", "["),
+    ("Nope", "1"),
+    ("Json", ""),
+    ("StringConverter", ""),
+    (BYTES, "latest"),
+]
+
+
+@pytest.mark.parametrize(("plugin", "version"), PLUGIN_CONFIGS)
+def test_keys_of_plugins_are_javas(java: str, ours: Validator, plugin: str, version: str) -> None:
+    query = f"?version={version}" if version else ""
+    answer = requests.get(f"{java}/connector-plugins/{plugin}/config{query}", timeout=60).json()
+    if isinstance(answer, dict):
+        with pytest.raises(ConnectError) as raised:
+            ours.plugin_config(plugin, version or None)
+        assert str(raised.value) == answer["message"]
+        assert raised.value.status == answer["error_code"]
+        return
+    keys = ours.plugin_config(plugin, version or None)
+    assert [_facts(key) for key in keys if key["name"] not in OURS_ALONE] == [_facts(key) for key in answer]
+
+
+def _facts(key: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in key.items() if name != "documentation"}
+
+
+def _java_infos(url: str, config: Config) -> dict[str, Any]:
+    plugin = (config.get("connector.class") or "any").rpartition(".")[2]
+    answer = requests.put(f"{url}/connector-plugins/{plugin}/config/validate", json=config, timeout=60)
+    return _compared(answer.json())
+
+
+def _our_infos(validator: Validator, config: Config) -> dict[str, Any]:
+    try:
+        return _compared(validator.validate(config))
+    except BadRequestError as error:
+        # As the endpoint words it.
+        return {"error_code": 500, "message": f"{error.java_name}: {error}"}
+
+
+def _compared(infos: dict[str, Any]) -> dict[str, Any]:
+    """Infos without what is not compared."""
+    if "configs" in infos:
+        kept = [one for one in infos["configs"] if one["value"]["name"] not in OURS_ALONE]
+        infos["configs"] = [(one["value"]["name"], _without_plugins(one)) for one in kept]
+    return infos
+
+
+def _without_plugins(one: dict[str, Any]) -> dict[str, Any]:
+    value, definition = dict(one["value"]), one["definition"]
+    if definition is not None and definition["type"] == "CLASS":
+        del value["recommended_values"]
+    return {"definition": None if definition is None else _facts(definition), "value": value}
+
+
+def _leaves(path: str, java: Any, ours: Any) -> Iterator[tuple[str, tuple[Any, Any]]]:
+    """Where two documents differ, with both values; pairs are named by their first element."""
+    if isinstance(java, dict) and isinstance(ours, dict) and list(java) == list(ours):
+        for name in java:
+            yield from _leaves(f"{path}.{name}".lstrip("."), java[name], ours[name])
+    elif isinstance(java, list) and isinstance(ours, list) and len(java) == len(ours):
+        for number, (left, right) in enumerate(zip(java, ours, strict=True)):
+            if isinstance(left, tuple) and isinstance(right, tuple) and left[0] == right[0]:
+                yield from _leaves(f"{path}.{left[0]}", left[1], right[1])
+            else:
+                yield from _leaves(f"{path}.{number}", left, right)
+    elif java != ours:
+        yield path, (java, ours)
