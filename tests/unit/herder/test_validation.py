@@ -19,6 +19,20 @@ HERE = __name__
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 
 
+class UpperConfig(ConfigDef):
+    negate: bool = setting("negate", type=Type.BOOLEAN, default=True, doc="Hidden by the one of every transformation.")
+    times: int = setting(
+        "times",
+        type=Type.INT,
+        default=1,
+        importance=Importance.HIGH,
+        validator=at_least(1),
+        dependents=("field",),
+        recommender=Recommender(lambda name, parsed: [name, parsed["field"]]),
+    )
+    field: str = setting("field", type=Type.STRING)
+
+
 class Abstract(Converter):
     """Lacks its methods."""
 
@@ -37,22 +51,10 @@ class Plain(Converter):
 
 
 class Broken(Plain):
+    config_def = UpperConfig
+
     def __init__(self) -> None:
         raise RuntimeError("no licence")
-
-
-class UpperConfig(ConfigDef):
-    negate: bool = setting("negate", type=Type.BOOLEAN, default=True, doc="Hidden by the one of every transformation.")
-    times: int = setting(
-        "times",
-        type=Type.INT,
-        default=1,
-        importance=Importance.HIGH,
-        validator=at_least(1),
-        dependents=("field",),
-        recommender=Recommender(lambda name, parsed: [name, parsed["field"]]),
-    )
-    field: str = setting("field", type=Type.STRING)
 
 
 class Upper(Transform):
