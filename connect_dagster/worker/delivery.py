@@ -10,6 +10,7 @@ import logging
 import queue
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,7 @@ from connect_dagster.worker import clients, logs
 log = logging.getLogger(__name__)
 
 _POLL_SECONDS = 0.1
+_IDLE_SECONDS = 1.0
 _PRODUCER_EXTRAS: dict[str, object] = {
     # Java's partitioner for keyed records, a random one (sticky for a batch) without key.
     "partitioner": "murmur2_random",
@@ -102,22 +104,19 @@ class Delivery:
             self._changed.wait_for(lambda: self._unfinished == 0 or self._error is not None, seconds)
             return self._unfinished == 0 and self._error is None
 
-    @property
-    def idle(self) -> bool:
-        """Whether nothing is waiting for an acknowledgement."""
-        return self._unfinished == 0
-
     def close(self) -> None:
         """Give up what is not acknowledged and end the thread."""
         self._abandoned.set()
         self._producer.purge()
+        with suppress(queue.Full):
+            self._batches.put_nowait(None)
         self._thread.join(timeout=5)
 
     def _run(self) -> None:
         logs.set_context(*self._context)
-        while not self._abandoned.is_set():
+        while not self._abandoned.is_set() and self._error is None:
             try:
-                batch = self._batches.get(timeout=_POLL_SECONDS)
+                batch = self._batches.get(timeout=_IDLE_SECONDS)
             except queue.Empty:
                 self._producer.poll(0)
                 continue
@@ -159,7 +158,7 @@ class Delivery:
             except BufferError:
                 self._produce_one(produce, {"topic": topic, "value": value})
             except KafkaException as error:
-                self._refuse(error)
+                self._refuse(error, topic, value)
 
     def _produce_one(self, produce: Callable[..., None], words: dict[str, Any]) -> None:
         while not self._abandoned.is_set():
@@ -170,17 +169,17 @@ class Delivery:
                 self._producer.poll(0.01)
                 self.check()
             except KafkaException as error:
-                self._refuse(error)
+                self._refuse(error, words.get("topic"), words.get("value"))
                 return
 
     def _refused(self, error: KafkaError | None, message: Message) -> None:
         if error is not None and error.code() not in (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT):
-            self._refuse(KafkaException(error), message.topic())
+            self._refuse(KafkaException(error), message.topic(), message.value())
 
-    def _refuse(self, error: KafkaException, topic: str | None = None) -> None:
+    def _refuse(self, error: KafkaException, topic: str | None, value: bytes | None) -> None:
         text = error.args[0].str() if error.args and isinstance(error.args[0], KafkaError) else str(error)
-        where = f" to topic {topic}" if topic else ""
-        failure = ConnectError(f"Unrecoverable exception from producer send{where}: {text}")
+        record = f"a record for topic {topic} with a value of {len(value or b'')} bytes"
+        failure = ConnectError(f"Unrecoverable exception from producer send callback: {text}: {record}")
         if not self._tolerate(failure) and self._error is None:
             self._error = failure
 

@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+import pyarrow as pa
+from pyspark.sql import SparkSession
 
 from connect_dagster.plugin.connector import OffsetReader, SourceTask
 from connect_dagster.plugin.errors import RetriableError
@@ -106,12 +107,15 @@ class WorkerSourceTask(WorkerTask):
         log.info("WorkerSourceTask{id=%s} Source task finished initialization and start", self.id)
 
     def _execute(self) -> None:
-        delivery = self._opened()
+        try:
+            self._stream_on(self._opened())
+        finally:  # also after a failure: what was delivered before it stays delivered
+            self._commit_at_end(self._opened())
+
+    def _stream_on(self, delivery: Delivery) -> None:
         while not self.stopping:
             delivery.check()
-            if self._committed.is_set():
-                self._committed.clear()
-                self._source.commit()
+            self._tell_of_commit()
             if self.paused:
                 self._report(State.PAUSED)
                 self._await_change(1)
@@ -145,7 +149,7 @@ class WorkerSourceTask(WorkerTask):
                 triggerExecution=time.monotonic() - began,
             )
             self.progress.batch_done(rows, durations, dict(frame.source_offset))
-            self._on_topics(_topics(transformed.topic, encoded, table))
+            self._on_topics(_topics(transformed.topic, table))
 
         delivery.submit(Batch(table, transformed.topic, delivered))
 
@@ -154,21 +158,39 @@ class WorkerSourceTask(WorkerTask):
             for partition, offset in frame.offsets:
                 self._committable[repr(sorted(partition.items()))] = (partition, offset)
 
-    def _finish(self) -> None:
-        if not self._opened().drain(self._flush_seconds):
+    def _commit_at_end(self, delivery: Delivery) -> None:
+        if not delivery.drain(self._flush_seconds):
             log.error(
                 "WorkerSourceTask{id=%s} Failed to flush: records were not acknowledged within %d ms; "
                 "their offsets are not committed, a restart sends them again",
                 self.id,
                 self._flush_seconds * 1000,
             )
+        self._commit_or_log()
+        self._tell_of_commit()
+
+    def _commit_or_log(self) -> None:
+        try:
+            self.commit_offsets()
+        except Exception:
+            log.exception("WorkerSourceTask{id=%s} Failed to commit offsets, a restart sends records again", self.id)
+
+    def _tell_of_commit(self) -> None:
+        if not self._committed.is_set():
+            return
+        self._committed.clear()
+        try:
+            self._source.commit()
+        except Exception:
+            log.exception("WorkerSourceTask{id=%s} Exception thrown while calling task.commit()", self.id)
+
+    def _finish(self) -> None:
         self._opened().check()
 
     def _release(self) -> None:
         if self._delivery is not None:
-            self._delivery.drain(0)
             self._delivery.close()
-        self.commit_offsets()
+        self._commit_or_log()
 
     def _opened(self) -> Delivery:
         assert self._delivery is not None
@@ -179,5 +201,7 @@ def _milliseconds(**seconds: float) -> dict[str, int]:
     return {name: round(value * 1000) for name, value in seconds.items()}
 
 
-def _topics(topic: str | None, encoded: DataFrame, table: Any) -> set[str]:
+def _topics(topic: str | None, table: pa.Table) -> set[str]:
+    if not table.num_rows:
+        return set()
     return {topic} if topic is not None else set(table.column("topic").unique().to_pylist())

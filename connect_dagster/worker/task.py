@@ -107,7 +107,7 @@ class WorkerTask(ABC):
 
     @abstractmethod
     def _release(self) -> None:
-        """Close the clients; called once or more."""
+        """Close the clients; called once or more, raises nothing."""
 
     @property
     @abstractmethod
@@ -116,28 +116,30 @@ class WorkerTask(ABC):
 
     def _run(self) -> None:
         logs.set_context(self.id.connector, f"task-{self.id.task}")
-        context = self.spark.sparkContext
-        context.setJobGroup(str(self.id), f"connector task {self.id}")
-        context.setLocalProperty("spark.scheduler.pool", str(self.id))
         try:
+            self._name_spark_jobs()
             self._run_to_end()
-        finally:
-            self._ended.set()
-
-    def _run_to_end(self) -> None:
-        try:
-            try:
-                self._start_plugin()
-                self._report(State.PAUSED if self.paused else State.RUNNING)
-                self._execute()
-                self._finish()
-            finally:
-                self._stop_plugin()
-                self._release()
-        except Exception as error:
+        except BaseException as error:  # whatever a plugin raises: no task may seem to run that does not
             self._fail(error)
         else:
             self._report(State.UNASSIGNED)
+        finally:
+            self._ended.set()
+
+    def _name_spark_jobs(self) -> None:
+        context = self.spark.sparkContext
+        context.setJobGroup(str(self.id), f"connector task {self.id}")
+        context.setLocalProperty("spark.scheduler.pool", str(self.id))
+
+    def _run_to_end(self) -> None:
+        try:
+            self._start_plugin()
+            self._report(State.PAUSED if self.paused else State.RUNNING)
+            self._execute()
+            self._finish()
+        finally:
+            self._stop_plugin()
+            self._release()
 
     def _stop_plugin(self) -> None:
         try:
@@ -152,7 +154,7 @@ class WorkerTask(ABC):
             self._reported = state
             self._listener(self.id, state, trace)
 
-    def _fail(self, error: Exception) -> None:
+    def _fail(self, error: BaseException) -> None:
         text = failure_trace(error, self._kind)
         log.error(
             "%s{id=%s} Task threw an uncaught and unrecoverable exception. "

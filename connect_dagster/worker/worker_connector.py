@@ -40,6 +40,7 @@ class WorkerConnector:
         self._state: State | None = None
         self._started = False
         self._cancelled = False
+        self._closed: Future[Any] = Future()
         self._requests: queue.Queue[tuple[Callable[[], Any], Future[Any]] | None] = queue.Queue()
         self._thread = threading.Thread(target=self._run, name=f"connector-thread-{name}", daemon=True)
         self._thread.start()
@@ -56,12 +57,15 @@ class WorkerConnector:
         """Make the connector FAILED, as it asked itself from a thread of its own."""
         self._request(lambda: self._failed(error))
 
-    def shutdown(self, seconds: float) -> None:
-        """Stop the connector and end its thread; one that does not come to its end in time is left behind."""
-        done = self._request(self._close)
+    def shutdown(self) -> None:
+        """Stop the connector and end its thread, after what was asked for before; returns at once."""
+        self._closed = self._request(self._close)
         self._requests.put(None)
+
+    def await_shutdown(self, seconds: float) -> None:
+        """Wait for the end; a connector that does not come to it in time is left behind."""
         self._thread.join(seconds)
-        if not done.done():
+        if not self._closed.done():
             self._cancelled = True
             log.error(
                 "Connector '%s' failed to properly shut down, has become unresponsive, and "
@@ -83,7 +87,7 @@ class WorkerConnector:
             call, future = request
             try:
                 future.set_result(call())
-            except Exception as error:
+            except BaseException as error:  # whatever a plugin raises: nobody may wait for it in vain
                 future.set_exception(error)
 
     def _to(self, target: TargetState) -> State:
@@ -92,7 +96,7 @@ class WorkerConnector:
             return State.FAILED
         try:
             return self._changed(target)
-        except Exception as error:
+        except BaseException as error:
             return self._failed(error)
 
     def _changed(self, target: TargetState) -> State:
@@ -104,7 +108,7 @@ class WorkerConnector:
             self.connector.stop()
         return self._report(_STATES[target])
 
-    def _failed(self, error: Exception) -> State:
+    def _failed(self, error: BaseException) -> State:
         log.error("WorkerConnector{id=%s} Error while starting connector", self.name, exc_info=error)
         return self._report(State.FAILED, failure_trace(error, "WorkerConnector"))
 
