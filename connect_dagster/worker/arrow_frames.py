@@ -16,6 +16,7 @@ from connect_dagster.plugin.errors import DataError
 from connect_dagster.plugin.frames import SourceFrame
 from connect_dagster.plugin.records import SourceRecord
 from connect_dagster.plugin.schema import Schema
+from connect_dagster.worker.record_values import fitting
 
 Polled = Sequence[SourceFrame] | Sequence[SourceRecord] | SourceFrame | None
 
@@ -60,7 +61,9 @@ def _frame(
         ),
         "timestamp": (spark_types.LongType(), [record.timestamp for record in records]),
     }
-    kept = {name: column for name, column in fields.items() if name in ("topic", "value") or _any(column[1])}
+    # A key that is null is written all the same when it has a schema: converters put that schema into the record.
+    always = {"topic", "value"} | ({"key"} if key_schema is not None else set())
+    kept = {name: column for name, column in fields.items() if name in always or _any(column[1])}
     latest = {repr(sorted(r.source_partition.items())): (r.source_partition, r.source_offset) for r in records}
     (partition, offset), *others = latest.values()
     return SourceFrame(
@@ -82,7 +85,7 @@ def _table(columns: dict[str, tuple[spark_types.DataType, list[Any]]]) -> pa.Tab
     arrow = to_arrow_schema(schema)
     try:
         return pa.Table.from_pydict({name: values for name, (_, values) in columns.items()}, schema=arrow)
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+    except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
         raise DataError(f"A record does not fit its schema: {error}") from error
 
 
@@ -91,6 +94,9 @@ def _type(schema: Schema | None) -> spark_types.DataType:
 
 
 def _value(value: Any, schema: Schema | None) -> Any:
-    if schema is None and value is not None:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return value
+    if schema is not None:
+        return fitting(value, schema)
+    try:
+        return None if value is None else json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"A value without schema must be what JSON knows: {error}: {value!r}") from error
