@@ -10,7 +10,7 @@ from typing import ClassVar
 from pyspark.sql import Column, DataFrame
 
 from connect_dagster.plugin.config import ConfigDef
-from connect_dagster.plugin.frames import SourceFrame
+from connect_dagster.plugin.frames import Frame
 from connect_dagster.plugin.schema import Schema
 
 
@@ -22,7 +22,8 @@ class Decoder:
         schema: schema of the result; ``None`` for schemaless (JSON text).
         matches: true for the records this decoder reads; ``None`` when it reads all.
         value: the typed column; null where the record is not readable.
-        readable: false for records that match and cannot be read; ``None`` when all can. Never null.
+        readable: false for records that match and cannot be read; ``None`` when all can. Never null. Costs as much
+            as ``value``, so ask only where that is null.
         error: text of the error where a record is not readable, in Java's words where it has them.
 
     All columns refer to the binary column that the decoder was made for. ``value`` is meaningless where ``matches``
@@ -72,7 +73,12 @@ class Converter(ABC):
 
 
 class Transform(ABC):
-    """Changes record frames on their way to Kafka (Java: ``Transformation``), by column expressions."""
+    """Changes record frames between a connector and Kafka (Java: ``Transformation``), by column expressions.
+
+    Example:
+        >>> def apply(self, frame: Frame) -> Frame:
+        ...     return frame.with_column("value", F.upper(frame.column("value")))
+    """
 
     config_def: ClassVar[type[ConfigDef]]
     java_class: ClassVar[str | None] = None
@@ -83,5 +89,5 @@ class Transform(ABC):
         """Take the options (without the ``transforms.<alias>.`` prefix)."""
 
     @abstractmethod
-    def apply(self, frame: SourceFrame) -> SourceFrame:
+    def apply(self, frame: Frame) -> Frame:
         """The frame with other columns, or fewer rows."""

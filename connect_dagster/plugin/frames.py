@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self, TypeVar, cast
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
@@ -17,8 +17,53 @@ from connect_dagster.plugin.records import Header, SinkRecord
 from connect_dagster.plugin.schema import STRING_SCHEMA, Schema
 
 
+class RecordFrame:
+    """What frames of both directions have in common: columns by name, and a copy with other ones.
+
+    Attributes:
+        df: the records.
+        key_schema: schema of ``key``; ``None`` for schemaless.
+        value_schema: schema of ``value``.
+    """
+
+    __slots__ = ()
+    df: DataFrame
+    key_schema: Schema | None
+    value_schema: Schema | None
+
+    def has(self, name: str) -> bool:
+        """Whether ``df`` has this column."""
+        return name in self.df.columns
+
+    def column(self, name: str) -> Column:
+        """A column by its name, also where it is constant."""
+        return F.col(name) if self.has(name) else F.lit(None)
+
+    def with_column(self, name: str, column: Column) -> Self:
+        """The frame with a column replaced or added; of ``key`` and ``value`` the schema stays."""
+        return self._with(df=self.df.withColumn(name, column))
+
+    def with_value(self, column: Column, schema: Schema | None) -> Self:
+        """The frame with other values, of another schema."""
+        return self._with(df=self.df.withColumn("value", column), value_schema=schema)
+
+    def with_key(self, column: Column, schema: Schema | None) -> Self:
+        """The frame with other keys, of another schema."""
+        return self._with(df=self.df.withColumn("key", column), key_schema=schema)
+
+    def where(self, condition: Column) -> Self:
+        """The frame with those records only for which the condition is true."""
+        return self._with(df=self.df.where(condition))
+
+    def _with(self, **changes: Any) -> Self:
+        return cast("Self", replace(cast("Any", self), **changes))
+
+
+Frame = TypeVar("Frame", bound=RecordFrame)
+
+
 @dataclass(frozen=True, slots=True)
-class SourceFrame:
+class SourceFrame(RecordFrame):
     """Records on their way to Kafka.
 
     ``df`` has the column ``value`` and may have ``topic`` (string), ``partition`` (int), ``key``, ``headers``
@@ -52,23 +97,20 @@ class SourceFrame:
         """Every source partition with the offset after the frame."""
         return ((self.source_partition, self.source_offset), *self.other_offsets)
 
-    def has(self, name: str) -> bool:
-        """Whether ``df`` has this column."""
-        return name in self.df.columns
-
     def column(self, name: str) -> Column:
-        """A column by its name, also where it is constant (for transforms)."""
-        if self.has(name):
-            return F.col(name)
-        return F.lit(self.topic) if name == "topic" else F.lit(None)
+        """A column by its name, also where it is constant."""
+        if name == "topic" and not self.has(name):
+            return F.lit(self.topic)
+        return RecordFrame.column(self, name)
 
-    def with_column(self, name: str, column: Column) -> SourceFrame:
-        """The frame with a column replaced or added."""
-        return replace(self, df=self.df.withColumn(name, column))
+    def with_column(self, name: str, column: Column) -> Self:
+        """The frame with a column replaced or added; a column ``topic`` takes the place of the one topic."""
+        topic = None if name == "topic" else self.topic
+        return self._with(df=self.df.withColumn(name, column), topic=topic)
 
 
 @dataclass(frozen=True, slots=True)
-class SinkFrame:
+class SinkFrame(RecordFrame):
     """Records from Kafka with one key schema and one value schema.
 
     ``df`` has ``topic`` (string), ``partition`` (int), ``offset`` (long), ``timestamp`` (long, epoch milliseconds),

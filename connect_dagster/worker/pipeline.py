@@ -10,6 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.plugin.converter import Converter, Transform
 from connect_dagster.plugin.frames import SourceFrame
+from connect_dagster.worker.transforms import applied
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +23,7 @@ class SourcePipeline:
 
     def transform(self, frame: SourceFrame) -> SourceFrame:
         """The frame after all transforms."""
-        for transform in self.transforms:
-            frame = transform.apply(frame)
-        return frame
+        return applied(self.transforms, frame)
 
     def encode(self, frame: SourceFrame) -> DataFrame:
         """Bytes for the producer: column ``value``, and those of the others that the frame has."""

@@ -25,6 +25,7 @@ from connect_dagster.worker.sink_pipeline import SinkPipeline
 from connect_dagster.worker.sink_task import SinkSettings, WorkerSinkTask
 from connect_dagster.worker.source_task import WorkerSourceTask
 from connect_dagster.worker.states import State, TargetState, TaskId
+from connect_dagster.worker.transforms import TransformFactory
 from connect_dagster.worker.worker_connector import Listener, WorkerConnector
 
 log = logging.getLogger(__name__)
@@ -88,6 +89,7 @@ class Worker:
         self.offsets = offsets
         self._session = session
         self._converters = ConverterFactory(plugins, config)
+        self._transforms = TransformFactory(plugins)
         self._connectors: dict[str, WorkerConnector] = {}
         self._tasks: dict[TaskId, RunningTask] = {}
         self._lock = threading.RLock()
@@ -101,8 +103,7 @@ class Worker:
     def stop(self) -> None:
         """Stop all connectors and tasks, each within its time."""
         self._ending.set()
-        for name in list(self._connectors):
-            self.stop_connector(name)
+        self._stop_connectors(list(self._connectors))
         self.stop_tasks(list(self._tasks))
 
     # Connectors
@@ -139,11 +140,18 @@ class Worker:
 
     def stop_connector(self, name: str) -> None:
         """Stop a connector; one that is not running is left alone."""
+        self._stop_connectors([name])
+
+    def _stop_connectors(self, names: Sequence[str]) -> None:
+        """Stop connectors within five seconds in all; those that take longer are abandoned."""
         with self._lock:
-            running = self._connectors.pop(name, None)
-        if running is not None:
-            log.info("Stopping connector %s", name)
-            running.shutdown(_CONNECTOR_STOP_SECONDS)
+            stopping = [self._connectors.pop(name) for name in names if name in self._connectors]
+        for running in stopping:
+            log.info("Stopping connector %s", running.name)
+            running.shutdown()
+        deadline = time.monotonic() + _CONNECTOR_STOP_SECONDS
+        for running in stopping:
+            running.await_shutdown(max(0.0, deadline - time.monotonic()))
 
     def set_target_state(self, name: str, target: TargetState) -> Future[State] | None:
         """Pause, resume or stop the connector and its tasks; answers the connector's coming state."""
@@ -249,7 +257,7 @@ class Worker:
             listeners.status,
             target,
             config=config,
-            pipeline=SourcePipeline((), key, value),
+            pipeline=SourcePipeline(self._transforms.chain(str(id), connector_config), key, value),
             make_delivery=lambda: Delivery(
                 settings,
                 str(id),
@@ -301,6 +309,7 @@ class Worker:
                 value,
                 tolerate=connector_config.get("errors.tolerance") == "all",
                 headers=task.needs_headers,
+                transforms=self._transforms.chain(str(id), connector_config),
             ),
             on_topics=lambda topics: listeners.topics(id, topics),
         )
