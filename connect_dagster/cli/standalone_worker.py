@@ -14,6 +14,7 @@ from connect_dagster.herder.connector_offsets import OffsetEditor
 from connect_dagster.herder.interface import ServerInfo
 from connect_dagster.herder.standalone import StandaloneHerder
 from connect_dagster.herder.validation import Validator
+from connect_dagster.plugin.config import Type, parse_value
 from connect_dagster.plugin.errors import ConnectError
 from connect_dagster.rest.listeners import Advertised
 from connect_dagster.rest.server import RestServer
@@ -31,8 +32,8 @@ log = logging.getLogger(__name__)
 
 # The Kafka Connect whose REST API this is.
 VERSION, COMMIT = "4.3.1", "26b251a451ce941d"
-_CLUSTER_SECONDS = 8.0
-_ADMIN_SECONDS = 30.0
+_CLUSTER_SECONDS = 6.0
+_ADMIN_MILLISECONDS = 30_000
 
 
 def run(
@@ -127,7 +128,7 @@ class WorkerProcess:
         self._session.warm_up()
         log.info("Kafka Connect worker initialization took %dms", (time.monotonic() - began) * 1000)
         worker = Worker(self._rest.worker_id, config, plugins, self._session, self._offsets)
-        editor = OffsetEditor(plugins, self._offsets, admin.for_connector, _ADMIN_SECONDS)
+        editor = OffsetEditor(plugins, self._offsets, admin.for_connector, admin.seconds)
         self._herder = StandaloneHerder(worker, Validator(plugins, config), editor, server)
         self._herder.start()
         self._rest.start(self._herder)
@@ -139,6 +140,13 @@ class _AdminClients:
 
     def __init__(self, config: StandaloneConfig) -> None:
         self._config = config
+        self._given = {**config.client_settings, **config.client_overrides("admin.")}
+
+    @property
+    def seconds(self) -> float:
+        """How long the brokers may take to answer. Raises ConfigError for a value that is no number."""
+        value = self._given.get("request.timeout.ms", str(_ADMIN_MILLISECONDS))
+        return int(parse_value("admin.request.timeout.ms", value, Type.INT)) / 1000
 
     def cluster_id(self) -> str:
         """Id of the Kafka cluster. Raises ConnectError when it cannot be reached in time."""
@@ -159,11 +167,13 @@ class _AdminClients:
         return self._client(f"connector-worker-adminclient-{connector.get('name', '')}", overrides)
 
     def _client(self, client_id: str, overrides: Mapping[str, str]) -> AdminClient:
-        given = {**self._config.client_overrides("admin."), **overrides}
-        settings = clients.admin_settings(self._config.bootstrap_servers, client_id, given)
+        settings = clients.admin_settings(self._config.bootstrap_servers, client_id, {**self._given, **overrides})
         return clients.build(lambda config: AdminClient(config), settings, {"log_level": 0})
 
 
 def _log_stop(what: str, error: Exception) -> None:
     # A stack says nothing to the user whose file is wrong; it does for an error that nobody foresaw.
-    log.error("%s: %s", what, error, exc_info=None if isinstance(error, ConnectError) else error)
+    name = error.java_name if isinstance(error, ConnectError) else type(error).__name__
+    text = f"{name}: {error}"
+    separator = "\n" if "\n" in text else ": "
+    log.error("%s%s%s", what, separator, text, exc_info=None if isinstance(error, ConnectError) else error)

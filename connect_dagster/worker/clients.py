@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from confluent_kafka import KafkaException
 
 from connect_dagster.plugin.errors import ConfigError
+from connect_dagster.worker.client_log import client_logger
 
 log = logging.getLogger(__name__)
 Client = TypeVar("Client")
@@ -75,6 +76,7 @@ def producer_settings(bootstrap: str, client_id: str, overrides: Settings) -> di
         "max.in.flight.requests.per.connection": "1",
         "delivery.timeout.ms": str(_MAX_INT),
         "buffer.memory": "67108864",
+        "max.request.size": "1048576",
     }
     return {**defaults, **overrides}
 
@@ -95,7 +97,11 @@ def consumer_settings(bootstrap: str, client_id: str, group: str, overrides: Set
 
 def admin_settings(bootstrap: str, client_id: str, overrides: Settings) -> dict[str, str]:
     """Settings of an admin client, in Java's names."""
-    return {"bootstrap.servers": bootstrap, "client.id": client_id, **overrides}
+    settings = {"bootstrap.servers": bootstrap, "client.id": client_id, **overrides}
+    # librdkafka knows request.timeout.ms of producers alone.
+    if "request.timeout.ms" in settings:
+        settings["socket.timeout.ms"] = settings.pop("request.timeout.ms")
+    return settings
 
 
 def build(make: Callable[[dict[str, Any]], Client], settings: Settings, extra: Mapping[str, Any]) -> Client:
@@ -104,7 +110,7 @@ def build(make: Callable[[dict[str, Any]], Client], settings: Settings, extra: M
     Raises:
         ConfigError: a value that librdkafka refuses.
     """
-    config: dict[str, Any] = {**to_librdkafka(settings), **extra}
+    config: dict[str, Any] = {"logger": client_logger(), **to_librdkafka(settings), **extra}
     while True:
         try:
             return make(config)

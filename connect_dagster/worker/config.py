@@ -171,6 +171,11 @@ class WorkerConfig(ConfigDef):
         """Settings for clients of connectors, such as ``producer.``, without the prefix."""
         return self.with_prefix(prefix)
 
+    @property
+    def client_settings(self) -> dict[str, str]:
+        """Un-prefixed settings of Kafka clients, which the worker's admin clients use."""
+        return {name: value for name, value in self.originals.items() if name.startswith(_CLIENT_SETTINGS)}
+
     def _unused(self) -> list[str]:
         known = {key.name for key in self.table()}
         return [

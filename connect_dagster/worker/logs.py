@@ -33,19 +33,36 @@ def context(connector: str, scope: str) -> Iterator[None]:
 
 
 class _Formatter(logging.Formatter):
-    def format(self, record: logging.LogRecord) -> str:
-        record.word = _LEVEL_WORDS.get(record.levelname, record.levelname)
-        record.context = getattr(_local, "context", "")
-        return super().format(record)
+    """The first line of a message is a line of the log; what follows, such as a stack trace, continues it."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 (the standard library's name)
+        first, newline, rest = record.message.partition("\n")
+        word = _LEVEL_WORDS.get(record.levelname, record.levelname)
+        place = f"({_one_word(record.name)}:{record.lineno})"
+        return f"[{record.asctime}] {word} {getattr(_local, 'context', '')}{first} {place}{newline}{rest}"
+
+    def usesTime(self) -> bool:  # noqa: N802 (the standard library's name)
+        return True
 
 
 def configure(level: int = logging.INFO) -> None:
-    """Send all log lines of this process to standard output, in this form."""
+    """Send all log lines of this process to standard output, in this form, those of uncaught exceptions too."""
     logging.addLevelName(TRACE, "TRACE")
     handler = logging.StreamHandler(sys.stdout)
-    handler.setFormatter(_Formatter("[%(asctime)s] %(word)s %(context)s%(message)s (%(name)s:%(lineno)d)"))
+    handler.setFormatter(_Formatter())
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
     logging.captureWarnings(True)
     logging.getLogger("py4j").setLevel(logging.WARNING)
+    threading.excepthook = _log_uncaught
+
+
+def _one_word(logger: str) -> str:
+    return logger.replace(" ", "_")
+
+
+def _log_uncaught(what: threading.ExceptHookArgs) -> None:
+    name = what.thread.name if what.thread is not None else "unknown"
+    trace = (what.exc_type, what.exc_value or what.exc_type(), what.exc_traceback)
+    logging.getLogger(__name__).error("Uncaught exception in thread %s", name, exc_info=trace)
