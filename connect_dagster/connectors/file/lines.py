@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from connect_dagster.connectors.file.utf8 import utf16_units
+
 log = logging.getLogger(__name__)
 
 _ROTATION_GRACE_SECONDS = 1.0
@@ -89,6 +91,7 @@ class LineFile:
         self._chunk_bytes = chunk_bytes
         self._limit = limit
         self._file: BinaryIO | None = None
+        self._exhausted: tuple[int, int] | None = None
         self._quiet_since: float | None = None
 
     def open(self) -> None:
@@ -108,15 +111,24 @@ class LineFile:
         """The next whole lines, ``None`` when there are none yet."""
         self.open()
         assert self._file is not None
-        if os.fstat(self._file.fileno()).st_size < self._position:
-            log.warning("File %s was truncated below position %d: reading from its start", self._path, self._position)
-            self._position = 0
-        data = self._read_lines(self._file)
+        data = self._new_lines(self._file)
         if data:
             self._quiet_since = None
             self._position += len(data)
             return Chunk(without_terminator(data), self._position)
         return self._after_rotation(self._file)
+
+    def _new_lines(self, file: BinaryIO) -> bytes:
+        """Whole lines from the position; a file that has not changed since there were none is not read again."""
+        there = os.fstat(file.fileno())
+        if there.st_size < self._position:
+            log.warning("File %s was truncated below position %d: reading from its start", self._path, self._position)
+            self._position = 0
+        elif self._exhausted == (there.st_size, there.st_mtime_ns):
+            return b""
+        data = self._read_lines(file)
+        self._exhausted = None if data else (there.st_size, there.st_mtime_ns)
+        return data
 
     def _read_lines(self, file: BinaryIO) -> bytes:
         size = self._chunk_bytes
@@ -129,7 +141,7 @@ class LineFile:
             size *= 2  # one line longer than the chunk
 
     def _after_rotation(self, file: BinaryIO) -> Chunk | None:
-        """Go over to the new file once nobody writes to the old one any more; its last line needs no terminator."""
+        """Go over to the new file once it is written to, and the old one no more; its last line needs no terminator."""
         if not self._rotated(file):
             self._quiet_since = None
             return None
@@ -141,15 +153,15 @@ class LineFile:
         rest = file.read()
         log.info("File %s was rotated: reading the new one from its start", self._path)
         self.close()
-        self._quiet_since, self._position = None, 0
-        return Chunk(rest, 0) if rest else None
+        self._quiet_since, self._exhausted, self._position = None, None, 0
+        return Chunk(without_terminator(rest), 0) if rest else None
 
     def _rotated(self, file: BinaryIO) -> bool:
         try:
             there = self._path.stat()
         except FileNotFoundError:
             return False
-        return not os.path.samestat(there, os.fstat(file.fileno()))
+        return there.st_size > 0 and not os.path.samestat(there, os.fstat(file.fileno()))
 
     def _resume_position(self, file: BinaryIO, position: int, size: int) -> int:
         if position > size or _at_line_start(file, position):
@@ -178,7 +190,7 @@ def _bytes_of_characters(file: BinaryIO, characters: int) -> int | None:
     file.seek(0)
     units = read = 0
     for line in file:
-        units += len(line.decode("utf-8", "replace").encode("utf-16-le")) // 2
+        units += utf16_units(line)
         read += len(line)
         if units >= characters:
             return read if units == characters else None

@@ -26,6 +26,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.connectors.file.lines import Chunk, LineFile, whole_lines, without_terminator
+from connect_dagster.connectors.file.utf8 import decode_replacing
 from connect_dagster.plugin.config import ConfigDef, Importance, Type, non_empty_string, one_of, setting
 from connect_dagster.plugin.connector import Properties, SourceConnector, SourceTask
 from connect_dagster.plugin.errors import ConnectError, DataError
@@ -156,7 +157,7 @@ class FileStreamSourceTask(SourceTask):
                     f"File {self._file} holds bytes that are not UTF-8 before position {chunk.position}; "
                     "invalid.utf8=replace would put U+FFFD in their place"
                 ) from error
-            return chunk.data.decode("utf-8", "replace").encode()
+            return decode_replacing(chunk.data).encode()
         return chunk.data
 
 
@@ -203,14 +204,26 @@ class StandardInput:
     def read(self) -> Chunk | None:
         """What has arrived, without waiting."""
         length = whole_lines(self._held, self._limit)
-        if not length and select.select([sys.stdin], [], [], 0)[0]:
-            self._held += os.read(sys.stdin.fileno(), _BATCH_BYTES)
+        if not length:
+            self._held += _available(sys.stdin.fileno(), _BATCH_BYTES)
             length = whole_lines(self._held, self._limit)
         data, self._held = self._held[:length], self._held[length:]
         return Chunk(without_terminator(data), 0) if data else None
 
     def close(self) -> None:
         """Leave standard input open: it is not the task's own."""
+
+
+def _available(descriptor: int, most: int) -> bytes:
+    """What can be read without waiting, in as many reads as it takes: a pipe gives 64 KiB at once."""
+    parts: list[bytes] = []
+    while most and select.select([descriptor], [], [], 0)[0]:
+        part = os.read(descriptor, most)
+        if not part:
+            break
+        parts.append(part)
+        most -= len(part)
+    return b"".join(parts)
 
 
 def lines_frame(spark: SparkSession, data: bytes) -> DataFrame:
