@@ -1,0 +1,55 @@
+"""What tests ask of topics: their records and their ends."""
+
+import time
+import uuid
+
+from confluent_kafka import Consumer, Message, TopicPartition
+
+SECONDS = 60.0
+
+
+def read_topic(bootstrap_servers: str, topic: str, count: int, timeout: float = SECONDS) -> list[Message]:
+    """The first `count` records of a topic, in the order of arrival.
+
+    Raises:
+        AssertionError: they are not there in time; names what is.
+    """
+    consumer = _consumer(bootstrap_servers)
+    consumer.subscribe([topic])
+    found: list[Message] = []
+    deadline = time.monotonic() + timeout
+    try:
+        while len(found) < count:
+            found += [one for one in consumer.consume(count - len(found), timeout=0.2) if one.error() is None]
+            assert time.monotonic() < deadline, f"{topic} has {len(found)} records of {count}: {found[-3:]}"
+        return found
+    finally:
+        consumer.close()
+
+
+def values(bootstrap_servers: str, topic: str, count: int, timeout: float = SECONDS) -> list[str]:
+    """Values of the first `count` records as text."""
+    return [(one.value() or b"").decode() for one in read_topic(bootstrap_servers, topic, count, timeout)]
+
+
+def size(bootstrap_servers: str, topic: str) -> int:
+    """How many records all partitions of a topic have had."""
+    consumer = _consumer(bootstrap_servers)
+    try:
+        partitions = consumer.list_topics(topic, timeout=20).topics[topic].partitions
+        places = [TopicPartition(topic, number) for number in partitions]
+        return sum(int(consumer.get_watermark_offsets(place, timeout=20)[1]) for place in places)
+    finally:
+        consumer.close()
+
+
+def _consumer(bootstrap_servers: str) -> Consumer:
+    return Consumer(
+        {
+            "bootstrap.servers": bootstrap_servers,
+            "group.id": f"read-{uuid.uuid4().hex}",
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+            "topic.metadata.refresh.interval.ms": 500,
+        }
+    )
