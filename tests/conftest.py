@@ -10,6 +10,9 @@ import pytest
 
 from connect_dagster.embedded.broker import EmbeddedBroker
 from tests.shared_broker import shared_broker
+from tests.spark_session import spark, spark_session
+
+__all__ = ["spark", "spark_session"]  # fixtures that live in a module of their own
 
 
 @dataclass(frozen=True, slots=True)

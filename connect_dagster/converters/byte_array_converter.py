@@ -41,7 +41,7 @@ class ByteArrayConverter(Converter):
             DataError: with Java's text; the schema is not BYTES.
         """
         if schema is None:
-            return F.coalesce(F.when(column.isNull(), column), F.raise_error(_NOT_BYTES)).cast("binary")
+            return F.when(column.isNotNull(), F.raise_error(_NOT_BYTES)).cast("binary")
         if schema.type is not SchemaType.BYTES:
             raise DataError(f"Invalid schema type for ByteArrayConverter: {schema.type.name}")
         return column

@@ -24,10 +24,25 @@ _OPTIONS = {"columnNameOfCorruptRecord": _CORRUPT, "mode": "PERMISSIVE"}
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """A column out of JSON, and whether all of it could be read."""
+    """A column out of JSON; null where it could not be read, or is null.
+
+    ``valid`` tells which: it is needed, and should be evaluated, only where the value is null.
+    """
 
     value: Column
     valid: Column
+
+    def only_where(self, condition: Column) -> Decoded:
+        """The same, but not valid where the condition is false."""
+        return Decoded(F.when(condition, self.value), condition & self.valid)
+
+
+def once(column: Column, use: Callable[[Column], Column]) -> Column:
+    """An expression that uses a costly column several times and evaluates it once.
+
+    Spark finds common subexpressions, but not those in the branches of conditions.
+    """
+    return F.transform(F.array(column), use)[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,24 +59,33 @@ class JsonDecoding:
         """The member ``payload`` of objects in a string column."""
         if schema.type is SchemaType.STRING and schema.name not in _LOGICAL:
             return self._string(schema, text)
-        parsed = _parsed(text, self._raw_type(schema))
-        raw = parsed[_PAYLOAD]
-        return Decoded(self._value(schema, raw), parsed[_CORRUPT].isNull() & self._valid(schema, raw))
+        return _read(
+            text,
+            self._raw_type(schema),
+            lambda raw: self._value(schema, raw),
+            lambda raw: self._valid(schema, raw),
+        )
 
     def _string(self, schema: Schema, text: Column) -> Decoded:
         """A payload that is a string: by way of a variant, as Spark would take any JSON for a string."""
-        parsed = _parsed(text, spark.VariantType())
-        raw = F.when(~F.is_variant_null(parsed[_PAYLOAD]), parsed[_PAYLOAD])
-        string = F.try_variant_get(raw, "$", "string")
-        right_type = raw.isNull() | F.coalesce(F.schema_of_variant(raw) == "STRING", F.lit(False))
-        valid = parsed[_CORRUPT].isNull() & right_type & self._valid(schema, string)
-        return Decoded(self._value(schema, string), valid)
+
+        def string(raw: Column) -> Column:
+            return F.try_variant_get(raw, "$", "string")
+
+        def valid(raw: Column) -> Column:
+            right_type = F.coalesce(F.schema_of_variant(raw).isin("STRING", "VOID"), F.lit(True))
+            return right_type & self._valid(schema, string(raw))
+
+        return _read(text, spark.VariantType(), lambda raw: self._value(schema, string(raw)), valid)
 
     def payload_text(self, text: Column) -> Decoded:
         """The member ``payload`` as JSON text; null where it is null."""
-        parsed = _parsed(text, spark.VariantType())
-        raw = parsed[_PAYLOAD]
-        return Decoded(F.when(~F.is_variant_null(raw), F.to_json(raw)), parsed[_CORRUPT].isNull())
+        return _read(
+            text,
+            spark.VariantType(),
+            lambda raw: F.when(~F.is_variant_null(raw), F.to_json(raw)),
+            lambda raw: F.lit(True),
+        )
 
     def _raw_type(self, schema: Schema) -> spark.DataType:
         if schema.name in _LOGICAL:
@@ -145,9 +169,19 @@ class JsonDecoding:
         return (F.size(pair) == 2) & part(schema.key, pair[0]) & part(schema.item, pair[1])
 
 
-def _parsed(text: Column, payload: spark.DataType) -> Column:
-    fields = [spark.StructField(_PAYLOAD, payload), spark.StructField(_CORRUPT, spark.StringType())]
-    return F.from_json(text, spark.StructType(fields), _OPTIONS)
+def _read(
+    text: Column, raw_type: spark.DataType, value: Callable[[Column], Column], valid: Callable[[Column], Column]
+) -> Decoded:
+    fields = [spark.StructField(_PAYLOAD, raw_type), spark.StructField(_CORRUPT, spark.StringType())]
+    parsed = F.from_json(text, spark.StructType(fields), _OPTIONS)
+
+    def all_valid(found: Column) -> Column:
+        return found[_CORRUPT].isNull() & valid(found[_PAYLOAD])
+
+    return Decoded(
+        once(parsed, lambda found: F.when(all_valid(found), value(found[_PAYLOAD]))),
+        once(parsed, all_valid),
+    )
 
 
 def _sql_null(schema: Schema, raw: Column) -> Column:

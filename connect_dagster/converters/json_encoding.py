@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.converters import decimal_bytes, json_text, spark_literal
+from connect_dagster.converters import decimal_bytes, json_text, spark_literal, surrogate_escapes
 from connect_dagster.plugin.schema import DATE, DECIMAL, TIMESTAMP, Schema, SchemaType
 
 REQUIRED_IS_NULL = "Conversion error: null value for field that is required and has no default value"
@@ -36,11 +36,15 @@ class JsonEncoding:
 
     def fields(self, name: str, schema: Schema, column: Column) -> Column:
         """The text ``"name":value}``: what follows the opening brace of an object with this last field, as bytes."""
-        if not _has_pairs(schema):
-            text = F.to_json(F.struct(self._plain(schema, column).alias(name)), _KEEP_NULLS)
-            # On bytes Spark copies; on a string it would count characters.
-            return F.substring(text.cast("binary"), 2, _TO_THE_END)
-        return F.concat(F.lit(f'"{name}":'), self.text(schema, column), F.lit("}")).cast("binary")
+        if _has_pairs(schema):
+            return F.concat(F.lit(f'"{name}":'), self.text(schema, column), F.lit("}")).cast("binary")
+        text = F.to_json(F.struct(self._plain(schema, column).alias(name)), _KEEP_NULLS)
+        if _has_strings(schema):
+            tested = column if schema.type is SchemaType.STRING else text
+            rare = surrogate_escapes.wide_possible(tested)
+            text = F.when(rare, surrogate_escapes.escaped(text)).otherwise(text)
+        # On bytes Spark copies; on a string it would count characters.
+        return F.substring(text.cast("binary"), 2, _TO_THE_END)
 
     def text(self, schema: Schema, column: Column) -> Column:
         """The value alone as a string column; ``null`` where it is null and may be."""
@@ -115,8 +119,21 @@ def _has_pairs(schema: Schema) -> bool:
             return False
 
 
+def _has_strings(schema: Schema) -> bool:
+    match schema.type:
+        case SchemaType.STRUCT:
+            return any(not field.name.isascii() or _has_strings(field.schema) for field in schema.fields)
+        case SchemaType.ARRAY:
+            return _has_strings(schema.item)
+        case SchemaType.MAP:
+            return True
+        case _:
+            return schema.type is SchemaType.STRING
+
+
 def _unwrapped(column: Column) -> Column:
-    text = F.to_json(F.struct(column.alias("p")), _KEEP_NULLS)
+    raw = F.to_json(F.struct(column.alias("p")), _KEEP_NULLS)
+    text = F.when(surrogate_escapes.wide_possible(raw), surrogate_escapes.escaped(raw)).otherwise(raw)
     return F.substring(text, F.lit(len(_WRAPPED) + 1), F.length(text) - F.lit(len(_WRAPPED) + 1))
 
 

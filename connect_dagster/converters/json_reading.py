@@ -96,7 +96,9 @@ class JsonReading:
             return _tombstones(value)
         matches = _beginning(head, value) if head.form is Form.BEGINNING else mark == head.mark
         if head.form is Form.NO_ENVELOPE:
-            return _unreadable(matches, F.when(_is_valid(value), NO_ENVELOPE).otherwise(MALFORMED))
+            return _unreadable(
+                matches, F.when(_is_valid(value) | (F.octet_length(value) == 0), NO_ENVELOPE).otherwise(MALFORMED)
+            )
         schema = self._schema(head)
         if isinstance(schema, DataError):
             return _unreadable(matches, F.lit(str(schema)))
@@ -107,7 +109,7 @@ class JsonReading:
         decoded = _whole(self._payload(schema, text), text, members=2)
         if head.form is Form.BEGINNING and schema is not None and schema.type is SchemaType.STRING:
             decoded = json_strings.quick(value, head.text + _PAYLOAD_NEXT, otherwise=decoded)
-        return Decoder(schema, decoded.value, matches, decoded.valid, _error(schema, text))
+        return _checked(schema, decoded, matches, _error(schema, text))
 
     def _payload(self, schema: Schema | None, text: Column) -> Decoded:
         return self._decoding.payload_text(text) if schema is None else self._decoding.payload(schema, text)
@@ -115,7 +117,7 @@ class JsonReading:
     def _decode_fixed(self, schema: Schema, value: Column) -> Decoder:
         text = F.concat(F.lit('{"payload":'), value.cast("string"), F.lit("}"))
         decoded = _whole(self._decoding.payload(schema, text), text, members=1)
-        return Decoder(schema, decoded.value, value.isNotNull(), decoded.valid, _error(schema, text))
+        return _checked(schema, decoded, value.isNotNull(), _error(schema, text))
 
     def _schema(self, head: Head) -> Schema | DataError | None:
         if head not in self._schemas:
@@ -126,14 +128,15 @@ class JsonReading:
 
 
 class SchemalessReading:
-    """Decoders for records that are JSON without a schema: the value stays JSON text."""
+    """Decoders for records that are JSON without a schema: the value stays JSON text. No bytes are null, as in Java."""
 
     def likely(self, column: str) -> Decoder:
         """The one decoder there is."""
         value = F.col(column)
         text = value.cast("string")
-        valid = value.isNull() | json_strings.is_plain(value) | _is_valid(value)
-        return Decoder(None, F.when(text != "null", text), readable=valid, error=F.lit(MALFORMED))
+        found = F.when(json_strings.is_plain(value) | _is_valid(value), text)
+        readable = found.isNotNull() | (F.coalesce(F.octet_length(value), F.lit(0)) == 0)
+        return Decoder(None, F.when(found != "null", found), readable=readable, error=F.lit(MALFORMED))
 
     def decoders(self, df: DataFrame, column: str) -> Sequence[Decoder]:
         """Likewise, whatever the batch."""
@@ -183,6 +186,12 @@ def _is_json(beginning: str) -> bool:
     return True
 
 
+def _checked(schema: Schema | None, decoded: Decoded, matches: Column, error: Column) -> Decoder:
+    null_allowed = schema is None or schema.optional
+    readable = decoded.value.isNotNull()
+    return Decoder(schema, decoded.value, matches, readable | decoded.valid if null_allowed else readable, error)
+
+
 def _tombstones(value: Column) -> Decoder:
     return Decoder(None, F.lit(None).cast("string"), value.isNull())
 
@@ -194,7 +203,7 @@ def _unreadable(matches: Column, error: Column) -> Decoder:
 def _whole(decoded: Decoded, text: Column, *, members: int) -> Decoded:
     """Valid only where the text is UTF-8 and the object has no more members than it should."""
     complete = F.is_valid_utf8(text) & (F.size(F.json_object_keys(text)) == members)
-    return Decoded(decoded.value, decoded.valid & complete)
+    return decoded.only_where(complete)
 
 
 def _is_valid(value: Column) -> Column:

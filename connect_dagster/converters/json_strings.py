@@ -28,8 +28,7 @@ def quick(value: Column, beginning: str, otherwise: Decoded) -> Decoded:
     guess = _without_escapes(inner.cast("string"))
     known = start.removesuffix(f'"{_NAME}":'.encode())
     again = F.concat(F.lit(bytearray(known)), _member(guess))
-    right = F.coalesce(value == again, F.lit(False))
-    return Decoded(F.when(right, guess).otherwise(otherwise.value), right | otherwise.valid)
+    return Decoded(F.coalesce(F.when(value == again, guess), otherwise.value), otherwise.valid)
 
 
 def is_plain(value: Column) -> Column:

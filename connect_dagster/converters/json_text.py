@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 _LOWER_HEX = re.compile(r"\\(?:u00([0-9a-f]{2})|.)")
+_WIDE = re.compile("[\U00010000-\U0010ffff]")
 
 
 def dumps(value: Any) -> str:
@@ -70,7 +71,13 @@ def _string(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+    # Jackson writes UTF-8, but characters beyond 16 bits as two escaped surrogates.
+    return _WIDE.sub(_surrogates, json.dumps(text, ensure_ascii=False))
+
+
+def _surrogates(found: re.Match[str]) -> str:
+    digits = found[0].encode("utf-16-be").hex().upper()
+    return f"\\u{digits[:4]}\\u{digits[4:]}"
 
 
 def _upper(code: str) -> str:

@@ -92,6 +92,12 @@ def _variant(column: Column, depth: int) -> Column:
     return text.when(kind.startswith("ARRAY"), _joined(items, "[", "]", ", ")).otherwise(F.to_json(column))
 
 
+def _decimal(column: Column) -> Column:
+    """As ``BigDecimal.toString``, which JSON has too; a cast never prints the scientific form."""
+    text = F.to_json(F.struct(column.alias("p")))
+    return F.when(column.isNotNull(), F.substring(text, F.lit(6), F.length(text) - F.lit(6)))
+
+
 def _date(moment: Column) -> Column:
     return F.date_format(moment, "EEE MMM dd HH:mm:ss zzz yyyy")
 
@@ -104,8 +110,7 @@ _BY_TYPE: dict[SchemaType, Callable[[Schema, Column], Column]] = {
 }
 
 _LOGICAL: dict[str | None, Callable[[Column], Column]] = {
-    # A cast that may fail prints as BigDecimal.toString does, the other one never in scientific form.
-    DECIMAL: lambda column: column.try_cast("string"),
+    DECIMAL: _decimal,
     DATE: lambda column: _date(column.cast("timestamp")),
     TIME: lambda column: _date(F.timestamp_millis(column)),
     TIMESTAMP: _date,

@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.plugin.converter import Converter, Decoder
+from connect_dagster.plugin.converter import Converter, Decoder, Transform
 from connect_dagster.plugin.errors import ConnectError
 from connect_dagster.plugin.frames import SinkBatch, SinkFrame
+from connect_dagster.worker.transforms import applied
 
 OTHER_SCHEMA = "connect_dagster: a record has another schema than the batch before"
 UNREADABLE = "connect_dagster: a record cannot be read by its converter"
@@ -35,12 +36,14 @@ class SinkPipeline:
     Attributes:
         tolerate: whether records that cannot be read are left out (``errors.tolerance=all``).
         headers: whether the task wants the headers.
+        transforms: what the records pass after the converters, in this order.
     """
 
     key_converter: Converter
     value_converter: Converter
     tolerate: bool
     headers: bool
+    transforms: Sequence[Transform] = ()
 
     def likely(self, df: DataFrame) -> SinkBatch | None:
         """The batch if its schemas are those of the one before; ``None`` when none is known yet.
@@ -72,9 +75,13 @@ class SinkPipeline:
                     yield self._frame(rows, key, value, checked=False)
 
     def _frame(self, df: DataFrame, key: Decoder, value: Decoder, *, checked: bool) -> SinkFrame:
-        readable = [one.readable for one in (key, value) if one.readable is not None]
-        if self.tolerate and readable:
-            df = df.where(functools.reduce(operator.and_, readable))
+        for decoder in (key, value):
+            if self.tolerate and decoder.readable is not None:
+                # A record of another schema stays: the check of the schema has to find it.
+                df = df.where(decoder.readable | _other(decoder) if checked else decoder.readable)
+        if (checks := self._checks(key, checked)) is not None:
+            # A sink may not look at the key: a filter, unlike a column, is worked out all the same.
+            df = df.where(checks)
         extra = [F.col("headers")] if self.headers else []
         columns = df.select(
             "topic",
@@ -85,13 +92,34 @@ class SinkPipeline:
             self._column(value, checked).alias("value"),
             *extra,
         )
-        return SinkFrame(columns, value_schema=value.schema, key_schema=key.schema)
+        return applied(self.transforms, SinkFrame(columns, value_schema=value.schema, key_schema=key.schema))
+
+    def _checks(self, decoder: Decoder, checked: bool) -> Column | None:
+        """True for a record that is as it should be, an error for any other; ``None`` when nothing can be wrong."""
+        wrong = []
+        if checked and decoder.matches is not None:
+            wrong.append((_other(decoder), F.raise_error(F.lit(OTHER_SCHEMA))))
+        if decoder.readable is not None and not self.tolerate:
+            wrong.append((decoder.value.isNull() & ~decoder.readable, _unreadable(decoder)))
+        checks = F.lit(True)
+        for condition, error in reversed(wrong):
+            checks = F.when(condition, error).otherwise(checks)
+        return checks if wrong else None
 
     def _column(self, decoder: Decoder, checked: bool) -> Column:
         column = decoder.value
         if decoder.readable is not None and not self.tolerate:
-            why = F.concat(F.lit(f"{UNREADABLE}: "), F.lit("") if decoder.error is None else decoder.error)
-            column = F.when(decoder.readable, column).otherwise(F.raise_error(why))
+            # Not when(readable, column): Spark would read each record twice.
+            column = F.coalesce(column, F.when(~decoder.readable, _unreadable(decoder)))
         if checked and decoder.matches is not None:
             column = F.when(decoder.matches, column).otherwise(F.raise_error(F.lit(OTHER_SCHEMA)))
         return column
+
+
+def _other(decoder: Decoder) -> Column:
+    """Whether a record has another schema."""
+    return F.lit(False) if decoder.matches is None else ~F.coalesce(decoder.matches, F.lit(False))
+
+
+def _unreadable(decoder: Decoder) -> Column:
+    return F.raise_error(F.concat(F.lit(f"{UNREADABLE}: "), F.lit("") if decoder.error is None else decoder.error))

@@ -1,0 +1,120 @@
+"""Java's JsonConverter and ours, record by record, byte by byte."""
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
+
+from connect_dagster.connectors.file.text import as_text
+from connect_dagster.converters.json_converter import JsonConverter
+from connect_dagster.plugin.schema import Schema, SchemaType
+from tests.conformance import converter_cases as cases
+from tests.conformance.java_converters import JavaAnswer, round_trips, written_numbers
+
+
+def converter(options: Mapping[str, str]) -> JsonConverter:
+    made = JsonConverter()
+    made.configure(options, is_key=False)
+    return made
+
+
+def ours(spark: SparkSession, options: Mapping[str, str], records: Sequence[bytes | None]) -> list[JavaAnswer]:
+    """Read the records and write them again; each must have exactly one decoder."""
+    one = converter(options)
+    df = spark.createDataFrame(list(enumerate(records)), "i int, v binary")
+    answers: dict[int, JavaAnswer] = {}
+    for decoder in one.decoders(df, "v"):
+        matching = df if decoder.matches is None else df.where(decoder.matches)
+        readable = F.lit(True) if decoder.readable is None else decoder.readable
+        error = F.lit(None) if decoder.error is None else decoder.error
+        read = matching.select("i", decoder.value.alias("value"), F.when(~readable, error).alias("error"))
+        written = F.when(F.col("error").isNull(), one.encode(decoder.schema, F.col("value")))
+        text = as_text(decoder.schema, F.col("value"))
+        for row in read.localCheckpoint().select("i", "error", written.alias("w"), text.alias("t")).collect():
+            assert row.i not in answers, f"two decoders for {records[row.i]!r}"
+            answer = JavaAnswer(error=row.error) if row.error is not None else JavaAnswer(row.w and bytes(row.w), row.t)
+            answers[row.i] = answer
+    return [answers[i] for i in range(len(records))]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"decimal.format": "numeric"}, {"replace.null.with.default": "false"}],
+    ids=["defaults", "numeric decimals", "null kept"],
+)
+def test_records_are_written_as_java_writes_them(spark: SparkSession, options: dict[str, str]) -> None:
+    records = cases.SAME_BOTH_WAYS
+    java = round_trips(options, records)
+    triples = zip(records, java, ours(spark, options, records), strict=True)
+    different = [
+        (record, our, theirs)
+        for record, theirs, our in triples
+        if (our.written, our.error is None) != (theirs.written, theirs.error is None)
+    ]
+    assert different == []
+
+
+def test_values_are_printed_as_java_prints_them(spark: SparkSession) -> None:
+    printed_otherwise = b'"bytes"'  # Java prints the address of an array
+    records = [r for r in cases.SAME_BOTH_WAYS if printed_otherwise not in r or b"Decimal" in r]
+    records = [r for r in records if b'"raw"' not in r]
+    for record, theirs, our in zip(records, round_trips({}, records), ours(spark, {}, records), strict=True):
+        assert our.text == theirs.text, record
+
+
+def test_schemaless_values_in_an_envelope(spark: SparkSession) -> None:
+    records = cases.SCHEMALESS_IN_ENVELOPE
+    for record, theirs, our in zip(records, round_trips({}, records), ours(spark, {}, records), strict=True):
+        assert our == theirs, record
+
+
+def test_records_without_schemas(spark: SparkSession) -> None:
+    options = {"schemas.enable": "false"}
+    records = cases.SCHEMALESS
+    for record, theirs, our in zip(records, round_trips(options, records), ours(spark, options, records), strict=True):
+        assert our == theirs, record
+
+
+@pytest.mark.parametrize("record", [b"{", b'"a', b"nul", b'"\xff"', b"[1,]"])
+def test_what_is_no_json_fails_without_schemas(spark: SparkSession, record: bytes) -> None:
+    options = {"schemas.enable": "false"}
+    (theirs,), (our,) = round_trips(options, [record]), ours(spark, options, [record])
+    assert theirs.error is not None
+    assert our.error == cases.MALFORMED
+
+
+def test_errors_have_javas_texts(spark: SparkSession) -> None:
+    records = cases.ERRORS
+    for record, theirs, our in zip(records, round_trips({}, records), ours(spark, {}, records), strict=True):
+        assert theirs.error is not None, record
+        assert our.error == theirs.error, record
+
+
+def test_a_fixed_schema_reads_payloads(spark: SparkSession) -> None:
+    content = '{"type":"struct","optional":false,"fields":[{"type":"int32","field":"a"}]}'
+    options = {"schema.content": content}
+    records = [b'{"a":1}', b' {"a" : 2 } ', b'{"a":null}', b"{", b'{"a":1,"b":2}']
+    for record, theirs, our in zip(records, round_trips(options, records), ours(spark, options, records), strict=True):
+        assert (our.written, our.error is None) == (theirs.written, theirs.error is None), record
+
+
+@pytest.mark.parametrize(("kind", "type_"), [("double", SchemaType.FLOAT64), ("float", SchemaType.FLOAT32)])
+def test_numbers_are_written_as_java_writes_them(spark: SparkSession, kind: str, type_: SchemaType) -> None:
+    numbers = [
+        "NaN",
+        "Infinity",
+        "-Infinity",
+        "0.0",
+        "-0.0",
+        "1.0",
+        "9999999",
+        "10000000",
+        "0.001",
+        "9.999E-4",
+        "1.1E-10",
+    ]
+    df = spark.createDataFrame([(number,) for number in numbers], "t string")
+    encoded = converter({}).encode(Schema(type_), F.col("t").cast(kind))
+    found = [bytes(row.e) for row in df.select(encoded.alias("e")).collect()]
+    assert found == [answer.written for answer in written_numbers(kind, numbers)]

@@ -1,0 +1,110 @@
+from collections.abc import Sequence
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
+
+from connect_dagster.converters.json_converter import JsonConverter
+from connect_dagster.plugin.errors import ConfigError
+from connect_dagster.plugin.schema import OPTIONAL_STRING_SCHEMA, STRING_SCHEMA, Schema, SchemaType
+
+LINE = b'{"schema":{"type":"string","optional":false},"payload":"a line"}'
+NUMBER = b'{"schema":{"type":"int32","optional":false},"payload":5}'
+
+
+def converter(**options: str) -> JsonConverter:
+    made = JsonConverter()
+    made.configure({name.replace("_", "."): value for name, value in options.items()}, is_key=False)
+    return made
+
+
+def batch(spark: SparkSession, *records: bytes | None) -> DataFrame:
+    return spark.createDataFrame([(record,) for record in records], "v binary")
+
+
+def encoded(
+    spark: SparkSession, one: JsonConverter, schema: Schema | None, values: Sequence[object]
+) -> list[bytes | None]:
+    kind = "string" if schema is None else schema.to_spark().simpleString()
+    df = spark.createDataFrame([(value,) for value in values], f"v {kind}")
+    rows = df.select(one.encode(schema, F.col("v")).alias("e")).collect()
+    return [None if row.e is None else bytes(row.e) for row in rows]
+
+
+def test_s1_02_lines_are_written_as_java_writes_them(spark: SparkSession) -> None:
+    found = encoded(spark, converter(), STRING_SCHEMA, ["first message", "세번째 메시지"])
+    start = '{"schema":{"type":"string","optional":false},"payload":'
+    assert found == [f'{start}"first message"}}'.encode(), f'{start}"세번째 메시지"}}'.encode()]
+
+
+def test_s4_06_without_schemas_a_line_is_a_json_string(spark: SparkSession) -> None:
+    assert encoded(spark, converter(schemas_enable="false"), STRING_SCHEMA, ["first message"]) == [b'"first message"']
+
+
+def test_null_is_a_payload_with_a_schema_and_a_tombstone_without(spark: SparkSession) -> None:
+    head = b'{"schema":{"type":"string","optional":true},"payload":'
+    assert encoded(spark, converter(), OPTIONAL_STRING_SCHEMA, [None]) == [head + b"null}"]
+    assert encoded(spark, converter(), None, [None, "[1]"]) == [None, b'{"schema":null,"payload":[1]}']
+    assert encoded(spark, converter(schemas_enable="false"), OPTIONAL_STRING_SCHEMA, [None]) == [b"null"]
+
+
+def test_null_where_a_value_is_required_fails_with_javas_text(spark: SparkSession) -> None:
+    with pytest.raises(Exception, match="Conversion error: null value for field that is required"):
+        encoded(spark, converter(), STRING_SCHEMA, [None])
+
+
+def test_characters_beyond_16_bits_are_escaped_everywhere(spark: SparkSession) -> None:
+    found = encoded(spark, converter(schemas_enable="false"), STRING_SCHEMA, ["😀😀 세 \U0010ffff", "세"])
+    assert found == ['"\\uD83D\\uDE00\\uD83D\\uDE00 세 \\uDBFF\\uDFFF"'.encode(), '"세"'.encode()]
+
+
+def test_nothing_is_likely_before_the_first_batch() -> None:
+    assert converter().likely("v") is None
+
+
+def test_the_schema_of_the_last_batch_is_likely(spark: SparkSession) -> None:
+    one = converter()
+    one.decoders(batch(spark, LINE, LINE), "v")
+    likely = one.likely("v")
+    assert likely is not None
+    assert likely.schema == STRING_SCHEMA
+    assert likely.matches is not None
+    rows = batch(spark, LINE, NUMBER, None).select(likely.matches.alias("m"), likely.value.alias("x")).collect()
+    assert [row.m for row in rows] == [True, False, None]
+    assert rows[0].x == "a line"
+
+
+def test_keys_that_are_all_null_are_likely_null_again(spark: SparkSession) -> None:
+    one = converter()
+    one.decoders(batch(spark, None, None), "v")
+    likely = one.likely("v")
+    assert likely is not None
+    assert likely.schema is None
+
+
+def test_several_schemas_leave_nothing_likely(spark: SparkSession) -> None:
+    one = converter()
+    df = batch(spark, LINE, NUMBER, None, LINE)
+    decoders = one.decoders(df, "v")
+    counts = {d.schema and d.schema.type: df.where(d.matches).count() for d in decoders if d.matches is not None}
+    assert counts == {SchemaType.STRING: 2, SchemaType.INT32: 1, None: 1}
+    assert one.likely("v") is None
+
+
+def test_records_of_other_producers_match_one_decoder(spark: SparkSession) -> None:
+    other = b'{"payload": "x", "schema": {"type": "string"}}'
+    df = batch(spark, LINE, other, b"no json")
+    matching = [df.where(d.matches).count() for d in converter().decoders(df, "v") if d.matches is not None]
+    assert matching == [1, 1, 1]
+
+
+def test_schemas_beyond_the_cache_are_read_again(spark: SparkSession) -> None:
+    one = converter(schemas_cache_size="1")
+    df = batch(spark, LINE, NUMBER)
+    for _ in range(2):
+        assert {d.schema and d.schema.type for d in one.decoders(df, "v")} == {SchemaType.STRING, SchemaType.INT32}
+
+
+def test_schema_content_that_is_none_is_a_configuration_error() -> None:
+    with pytest.raises(ConfigError, match="Failed to parse schema in converter config"):
+        converter(schema_content="{")
