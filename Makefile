@@ -9,7 +9,7 @@ STAMP := .venv/.installed
 # A test file stays in one process, so that what it starts for all its tests starts once.
 PYTEST := $(BIN)/pytest --numprocesses $(JOBS) --dist loadfile
 
-.PHONY: help install lock fmt lint types imports check test soak browser clean
+.PHONY: help install lock fmt lint types imports check test soak bench browser clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -52,6 +52,9 @@ test: install browser ## run every test but the long ones (TESTS=path or JOBS=n 
 
 soak: install ## run the long tests: load and many repetitions
 	$(BIN)/pytest -m soak $(TESTS)
+
+bench: install ## compare with Java Kafka Connect, on a machine with nothing else to do (BENCH="--quick --cells source")
+	$(BIN)/python -m benchmarks $(BENCH)
 
 browser: ## have Chromium for the UI tests: installed from the system's packages when missing and root
 	@command -v chromium >/dev/null && exit 0; \

@@ -1,0 +1,82 @@
+"""What all cells of a run share: the broker, the lines, how much of everything, names that nobody used before."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+
+from benchmarks.contestants import Contestant, Properties, Running, running
+from benchmarks.topics import Topics
+from benchmarks.workload import Format, LogFile, Workload
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How much is done for each figure.
+
+    Attributes:
+        lines: of a bulk cell, in all its files together.
+        warm_up: lines that a worker has moved before it counts as warm.
+        samples: single lines whose latency is taken.
+    """
+
+    lines: int
+    warm_up: int
+    samples: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """The place where cells run.
+
+    Attributes:
+        bootstrap: the broker.
+        folder: for files of workers and sinks; removed after the run.
+        topics: of the broker.
+        workload: the lines.
+        effort: how much of them.
+    """
+
+    bootstrap: str
+    folder: Path
+    topics: Topics
+    workload: Workload
+    effort: Effort
+    _numbers: Iterator[int] = field(default_factory=count)
+    _filled: dict[tuple[Format, int], list[str]] = field(default_factory=dict)
+
+    def name(self, what: str) -> str:
+        """A name for a topic, connector or file."""
+        return f"{what}-{next(self._numbers)}"
+
+    def path(self, what: str) -> Path:
+        """A path for a file that is not there yet."""
+        return self.folder / self.name(what)
+
+    def worker(
+        self, contestant: Contestant, form: Format, connectors: Sequence[Properties] = ()
+    ) -> AbstractContextManager[Running]:
+        """A fresh worker."""
+        return running(contestant, form, self.bootstrap, self.path("worker"), connectors)
+
+    @contextmanager
+    def new_topics(self, number: int) -> Iterator[list[str]]:
+        """Empty topics for as long as the context lasts."""
+        names = [self.name("topic") for _ in range(number)]
+        self.topics.create(names)
+        try:
+            yield names
+        finally:
+            self.topics.delete(names)
+
+    def filled_topics(self, form: Format, parts: int) -> list[tuple[str, LogFile]]:
+        """Topics that hold the log in so many parts, each with its part; the same ones for all contestants."""
+        files = self.workload.files(parts)
+        if (form, parts) not in self._filled:
+            names = [self.name("filled") for _ in files]
+            self.topics.create(names)
+            for name, file in zip(names, files, strict=True):
+                self.topics.fill(name, map(form.encode, file.blocks()))
+            self._filled[form, parts] = names
+        return list(zip(self._filled[form, parts], files, strict=True))

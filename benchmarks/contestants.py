@@ -1,0 +1,206 @@
+"""The workers that are compared, each a child process with a REST API, and what each is told."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import requests
+
+from benchmarks.measure import ProcessTree, Void
+from benchmarks.workload import Format
+from tests.conformance.java_connect import JavaStandalone
+from tests.integration.worker_process import WorkerProcess, write_properties
+
+Properties = Mapping[str, str]
+_REST_SECONDS = 60.0
+_START_SECONDS = 120.0
+_QUOTED_LOG = 3000
+
+# As `connect-standalone.sh` of Apache Kafka starts it.
+_JAVA_SCRIPT_HEAP = "2g"
+_JAVA_SCRIPT_OPTIONS = (
+    "-Xms256M",
+    "-server",
+    "-XX:+UseG1GC",
+    "-XX:MaxGCPauseMillis=20",
+    "-XX:InitiatingHeapOccupancyPercent=35",
+    "-XX:+ExplicitGCInvokesConcurrent",
+)
+# Bigger batches on every way; a heap in which they fit, as the default one only grows the process.
+_JAVA_TUNED_HEAP = "1g"
+_JAVA_TUNED_WORKER = {
+    "producer.batch.size": "524288",
+    "producer.linger.ms": "20",
+    "producer.buffer.memory": "134217728",
+    "producer.max.request.size": "8388608",
+    "producer.send.buffer.bytes": "1048576",
+    "consumer.max.poll.records": "5000",
+    "consumer.max.partition.fetch.bytes": "8388608",
+    "consumer.receive.buffer.bytes": "1048576",
+}
+_JAVA_TUNED_SOURCE = {"batch.size": "10000"}
+
+
+class Worker(Protocol):
+    """A worker process of either side."""
+
+    @property
+    def rest_url(self) -> str:
+        """Where its REST API is."""
+
+    @property
+    def pid(self) -> int:
+        """Its process."""
+
+    def start(self) -> None:
+        """Start the process."""
+
+    def wait_ready(self, timeout: float) -> None:
+        """Wait until it and the connectors it was started with are there."""
+
+    def stop(self) -> object:
+        """End it and wait for that."""
+
+    def log(self) -> str:
+        """All it has logged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contestant:
+    """One column of the table.
+
+    Attributes:
+        name: its head.
+        jvm: what its JVM is told, for the reader.
+        make: a worker from its properties, its first connectors' properties and a folder.
+        worker_props: what it is told beyond what all are told.
+        source_props: what its source connectors are told beyond file and topic.
+    """
+
+    name: str
+    jvm: str
+    make: Callable[[Properties, Sequence[Properties], Path], Worker]
+    worker_props: Properties = field(default_factory=dict)
+    source_props: Properties = field(default_factory=dict)
+
+
+def _java_as_shipped(props: Properties, connectors: Sequence[Properties], folder: Path) -> Worker:
+    return JavaStandalone(props, connectors, folder, heap=_JAVA_SCRIPT_HEAP, jvm=_JAVA_SCRIPT_OPTIONS)
+
+
+def _java_tuned(props: Properties, connectors: Sequence[Properties], folder: Path) -> Worker:
+    return JavaStandalone(props, connectors, folder, heap=_JAVA_TUNED_HEAP, jvm=())
+
+
+def _ours(props: Properties, connectors: Sequence[Properties], folder: Path) -> Worker:
+    folder.mkdir(parents=True, exist_ok=True)
+    files = [write_properties(folder / f"{connector['name']}.properties", connector) for connector in connectors]
+    return WorkerProcess(props, files, folder)
+
+
+JAVA = Contestant("Java defaults", "heap 2g and the options of connect-standalone.sh", _java_as_shipped)
+TUNED = Contestant("Java tuned", "heap 1g", _java_tuned, _JAVA_TUNED_WORKER, _JAVA_TUNED_SOURCE)
+OURS = Contestant("ours", "at its defaults", _ours)
+CONTESTANTS = (JAVA, TUNED, OURS)
+
+
+class Running:
+    """A worker that has been started, and its REST API.
+
+    Args:
+        contestant: whose it is.
+        worker: the process.
+    """
+
+    def __init__(self, contestant: Contestant, worker: Worker) -> None:
+        self.processes = ProcessTree(worker.pid)
+        self._contestant = contestant
+        self._worker = worker
+
+    def wait_ready(self) -> None:
+        """Wait until its REST API answers and its first connectors have tasks."""
+        self._worker.wait_ready(_START_SECONDS)
+
+    def create(self, connector: Properties) -> None:
+        """Create a connector."""
+        self._ask("POST", "/connectors", {"name": connector["name"], "config": dict(connector)})
+
+    def delete(self, name: str) -> None:
+        """Delete a connector."""
+        self._ask("DELETE", f"/connectors/{name}")
+
+    def check(self) -> None:
+        """Raise `Void` with the trace when a connector or task has failed."""
+        for name, entry in self._ask("GET", "/connectors?expand=status").items():
+            for part in (entry["status"]["connector"], *entry["status"]["tasks"]):
+                if part["state"] == "FAILED":
+                    raise Void(f"{name} of {self._contestant.name} failed: {part.get('trace')}")
+
+    def source(self, name: str, file: Path, topic: str) -> dict[str, str]:
+        """Properties of a connector from a file to a topic."""
+        return {**source(name, file, topic), **self._contestant.source_props}
+
+    def _ask(self, method: str, path: str, body: Any = None) -> Any:
+        answer = requests.request(method, self._worker.rest_url + path, json=body, timeout=_REST_SECONDS)
+        if not answer.ok:
+            raise Void(f"{method} {path} of {self._contestant.name}: {answer.status_code} {answer.text}")
+        return answer.json() if answer.content else None
+
+
+@contextmanager
+def running(
+    contestant: Contestant, form: Format, bootstrap: str, folder: Path, connectors: Sequence[Properties] = ()
+) -> Iterator[Running]:
+    """Start a worker; it is ended in any case.
+
+    Args:
+        contestant: whose worker.
+        form: what its converters write and read.
+        bootstrap: the broker.
+        folder: a new one, for its files.
+        connectors: those of its command line.
+
+    Raises:
+        Void: something went wrong meanwhile; quotes the end of its log.
+    """
+    worker = contestant.make({**_shared(form, bootstrap), **contestant.worker_props}, connectors, folder)
+    worker.start()
+    try:
+        yield Running(contestant, worker)
+    except (Void, requests.RequestException, OSError, RuntimeError, AssertionError) as error:
+        raise Void(f"{error}\nThe end of the log of {contestant.name}:\n{worker.log()[-_QUOTED_LOG:]}") from error
+    finally:
+        worker.stop()
+
+
+def source(name: str, file: Path, topic: str) -> dict[str, str]:
+    """Properties of a FileStreamSource at its defaults."""
+    return {
+        "name": name,
+        "connector.class": "FileStreamSource",
+        "tasks.max": "1",
+        "file": str(file),
+        "topic": topic,
+    }
+
+
+def sink(name: str, topic: str, file: Path) -> dict[str, str]:
+    """Properties of a FileStreamSink at its defaults."""
+    return {
+        "name": name,
+        "connector.class": "FileStreamSink",
+        "tasks.max": "1",
+        "topics": topic,
+        "file": str(file),
+    }
+
+
+def _shared(form: Format, bootstrap: str) -> dict[str, str]:
+    return {
+        "bootstrap.servers": bootstrap,
+        "key.converter": form.converter,
+        "value.converter": form.converter,
+        "offset.flush.interval.ms": "60000",  # Kafka Connect's default
+    }

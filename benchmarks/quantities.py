@@ -1,0 +1,87 @@
+"""What is measured, in which unit, and what the project wants of it."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from benchmarks.contestants import JAVA, TUNED, Contestant
+from benchmarks.workload import Format
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A limit for our figure.
+
+    Attributes:
+        limit: a ratio to another contestant's figure, or a figure.
+        against: whose figure; none when the limit is a figure itself.
+        at_least: whether more is better; otherwise less is.
+        tasks: numbers of tasks it is meant for; all when empty.
+    """
+
+    limit: float
+    against: Contestant | None = None
+    at_least: bool = False
+    tasks: tuple[int, ...] = ()
+
+    def met(self, figure: float) -> bool:
+        """Whether a ratio or figure is within the limit."""
+        return figure >= self.limit if self.at_least else figure <= self.limit
+
+
+class Quantity(Enum):
+    """One kind of row: title, unit, decimals, targets. In the table's order."""
+
+    SOURCE_WARM = (
+        "source, warm",
+        "k rec/s",
+        0,
+        (Target(2.3, JAVA, at_least=True, tasks=(1, 4)), Target(1.3, TUNED, at_least=True, tasks=(1, 4))),
+    )
+    SOURCE_COLD = ("source, cold", "k rec/s", 0, ())
+    SOURCE_CPU = ("source, warm, processor", "s/M rec", 2, (Target(0.6, TUNED),))
+    SOURCE_MEMORY = ("source, peak RSS", "MB", 0, (Target(2.0, TUNED),))
+    SINK_WARM = ("sink, warm", "k rec/s", 0, (Target(1.3, TUNED, at_least=True),))
+    SINK_COLD = ("sink, cold", "k rec/s", 0, ())
+    SINK_CPU = ("sink, warm, processor", "s/M rec", 2, (Target(0.6, TUNED),))
+    SINK_MEMORY = ("sink, peak RSS", "MB", 0, (Target(2.0, TUNED),))
+    LINE_P50 = ("line to topic, alone, p50", "ms", 1, (Target(60),))
+    LINE_P99 = ("line to topic, alone, p99", "ms", 1, ())
+    LINE_QUIET_P50 = ("line to topic, after 5 s of quiet, p50", "ms", 1, ())
+    LINE_BUSY_P50 = ("line to topic, beside bulk tasks, p50", "ms", 1, (Target(150),))
+    LINE_BUSY_P99 = ("line to topic, beside bulk tasks, p99", "ms", 1, ())
+    LINE_BUSY_RATE = ("what those bulk tasks moved meanwhile", "k rec/s", 0, ())
+    RECORD_P50 = ("record to file, alone, p50", "ms", 1, ())
+    RECORD_P99 = ("record to file, alone, p99", "ms", 1, ())
+    RECORD_QUIET_P50 = ("record to file, after 11 s of quiet, p50", "ms", 1, ())
+    START = ("process start to first record", "s", 2, (Target(2.5, JAVA),))
+    CREATE = ("create to first record, warm", "s", 3, ())
+
+    def __init__(self, title: str, unit: str, decimals: int, targets: tuple[Target, ...]) -> None:
+        self.title = title
+        self.unit = unit
+        self.decimals = decimals
+        self.targets = targets
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table.
+
+    Attributes:
+        quantity: what.
+        form: format of the records.
+        tasks: connectors of the worker, with one task each.
+    """
+
+    quantity: Quantity
+    form: Format
+    tasks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One measured figure of one contestant, in the quantity's unit."""
+
+    row: Row
+    contestant: Contestant
+    figure: float
