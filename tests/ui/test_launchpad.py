@@ -74,7 +74,10 @@ def launch(page: Page, project: ShippedProject, job: str) -> None:
 
 def see_the_lineage(page: Page, project: ShippedProject) -> None:
     """The graph shows file, connectors and topic, the written ones materialised."""
+    # Wide enough for nodes that tell more than their name.
+    page.set_viewport_size({"width": 1900, "height": 640})
     page.goto(f"{project.ui_url}/asset-groups")
+    page.get_by_text("Hide navigation").click()
     for name in ("access.log", SOURCE, "connect-test", SINK, "test.sink.txt"):
         expect(page.get_by_text(name, exact=True).first).to_be_visible(timeout=PATIENCE_MS)
     expect(page.get_by_text("Materialized", exact=True)).to_have_count(2, timeout=PATIENCE_MS)
