@@ -1,15 +1,17 @@
 """The herder of standalone mode: connectors and their tasks in this one process, configurations in memory.
 
-Java: ``StandaloneHerder``. Everything that changes something runs under one lock, one request after the other; what
-connectors and tasks report comes in on their threads and only touches the status store.
+Java: ``StandaloneHerder``. Operations on one connector follow each other, those on different connectors do not wait for
+each other (see ``registry``). What connectors and tasks report comes in on their threads and only touches the status
+store.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, wait
+from contextlib import suppress
 from typing import Any
 
 from connect_dagster.herder import loggers
@@ -30,9 +32,12 @@ from connect_dagster.herder.interface import (
     ServerInfo,
     TaskInfo,
 )
+from connect_dagster.herder.registry import Incarnation, Registry
+from connect_dagster.herder.restart_plan import plan_restart
 from connect_dagster.herder.status_store import StatusStore
+from connect_dagster.herder.task_plan import check_tasks_max
 from connect_dagster.herder.validation import Validator
-from connect_dagster.plugin.errors import AlreadyExistsError, BadRequestError, NotFoundError
+from connect_dagster.plugin.errors import AlreadyExistsError, BadRequestError, ConnectError, NotFoundError
 from connect_dagster.worker.plugins import Kind
 from connect_dagster.worker.states import State, Status, TargetState, TaskId
 from connect_dagster.worker.task import failure_trace
@@ -40,17 +45,7 @@ from connect_dagster.worker.worker import TaskListeners, Worker
 
 log = logging.getLogger(__name__)
 
-_START_SECONDS = 60.0
-
-
-@dataclass(slots=True)
-class _Connector:
-    """What this herder remembers of one connector."""
-
-    config: dict[str, str]
-    type: ConnectorType
-    target: TargetState
-    task_configs: list[dict[str, str]] = field(default_factory=list)
+_LOOK_SECONDS = 0.5
 
 
 class StandaloneHerder(Herder):
@@ -68,10 +63,10 @@ class StandaloneHerder(Herder):
         self._validator = validator
         self._offsets = offsets
         self._server = server
-        self._connectors: dict[str, _Connector] = {}
+        self._registry = Registry()
         self._statuses = StatusStore(worker.id)
-        self._lock = threading.RLock()
         self._ready = threading.Event()
+        self._ended = threading.Event()
 
     def start(self) -> None:
         """Start the worker; from here on the herder is healthy."""
@@ -81,6 +76,7 @@ class StandaloneHerder(Herder):
     def stop(self) -> None:
         """Stop all connectors and tasks."""
         log.info("Herder stopping")
+        self._ended.set()
         self._worker.stop()
         log.info("Herder stopped")
 
@@ -92,8 +88,7 @@ class StandaloneHerder(Herder):
     def health(self) -> HealthReport:
         if not self._ready.is_set():
             return HealthReport(Health.STARTING, "Worker is still starting up.")
-        with self._lock:
-            return HealthReport(Health.HEALTHY, "Worker has completed startup and is ready to handle requests.")
+        return HealthReport(Health.HEALTHY, "Worker has completed startup and is ready to handle requests.")
 
     def progress(self) -> dict[str, Any]:
         return self._worker.progress()
@@ -101,20 +96,17 @@ class StandaloneHerder(Herder):
     # Reading
 
     def connectors(self) -> list[str]:
-        return sorted(self._connectors)
+        return self._registry.names()
 
     def connector_info(self, name: str) -> ConnectorInfo:
-        found = self._connectors.get(name)
-        if found is None:
-            raise NotFoundError(f"Connector {name} not found")
-        tasks = tuple(TaskId(name, number) for number in range(len(found.task_configs)))
-        return ConnectorInfo(name, dict(found.config), tasks, found.type)
+        found = self._registry.get(name, f"Connector {name} not found")
+        return ConnectorInfo(name, dict(found.config), tuple(self._registry.tasks(name)), found.type)
 
     def connector_status(self, name: str) -> ConnectorStatus:
         status = self._statuses.connector(name)
         if status is None:
             raise NotFoundError(f"No status found for connector {name}")
-        found = self._connectors.get(name)
+        found = self._registry.find(name)
         kind = found.type if found is not None else ConnectorType.UNKNOWN
         return ConnectorStatus(name, status, self._statuses.tasks(name), kind)
 
@@ -125,9 +117,8 @@ class StandaloneHerder(Herder):
         return status
 
     def tasks(self, name: str) -> list[TaskInfo]:
-        info = self.connector_info(name)
-        configs = self._connectors[name].task_configs
-        return [TaskInfo(id, dict(configs[id.task])) for id in info.tasks]
+        configs = self._registry.get(name, f"Connector {name} not found").task_configs
+        return [TaskInfo(TaskId(name, number), dict(config)) for number, config in enumerate(configs)]
 
     # Changing
 
@@ -135,32 +126,33 @@ class StandaloneHerder(Herder):
         self, name: str, config: ConnectorConfig, initial: TargetState | None = None, *, allow_replace: bool
     ) -> Created:
         self._validator.check(config)
-        props = {key: value for key, value in config.items() if value is not None}
-        with self._lock:
-            existing = self._connectors.get(name)
+        with self._registry.operation(name):
+            existing = self._registry.find(name)
             if existing is not None and not allow_replace:
                 raise AlreadyExistsError(f"Connector {name} already exists")
-            if existing is not None:
-                self._stop_all(name)
-            target = initial or (existing.target if existing is not None else TargetState.STARTED)
-            kind = ConnectorType(self._worker.plugins.connector(props["connector.class"]).kind.value)
-            self._connectors[name] = _Connector(
-                props, kind, target, existing.task_configs if existing is not None else []
-            )
-            self._start_all(name)
-            return Created(self.connector_info(name), created=existing is None)
+            start = self._replace(name, existing, _without_nulls(config), initial)
+        start()
+        return Created(self.connector_info(name), created=existing is None)
 
     def patch_connector(self, name: str, patch: ConnectorConfig) -> ConnectorInfo:
-        with self._lock:
-            merged: dict[str, str | None] = {**self.connector_info(name).config, **patch}
-            kept = {key: value for key, value in merged.items() if value is not None}
-            return self.put_connector(name, kept, allow_replace=True).info
+        while True:
+            existing = self._registry.get(name, f"Connector {name} not found")
+            merged = _without_nulls({**existing.config, **patch})
+            self._validator.check(merged)
+            with self._registry.operation(name):
+                # Another change may have come in between; then its keys are what this one is merged with.
+                if not self._registry.holds(name, existing):
+                    continue
+                start = self._replace(name, existing, merged, None)
+            start()
+            return self.connector_info(name)
 
     def delete_connector(self, name: str) -> None:
-        with self._lock:
+        with self._registry.operation(name):
             self.connector_info(name)
-            self._stop_all(name)
-            del self._connectors[name]
+            self._worker.stop_tasks(self._registry.tasks(name))
+            self._worker.stop_connector(name)
+            self._registry.remove(name)
             self._statuses.forget(name)
 
     def pause_connector(self, name: str) -> None:
@@ -170,54 +162,46 @@ class StandaloneHerder(Herder):
         self._set_target(name, TargetState.STARTED)
 
     def stop_connector(self, name: str) -> None:
-        with self._lock:
-            found = self._known(name)
-            self._worker.stop_tasks([TaskId(name, number) for number in range(len(found.task_configs))])
-            found.task_configs = []
-            self._statuses.forget_tasks(name)
+        with self._registry.operation(name):
+            found = self._registry.get(name, f"Unknown connector {name}")
+            self._drop_tasks(name, found)
             self._set_target(name, TargetState.STOPPED)
 
     def restart_connector(self, name: str) -> None:
-        with self._lock:
-            if name not in self._connectors:
-                raise NotFoundError(f"Unknown connector: {name}")
+        with self._registry.operation(name):
+            self._registry.get(name, f"Unknown connector: {name}")
             self._worker.stop_connector(name)
-            self._start_connector(name)
+            start = self._begin(name, self._registry.renew(name))
+        start()
 
     def restart_connector_and_tasks(self, request: RestartRequest) -> ConnectorStatus:
         name = request.connector
-        with self._lock:
-            if name not in self._connectors:
-                raise NotFoundError(f"Unknown connector: {name}")
-            status = self.connector_status(name)
-            connector = not request.only_failed or status.connector.state is State.FAILED
-            tasks = [
-                TaskId(name, number)
-                for number, task in status.tasks
-                if request.include_tasks and (not request.only_failed or task.state is State.FAILED)
-            ]
-            plan = self._restarting(status, connector, tasks)
-            self._worker.stop_tasks(tasks)
-            if connector:
+        with self._registry.operation(name):
+            self._registry.get(name, f"Unknown connector: {name}")
+            if self._statuses.connector(name) is None:
+                raise NotFoundError(f"Status for connector {name} not found")
+            plan = plan_restart(request, self.connector_status(name))
+            if plan.connector:
                 self._worker.stop_connector(name)
                 self._statuses.connector_changed(name, State.RESTARTING, None)
-            for id in tasks:
+            self._worker.stop_tasks(plan.tasks)
+            for id in plan.tasks:
                 self._statuses.task_changed(id, State.RESTARTING, None)
-            if connector:
-                self._start_connector(name)
-            for id in tasks:
+            if plan.connector:
+                with suppress(Exception):  # it is FAILED then, and the tasks are restarted all the same
+                    self._transition(name, self._registry.renew(name))
+            for id in plan.tasks:
                 self._start_task(id)
-            return plan
+            return plan.status
 
     def restart_task(self, task: TaskId) -> None:
-        with self._lock:
-            found = self._connectors.get(task.connector)
-            if found is None:
-                raise NotFoundError(f"Unknown connector: {task.connector}")
-            if not 0 <= task.task < len(found.task_configs):
+        with self._registry.operation(task.connector):
+            self._registry.get(task.connector, f"Unknown connector: {task.connector}")
+            if task not in self._registry.tasks(task.connector):
                 raise NotFoundError(f"Unknown task: {task}")
             self._worker.stop_tasks([task])
-            self._start_task(task)
+            if not self._start_task(task):
+                raise ConnectError(f"Failed to start task: {task}")
 
     # Topics
 
@@ -238,17 +222,17 @@ class StandaloneHerder(Herder):
         return self._offsets.read(self.connector_info(name))
 
     def alter_connector_offsets(self, name: str, offsets: Sequence[ConnectorOffset]) -> str:
-        with self._lock:
+        with self._registry.operation(name):
             return self._offsets.alter(self._stopped(name), offsets)
 
     def reset_connector_offsets(self, name: str) -> str:
-        with self._lock:
+        with self._registry.operation(name):
             return self._offsets.reset(self._stopped(name))
 
     def _stopped(self, name: str) -> ConnectorInfo:
         info = self.connector_info(name)
-        found = self._connectors[name]
-        if found.target is not TargetState.STOPPED or found.task_configs:
+        found = self._registry.find(name)
+        if found is None or found.target is not TargetState.STOPPED or found.task_configs:
             raise BadRequestError(
                 "Connectors must be in the STOPPED state before their offsets can be modified. This can be done "
                 f"for the specified connector by issuing a 'PUT' request to the '/connectors/{name}/stop' endpoint"
@@ -278,86 +262,114 @@ class StandaloneHerder(Herder):
     def set_logger_level(self, namespace: str, level: str) -> list[str]:
         return loggers.set_level(namespace, level)
 
-    # How connectors and tasks start and stop
+    # How connectors start. What begins within an operation is waited for after it.
 
-    def _known(self, name: str) -> _Connector:
-        found = self._connectors.get(name)
-        if found is None:
-            raise NotFoundError(f"Unknown connector {name}")
-        return found
+    def _replace(
+        self, name: str, existing: Incarnation | None, config: dict[str, str], initial: TargetState | None
+    ) -> Callable[[], None]:
+        """Put a configuration in place of another; what this answers waits for the connector's start."""
+        described = self._worker.plugins.connector(config["connector.class"])
+        fresh = Incarnation(config, ConnectorType(described.kind.value), described.version, TargetState.STARTED)
+        if existing is not None:
+            self._worker.stop_connector(name)
+            fresh.target, fresh.task_configs, fresh.applied = existing.target, existing.task_configs, existing.applied
+        fresh.target = initial or fresh.target
+        self._registry.put(name, fresh)
+        return self._begin(name, fresh)
+
+    def _begin(self, name: str, found: Incarnation) -> Callable[[], None]:
+        coming = self._transition(name, found)
+
+        def finish() -> None:
+            if self._outcome(name, found, coming) is State.FAILED:
+                raise ConnectError(f"Failed to transition connector {name} to state {found.target.value}")
+            self._update_tasks(name)
+
+        return finish
+
+    def _transition(self, name: str, found: Incarnation) -> Future[State]:
+        """Start the connector object; the future brings the state it came to."""
+        try:
+            return self._worker.start_connector(
+                name, found.config, found.target, self._connector_changed, self._reconfiguration(name)
+            )
+        except Exception as error:
+            log.exception("Failed to start connector %s", name)
+            self._connector_changed(name, State.FAILED, failure_trace(error, "WorkerConnector"))
+            raise
+
+    def _outcome(self, name: str, found: Incarnation, coming: Future[State]) -> State:
+        """Wait for the state that a connector comes to, as long as it is the one that was started."""
+        while not wait([coming], _LOOK_SECONDS).done:
+            if self._ended.is_set() or not self._registry.holds(name, found):
+                raise ConnectError(f"Connector {name} was changed, restarted or deleted while it was starting")
+        return coming.result()
 
     def _set_target(self, name: str, target: TargetState) -> None:
-        with self._lock:
-            found = self._known(name)
-            before, found.target = found.target, target
-            self._worker.set_target_state(name, target)
-            if target is not TargetState.STOPPED and before is TargetState.STOPPED:
-                self._update_tasks(name)
+        with self._registry.operation(name):
+            found = self._registry.get(name, f"Unknown connector {name}")
+            found.target = target
+            coming = self._worker.set_target_state(name, target)
+        if coming is not None and target is TargetState.STARTED:
+            plan = self._reconfiguration(name)
+            coming.add_done_callback(lambda done: plan() if done.result() is State.RUNNING else None)
 
-    def _start_all(self, name: str) -> None:
-        found = self._connectors[name]
-        if self._start_connector(name) and found.target is not TargetState.STOPPED:
-            self._update_tasks(name, restart=True)
-
-    def _stop_all(self, name: str) -> None:
-        found = self._connectors[name]
-        self._worker.stop_tasks([TaskId(name, number) for number in range(len(found.task_configs))])
-        self._worker.stop_connector(name)
-
-    def _start_connector(self, name: str) -> bool:
-        """Start the connector object; answers whether it came to its target state."""
-        found = self._connectors[name]
-        try:
-            state = self._worker.start_connector(
-                name, found.config, found.target, self._connector_changed, self._reconfiguration(name)
-            ).result(_START_SECONDS)
-        except Exception as error:
-            self._connector_changed(name, State.FAILED, failure_trace(error, "WorkerConnector"))
-            return False
-        return state is not State.FAILED
+    # Tasks
 
     def _reconfiguration(self, name: str) -> Callable[[], None]:
         # On a thread of its own: the connector that asks for it must not wait for itself.
         return lambda: threading.Thread(target=self._update_tasks, args=(name,), name=f"reconfigure-{name}").start()
 
-    def _update_tasks(self, name: str, *, restart: bool = False) -> None:
+    def _update_tasks(self, name: str) -> None:
         """Ask for task configurations; tasks restart when they changed, or when the connector's own did."""
-        with self._lock:
-            found = self._connectors.get(name)
-            if found is None or found.target is TargetState.STOPPED:
-                return
-            try:
-                wanted = self._worker.task_configs(name, int(found.config.get("tasks.max", "1")))
-            except Exception as error:
-                self._connector_changed(name, State.FAILED, failure_trace(error, "WorkerConnector"))
-                return
-            if wanted == found.task_configs and not restart:
-                return
-            self._worker.stop_tasks([TaskId(name, number) for number in range(len(found.task_configs))])
-            self._statuses.forget_tasks(name, beyond=len(wanted))
-            found.task_configs = wanted
-            for number in range(len(wanted)):
-                self._start_task(TaskId(name, number))
+        found = self._registry.find(name)
+        if found is None or found.target is not TargetState.STARTED:
+            return
+        with self._registry.operation(name):
+            found.plans += 1
+            plan = found.plans
+        try:
+            wanted = self._worker.task_configs(name, int(found.config.get("tasks.max", "1")))
+            check_tasks_max(name, len(wanted), found.config)
+        except Exception as error:
+            log.exception("Failed to reconfigure connector's tasks (%s)", name)
+            if self._registry.holds(name, found):
+                self._worker.fail_connector(name, error)
+            return
+        with self._registry.operation(name):
+            if self._is_current(name, found, plan):
+                found.applied_plan = plan
+                self._apply_tasks(name, found, wanted)
 
-    def _start_task(self, id: TaskId) -> None:
-        found = self._connectors[id.connector]
+    def _is_current(self, name: str, found: Incarnation, plan: int) -> bool:
+        """Whether a plan may be carried out: nothing has overtaken it."""
+        wanted = found.target is TargetState.STARTED and plan > found.applied_plan
+        return wanted and self._registry.holds(name, found) and not self._ended.is_set()
+
+    def _apply_tasks(self, name: str, found: Incarnation, wanted: list[dict[str, str]]) -> None:
+        if wanted == found.task_configs and found.applied == found.config:
+            return
+        self._drop_tasks(name, found)
+        found.task_configs, found.applied = wanted, found.config
+        for id in self._registry.tasks(name):
+            self._start_task(id)
+
+    def _drop_tasks(self, name: str, found: Incarnation) -> None:
+        self._worker.stop_tasks(self._registry.tasks(name))
+        found.task_configs, found.applied = [], None
+        self._statuses.forget_tasks(name)
+
+    def _start_task(self, id: TaskId) -> bool:
+        """Start a task; one that cannot be made is FAILED, which is what this answers."""
+        found = self._registry.get(id.connector, f"Unknown connector: {id.connector}")
         listeners = TaskListeners(self._task_changed, self._topics_seen)
         try:
             self._worker.start_task(id, found.config, found.task_configs[id.task], found.target, listeners)
         except Exception as error:
             log.exception("Failed to start task %s", id)
             self._task_changed(id, State.FAILED, failure_trace(error, "WorkerTask"))
-
-    def _restarting(self, status: ConnectorStatus, connector: bool, tasks: Sequence[TaskId]) -> ConnectorStatus:
-        """The status as the restart endpoint answers it, RESTARTING where something will be restarted."""
-        again = Status(State.RESTARTING, self._worker.id)
-        numbers = {id.task for id in tasks}
-        return ConnectorStatus(
-            status.name,
-            again if connector else status.connector,
-            tuple((number, again if number in numbers else task) for number, task in status.tasks),
-            status.type,
-        )
+            return False
+        return True
 
     # What connectors and tasks report
 
@@ -373,5 +385,9 @@ class StandaloneHerder(Herder):
             self._statuses.topics_seen(id.connector, topics)
 
     def _version(self, name: str) -> str | None:
-        found = self._connectors.get(name)
-        return self._worker.plugins.connector(found.config["connector.class"]).version if found is not None else None
+        found = self._registry.find(name)
+        return found.version if found is not None else None
+
+
+def _without_nulls(config: Mapping[str, str | None]) -> dict[str, str]:
+    return {key: value for key, value in config.items() if value is not None}

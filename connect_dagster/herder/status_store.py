@@ -47,10 +47,10 @@ class StatusStore:
             self._topics.pop(connector, None)
         self.forget_tasks(connector)
 
-    def forget_tasks(self, connector: str, beyond: int = 0) -> None:
-        """Forget tasks that no longer exist: those numbered from ``beyond`` on."""
+    def forget_tasks(self, connector: str) -> None:
+        """Forget tasks that no longer exist."""
         with self._lock:
-            for id in [id for id in self._tasks if id.connector == connector and id.task >= beyond]:
+            for id in [id for id in self._tasks if id.connector == connector]:
                 del self._tasks[id]
 
     def topics(self, connector: str) -> list[str]:

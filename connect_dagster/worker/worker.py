@@ -161,6 +161,12 @@ class Worker:
         running = self._connectors.get(name)
         return running.transition(target) if running is not None else None
 
+    def fail_connector(self, name: str, error: Exception) -> None:
+        """Make a connector FAILED for a reason that it does not know itself."""
+        running = self._connectors.get(name)
+        if running is not None:
+            running.fail(error)
+
     def task_configs(self, name: str, max_tasks: int) -> list[dict[str, str]]:
         """Configurations that the connector wants for its tasks, with the task's class and a sink's topics added.
 

@@ -1,0 +1,101 @@
+"""What a standalone herder remembers of its connectors, and who may change which of them when.
+
+One operation at a time for each connector, and none waits for another connector's. Whoever has to wait for a
+connector's own code, which may block for ever, does so outside of its operation, and then asks whether the connector is
+still the one it was: every change of configuration and every restart makes a new one.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from weakref import WeakValueDictionary
+
+from connect_dagster.herder.interface import ConnectorType
+from connect_dagster.plugin.errors import NotFoundError
+from connect_dagster.worker.states import TargetState, TaskId
+
+
+@dataclass(slots=True, eq=False)
+class Incarnation:
+    """A connector from one start to the next.
+
+    Attributes:
+        config: the configuration as the user gave it.
+        type: the direction.
+        version: of the connector's class.
+        target: what the user wants of it.
+        task_configs: configurations of its tasks.
+        applied: the connector's configuration that the tasks were started with.
+        plans: how often its tasks were planned.
+        applied_plan: the latest of these plans that was carried out.
+    """
+
+    config: dict[str, str]
+    type: ConnectorType
+    version: str
+    target: TargetState
+    task_configs: list[dict[str, str]] = field(default_factory=list)
+    applied: dict[str, str] | None = None
+    plans: int = 0
+    applied_plan: int = 0
+
+
+class Registry:
+    """Connectors by name; safe to use from any thread."""
+
+    def __init__(self) -> None:
+        self._connectors: dict[str, Incarnation] = {}
+        self._operations: WeakValueDictionary[str, threading.RLock] = WeakValueDictionary()
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def operation(self, name: str) -> Iterator[None]:
+        """Wait until no other operation on this connector is under way, and keep others from it."""
+        with self._lock:
+            mine = self._operations.setdefault(name, threading.RLock())
+        with mine:
+            yield
+
+    def names(self) -> list[str]:
+        """Names of all connectors, sorted."""
+        with self._lock:
+            return sorted(self._connectors)
+
+    def find(self, name: str) -> Incarnation | None:
+        """The connector as it is now."""
+        return self._connectors.get(name)
+
+    def get(self, name: str, otherwise: str) -> Incarnation:
+        """The connector as it is now. Raises NotFoundError with the text given."""
+        found = self._connectors.get(name)
+        if found is None:
+            raise NotFoundError(otherwise)
+        return found
+
+    def holds(self, name: str, incarnation: Incarnation) -> bool:
+        """Whether the connector is still this one."""
+        return self._connectors.get(name) is incarnation
+
+    def put(self, name: str, incarnation: Incarnation) -> None:
+        """Add or replace a connector."""
+        with self._lock:
+            self._connectors[name] = incarnation
+
+    def renew(self, name: str) -> Incarnation:
+        """Make a new incarnation of a connector that is going to be started again, and answer it."""
+        with self._lock:
+            fresh = self._connectors[name] = replace(self._connectors[name])
+            return fresh
+
+    def remove(self, name: str) -> None:
+        """Forget a connector."""
+        with self._lock:
+            del self._connectors[name]
+
+    def tasks(self, name: str) -> list[TaskId]:
+        """Ids of a connector's tasks."""
+        found = self._connectors.get(name)
+        return [TaskId(name, number) for number in range(len(found.task_configs))] if found is not None else []
