@@ -1,8 +1,14 @@
-"""Log levels at run time (KIP-495; Java: ``Loggers``)."""
+"""Log levels at run time (KIP-495; Java: ``Loggers``).
+
+Python keeps numbers where Java has words, lets a logger without a level follow its parent, and has no level that lets
+everything through but "none of its own". So levels are read as they take effect, and a number between two words is the
+word whose messages still come through.
+"""
 
 from __future__ import annotations
 
 import logging
+import threading
 import time
 
 from connect_dagster.herder.interface import LoggerLevel
@@ -10,22 +16,27 @@ from connect_dagster.plugin.errors import NotFoundError
 from connect_dagster.worker.logs import TRACE
 
 ROOT = "root"
+OFF = "OFF"
 LEVELS = {
+    "ALL": 1,
     "TRACE": TRACE,
     "DEBUG": logging.DEBUG,
     "INFO": logging.INFO,
     "WARN": logging.WARNING,
     "ERROR": logging.ERROR,
     "FATAL": logging.CRITICAL,
-    "OFF": logging.CRITICAL + 10,
+    OFF: logging.CRITICAL + 10,
 }
-_WORDS = {number: word for word, number in LEVELS.items()}
+"""Java's words from the most to the least that is logged."""
+
 _modified: dict[str, int] = {}
+_lock = threading.Lock()
 
 
 def levels() -> dict[str, LoggerLevel]:
-    """Level of each logger that has one or has been used, by name."""
-    return {name: level(name) for name in sorted({ROOT, *_known()})}
+    """Level of each logger that logs anything, by name."""
+    found = {name: _level(name) for name in sorted({ROOT, *_known()})}
+    return {name: level for name, level in found.items() if level.level != OFF}
 
 
 def level(name: str) -> LoggerLevel:
@@ -36,12 +47,11 @@ def level(name: str) -> LoggerLevel:
     """
     if name != ROOT and name not in _known():
         raise NotFoundError(f"Logger {name} not found.")
-    effective = _logger(name).getEffectiveLevel()
-    return LoggerLevel(_WORDS.get(effective, "INFO"), _modified.get(name))
+    return _level(name)
 
 
 def set_level(namespace: str, word: str) -> list[str]:
-    """Set the level of a logger and all below it; answers those it changed, sorted.
+    """Set the level of a logger and all below it; answers those that had another one, sorted.
 
     Raises:
         NotFoundError: there is no such level (Java answers 404, too).
@@ -49,15 +59,29 @@ def set_level(namespace: str, word: str) -> list[str]:
     number = LEVELS.get(word.upper())
     if number is None:
         raise NotFoundError(f"invalid log level '{word}'.")
-    affected = [name for name in {namespace, *_known()} if _below(name, namespace)]
-    for name in affected:
-        _logger(name).setLevel(number)
-        _modified[name] = time.time_ns() // 1_000_000
-    return sorted(affected)
+    with _lock:
+        before, now = levels(), time.time_ns() // 1_000_000
+        names = sorted(name for name in {namespace, *_known()} if _below(name, namespace))
+        changed = [name for name in names if name not in before or before[name].level != word.upper()]
+        for name in names:
+            logger = _logger(name)
+            logger.setLevel(number)
+            logger.disabled = False  # as logging.config leaves those that it was not told of
+        _modified.update(dict.fromkeys(changed, now))
+        return changed
+
+
+def _level(name: str) -> LoggerLevel:
+    logger = _logger(name)
+    effective = LEVELS[OFF] if logger.disabled else logger.getEffectiveLevel()
+    word = next((word for word, number in LEVELS.items() if number >= effective), OFF)
+    return LoggerLevel(word, _modified.get(name))
 
 
 def _known() -> set[str]:
-    return {name for name, one in logging.root.manager.loggerDict.items() if isinstance(one, logging.Logger)}
+    # A copy, because other threads make loggers while this one looks.
+    everything = logging.root.manager.loggerDict.copy()
+    return {name for name, one in everything.items() if isinstance(one, logging.Logger)}
 
 
 def _logger(name: str) -> logging.Logger:
