@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from connect_dagster.plugin.records import TopicPartition
 
 log = logging.getLogger(__name__)
 
 Offsets = Mapping[TopicPartition, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One commit on its way: its number, and the offsets that are news."""
+
+    number: int
+    offsets: dict[TopicPartition, int]
 
 
 class Commits:
@@ -20,41 +29,64 @@ class Commits:
         interval: seconds from one commit to the next.
         timeout: seconds after which a commit counts as failed.
         task: the task's id, for the log.
+        clock: seconds of a clock that never goes back.
     """
 
-    def __init__(self, interval: float, timeout: float, task: str) -> None:
+    def __init__(self, interval: float, timeout: float, task: str, clock: Callable[[], float] = time.monotonic) -> None:
         self.committed: dict[TopicPartition, int] = {}
         self._interval = interval
         self._timeout = timeout
         self._task = task
-        self._next = time.monotonic() + interval
+        self._clock = clock
+        self._next = clock() + interval
+        self._number = 0
         self._began: float | None = None
 
     def begin(self, committed: Offsets) -> None:
-        """Take the offsets that a new assignment begins with as committed."""
+        """Take the offsets that newly assigned partitions begin with as committed."""
         self.committed.update(committed)
+
+    def forget(self, places: Iterable[TopicPartition]) -> None:
+        """Forget partitions that go to another task."""
+        for place in places:
+            self.committed.pop(place, None)
 
     def due(self) -> bool:
         """Whether the next commit should begin."""
-        return self._began is None and time.monotonic() >= self._next
+        return not self.waiting and self._clock() >= self._next
 
-    def started(self, offsets: Offsets) -> dict[TopicPartition, int]:
-        """Begin a commit; answers those of the offsets that are news."""
-        self._next = time.monotonic() + self._interval
-        changed = {place: offset for place, offset in offsets.items() if self.committed.get(place) != offset}
-        self._began = time.monotonic() if changed else None
-        return changed
+    @property
+    def waiting(self) -> bool:
+        """Whether a commit has not been answered yet."""
+        return self._began is not None
 
-    def ended(self, offsets: Offsets, error: Exception | None) -> None:
-        """Take the answer to a commit."""
+    def postpone(self) -> None:
+        """Have the next commit a whole interval from now."""
+        self._next = self._clock() + self._interval
+
+    def started(self, offsets: Offsets) -> Commit | None:
+        """Begin a commit; ``None`` when the offsets hold no news."""
+        self.postpone()
+        news = {place: offset for place, offset in offsets.items() if self.committed.get(place) != offset}
+        if not news:
+            return None
+        self._number += 1
+        self._began = self._clock()
+        return Commit(self._number, news)
+
+    def ended(self, commit: Commit, error: Exception | None) -> None:
+        """Take the answer to a commit; that of one which was given up says nothing about the one after it."""
+        if commit.number != self._number or not self.waiting:
+            log.debug("WorkerSinkTask{id=%s} Late answer to commit %d is ignored", self._task, commit.number)
+            return
         self._began = None
         if error is None:
-            self.committed.update(offsets)
+            self.committed.update(commit.offsets)
         else:
             log.error("WorkerSinkTask{id=%s} Commit of offsets failed, will be tried again: %s", self._task, error)
 
     def check_timeout(self) -> None:
         """Give up a commit that takes too long."""
-        if self._began is not None and time.monotonic() - self._began > self._timeout:
+        if self._began is not None and self._clock() - self._began > self._timeout:
             log.warning("WorkerSinkTask{id=%s} Commit of offsets timed out", self._task)
             self._began = None

@@ -15,6 +15,8 @@ from connect_dagster.worker.sink_stream import OfferedBatch
 
 # Bigger batches are no faster and take more memory (docs/decisions/0002-spark-session.md).
 _MOST_RECORDS = 200_000
+# A record that is known to be there and does not come: the brokers are away, and the group must be heard meanwhile.
+_FETCH_MS = 10_000
 _FASTER_FETCHES = {
     "fetch.max.wait.ms": "10",
     "max.partition.fetch.bytes": str(8 << 20),
@@ -29,7 +31,9 @@ def source_options(consumer: clients.Settings, max_poll_records: int | None, tas
         **clients.spark_options({**_FASTER_FETCHES, **consumer}),
         "maxOffsetsPerTrigger": str(max_poll_records or _MOST_RECORDS),
         "minPartitions": "2",
-        "failOnDataLoss": "false",
+        # A partition that was truncated goes on at what is left of it, unless the user said otherwise.
+        "failOnDataLoss": str(consumer.get("auto.offset.reset") == "none").lower(),
+        "kafkaConsumer.pollTimeoutMs": str(_FETCH_MS),
         "includeHeaders": str(task.needs_headers).lower(),
     }
 

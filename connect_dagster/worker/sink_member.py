@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,9 @@ Places = list[TopicPartition]
 Answer = TypeVar("Answer")
 _REQUEST_SECONDS = 10.0
 _RETRY_SECONDS = 0.5
+_ABANDON_SECONDS = 1.0
+# What Java's consumer leaves out of a pattern (exclude.internal.topics).
+_INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +63,13 @@ class GroupMember:
         self._listener = listener
         self._reset = settings.get("auto.offset.reset", "earliest")
         self._refresh_seconds = int(settings.get("metadata.max.age.ms", "300000")) / 1000
-        self._refreshed = 0.0
-        self._commit_done: Callable[[Exception | None], None] | None = None
+        self._refreshed = -self._refresh_seconds
+        self._incremental = settings.get("partition.assignment.strategy", "") in _COOPERATIVE
+        self._answers: dict[_CommitKey, Callable[[Exception | None], None]] = {}
+        self._lock = threading.RLock()
+        self._closed = False
         self._consumer: Consumer = clients.build(
-            lambda config: Consumer(config), settings, {**_WATCHING, "on_commit": self._committed}
+            lambda config: Consumer(config), settings, self._own_settings(settings)
         )
         if pattern is None:
             self._subscribe()
@@ -79,9 +86,10 @@ class GroupMember:
         Raises:
             ConnectError: the group refuses this member for good.
         """
-        if self._pattern is not None and time.monotonic() - self._refreshed > self._refresh_seconds:
-            self._refresh_topics(self._pattern)
-        message = self._consumer.poll(seconds)
+        with self._lock:
+            if self._pattern is not None and time.monotonic() - self._refreshed >= self._refresh_seconds:
+                self._refresh_topics(self._pattern)
+            message = self._consumer.poll(seconds)
         if message is None:
             return False
         error = message.error()
@@ -89,11 +97,17 @@ class GroupMember:
             self._raise_unless_passing(error)
         return error is None
 
-    def watch(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Have :meth:`poll` tell of records from these offsets on."""
-        for place in _partitions(offsets):
-            self._consumer.seek(place)
-        self._consumer.resume(_partitions(offsets))
+    def watch(self, offsets: Mapping[TopicPartition, int]) -> bool:
+        """Have :meth:`poll` tell of records from these offsets on; answers whether that is possible now."""
+        try:
+            for place in _partitions(offsets):
+                self._consumer.seek(place)
+            self._consumer.resume(_partitions(offsets))
+        except KafkaException as error:
+            log.debug("The consumer cannot watch partitions now: %s", error.args[0].str())
+            self.unwatch(offsets)
+            return False
+        return True
 
     def unwatch(self, places: Iterable[TopicPartition]) -> None:
         """Fetch nothing any more."""
@@ -111,16 +125,42 @@ class GroupMember:
 
     def commit(self, offsets: Mapping[TopicPartition, int], done: Callable[[Exception | None], None]) -> None:
         """Commit without waiting; ``done`` is called by a later :meth:`poll`."""
-        self._commit_done = done
-        self._consumer.commit(offsets=_partitions(offsets), asynchronous=True)
+        partitions = _partitions(offsets)
+        self._answers[_key(partitions)] = done
+        self._consumer.commit(offsets=partitions, asynchronous=True)
 
     def commit_now(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Commit and wait. Raises KafkaException when the group refuses it."""
-        self._consumer.commit(offsets=_partitions(offsets), asynchronous=False)
+        with self._lock:
+            refused = _first_error(self._consumer.commit(offsets=_partitions(offsets), asynchronous=False))
+        if refused is not None:
+            raise KafkaException(refused)
 
     def close(self) -> None:
         """Leave the group."""
-        self._consumer.close()
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                self._consumer.close()
+
+    def abandon(self) -> None:
+        """Leave the group from another thread, without a word to the listener, unless the consumer is in use.
+
+        For a task that hangs in its own code: its partitions go to others at once, not after ``max.poll.interval.ms``.
+        """
+        if not self._lock.acquire(timeout=_ABANDON_SECONDS):
+            log.warning("The consumer is in use: the group learns of the end by a timeout")
+            return
+        try:
+            self._listener = RebalanceListener(_ignore, _ignore, _ignore)
+            self.close()
+        finally:
+            self._lock.release()
+
+    def _own_settings(self, settings: clients.Settings) -> dict[str, object]:
+        # librdkafka's default is the other one: the ends it knows would not be those that Spark reads to.
+        isolation = settings.get("isolation.level", "read_uncommitted")
+        return {**_WATCHING, "isolation.level": isolation, "on_commit": self._committed}
 
     def _subscribe(self) -> None:
         self._consumer.subscribe(
@@ -129,8 +169,13 @@ class GroupMember:
 
     def _refresh_topics(self, pattern: re.Pattern[str]) -> None:
         self._refreshed = time.monotonic()
-        known = self._consumer.list_topics(timeout=_REQUEST_SECONDS).topics
-        found = sorted(topic for topic in known if pattern.fullmatch(topic))
+        try:
+            known = self._consumer.list_topics(timeout=_REQUEST_SECONDS).topics
+        except KafkaException as error:
+            log.warning("Could not list topics, will retry: %s", error.args[0].str())
+            self._refreshed += min(_RETRY_SECONDS, self._refresh_seconds) - self._refresh_seconds
+            return
+        found = sorted(topic for topic in known if topic not in _INTERNAL_TOPICS and pattern.fullmatch(topic))
         if found != self._topics:
             self._topics = found
             if found:
@@ -139,7 +184,8 @@ class GroupMember:
                 self._consumer.unsubscribe()
 
     def _on_assign(self, consumer: Consumer, partitions: list[KafkaPartition]) -> None:
-        consumer.assign(partitions)
+        assign = consumer.incremental_assign if self._incremental else consumer.assign
+        assign(partitions)
         consumer.pause(partitions)
         self._listener.assigned([_place(one) for one in partitions])
 
@@ -149,10 +195,11 @@ class GroupMember:
     def _on_lost(self, consumer: Consumer, partitions: list[KafkaPartition]) -> None:
         self._listener.lost([_place(one) for one in partitions])
 
-    def _committed(self, error: KafkaError | None, _: list[KafkaPartition]) -> None:
-        done, self._commit_done = self._commit_done, None
+    def _committed(self, error: KafkaError | None, partitions: list[KafkaPartition]) -> None:
+        done = self._answers.pop(_key(partitions), None)
         if done is not None:
-            done(KafkaException(error) if error is not None else None)
+            refused = error or _first_error(partitions)
+            done(KafkaException(refused) if refused is not None else None)
 
     def _within_log(self, place: TopicPartition, offset: int) -> int:
         low, high = self._retried(
@@ -200,6 +247,7 @@ _WATCHING: dict[str, object] = {
     "max.partition.fetch.bytes": 1024,
 }
 _AWAY = frozenset({KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TIMED_OUT, KafkaError._WAIT_COORD})
+_COOPERATIVE = frozenset({"cooperative-sticky", "org.apache.kafka.clients.consumer.CooperativeStickyAssignor"})
 _FATAL = frozenset(
     {
         KafkaError.GROUP_AUTHORIZATION_FAILED,
@@ -217,3 +265,18 @@ def _place(partition: KafkaPartition) -> TopicPartition:
 
 def _partitions(offsets: Mapping[TopicPartition, int]) -> list[KafkaPartition]:
     return [KafkaPartition(place.topic, place.partition, offset) for place, offset in offsets.items()]
+
+
+_CommitKey = frozenset[tuple[str, int, int]]
+
+
+def _key(partitions: list[KafkaPartition]) -> _CommitKey:
+    return frozenset((one.topic, one.partition, one.offset) for one in partitions)
+
+
+def _first_error(partitions: list[KafkaPartition] | None) -> KafkaError | None:
+    return next((one.error for one in partitions or () if one.error is not None), None)
+
+
+def _ignore(_: Places) -> None:
+    """A listener that is gone."""

@@ -11,21 +11,27 @@ import logging
 import shutil
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from connect_dagster.plugin.records import TopicPartition
+from connect_dagster.worker.sink_failures import StreamFailure, stream_failure
 
 log = logging.getLogger(__name__)
 
 Offsets = Mapping[TopicPartition, int]
 
 _MEMORY_FOLDER = Path("/dev/shm")
+_REPORT_SECONDS = 1.0
+_POLL_SECONDS = 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +47,11 @@ class OfferedBatch:
     df: DataFrame
     start: dict[TopicPartition, int]
     end: dict[TopicPartition, int]
-    _released: threading.Event = field(default_factory=threading.Event)
 
     @property
     def topics(self) -> set[str]:
         """Topics with something in the batch."""
         return {place.topic for place, end in self.end.items() if end > self.start.get(place, 0)}
-
-    def release(self) -> None:
-        """Let the query go on."""
-        self._released.set()
-
-    def await_release(self) -> None:
-        """Block until :meth:`release`."""
-        self._released.wait()
 
 
 class SinkStream:
@@ -70,10 +67,10 @@ class SinkStream:
     def __init__(self, spark: SparkSession, name: str, options: Mapping[str, str], start: Offsets) -> None:
         self._position = dict(start)
         self._offered: OfferedBatch | None = None
-        self._unreleased: OfferedBatch | None = None
+        self._handling = False
         self._closed = False
         self._changed = threading.Condition()
-        self._seen_batches = 0
+        self._running_batch = self._done_batch = self._reported_batch = -1
         folder = _MEMORY_FOLDER if _MEMORY_FOLDER.is_dir() else None
         self._checkpoint = Path(tempfile.mkdtemp(prefix="connect-dagster-", dir=folder))
         self._query = self._start(spark, name, {**options, **_places(start)})
@@ -85,28 +82,49 @@ class SinkStream:
             batch, self._offered = self._offered, None
             return batch
 
-    def failure(self) -> str | None:
+    def done(self) -> None:
+        """The batch is handled: let the query go on."""
+        with self._changed:
+            self._done_batch = self._running_batch
+            self._handling = False
+            self._changed.notify_all()
+
+    def failure(self) -> StreamFailure | None:
         """Why the query ended by itself, ``None`` while it runs."""
         if self._query.isActive:
             return None
-        error = self._query.exception()
-        return str(error) if error is not None else "The query ended without an error"
+        return stream_failure(self._query)
 
-    def progress(self) -> Iterator[dict[str, Any]]:
-        """Spark's progress of the batches that ended since the last call."""
-        for report in self._query.recentProgress:
-            if report["batchId"] >= self._seen_batches and report["numInputRows"] > 0:
-                self._seen_batches = report["batchId"] + 1
-                yield report
+    def report(self) -> dict[str, Any] | None:
+        """Spark's progress of the batch that was done last; each batch's is answered once, when Spark has made it."""
+        if self._reported_batch >= self._done_batch:
+            return None
+        report = self._query.lastProgress
+        if report is None or report["batchId"] < self._done_batch:
+            return None
+        self._reported_batch = self._done_batch
+        return dict(report) if report["batchId"] == self._done_batch else None
+
+    def await_report(self) -> dict[str, Any] | None:
+        """The same, waiting for Spark, which makes it right after a batch is done."""
+        deadline = time.monotonic() + _REPORT_SECONDS
+        while self._reported_batch < self._done_batch and time.monotonic() < deadline:
+            report = self.report()
+            if report is not None or not self._query.isActive:
+                return report
+            time.sleep(_POLL_SECONDS)
+        return None
 
     def stop(self) -> None:
         """End the query; a batch that is not done with is dropped and will be read again."""
         with self._changed:
             self._closed = True
             self._offered = None
-            if self._unreleased is not None:
-                self._unreleased.release()
-        self._query.stop()
+            self._changed.notify_all()
+        try:
+            self._query.stop()
+        except (Py4JJavaError, PySparkException) as error:  # it takes longer than spark.sql.streaming.stopTimeout
+            log.warning("The query did not end in time, what it still reads is ignored: %s", error)
         shutil.rmtree(self._checkpoint, ignore_errors=True)
 
     def _start(self, spark: SparkSession, name: str, options: Mapping[str, str]) -> StreamingQuery:
@@ -115,16 +133,17 @@ class SinkStream:
         return writer.queryName(f"{name} {self._checkpoint.name}").start()
 
     def _offer(self, df: DataFrame, batch_id: int) -> None:
-        """Runs on Spark's callback thread: blocks until the task has handled the batch."""
+        """Runs on Spark's callback thread: blocks until the task has handled the batch, or stops the query."""
         end = self._planned_end(batch_id)
-        batch = OfferedBatch(df, {place: self._position.get(place, 0) for place in end}, end)
         with self._changed:
             if self._closed:
                 return
+            self._offered = OfferedBatch(df, {place: self._position.get(place, 0) for place in end}, end)
             self._position.update(end)
-            self._offered = self._unreleased = batch
+            self._running_batch = batch_id
+            self._handling = True
             self._changed.notify_all()
-        batch.await_release()
+            self._changed.wait_for(lambda: self._closed or not self._handling)
 
     def _planned_end(self, batch_id: int) -> dict[TopicPartition, int]:
         """Spark writes down where a batch ends before it runs it (``OffsetSeqLog``: version, metadata, offsets)."""

@@ -8,27 +8,25 @@ from __future__ import annotations
 
 import logging
 import re
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
 from confluent_kafka import KafkaException
 from pyspark.sql import SparkSession
 
 from connect_dagster.plugin.connector import SinkTask
 from connect_dagster.plugin.errors import RetriableError
-from connect_dagster.plugin.frames import SinkBatch
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.worker import clients, sink_batches
-from connect_dagster.worker.commits import Commits
+from connect_dagster.worker.commits import Commit, Commits
 from connect_dagster.worker.progress import Progress
+from connect_dagster.worker.sink_context import SinkContext
 from connect_dagster.worker.sink_member import GroupMember, Places, RebalanceListener
-from connect_dagster.worker.sink_pipeline import (
-    OTHER_SCHEMA,
-    UNREADABLE,
-    SinkPipeline,
-    ToleranceExceededError,
-)
+from connect_dagster.worker.sink_pipeline import SinkPipeline
+from connect_dagster.worker.sink_put import BatchUnavailableError, Putting
 from connect_dagster.worker.sink_stream import OfferedBatch, SinkStream
 from connect_dagster.worker.states import State, TargetState, TaskId
 from connect_dagster.worker.task import StatusListener, WorkerTask
@@ -40,43 +38,7 @@ _CHECK_SECONDS = 1.0
 _DEFAULT_RETRY_MS = 1000
 # A query asks the brokers for news a hundred times a second; a task that had none for so long sleeps instead.
 _AWAKE_SECONDS = 10.0
-# What the query's Kafka client says while the brokers are away: the stream starts again where it was.
-_PASSING = re.compile(
-    r"TimeoutException|DisconnectException|NetworkException|RetriableException|CoordinatorNotAvailable"
-    r"|NotLeaderOrFollower|LeaderNotAvailable|UnknownTopicOrPartition|Failed to get offset|Cannot fetch record"
-)
-
-
-@dataclass(slots=True)
-class SinkContext:
-    """What a sink task may ask of its worker (see ``SinkTaskContext``); carried out after the call it is made in."""
-
-    spark: SparkSession
-    assignment: frozenset[TopicPartition] = frozenset()
-    paused: set[TopicPartition] = field(default_factory=set)
-    rewound: dict[TopicPartition, int] = field(default_factory=dict)
-    timeout_ms: int | None = None
-    commit_requested: bool = False
-
-    def offset(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Rewind before the next ``put``."""
-        self.rewound.update(offsets)
-
-    def timeout(self, milliseconds: int) -> None:
-        """Time to wait before the batch comes again after a RetriableError."""
-        self.timeout_ms = milliseconds
-
-    def pause(self, *partitions: TopicPartition) -> None:
-        """Have no records of these partitions."""
-        self.paused.update(partitions)
-
-    def resume(self, *partitions: TopicPartition) -> None:
-        """Have records of these partitions again."""
-        self.paused.difference_update(partitions)
-
-    def request_commit(self) -> None:
-        """Have offsets committed after this ``put``."""
-        self.commit_requested = True
+_BROKERS_AWAY_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +101,7 @@ class WorkerSinkTask(WorkerTask):
         self._streamed: frozenset[TopicPartition] = frozenset()
         self._watched: frozenset[TopicPartition] = frozenset()
         self._busy_at = time.monotonic()
-        self._checked = 0.0
+        self._checked = self._not_before = time.monotonic()
         self._commits = Commits(settings.flush_interval, settings.flush_timeout, str(id))
         task.context = self._context
 
@@ -155,9 +117,13 @@ class WorkerSinkTask(WorkerTask):
     def _execute(self) -> None:
         try:
             self._stream_on()
-        finally:  # also after a failure: what was put before it stays put
-            self._stop_stream()
-            self._give_up(list(self._position), commit=True)
+        except BaseException:  # what was put before the failure stays put
+            try:
+                self._leave()
+            except Exception:
+                log.exception("WorkerSinkTask{id=%s} Could not close partitions after a failure", self.id)
+            raise
+        self._leave()
 
     def _stream_on(self) -> None:
         while not self.stopping:
@@ -166,20 +132,35 @@ class WorkerSinkTask(WorkerTask):
                 self._rest()
                 continue
             self._report(State.RUNNING)
-            if self._watched and (woken or self._context.rewound):
+            if self._watched and (woken or self._wanted_anew()):
                 self._wake()
             if not self._watched:
                 self._steer()
                 self._take_batch()
             self._commit_when_due()
 
+    def _leave(self) -> None:
+        self._stop_stream()
+        self._give_up(list(self._position), commit=True, closing=True)
+
     def _finish(self) -> None:
         """Nothing is left to do: a sink gives up its partitions however it ends."""
 
     def _release(self) -> None:
-        member, self._member = self._member, None
-        if member is not None:
-            member.close()
+        if self._member is None:
+            return
+        if threading.current_thread() is self._thread:
+            self._member.close()
+        else:
+            self._abandon(self._member)
+
+    def _abandon(self, member: GroupMember) -> None:
+        """Called by another thread, while the task hangs in its own code: free what it holds."""
+        member.abandon()
+        self.spark.sparkContext.cancelJobGroup(str(self.id))
+        stream = self._stream
+        if stream is not None:
+            stream.stop()
 
     def _rest(self) -> None:
         """Paused: the member stays in the group, nothing is read; offsets are committed once."""
@@ -188,18 +169,20 @@ class WorkerSinkTask(WorkerTask):
             self._stop_stream()
             self._commit(wait=True)
             self._report(State.PAUSED)
+        self._commit_when_due()
         self._await_change(_IDLE_SECONDS)
 
     # Rebalance: called by GroupMember.poll on the task's thread
 
     def _assigned(self, places: Places) -> None:
         self._stop_stream()
-        self._watched = frozenset()
-        self._position.update(self._joined().committed_or_reset(places))
-        self._context.assignment = frozenset(self._position)
-        self._commits.begin(self._position)
-        self._sink.open(places)
+        self._wake()
+        begin = self._joined().committed_or_reset(places)
+        self._position.update(begin)
+        self._commits.begin(begin)
+        self._context.assigned(frozenset(self._position))
         log.info("WorkerSinkTask{id=%s} Assigned %s", self.id, ", ".join(map(str, places)) or "no partitions")
+        self._sink.open(places)
 
     def _revoked(self, places: Places) -> None:
         self._stop_stream()
@@ -209,31 +192,38 @@ class WorkerSinkTask(WorkerTask):
         self._stop_stream()
         self._give_up(places, commit=False)
 
-    def _give_up(self, places: Places, *, commit: bool) -> None:
+    def _give_up(self, places: Places, *, commit: bool, closing: bool = False) -> None:
         places = [place for place in places if place in self._position]
         if not places:
             return
+        self._wake()
         if commit:
-            self._commit(wait=True)
-        self._sink.close(places)
-        for place in places:
-            self._position.pop(place, None)
-        self._context.assignment = frozenset(self._position)
-        self._context.paused.intersection_update(self._position)
-        self._watched = frozenset()
+            self._commit(wait=True, closing=closing)
+        try:
+            self._sink.close(places)
+        finally:
+            for place in places:
+                self._position.pop(place, None)
+            self._commits.forget(places)
+            self._context.assigned(frozenset(self._position))
 
     # The stream
 
+    def _wanted(self) -> frozenset[TopicPartition]:
+        return frozenset(self._position) - self._context.paused
+
+    def _wanted_anew(self) -> bool:
+        """Whether the task asked for something else than what is read, or watched, now."""
+        return bool(self._context.rewound) or self._wanted() != (self._watched or self._streamed)
+
     def _steer(self) -> None:
         """Have the stream read what the task wants now: rewound offsets, no paused partitions."""
-        if self._context.rewound:
-            rewound, self._context.rewound = self._context.rewound, {}
-            self._position.update({place: offset for place, offset in rewound.items() if place in self._position})
+        if self._wanted_anew():
             self._stop_stream()
-        wanted = frozenset(self._position) - self._context.paused
-        if wanted != self._streamed:
-            self._stop_stream()
-        if self._stream is None and wanted:
+        rewound = self._context.take_rewound()
+        self._position.update({place: offset for place, offset in rewound.items() if place in self._position})
+        wanted = self._wanted()
+        if self._stream is None and wanted and time.monotonic() >= self._not_before:
             self._start_stream(wanted)
         self._check_stream()
 
@@ -247,19 +237,21 @@ class WorkerSinkTask(WorkerTask):
     def _stop_stream(self) -> None:
         stream, self._stream, self._streamed = self._stream, None, frozenset()
         if stream is not None:
-            self._take_progress(stream)
+            self._take_progress(stream.await_report())
             stream.stop()
 
     def _sleep(self) -> None:
         """Stop the query until the consumer is told of a record."""
         watched = self._streamed
-        self._stop_stream()
-        self._watched = watched
-        self._joined().watch({place: self._position[place] for place in watched})
+        if self._joined().watch({place: self._position[place] for place in watched}):
+            self._stop_stream()
+            self._watched = watched
+        self._busy_at = time.monotonic()
 
     def _wake(self) -> None:
         watched, self._watched = self._watched & self._position.keys(), frozenset()
-        self._joined().unwatch(watched)
+        if watched:
+            self._joined().unwatch(watched)
         self._busy_at = time.monotonic()
 
     def _check_stream(self) -> None:
@@ -267,40 +259,37 @@ class WorkerSinkTask(WorkerTask):
         if self._stream is None or now - self._checked < _CHECK_SECONDS:
             return
         self._checked = now
-        self._take_progress(self._stream)
+        self._take_progress(self._stream.report())
         failure = self._stream.failure()
+        if failure is not None and not failure.passing:
+            raise RuntimeError(failure.text)
         if failure is not None:
-            self._restart_or_raise(failure)
+            self._read_again_later(failure.text)
 
-    def _restart_or_raise(self, failure: str) -> None:
-        if not _PASSING.search(failure):
-            raise RuntimeError(failure)
-        log.warning(
-            "WorkerSinkTask{id=%s} Lost the brokers, reading again from the last position: %s",
-            self.id,
-            failure,
-        )
+    def _read_again_later(self, why: str) -> None:
+        log.warning("WorkerSinkTask{id=%s} Lost the brokers, reading again from the last position: %s", self.id, why)
         self._stop_stream()
+        self._not_before = time.monotonic() + _BROKERS_AWAY_SECONDS
 
-    def _take_progress(self, stream: SinkStream) -> None:
-        for report in stream.progress():
+    def _take_progress(self, report: Mapping[str, Any] | None) -> None:
+        if report is not None:
             offsets = {str(place): offset for place, offset in self._position.items()}
             self.progress.batch_done(report["numInputRows"], dict(report["durationMs"]), offsets)
 
     # Batches
 
     def _take_batch(self) -> None:
-        batch = self._stream.next(_IDLE_SECONDS) if self._stream is not None else None
-        if batch is None:
+        stream = self._stream
+        batch = stream.next(_IDLE_SECONDS) if stream is not None else None
+        if stream is None or batch is None:
             self._idle()
             return
-        try:
-            goes_on = all(map(self._delivered, sink_batches.parts(batch, self._settings.max_poll_records)))
-        finally:
-            batch.release()
-            self._busy_at = time.monotonic()
-        if not goes_on:
+        self._take_progress(stream.report())
+        if all(map(self._delivered, sink_batches.parts(batch, self._settings.max_poll_records))):
+            stream.done()
+        else:
             self._stop_stream()
+        self._busy_at = time.monotonic()
 
     def _idle(self) -> None:
         if self._stream is None:
@@ -309,90 +298,87 @@ class WorkerSinkTask(WorkerTask):
             self._sleep()
 
     def _delivered(self, part: OfferedBatch) -> bool:
-        """Put a part until the task takes it; answers whether the stream may go on from there."""
+        """Put a part until the task takes it; answers whether what was read after it may follow."""
+        if not self._put(part):
+            return False
+        self._position.update({place: end for place, end in part.end.items() if place in self._position})
+        self._on_topics(part.topics)
+        self._commit_when_due()
+        return not self._wanted_anew()
+
+    def _put(self, part: OfferedBatch) -> bool:
+        """Put a part as often as the task wants it; answers ``False`` when it has to be read again some time."""
+        putting = Putting(self._sink, self._pipeline, part)
         while True:
             try:
-                self._put(part)
+                putting.put()
             except RetriableError as error:
                 log.error("WorkerSinkTask{id=%s} RetriableException from SinkTask:", self.id, exc_info=error)
                 if not self._waited_for_retry(part):
                     return False
-                continue
-            self._position.update({place: end for place, end in part.end.items() if place in self._position})
-            self._on_topics(part.topics)
-            self._commit_when_due()
-            return not self._context.rewound and not self._context.paused & self._streamed
-
-    def _put(self, part: OfferedBatch) -> None:
-        try:
-            self._put_likely_or_searched(part)
-        except Exception as error:
-            if UNREADABLE in str(error):
-                raise ToleranceExceededError("Tolerance exceeded in error handler") from error
-            raise
-
-    def _put_likely_or_searched(self, part: OfferedBatch) -> None:
-        likely = self._pipeline.likely(part.df)
-        if likely is not None and self._put_checked(likely):
-            return
-        with self._pipeline.searched(part.df) as batch:
-            self._sink.put(batch)
-
-    def _put_checked(self, likely: SinkBatch) -> bool:
-        """Put a batch planned for the schemas of the one before; answers whether it had them."""
-        try:
-            self._sink.put(likely)
-        except Exception as error:
-            if OTHER_SCHEMA in str(error):
+            except BatchUnavailableError as error:
+                self._read_again_later(str(error))
                 return False
-            raise
-        return True
+            else:
+                return True
 
     def _waited_for_retry(self, part: OfferedBatch) -> bool:
         """Wait as long as the task asked, in the group all the while; answers whether the batch is still ours."""
-        milliseconds, self._context.timeout_ms = self._context.timeout_ms, None
-        due = time.monotonic() + (_DEFAULT_RETRY_MS if milliseconds is None else milliseconds) / 1000
-        while (rest := due - time.monotonic()) > 0:
-            if self.stopping or self.paused or not self._still_reading(part):
-                return False
+        due = time.monotonic() + self._context.take_timeout(_DEFAULT_RETRY_MS)
+        while self._still_reading(part):
+            rest = due - time.monotonic()
+            if rest <= 0:
+                return True
             self._await_change(min(rest, _IDLE_SECONDS))
-        return not self.stopping and self._still_reading(part)
+        return False
 
     def _still_reading(self, part: OfferedBatch) -> bool:
         self._joined().poll()
-        return self._stream is not None and part.end.keys() <= self._position.keys()
+        self._commit_when_due()
+        given_up = self.stopping or self.paused or self._context.rewound
+        return not given_up and self._stream is not None and part.end.keys() <= self._position.keys()
 
     # Commits
 
     def _commit_when_due(self) -> None:
         self._commits.check_timeout()
-        if self._context.commit_requested or self._commits.due():
-            self._context.commit_requested = False
+        if not self._commits.waiting and (self._context.take_commit_requested() or self._commits.due()):
             self._commit(wait=False)
 
-    def _commit(self, *, wait: bool) -> None:
-        offsets = self._offsets_to_commit()
-        if offsets is None:
-            return None
-        changed = self._commits.started(offsets)
-        if not changed:
-            return None
-        if not wait:
-            return self._joined().commit(changed, lambda error: self._commits.ended(changed, error))
-        try:
-            self._joined().commit_now(changed)
-            self._commits.ended(changed, None)
-        except KafkaException as error:
-            self._commits.ended(changed, error)
+    def _commit(self, *, wait: bool, closing: bool = False) -> None:
+        offsets = self._offsets_to_commit(closing=closing)
+        commit = self._commits.started(offsets) if offsets else None
+        if commit is None:
+            return
+        if wait:
+            self._commit_now(commit)
+        else:
+            self._joined().commit(commit.offsets, lambda error: self._commits.ended(commit, error))
 
-    def _offsets_to_commit(self) -> dict[TopicPartition, int] | None:
+    def _commit_now(self, commit: Commit) -> None:
+        try:
+            self._joined().commit_now(commit.offsets)
+        except KafkaException as error:
+            self._commits.ended(commit, error)
+        else:
+            self._commits.ended(commit, None)
+
+    def _offsets_to_commit(self, *, closing: bool) -> dict[TopicPartition, int]:
         """What the task allows to be committed; after an error of the task the stream goes back to the last commit."""
+        self._commits.postpone()
+        if not self._position:
+            return {}
         try:
             allowed = self._sink.pre_commit(dict(self._position))
         except Exception:
-            log.exception("WorkerSinkTask{id=%s} Offset commit failed, rewinding to last committed offsets", self.id)
-            self._context.rewound.update(self._commits.committed)
-            return None
+            if closing:
+                log.warning("WorkerSinkTask{id=%s} Offset commit failed during close", self.id, exc_info=True)
+            else:
+                log.exception(
+                    "WorkerSinkTask{id=%s} Offset commit failed, rewinding to last committed offsets", self.id
+                )
+                self._context.rewound.update(self._commits.committed)
+            return {}
         return {place: offset for place, offset in allowed.items() if self._allowed(place, offset)}
 
     def _allowed(self, place: TopicPartition, offset: int) -> bool:
