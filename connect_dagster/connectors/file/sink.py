@@ -11,10 +11,13 @@ Lines are appended. Offsets are committed after the lines are on disk. Source: `
 
 from __future__ import annotations
 
+import fcntl
 import logging
 import os
+import stat
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import ClassVar
 
 import pyarrow as pa
@@ -53,6 +56,8 @@ class FileStreamSinkTask(SinkTask):
         """Open the file, which is made when it does not exist."""
         self._file = FileStreamSinkConfig.parse(config).file or None
         self._descriptor = sys.stdout.fileno() if self._file is None else self._open(self._file)
+        # What is no plain file, such as a pipe, can neither be synced nor have anything taken back.
+        self._plain = self._file is not None and stat.S_ISREG(os.fstat(self._descriptor).st_mode)
 
     def put(self, batch: SinkBatch) -> None:
         """Append a line for each record; all of them or, when the disk refuses, none."""
@@ -60,7 +65,7 @@ class FileStreamSinkTask(SinkTask):
 
     def flush(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Have the lines on disk before their offsets are committed."""
-        if self._file is not None:
+        if self._plain:
             os.fsync(self._descriptor)
 
     def stop(self) -> None:
@@ -80,14 +85,33 @@ class FileStreamSinkTask(SinkTask):
         return descriptor
 
     def _append(self, parts: list[pa.Buffer]) -> None:
-        before = None if self._file is None else os.fstat(self._descriptor).st_size
+        try:
+            with self._alone():
+                self._write_or_take_back(parts)
+        except OSError as error:
+            raise ConnectError(f"Could not write to file '{self._file or 'standard output'}': {error}") from error
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep other tasks from the file: what is taken back must not be theirs."""
+        if not self._plain:
+            yield
+            return
+        fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+
+    def _write_or_take_back(self, parts: list[pa.Buffer]) -> None:
+        before = os.fstat(self._descriptor).st_size
         try:
             for part in parts:
                 _write_all(self._descriptor, memoryview(part))
-        except OSError as error:
-            if before is not None:
+        except OSError:
+            if self._plain:
                 os.ftruncate(self._descriptor, before)
-            raise ConnectError(f"Could not write to file '{self._file or 'standard output'}': {error}") from error
+            raise
 
 
 class FileStreamSinkConnector(SinkConnector):
