@@ -84,7 +84,7 @@ def _demo(stack: contextlib.ExitStack, directory: Path, lines: int, once: bool) 
     stack.callback(writer.stop)
     writer.start()
     say(f"{project.access_log.name} grows by {lines:,} lines, {RATE:,} a second")
-    return _check(project, instance, lines) if once else _watch(project)
+    return _check(project, instance, lines) if once else _watch(project, lines)
 
 
 def _checkout() -> Path:
@@ -152,13 +152,13 @@ def _await_worker(project: DemoProject, instance: DagsterInstance) -> None:
     say(f"Kafka Connect REST {project.rest_url}/connectors")
 
 
-def _watch(project: DemoProject) -> int:
+def _watch(project: DemoProject, lines: int) -> int:
     """Tell of the records until interrupted."""
     say("Ctrl+C stops everything")
     rates = _Rate()
     while True:
         say(_traffic(project, rates))
-        time.sleep(1 if rates.moving else REPORT_SECONDS)
+        time.sleep(1 if count_lines(project.sink_file) < lines else REPORT_SECONDS)
 
 
 def _check(project: DemoProject, instance: DagsterInstance, lines: int) -> int:
@@ -198,12 +198,10 @@ class _Rate:
     def __init__(self) -> None:
         self._moment = time.monotonic()
         self._count = 0
-        self.moving = True
 
     def after(self, count: int) -> float:
         now = time.monotonic()
         rate = (count - self._count) / max(now - self._moment, 0.001)
-        self.moving = count == 0 or rate > 2 * TRICKLE
         self._moment, self._count = now, count
         return rate
 
