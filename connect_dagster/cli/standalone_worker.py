@@ -75,13 +75,15 @@ class WorkerProcess:
     """
 
     def __init__(self, props: Mapping[str, str], jvm: SparkJvm, began: float) -> None:
-        config = StandaloneConfig.parse(props)
+        folders = parse_value("plugin.path", props.get("plugin.path"), Type.LIST) or ()
+        plugins = Plugins([folder for folder in folders if folder])
+        config = StandaloneConfig.parse(props, plugins.find_class)
         self._rest = RestServer(
             config.listeners, Advertised(config.rest_advertised_host_name, config.rest_advertised_port)
         )
         self._rest.bind()
         try:
-            self._start(config, jvm, began)
+            self._start(config, plugins, jvm, began)
         except BaseException:
             self._rest.stop()
             raise
@@ -118,12 +120,11 @@ class WorkerProcess:
         self._session.stop()
         log.info("Kafka Connect stopped")
 
-    def _start(self, config: StandaloneConfig, jvm: SparkJvm, began: float) -> None:
+    def _start(self, config: StandaloneConfig, plugins: Plugins, jvm: SparkJvm, began: float) -> None:
         admin = _AdminClients(config)
         server = ServerInfo(VERSION, COMMIT, admin.cluster_id())
         self._offsets = FileOffsetStore(config.offset_storage_file_filename)
         self._offsets.start()
-        plugins = Plugins(config.plugin_path or ())
         self._session = Session(spark_settings(config.originals), jvm)
         self._session.warm_up()
         log.info("Kafka Connect worker initialization took %dms", (time.monotonic() - began) * 1000)
