@@ -22,7 +22,7 @@ _FILE_POLL_SECONDS = 0.0005
 _ALONE_PAUSE, _BUSY_PAUSE, _QUIET_PAUSE = (0.05, 1.0), (0.05, 0.3), (5.0, 6.0)
 # Longer than our sinks keep a query that has nothing to read.
 _SINK_QUIET_PAUSE = (11.0, 12.0)
-_QUIET_SHARE, _SINK_QUIET_SHARE = 10, 20
+_QUIET_SHARE, _SINK_QUIET_SHARE = 20, 33
 _BULK_POLL_SECONDS = 0.1
 
 
