@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaError, KafkaException
 
 from connect_dagster.plugin.errors import ConfigError
 from connect_dagster.worker.client_log import client_logger
@@ -117,8 +117,13 @@ def build(make: Callable[[dict[str, Any]], Client], settings: Settings, extra: M
         except (KafkaException, ValueError) as error:
             unknown = _UNKNOWN.search(str(error))
             if unknown is None or config.pop(unknown.group(1), None) is None:
-                raise ConfigError(str(error)) from error
+                raise ConfigError(_text(error)) from error
             log.warning("These configurations were supplied but are not used: [%s]", unknown.group(1))
+
+
+def _text(error: Exception) -> str:
+    cause = error.args[0] if error.args else error
+    return cause.str() if isinstance(cause, KafkaError) else str(cause)
 
 
 def to_librdkafka(settings: Settings) -> dict[str, Any]:

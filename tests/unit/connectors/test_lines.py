@@ -1,0 +1,230 @@
+"""Whole lines of a growing file."""
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from connect_dagster.connectors.file import lines
+from connect_dagster.connectors.file.lines import Chunk, LineFile, whole_lines, without_terminator
+
+CHUNK = 64
+KOREAN = "first message\nseconde line\n세번째 메시지\n"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "log.txt"
+
+
+def append(file: Path, data: bytes) -> None:
+    with file.open("ab") as out:
+        out.write(data)
+
+
+def reader(file: Path, position: int = 0, chunk: int = CHUNK, limit: int | None = None) -> LineFile:
+    return LineFile(file, position, chunk, limit)
+
+
+def rest(one: LineFile) -> list[Chunk]:
+    """All chunks that are there."""
+    found = []
+    while (chunk := one.read()) is not None:
+        found.append(chunk)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("data", "length"),
+    [
+        (b"", 0),
+        (b"half", 0),
+        (b"one\n", 4),
+        (b"one\nhalf", 4),
+        (b"one\r\ntwo\r\n", 10),
+        (b"one\r", 0),  # may be half of \r\n
+        (b"one\rtwo", 4),
+        (b"one\r\r", 4),
+        (b"one\n\r", 4),
+        (b"one\ntwo\rthree\r", 8),
+        (b"\n\n", 2),
+    ],
+)
+def test_where_whole_lines_end(data: bytes, length: int) -> None:
+    assert whole_lines(data) == length
+    assert whole_lines(data, 100) == length
+
+
+@pytest.mark.parametrize(("limit", "length"), [(1, 2), (2, 5), (3, 7), (4, 9), (5, 9)])
+def test_a_limit_counts_lines_of_all_endings(limit: int, length: int) -> None:
+    assert whole_lines(b"a\nb\r\nc\rd\ne", limit) == length
+
+
+@pytest.mark.parametrize(
+    ("data", "bare"),
+    [
+        (b"a\n", b"a"),
+        (b"a\r\n", b"a"),
+        (b"a\r", b"a"),
+        (b"a\n\n", b"a\n"),
+        (b"a\n\r\n", b"a\n"),
+        (b"a", b"a"),
+        (b"", b""),
+    ],
+)
+def test_the_last_terminator_is_left_out(data: bytes, bare: bytes) -> None:
+    assert without_terminator(data) == bare
+
+
+def test_a_file_that_is_not_there_yet(file: Path) -> None:
+    one = reader(file)
+    with pytest.raises(FileNotFoundError):
+        one.read()
+    file.write_bytes(b"a\n")
+    assert one.read() == Chunk(b"a", 2)
+
+
+def test_a_partial_line_is_held_back(file: Path) -> None:
+    file.write_bytes(b"one\nha")
+    one = reader(file)
+    assert rest(one) == [Chunk(b"one", 4)]
+    append(file, b"lf")
+    assert rest(one) == []
+    append(file, b"\nnext")
+    assert rest(one) == [Chunk(b"half", 9)]
+
+
+def test_a_carriage_return_at_the_end_waits_for_what_follows(file: Path) -> None:
+    file.write_bytes(b"one\r")
+    one = reader(file)
+    assert rest(one) == []
+    append(file, b"\ntwo\r")
+    assert rest(one) == [Chunk(b"one", 5)]
+    append(file, b"three\n")
+    assert rest(one) == [Chunk(b"two\rthree", 15)]
+
+
+@pytest.mark.parametrize("cut", range(1, 12))
+def test_a_terminator_cut_by_the_end_of_a_read(file: Path, cut: int) -> None:
+    data = b"ab\r\ncd\r\nef\r\n"
+    file.write_bytes(data)
+    chunks = rest(reader(file, chunk=cut))
+    assert b"\n".join(chunk.data.replace(b"\r\n", b"\n") for chunk in chunks) == b"ab\ncd\nef"
+    assert chunks[-1].position == len(data)
+
+
+def test_a_line_longer_than_a_chunk(file: Path) -> None:
+    giant = b"x" * (CHUNK * 40 + 7)
+    file.write_bytes(giant + b"\nshort\n")
+    chunks = rest(reader(file))
+    assert b"\n".join(chunk.data for chunk in chunks) == giant + b"\nshort"
+    assert chunks[-1].position == len(giant) + 7
+
+
+def test_a_partial_line_is_read_once_for_each_growth(file: Path) -> None:
+    file.write_bytes(b"x" * 1000)
+    one = reader(file)
+    assert one.read() is None
+    opened = one._file
+    assert opened is not None
+    opened.seek(0)
+    assert one.read() is None
+    assert opened.tell() == 0, "nothing new, nothing read"
+    append(file, b"\n")
+    assert one.read() == Chunk(b"x" * 1000, 1001)
+
+
+def test_at_most_so_many_lines(file: Path) -> None:
+    file.write_bytes(b"a\nb\nc\nd\ne\n")
+    assert [chunk.data for chunk in rest(reader(file, limit=2))] == [b"a\nb", b"c\nd", b"e"]
+
+
+def test_going_on_at_a_position(file: Path) -> None:
+    file.write_bytes(b"one\ntwo\n")
+    assert rest(reader(file, position=4)) == [Chunk(b"two", 8)]
+
+
+def test_copytruncate(file: Path, caplog: pytest.LogCaptureFixture) -> None:
+    file.write_bytes(b"one\ntwo\n")
+    one = reader(file)
+    assert rest(one) == [Chunk(b"one\ntwo", 8)]
+    file.with_suffix(".1").write_bytes(file.read_bytes())
+    with file.open("r+b") as same:
+        same.truncate()
+    assert rest(one) == []
+    append(file, b"new\n")
+    assert rest(one) == [Chunk(b"new", 4)]
+    assert caplog.messages == [f"File {file} was truncated below position 8: reading from its start"]
+
+
+def test_a_file_shorter_than_the_stored_position(file: Path, caplog: pytest.LogCaptureFixture) -> None:
+    file.write_bytes(b"new\n")
+    assert rest(reader(file, position=100)) == [Chunk(b"new", 4)]
+    assert "was truncated below position 100" in caplog.text
+
+
+@pytest.fixture
+def no_grace(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "_ROTATION_GRACE_SECONDS", 0.0)
+
+
+@pytest.mark.usefixtures("no_grace")
+def test_rotation_takes_the_old_files_rest_then_the_new_one(file: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    file.write_bytes(b"one\n")
+    one = reader(file)
+    assert rest(one) == [Chunk(b"one", 4)]
+    old = file.rename(file.with_suffix(".1"))
+    assert rest(one) == []
+    append(old, b"two\nthree without end\r")
+    assert one.read() == Chunk(b"two", 8)
+    file.touch()
+    assert one.read() is None, "nobody writes to the new file yet"
+    append(file, b"four\n")
+    assert rest(one) == [Chunk(b"three without end", 0), Chunk(b"four", 5)]
+    assert caplog.messages == [f"File {file} was rotated: reading the new one from its start"]
+
+
+def test_rotation_waits_for_those_who_still_write_to_the_old_file(file: Path) -> None:
+    file.write_bytes(b"one\n")
+    one = reader(file)
+    assert rest(one) == [Chunk(b"one", 4)]
+    old = file.rename(file.with_suffix(".1"))
+    file.write_bytes(b"new\n")
+    assert one.read() is None
+    append(old, b"late\n")
+    assert one.read() == Chunk(b"late", 9)
+    assert one.read() is None, "the wait begins anew"
+
+
+def test_a_position_of_java_counts_characters(file: Path, caplog: pytest.LogCaptureFixture) -> None:
+    file.write_bytes(KOREAN.encode() + b"fourth\n")
+    assert rest(reader(file, position=35)) == [Chunk(b"fourth", 54)]
+    assert caplog.messages == [
+        f"Offset 35 of file {file} counts characters, as Java's worker does; continuing at byte 47"
+    ]
+
+
+def test_a_position_of_java_beyond_the_basic_plane(file: Path) -> None:
+    file.write_text("😀😀\nnext\n")
+    assert rest(reader(file, position=5)) == [Chunk(b"next", 14)]
+
+
+def test_a_position_of_java_on_bytes_that_are_no_text(file: Path) -> None:
+    file.write_bytes(b"\xed\xa0\x80\xff!\nnext\n")  # Java replaces the three bytes by one character
+    assert rest(reader(file, position=4)) == [Chunk(b"next", 11)]
+
+
+@pytest.mark.parametrize("position", [14, 27, 47])
+def test_a_position_that_is_the_start_of_a_line_counts_bytes(
+    file: Path, position: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    data = KOREAN.encode() + b"fourth\n"
+    file.write_bytes(data)
+    assert b"\n".join(chunk.data for chunk in rest(reader(file, position=position))) == data[position:-1]
+    assert caplog.messages == []
+
+
+def test_a_position_in_the_middle_of_everything_stays(file: Path) -> None:
+    file.write_bytes(b"one\ntwo\n")
+    assert rest(reader(file, position=2)) == [Chunk(b"e\ntwo", 8)]

@@ -1,0 +1,129 @@
+"""A task's producer when there is no broker, or a record that no broker takes."""
+
+import time
+from collections.abc import Callable, Iterator
+
+import pyarrow as pa
+import pytest
+
+from connect_dagster.embedded.ports import HOST, free_port
+from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.worker import clients
+from connect_dagster.worker.delivery import Batch, Delivery, _arguments
+
+MakeDelivery = Callable[[Callable[[Exception], bool]], Delivery]
+
+
+@pytest.fixture
+def make() -> Iterator[MakeDelivery]:
+    made: list[Delivery] = []
+
+    def delivery(tolerate: Callable[[Exception], bool]) -> Delivery:
+        settings = clients.producer_settings(f"{HOST}:{free_port()}", "test", {"max.request.size": "2000"})
+        made.append(Delivery(settings, "test-0", ("test", "task-0"), tolerate))
+        return made[-1]
+
+    yield delivery
+    for one in made:
+        one.close()
+
+
+def batch(*values: bytes, delivered: Callable[[], None] = lambda: None) -> Batch:
+    return Batch(pa.table({"value": pa.array(values, pa.binary())}), "t", delivered)
+
+
+def wait_for_error(delivery: Delivery) -> Exception:
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        try:
+            delivery.check()
+        except ConnectError as error:
+            return error
+        time.sleep(0.01)
+    raise AssertionError("no error")
+
+
+def test_what_no_broker_has_acknowledged_is_not_delivered(make: MakeDelivery) -> None:
+    called: list[str] = []
+    delivery = make(lambda _: False)
+    delivery.submit(batch(b"x", delivered=lambda: called.append("delivered")))
+    assert not delivery.drain(0.3)
+    began = time.monotonic()
+    delivery.close()
+    assert time.monotonic() - began < 5
+    assert called == []
+
+
+def test_a_batch_too_many_waits_until_the_task_is_abandoned(make: MakeDelivery) -> None:
+    delivery = make(lambda _: False)
+    delivery.submit(batch(b"under way"))
+    delivery.submit(batch(b"waiting"))
+    delivery.close()
+    delivery.submit(batch(b"nobody takes it"))  # returns all the same
+    assert not delivery.drain(0)
+
+
+def test_a_record_too_large_is_the_tasks_error(make: MakeDelivery) -> None:
+    delivery = make(lambda _: False)
+    delivery.submit(batch(b"x" * 3000))
+    text = str(wait_for_error(delivery))
+    assert text.startswith("Unrecoverable exception from producer send callback: ")
+    assert text.endswith("Message size too large: a record for topic t with a value of 3000 bytes")
+    assert not delivery.drain(0)
+    with pytest.raises(ConnectError):
+        delivery.submit(batch(b"y"))
+
+
+def test_a_record_too_large_may_be_tolerated(make: MakeDelivery) -> None:
+    told: list[str] = []
+    called: list[str] = []
+
+    def tolerate(error: Exception) -> bool:
+        told.append(str(error))
+        return True
+
+    delivery = make(tolerate)
+    delivery.submit(batch(b"x" * 3000, b"y" * 3000, delivered=lambda: called.append("delivered")))
+    assert delivery.drain(20), "nothing is left to wait for"
+    assert called == ["delivered"]
+    assert len(told) == 2
+
+
+def test_an_error_after_the_delivery_is_the_tasks_error(make: MakeDelivery) -> None:
+    def fail() -> None:
+        raise ConnectError("cannot note it")
+
+    delivery = make(lambda _: True)
+    delivery.submit(batch(delivered=fail))
+    assert str(wait_for_error(delivery)) == "cannot note it"
+
+
+def test_what_is_null_is_left_out() -> None:
+    headers = pa.array([[{"key": "h", "value": b"1"}, {"key": "h", "value": None}], [], None])
+    chunk = pa.record_batch(
+        {
+            "topic": pa.array(["a", "b", "c"]),
+            "partition": pa.array([1, None, 0]),
+            "key": pa.array([b"k", None, None]),
+            "headers": headers,
+            "timestamp": pa.array([5, None, None]),
+            "value": pa.array([b"v", b"w", None]),
+        }
+    )
+    assert list(_arguments(chunk, None)) == [
+        {
+            "topic": "a",
+            "partition": 1,
+            "key": b"k",
+            "headers": [("h", b"1"), ("h", None)],
+            "timestamp": 5,
+            "value": b"v",
+        },
+        {"topic": "b", "value": b"w"},
+        {"topic": "c", "partition": 0},
+    ]
+
+
+def test_a_constant_topic_is_that_of_each_record() -> None:
+    chunk = pa.record_batch({"key": pa.array([b"k"]), "value": pa.array([b"v"])})
+    assert list(_arguments(chunk, "t")) == [{"topic": "t", "key": b"k", "value": b"v"}]

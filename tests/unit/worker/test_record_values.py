@@ -1,0 +1,111 @@
+"""Values of single records against their schemas, and the frames made of them."""
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from connect_dagster.plugin.errors import DataError
+from connect_dagster.plugin.schema import DATE, DECIMAL, STRING_SCHEMA, TIME, TIMESTAMP, Schema, SchemaField, SchemaType
+from connect_dagster.worker.arrow_frames import _value
+from connect_dagster.worker.record_values import fitting
+
+INT = Schema(SchemaType.INT32)
+LOGICAL = {
+    DECIMAL: Schema(SchemaType.BYTES, name=DECIMAL, parameters=(("scale", "2"),)),
+    DATE: Schema(SchemaType.INT32, name=DATE),
+    TIME: Schema(SchemaType.INT32, name=TIME),
+    TIMESTAMP: Schema(SchemaType.INT64, name=TIMESTAMP),
+}
+STRUCT = Schema(
+    SchemaType.STRUCT,
+    fields=(
+        SchemaField("id", INT),
+        SchemaField("note", Schema(SchemaType.STRING, optional=True)),
+        SchemaField("kind", Schema(SchemaType.STRING, default="plain")),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        (Schema(SchemaType.INT8), -128),
+        (Schema(SchemaType.INT64), 2**63 - 1),
+        (Schema(SchemaType.FLOAT64), 1),
+        (Schema(SchemaType.BOOLEAN), False),
+        (STRING_SCHEMA, ""),
+        (Schema(SchemaType.BYTES), b"\xff"),
+        (Schema(SchemaType.STRING, optional=True), None),
+        (LOGICAL[DECIMAL], Decimal("1.50")),
+        (LOGICAL[DATE], date(2026, 1, 1)),
+        (LOGICAL[TIME], 86_399_999),
+        (LOGICAL[TIMESTAMP], datetime(2026, 1, 1, tzinfo=UTC)),
+        (Schema(SchemaType.ARRAY, value_schema=INT), [1, 2]),
+    ],
+)
+def test_what_fits_stays(schema: Schema, value: Any) -> None:
+    assert fitting(value, schema) == value
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "text"),
+    [
+        (Schema(SchemaType.INT8), 128, "Invalid Python object for schema type INT8: int: 128"),
+        (INT, 1.5, "Invalid Python object for schema type INT32: float: 1.5"),
+        (INT, True, "Invalid Python object for schema type INT32: bool: True"),
+        (STRING_SCHEMA, b"x", "Invalid Python object for schema type STRING: bytes: b'x'"),
+        (Schema(SchemaType.BYTES), "x", "Invalid Python object for schema type BYTES: str: 'x'"),
+        (STRING_SCHEMA, None, "Invalid value: null used for required schema"),
+        (
+            LOGICAL[TIMESTAMP],
+            5,
+            "Invalid Python object for schema type INT64 (org.apache.kafka.connect.data.Timestamp): int: 5",
+        ),
+        (
+            LOGICAL[DECIMAL],
+            1.5,
+            "Invalid Python object for schema type BYTES (org.apache.kafka.connect.data.Decimal): float: 1.5",
+        ),
+        (STRUCT, {"id": 1, "nmae": "x"}, "nmae is not a valid field name; the schema has id, note, kind"),
+        (STRUCT, {}, 'Invalid value: null used for required field: "id", schema type: INT32'),
+        (STRUCT, {"id": "1"}, "Invalid Python object for schema type INT32: str for field: \"id\": '1'"),
+        (STRUCT, "text", "Invalid Python object for schema type STRUCT: str: 'text'"),
+        (
+            Schema(SchemaType.ARRAY, value_schema=INT),
+            [1, "2"],
+            "Invalid Python object for schema type INT32: str: '2'",
+        ),
+    ],
+)
+def test_what_does_not_fit(schema: Schema, value: Any, text: str) -> None:
+    with pytest.raises(DataError) as raised:
+        fitting(value, schema)
+    assert str(raised.value) == text
+
+
+def test_defaults_stand_in_for_what_is_missing() -> None:
+    assert fitting({"id": 1}, STRUCT) == {"id": 1, "note": None, "kind": "plain"}
+
+
+def test_maps_keep_their_order() -> None:
+    schema = Schema(SchemaType.MAP, key_schema=STRING_SCHEMA, value_schema=STRUCT)
+    assert fitting({"b": {"id": 2}, "a": {"id": 1}}, schema) == [
+        ("b", {"id": 2, "note": None, "kind": "plain"}),
+        ("a", {"id": 1, "note": None, "kind": "plain"}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [("세", '"세"'), ({"a": [1, None, True]}, '{"a":[1,null,true]}'), (None, None), (1.5, "1.5")],
+)
+def test_a_value_without_schema_is_json(value: Any, text: str | None) -> None:
+    assert _value(value, None) == text
+
+
+@pytest.mark.parametrize("value", [b"x", float("nan"), {"a": datetime(2026, 1, 1, tzinfo=UTC)}])
+def test_a_value_without_schema_that_json_does_not_know(value: Any) -> None:
+    with pytest.raises(DataError, match="A value without schema must be what JSON knows"):
+        _value(value, None)
