@@ -4,6 +4,8 @@ import time
 import uuid
 
 from confluent_kafka import Consumer, Message, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 SECONDS = 60.0
 
@@ -30,6 +32,12 @@ def read_topic(bootstrap_servers: str, topic: str, count: int, timeout: float = 
 def values(bootstrap_servers: str, topic: str, count: int, timeout: float = SECONDS) -> list[str]:
     """Values of the first `count` records as text."""
     return [(one.value() or b"").decode() for one in read_topic(bootstrap_servers, topic, count, timeout)]
+
+
+def create(bootstrap_servers: str, topic: str, partitions: int) -> None:
+    """Create a topic."""
+    admin = AdminClient({"bootstrap.servers": bootstrap_servers})
+    admin.create_topics([NewTopic(topic, partitions, 1)])[topic].result(SECONDS)
 
 
 def size(bootstrap_servers: str, topic: str) -> int:

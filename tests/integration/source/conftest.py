@@ -1,4 +1,4 @@
-"""One worker for the tests of a module, with our test plugins on its path."""
+"""One worker for the tests of this folder, with their plugins on its path."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ class SourceWorker:
         return str(self.process.call("GET", f"/connectors/{name}/tasks/{task}/status").json["trace"])
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def worker(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SourceWorker]:
     props = {
         "bootstrap.servers": broker.bootstrap_servers,

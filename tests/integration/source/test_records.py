@@ -1,0 +1,155 @@
+"""Records that a task gives one by one, transforms of a user's own, and records that Kafka refuses."""
+
+import base64
+import json
+from pathlib import Path
+
+from confluent_kafka import TIMESTAMP_CREATE_TIME
+
+from tests.integration import topics
+from tests.integration.source.conftest import SourceWorker
+from tests.integration.topics import read_topic
+
+STRING = {"key.converter": "org.apache.kafka.connect.storage.StringConverter"}
+PLAIN = {"value_converter": "org.apache.kafka.connect.storage.StringConverter"}
+
+
+def envelope(text: str) -> str:
+    return '{"schema":{"type":"string","optional":false},"payload":"' + text + '"}'
+
+
+def test_records_keep_all_they_have(worker: SourceWorker, topic_prefix: str) -> None:
+    topic, bootstrap = f"{topic_prefix}t", worker.broker.bootstrap_servers
+    topics.create(bootstrap, topic, partitions=3)
+    worker.create(topic, {"connector.class": "Letters", "topic": topic})
+    records = read_topic(bootstrap, topic, 4)
+    by_value = {one.value() and json.loads(one.value() or b"")["payload"].__str__(): one for one in records}
+
+    plain = by_value["plain text"]
+    assert plain.value() == b'{"schema":null,"payload":"plain text"}'
+    assert plain.key() is None
+
+    free = by_value["{'free': [1, None, '세']}"]
+    assert free.value() == '{"schema":null,"payload":{"free":[1,null,"세"]}}'.encode()
+    assert free.key() == b'{"schema":null,"payload":"k"}'
+    assert free.partition() == 2
+    assert free.timestamp() == (TIMESTAMP_CREATE_TIME, 1_700_000_000_123)
+
+    (typed,) = [one for one in records if one.headers()]
+    assert typed.key() == b'{"schema":{"type":"int32","optional":false},"payload":5}'
+    assert typed.headers() == [("h", b"\x00\xff"), ("h", None)]
+    payload = json.loads(typed.value() or b"")["payload"]
+    price = base64.b64encode((150).to_bytes(2)).decode()
+    assert payload == {
+        "id": 1,
+        "name": None,
+        "kind": "letter",
+        "price": price,
+        "at": 1_795_136_523_456,
+        "tags": {"x": 7},
+    }
+
+    (gone,) = [one for one in records if one.value() is None]
+    assert gone.key() == b'{"schema":null,"payload":"gone"}'
+
+    def offsets() -> list[tuple[object, object]]:
+        return [(one["partition"], one["offset"]) for one in worker.offsets(topic)]
+
+    wanted = [({"box": "a"}, {"n": 2}), ({"box": "b"}, {"n": 2})]
+    worker.process.wait_until(lambda: sorted(offsets(), key=str) == wanted, "commit both places", 30)
+
+
+def test_a_value_that_does_not_fit_its_schema(worker: SourceWorker, topic_prefix: str) -> None:
+    name = f"{topic_prefix}t"
+    worker.create(name, {"connector.class": "Letters", "topic": name, "wrong": "true"}, "RUNNING", "FAILED")
+    assert worker.trace(name).splitlines()[0] == (
+        "org.apache.kafka.connect.errors.DataException: "
+        "Invalid Python object for schema type INT32: str for field: \"id\": 'one'"
+    )
+
+
+def test_a_record_too_large_fails_the_task(worker: SourceWorker, topic_prefix: str) -> None:
+    name = f"{topic_prefix}t"
+    config = {"connector.class": "Letters", "topic": name, "giant": "1100000"}
+    worker.create(name, config, "RUNNING", "FAILED")
+    assert worker.trace(name).splitlines()[0] == (
+        "org.apache.kafka.connect.errors.ConnectException: Unrecoverable exception from producer send callback: "
+        "Unable to produce message: Broker: Message size too large: "
+        f"a record for topic {name} with a value of {1_100_000 + len(envelope(''))} bytes"
+    )
+    assert worker.offsets(name) == []
+
+
+def test_a_record_too_large_may_be_left_out(worker: SourceWorker, topic_prefix: str) -> None:
+    name = f"{topic_prefix}t"
+    config = {"connector.class": "Letters", "topic": name, "giant": "1100000", "errors.tolerance": "all"}
+    worker.create(name, config)
+    assert [json.loads(text)["payload"] for text in worker.values(name, 2)] == ["small", "also small"]
+    worker.process.wait_until(lambda: worker.offsets(name) != [], "commit", 30)
+    worker.process.wait_states(name, "RUNNING", "RUNNING")
+    assert "Ignoring record that Kafka refused (errors.tolerance=all)" in worker.process.log()
+
+
+def test_a_record_as_large_as_java_sends_by_default(worker: SourceWorker, topic_prefix: str) -> None:
+    name = f"{topic_prefix}t"
+    worker.create(name, {"connector.class": "Letters", "topic": name, "giant": "1040000"})
+    assert worker.values(name, 3)[1] == envelope("x" * 1_040_000)
+
+
+def test_transforms_apply_in_their_order(worker: SourceWorker, topic_prefix: str, tmp_path: Path) -> None:
+    file, topic = tmp_path / "in.txt", f"{topic_prefix}t"
+    file.write_text("one\nsecret\ntwo\n")
+    edits = {
+        "transforms": "mark, drop,route,key",
+        "transforms.mark.type": "edits.Append",
+        "transforms.mark.text": "!",
+        "transforms.drop.type": "edits.Without",
+        "transforms.drop.text": "secret!",
+        "transforms.route.type": "Route",
+        "transforms.route.text": "-routed",
+        "transforms.key.type": "edits.KeyFromValue",
+        "transforms.key.text": "key:",
+    }
+    worker.create_file_source(topic, file, topic, **PLAIN, **STRING, **edits)
+    records = read_topic(worker.broker.bootstrap_servers, f"{topic}-routed", 2)
+    assert [(one.key(), one.value()) for one in records] == [(b"key:one!", b"one!"), (b"key:two!", b"two!")]
+    worker.wait_position(topic, file, 15)
+    progress = worker.process.call("GET", "/dagster/progress").json[f"{topic}-0"]
+    assert progress["totalInputRows"] == 2
+    assert worker.process.call("GET", f"/connectors/{topic}/topics").json == {topic: {"topics": [f"{topic}-routed"]}}
+    assert worker.process.log().count("transformation chain {edits.Append, edits.Without, edits.Route, ") == 1
+
+
+def test_a_batch_of_which_nothing_is_left_is_committed(worker: SourceWorker, topic_prefix: str, tmp_path: Path) -> None:
+    file, topic = tmp_path / "in.txt", f"{topic_prefix}t"
+    file.write_text("secret\n")
+    edits = {"transforms": "drop", "transforms.drop.type": "edits.Without", "transforms.drop.text": "secret"}
+    worker.create_file_source(topic, file, topic, **PLAIN, **edits)
+    worker.wait_position(topic, file, 7)
+    assert worker.process.call("GET", f"/connectors/{topic}/topics").json == {topic: {"topics": []}}
+
+
+def test_a_sinks_records_pass_transforms_too(worker: SourceWorker, topic_prefix: str, tmp_path: Path) -> None:
+    file, topic = tmp_path / "in.txt", f"{topic_prefix}t"
+    file.write_text("one\nsecret\ntwo\n")
+    worker.create_file_source(topic, file, topic)
+    edits = {
+        "transforms": "mark,drop",
+        "transforms.mark.type": "edits.Append",
+        "transforms.mark.text": "!",
+        "transforms.drop.type": "edits.Without",
+        "transforms.drop.text": "secret",
+    }
+    out, sink = tmp_path / "out.txt", f"{topic_prefix}sink"
+    worker.create(sink, {"connector.class": "FileStreamSink", "file": str(out), "topics": topic, **edits})
+    worker.process.wait_until(lambda: out.read_text() == "one!\ntwo!\n", "write the changed lines", 60)
+
+
+def test_a_transform_that_is_not_there(worker: SourceWorker, topic_prefix: str, tmp_path: Path) -> None:
+    name = f"{topic_prefix}t"
+    config = {"connector.class": "FileStreamSource", "file": str(tmp_path / "in"), "topic": name}
+    broken = {**config, "name": name, "transforms": "a", "transforms.a.type": "no.such.Transform"}
+    answer = worker.process.call("PUT", f"/connectors/{name}/config", broken)
+    assert answer.status == 400 or worker.process.wait_states(name, "RUNNING", "FAILED")
+    shown = answer.message if answer.status == 400 else worker.trace(name)
+    assert "no.such.Transform" in shown
