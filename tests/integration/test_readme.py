@@ -1,0 +1,99 @@
+"""The README: its commands run as they stand, but for addresses and folders; what it points to exists."""
+
+import re
+import shlex
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from connect_dagster.embedded.leash import start_leashed
+from connect_dagster.embedded.ports import free_port
+from tests.conftest import Broker
+
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+COMMANDS = [
+    line for block in re.findall(r"```bash\n(.*?)```", TEXT, re.DOTALL) for line in block.splitlines()
+] + re.findall(r"`((?:\.venv/bin/|make )[^`]+)`", TEXT)
+
+
+def _command(beginning: str) -> list[str]:
+    (found,) = {command for command in COMMANDS if command == beginning or command.startswith(f"{beginning} ")}
+    return shlex.split(found)
+
+
+def test_every_command_of_the_readme_is_run_by_a_test() -> None:
+    run_here = ["make demo", "make install", ".venv/bin/connect-standalone", ".venv/bin/connect-dagster topic read"]
+    run_elsewhere = ["make help", "make test", "make check", "make bench"]  # CI is made of them
+    unknown = [command for command in COMMANDS if not command.startswith((*run_here, *run_elsewhere))]
+    assert unknown == []
+
+
+def test_links_of_the_readme_lead_somewhere() -> None:
+    for target in re.findall(r"\]\(([^)]+)\)", TEXT):
+        assert (ROOT / target).exists(), target
+
+
+def test_the_list_of_make_targets_names_those_of_the_readme() -> None:
+    listed = subprocess.run(["make", "help"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    for command in COMMANDS:
+        if command.startswith("make "):
+            assert f"{command} " in listed
+
+
+@pytest.mark.timeout(600)
+def test_the_demo_delivers_every_line_and_shows_it() -> None:
+    done = subprocess.run([*_command("make demo"), "ONCE=1"], cwd=ROOT, capture_output=True, text=True, timeout=580)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "10,000" in done.stdout
+    assert not list((ROOT / ".demo").glob("**/*.pid"))
+
+
+def test_the_worker_of_the_readme_takes_lines_to_a_topic_and_a_file(
+    broker: Broker, topic_prefix: str, tmp_path: Path
+) -> None:
+    places = {
+        "127.0.0.1:9092": broker.bootstrap_servers,
+        "127.0.0.1:8083": f"127.0.0.1:{free_port()}",
+        "/tmp/": f"{tmp_path}/",
+        "connect-test": f"{topic_prefix}connect-test",
+    }
+    program, *files = _command(".venv/bin/connect-standalone")
+    moved = [_moved(ROOT / file, tmp_path, places) for file in files]
+    (tmp_path / "test.txt").write_text("first message\nseconde line\n세번째 메시지\n", encoding="utf-8")
+    with (tmp_path / "worker.log").open("wb") as log:
+        worker = start_leashed([ROOT / program, *moved], log=log)
+    try:
+        _await_content(tmp_path / "test.sink.txt", (tmp_path / "test.txt").read_bytes())
+    finally:
+        worker.terminate()
+        worker.wait(30)
+    read = _command(".venv/bin/connect-dagster topic read")
+    words = [places.get(word, word) for word in [str(ROOT / read[0]), *read[1:]]]
+    shown = subprocess.run(
+        [*words, "--max-messages", "3"],
+        env={"KAFKA_BOOTSTRAP_SERVERS": broker.bootstrap_servers},
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert "세번째 메시지" in shown.stdout
+
+
+def _moved(file: Path, folder: Path, places: dict[str, str]) -> Path:
+    text = file.read_text(encoding="utf-8")
+    for here, there in places.items():
+        text = text.replace(here, there)
+    copy = folder / file.name
+    copy.write_text(text, encoding="utf-8")
+    return copy
+
+
+def _await_content(file: Path, content: bytes) -> None:
+    deadline = time.monotonic() + 90
+    while not file.exists() or file.read_bytes() != content:
+        assert time.monotonic() < deadline, f"{file} does not hold what was sent"
+        time.sleep(0.1)
