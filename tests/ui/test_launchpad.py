@@ -44,7 +44,7 @@ def page_fixture() -> Iterator[Page]:
         browser.close()
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 def test_s3_06_a_user_pauses_and_resumes_a_connector_in_the_ui(project: ShippedProject, page: Page) -> None:
     append(project.files.access_log, "first\n")
     wait_for_text(project.files.sink_file, "first\n")

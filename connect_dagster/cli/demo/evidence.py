@@ -83,7 +83,7 @@ class Evidence:
 def gather(project: DemoProject, instance: DagsterInstance, expected: int) -> Evidence:
     """Read everything now; what cannot be read yet counts as missing."""
     bounds, committed = _broker_facts(project)
-    compared, difference = _compare(project.access_log, project.sink_file)
+    compared, difference = compare(project.access_log, project.sink_file)
     return Evidence(
         expected=expected,
         compared=compared,
@@ -109,6 +109,20 @@ def count_lines(file: Path) -> int:
     return file.read_bytes().count(b"\n") if file.exists() else 0
 
 
+def compare(source: Path, sink: Path) -> tuple[int, str | None]:
+    """How many lines are equal from the first on; and the first that is not, unless it is only not there yet."""
+    if not (source.exists() and sink.exists()):
+        return 0, None
+    equal = 0
+    with source.open("rb") as sent, sink.open("rb") as received:
+        for number, (one, other) in enumerate(zip_longest(sent, received), 1):
+            if one != other:
+                wanted = "nothing" if one is None else repr(one)
+                return equal, None if other is None else f"; line {number} is {other!r} instead of {wanted}"
+            equal += 1
+    return equal, None
+
+
 def _broker_facts(project: DemoProject) -> tuple[dict[Partition, Bounds], dict[Partition, int]]:
     """The topic's bounds and what the sink committed; nothing while partition or group have no leader yet."""
     try:
@@ -120,19 +134,6 @@ def _broker_facts(project: DemoProject) -> tuple[dict[Partition, Bounds], dict[P
 
 def _sink_key(project: DemoProject) -> AssetKey:
     return file_key(str(project.sink_file))
-
-
-def _compare(source: Path, sink: Path) -> tuple[int, str | None]:
-    """How many lines are equal from the first on, and the first pair that is not."""
-    if not (source.exists() and sink.exists()):
-        return 0, None
-    equal = 0
-    with source.open("rb") as sent, sink.open("rb") as received:
-        for number, (one, other) in enumerate(zip_longest(sent, received), 1):
-            if one != other:
-                return equal, None if other is None else f"; line {number} is {other!r} instead of {one!r}"
-            equal += 1
-    return equal, None
 
 
 def _spark_rows(project: DemoProject) -> dict[str, int]:

@@ -25,10 +25,11 @@ def project_fixture(tmp_path: Path, own_broker: EmbeddedBroker) -> Iterator[Ship
         yield project
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 def test_s3_10_a_killed_worker_comes_back_and_a_terminated_one_stays_away(project: ShippedProject) -> None:
     first = project.worker_run().dagster_run.run_id
     server = project.client.server_info()
+    wait_until(lambda: bool(_last_observation(project)), "see the worker observed", 60)
     alive = _last_observation(project)
     assert (alive["worker_running"], alive["version"], alive["kafka_cluster_id"]) == (
         1,
@@ -58,11 +59,11 @@ def _graphql(project: ShippedProject) -> DagsterGraphQLClient:
 
 
 def _last_observation(project: ShippedProject) -> dict[str, Any]:
-    """Metadata of the newest observation of the worker's asset."""
-    found = project.instance.fetch_observations(worker_key("standalone"), limit=1).records
-    assert found, "the worker was never observed"
-    assert found[0].asset_observation is not None
-    return {name: value.value for name, value in found[0].asset_observation.metadata.items()}
+    """Metadata of the newest observation of the worker's asset; empty without one."""
+    for record in project.instance.fetch_observations(worker_key("standalone"), limit=1).records:
+        assert record.asset_observation is not None
+        return {name: value.value for name, value in record.asset_observation.metadata.items()}
+    return {}
 
 
 def _last_skip(instance: DagsterInstance) -> str:
