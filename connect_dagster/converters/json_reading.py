@@ -106,7 +106,7 @@ class JsonReading:
 
     def _decode(self, head: Head, schema: Schema | None, value: Column, matches: Column) -> Decoder:
         text = value.cast("string")
-        decoded = _whole(self._payload(schema, text), text, members=2)
+        decoded = _whole(self._payload(schema, text), text, members=2).only_where(matches)
         if head.form is Form.BEGINNING and schema is not None and schema.type is SchemaType.STRING:
             decoded = json_strings.quick(value, head.text + _PAYLOAD_NEXT, otherwise=decoded)
         return _checked(schema, decoded, matches, _error(schema, text))

@@ -28,7 +28,9 @@ def quick(value: Column, beginning: str, otherwise: Decoded) -> Decoded:
     guess = _without_escapes(inner.cast("string"))
     known = start.removesuffix(f'"{_NAME}":'.encode())
     again = F.concat(F.lit(bytearray(known)), _member(guess))
-    return Decoded(F.coalesce(F.when(value == again, guess), otherwise.value), otherwise.valid)
+    # An element of an array, not a branch: Spark evaluates the guess once only outside of branches.
+    quickly = F.get(F.array(guess), F.when(value == again, F.lit(0)))
+    return Decoded(F.coalesce(quickly, otherwise.value), otherwise.valid)
 
 
 def is_plain(value: Column) -> Column:

@@ -21,13 +21,12 @@ class Decoder:
     Attributes:
         schema: schema of the result; ``None`` for schemaless (JSON text).
         matches: true for the records this decoder reads; ``None`` when it reads all.
-        value: the typed column; null where the record is not readable.
+        value: the typed column; null where the record does not match or is not readable.
         readable: false for records that match and cannot be read; ``None`` when all can. Never null. Costs as much
             as ``value``, so ask only where that is null.
         error: text of the error where a record is not readable, in Java's words where it has them.
 
-    All columns refer to the binary column that the decoder was made for. ``value`` is meaningless where ``matches``
-    is false.
+    All columns refer to the binary column that the decoder was made for.
     """
 
     schema: Schema | None
