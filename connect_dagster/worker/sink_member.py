@@ -137,14 +137,19 @@ class GroupMember:
             raise KafkaException(refused)
 
     def close(self) -> None:
-        """Leave the group."""
+        """Leave the group, without a word to the listener: the task has given up its partitions and is stopped."""
         with self._lock:
-            if not self._closed:
-                self._closed = True
+            if self._closed:
+                return
+            self._closed = True
+            self._listener = RebalanceListener(_ignore, _ignore, _ignore)
+            try:
                 self._consumer.close()
+            except KafkaException as error:
+                log.warning("Could not leave the group in an orderly way: %s", error.args[0].str())
 
     def abandon(self) -> None:
-        """Leave the group from another thread, without a word to the listener, unless the consumer is in use.
+        """Leave the group from another thread, unless the consumer is in use.
 
         For a task that hangs in its own code: its partitions go to others at once, not after ``max.poll.interval.ms``.
         """
@@ -152,7 +157,6 @@ class GroupMember:
             log.warning("The consumer is in use: the group learns of the end by a timeout")
             return
         try:
-            self._listener = RebalanceListener(_ignore, _ignore, _ignore)
             self.close()
         finally:
             self._lock.release()
@@ -246,7 +250,15 @@ _WATCHING: dict[str, object] = {
     "queued.max.messages.kbytes": 64,
     "max.partition.fetch.bytes": 1024,
 }
-_AWAY = frozenset({KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TIMED_OUT, KafkaError._WAIT_COORD})
+_AWAY = frozenset(
+    {
+        KafkaError._TRANSPORT,
+        KafkaError._ALL_BROKERS_DOWN,
+        KafkaError._TIMED_OUT,
+        KafkaError._WAIT_COORD,
+        KafkaError._DESTROY,  # of the connection the request waited on, such as that to a bootstrap address
+    }
+)
 _COOPERATIVE = frozenset({"cooperative-sticky", "org.apache.kafka.clients.consumer.CooperativeStickyAssignor"})
 _FATAL = frozenset(
     {

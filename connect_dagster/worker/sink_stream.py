@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -31,6 +31,7 @@ Offsets = Mapping[TopicPartition, int]
 
 _MEMORY_FOLDER = Path("/dev/shm")
 _REPORT_SECONDS = 1.0
+_STOP_SECONDS = 2.0
 _POLL_SECONDS = 0.005
 
 
@@ -65,6 +66,7 @@ class SinkStream:
     """
 
     def __init__(self, spark: SparkSession, name: str, options: Mapping[str, str], start: Offsets) -> None:
+        self._name = name
         self._position = dict(start)
         self._offered: OfferedBatch | None = None
         self._handling = False
@@ -116,15 +118,24 @@ class SinkStream:
         return None
 
     def stop(self) -> None:
-        """End the query; a batch that is not done with is dropped and will be read again."""
+        """End the query; a batch that is not done with is dropped and will be read again.
+
+        A query whose brokers are away ends late, its clients wait for them: nobody waits for that, it is not heard.
+        """
         with self._changed:
             self._closed = True
             self._offered = None
             self._changed.notify_all()
+        ending = threading.Thread(target=self._end, name=f"ending-{self._name}", daemon=True)
+        ending.start()
+        ending.join(_STOP_SECONDS)
+        shutil.rmtree(self._checkpoint, ignore_errors=True)
+
+    def _end(self) -> None:
         try:
             self._query.stop()
-        except (Py4JJavaError, PySparkException) as error:  # it takes longer than spark.sql.streaming.stopTimeout
-            log.warning("The query did not end in time, what it still reads is ignored: %s", error)
+        except (Py4JError, PySparkException, OSError) as error:  # too late for Spark, or without its JVM
+            log.warning("The query of %s did not end in time, what it still reads is ignored: %s", self._name, error)
         shutil.rmtree(self._checkpoint, ignore_errors=True)
 
     def _start(self, spark: SparkSession, name: str, options: Mapping[str, str]) -> StreamingQuery:
@@ -134,10 +145,10 @@ class SinkStream:
 
     def _offer(self, df: DataFrame, batch_id: int) -> None:
         """Runs on Spark's callback thread: blocks until the task has handled the batch, or stops the query."""
-        end = self._planned_end(batch_id)
         with self._changed:
-            if self._closed:
+            if self._closed:  # its checkpoint may be gone
                 return
+            end = self._planned_end(batch_id)
             self._offered = OfferedBatch(df, {place: self._position.get(place, 0) for place in end}, end)
             self._position.update(end)
             self._running_batch = batch_id
