@@ -51,7 +51,7 @@ class WorkerProcess:
         """Exit code; None while it runs."""
         return self._running().poll()
 
-    def wait_ready(self, timeout: float = 60) -> None:
+    def wait_ready(self, timeout: float = 150) -> None:
         """Wait until it is healthy and all connectors of its command line were created."""
         self.wait_until(lambda: self._created() >= len(self._files), "be ready", timeout)
 

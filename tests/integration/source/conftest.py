@@ -58,7 +58,7 @@ def worker(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     props = {
         "bootstrap.servers": broker.bootstrap_servers,
         "plugin.path": str(PLUGINS),
-        "value.converter.schemas.enable": "true",
+        "key.converter.schemas.enable": "false",
     }
     with WorkerProcess(props, [], tmp_path_factory.mktemp("source-worker")) as process:
         yield SourceWorker(process, broker)

@@ -21,7 +21,8 @@ def envelope(text: str) -> str:
 def test_records_keep_all_they_have(worker: SourceWorker, topic_prefix: str) -> None:
     topic, bootstrap = f"{topic_prefix}t", worker.broker.bootstrap_servers
     topics.create(bootstrap, topic, partitions=3)
-    worker.create(topic, {"connector.class": "Letters", "topic": topic})
+    own = {"key.converter": "org.apache.kafka.connect.json.JsonConverter"}
+    worker.create(topic, {"connector.class": "Letters", "topic": topic, **own})
     records = read_topic(bootstrap, topic, 4)
     by_value = {one.value() and json.loads(one.value() or b"")["payload"].__str__(): one for one in records}
 

@@ -16,6 +16,7 @@ from connect_dagster.worker.states import State, TargetState, TaskId
 from connect_dagster.worker.worker import TaskListeners, Worker
 from tests.conftest import Broker
 from tests.integration.source.conftest import PLUGINS, SourceWorker
+from tests.integration.topics import read_topic
 
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 
@@ -81,22 +82,21 @@ def test_s1_23_a_connectors_converter_replaces_the_workers(
 ) -> None:
     file, own, without = tmp_path / "in.txt", f"{topic_prefix}own", f"{topic_prefix}without"
     file.write_text("line\n")
-    json_converter = {"value_converter": "org.apache.kafka.connect.json.JsonConverter"}
-    worker.create_file_source(own, file, own, value_converter=STRING)
-    worker.create_file_source(without, file, without)
-    assert worker.values(own, 1) == ["line"]
-    # The worker's schemas.enable=true is no option of the connector's own converter with its default, true as well;
-    # so the connector says false, and the worker's other connectors keep theirs.
-    bare = f"{topic_prefix}bare"
-    worker.create_file_source(bare, file, bare, **json_converter, **{"value.converter.schemas.enable": "false"})
-    assert worker.values(bare, 1) == ['"line"']
-    assert worker.values(without, 1) == ['{"schema":{"type":"string","optional":false},"payload":"line"}']
+    keys = {"transforms": "k", "transforms.k.type": "edits.KeyFromValue", "transforms.k.text": "key:"}
+    json_converter = "org.apache.kafka.connect.json.JsonConverter"
+    # The worker's key converter is this one too, but without schemas: an option that does not come along.
+    converters = {"key.converter": json_converter, "value.converter": STRING}
+    worker.create_file_source(own, file, own, **keys, **converters)
+    worker.create_file_source(without, file, without, **keys)
+    (record,) = read_topic(worker.broker.bootstrap_servers, own, 1)
+    assert record.key() == b'{"schema":{"type":"string","optional":false},"payload":"key:line"}'
+    assert record.value() == b"line"
+    (record,) = read_topic(worker.broker.bootstrap_servers, without, 1)
+    assert record.key() == b'"key:line"'
+    assert record.value() == b'{"schema":{"type":"string","optional":false},"payload":"line"}'
     log = worker.process.log()
-    assert f"Set up the value converter {STRING} for task {own}-0 using the connector config" in log
-    assert (
-        "Set up the value converter org.apache.kafka.connect.json.JsonConverter "
-        f"for task {without}-0 using the worker config" in log
-    )
+    assert f"Set up the value converter {STRING} for task {own}-0 using the connector config (" in log
+    assert f"Set up the value converter {json_converter} for task {without}-0 using the worker config (" in log
 
 
 def test_s1_24_tasks_restart_when_their_configurations_change(
