@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
 
 from confluent_kafka import OFFSET_INVALID, ConsumerGroupTopicPartitions, KafkaError, KafkaException
 from confluent_kafka import TopicPartition as KafkaPartition
 from confluent_kafka.admin import AdminClient
 
 from connect_dagster.herder.interface import ConnectorInfo, ConnectorOffset, ConnectorType
-from connect_dagster.plugin.connector import SinkConnector, SourceConnector
+from connect_dagster.herder.sink_offsets import parse_sink_offsets, shown
+from connect_dagster.plugin.connector import Connector, SinkConnector, SourceConnector
 from connect_dagster.plugin.errors import BadRequestError, ConnectError
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.worker.offset_file import FileOffsetStore
 from connect_dagster.worker.plugins import Plugins
 
-TOPIC, PARTITION, OFFSET = "kafka_topic", "kafka_partition", "kafka_offset"
 _GONE = frozenset({KafkaError.GROUP_ID_NOT_FOUND})
 _MOVING = frozenset(
     {KafkaError.COORDINATOR_LOAD_IN_PROGRESS, KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.NOT_COORDINATOR}
@@ -55,10 +55,8 @@ class OffsetEditor:
     def read(self, info: ConnectorInfo) -> list[ConnectorOffset]:
         """Committed offsets. Raises ConnectError when the brokers do not answer."""
         if info.type is ConnectorType.SINK:
-            return [
-                ConnectorOffset({PARTITION: place.partition, TOPIC: place.topic}, {OFFSET: offset})
-                for place, offset in sorted(self._group_offsets(info).items(), key=lambda pair: str(pair[0]))
-            ]
+            found = sorted(self._group_offsets(info).items(), key=lambda pair: str(pair[0]))
+            return [shown(place, offset) for place, offset in found]
         return [ConnectorOffset(partition, offset) for partition, offset in self._store.offsets_of(info.name)]
 
     def alter(self, info: ConnectorInfo, offsets: Sequence[ConnectorOffset]) -> str:
@@ -74,19 +72,27 @@ class OffsetEditor:
 
     def reset(self, info: ConnectorInfo) -> str:
         """Forget all offsets. Raises ConnectError as :meth:`alter`."""
-        known = [ConnectorOffset(one.partition, None) for one in self.read(info)]
-        connector_agrees = self._modify(info, known)
-        if info.type is ConnectorType.SINK:
+        connector = self._connector(info)
+        if isinstance(connector, SinkConnector):
+            agrees = connector.alter_offsets(info.config, dict.fromkeys(self._group_offsets(info)))
             self._delete_group(info)
-        return _sentence("reset", connector_agrees)
+        else:
+            agrees = self._write_source(connector, info, [replace(one, offset=None) for one in self.read(info)])
+        return _sentence("reset", agrees)
 
     def _modify(self, info: ConnectorInfo, offsets: Sequence[ConnectorOffset]) -> bool:
-        connector = self._plugins.connector(info.config["connector.class"]).plugin()
+        connector = self._connector(info)
         if isinstance(connector, SinkConnector):
-            wanted = dict(map(_sink_offset, offsets))
+            wanted = parse_sink_offsets(offsets)
             agrees = connector.alter_offsets(info.config, wanted)
             self._write_group(info, wanted)
             return agrees
+        return self._write_source(connector, info, offsets)
+
+    def _connector(self, info: ConnectorInfo) -> Connector:
+        return self._plugins.connector(info.config["connector.class"]).plugin()
+
+    def _write_source(self, connector: Connector, info: ConnectorInfo, offsets: Sequence[ConnectorOffset]) -> bool:
         assert isinstance(connector, SourceConnector)
         agrees = connector.alter_offsets(info.config, [(one.partition, one.offset) for one in offsets])
         for one in offsets:
@@ -110,7 +116,7 @@ class OffsetEditor:
         except KafkaException as error:
             if error.args[0].code() in _GONE:
                 return {}
-            raise _failed(info, "retrieve consumer group offsets", error) from error
+            raise _failed(info, "retrieve", error) from error
         return {
             TopicPartition(one.topic, one.partition): one.offset
             for one in found.topic_partitions
@@ -157,7 +163,7 @@ class OffsetEditor:
             if dropped:
                 self._drop(admin, info, dropped)
         except KafkaException as error:
-            raise _failed(info, "alter consumer group offsets", error) from error
+            raise _failed(info, "alter", error) from error
 
     def _drop(self, admin: AdminClient, info: ConnectorInfo, dropped: list[KafkaPartition]) -> None:
         """This client cannot delete single offsets of a group: the rest is written again after the group is gone."""
@@ -174,7 +180,7 @@ class OffsetEditor:
             futures[_group(info)].result(self._seconds)
         except KafkaException as error:
             if error.args[0].code() not in _GONE:
-                raise _failed(info, "delete the consumer group", error) from error
+                raise _failed(info, "reset", error) from error
 
 
 def _group(info: ConnectorInfo) -> str:
@@ -182,42 +188,16 @@ def _group(info: ConnectorInfo) -> str:
 
 
 def _failed(info: ConnectorInfo, what: str, error: KafkaException) -> ConnectError:
-    text = f"Failed to {what} for connector {info.name}: {error.args[0].str()}"
-    if error.args[0].code() in _ZOMBIES:
-        text += (
-            ". If the connector is in a stopped state, this could be because there are zombie sink tasks that have "
-            "not shut down within their time: restart the worker and try again"
-        )
-    return ConnectError(text)
-
-
-def _sink_offset(one: ConnectorOffset) -> tuple[TopicPartition, int | None]:
-    partition = one.partition
-    if not partition:
-        raise BadRequestError("The partition for a sink connector offset cannot be null or missing")
-    if partition.get(TOPIC) is None or partition.get(PARTITION) is None:
-        raise BadRequestError(
-            f"The partition for a sink connector offset must contain the keys '{TOPIC}' and '{PARTITION}'"
-        )
-    number = _integer(
-        partition[PARTITION],
-        "Partition values for sink connectors need to be integers but got '{value}'",
+    """The error of ``alter``, ``reset`` or ``read``, which names the tasks that may still be members of the group."""
+    text = f"Failed to {what} consumer group offsets for connector {info.name}"
+    if error.args[0].code() not in _ZOMBIES:
+        return ConnectError(f"{text}: {error.args[0].str()}")
+    return ConnectError(
+        f"{text} either because its tasks haven't stopped completely yet or the connector was resumed before the "
+        f"request to {what} its offsets could be successfully completed. If the connector is in a stopped state, this "
+        "operation can be safely retried. If it doesn't eventually succeed, the Connect cluster may need to be "
+        "restarted to get rid of the zombie sink tasks."
     )
-    place = TopicPartition(str(partition[TOPIC]), number)
-    if one.offset is None:
-        return place, None
-    if one.offset.get(OFFSET) is None:
-        raise BadRequestError(f"The offset for a sink connector should either be null or contain the key '{OFFSET}'")
-    return place, _integer(
-        one.offset[OFFSET], "Offset values for sink connectors need to be integers but got '{value}'"
-    )
-
-
-def _integer(value: Any, text: str) -> int:
-    try:
-        return int(str(value))
-    except ValueError as error:
-        raise BadRequestError(text.format(value=value)) from error
 
 
 def _sentence(done: str, connector_agrees: bool) -> str:
