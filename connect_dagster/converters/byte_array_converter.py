@@ -34,7 +34,7 @@ class ByteArrayConverter(Converter):
         """Take the options, of which there are none."""
         ByteArrayConverterConfig.parse({"converter.type": type_name(is_key=is_key), **config})
 
-    def encode(self, schema: Schema | None, column: Column) -> Column:
+    def encode(self, schema: Schema | None, column: Column, *, ascii: bool = False) -> Column:
         """The column itself.
 
         Raises:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from pyspark.sql import Column, DataFrame
@@ -111,15 +112,16 @@ class JsonConverter(Converter):
             fixed = _schema_content(options.schema_content)
             self._reading = JsonReading(options.replace_null_with_default, options.schemas_cache_size, fixed)
 
-    def encode(self, schema: Schema | None, column: Column) -> Column:
+    def encode(self, schema: Schema | None, column: Column, *, ascii: bool = False) -> Column:
         """Expression of the bytes of a typed column."""
         if schema is None:
             return self._encode_schemaless(column)
+        encoding = replace(self._encoding, ascii=ascii)
         if not self._enveloped:
-            return self._encoding.text(schema, column).cast("binary")
+            return encoding.text(schema, column).cast("binary")
         head = json_envelope.schema_text(schema, numeric_decimals=self._numeric)
         start = F.lit(bytearray(f'{{"schema":{head},'.encode()))
-        return F.concat(start, self._encoding.fields("payload", schema, column))
+        return F.concat(start, encoding.fields("payload", schema, column))
 
     def _encode_schemaless(self, column: Column) -> Column:
         """JSON text as it is; null is a tombstone, as in Java where neither schema nor value is there."""

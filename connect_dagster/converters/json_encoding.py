@@ -29,17 +29,19 @@ class JsonEncoding:
     Attributes:
         numeric_decimals: write decimals as numbers instead of base64 (``decimal.format``).
         replace_null: write the default value in place of null (``replace.null.with.default``).
+        ascii: all text is ASCII: nothing needs Java's escapes.
     """
 
     numeric_decimals: bool = False
     replace_null: bool = True
+    ascii: bool = False
 
     def fields(self, name: str, schema: Schema, column: Column) -> Column:
         """The text ``"name":value}``: what follows the opening brace of an object with this last field, as bytes."""
         if _has_pairs(schema):
             return F.concat(F.lit(f'"{name}":'), self.text(schema, column), F.lit("}")).cast("binary")
         text = F.to_json(F.struct(self._plain(schema, column).alias(name)), _KEEP_NULLS)
-        if _has_strings(schema):
+        if not self.ascii and _has_strings(schema):
             tested = column if schema.type is SchemaType.STRING else text
             rare = surrogate_escapes.wide_possible(tested)
             text = F.when(rare, surrogate_escapes.escaped(text)).otherwise(text)

@@ -46,7 +46,7 @@ class StringConverter(Converter):
         options = StringConverterConfig.parse({"converter.type": type_name(is_key=is_key), **config})
         self._charset = options.encoding.upper()
 
-    def encode(self, schema: Schema | None, column: Column) -> Column:
+    def encode(self, schema: Schema | None, column: Column, *, ascii: bool = False) -> Column:
         """Expression of the text's bytes; null stays null."""
         text = as_java_text(schema, column)
         return text.cast("binary") if self._charset == "UTF-8" else F.encode(text, self._charset)

@@ -48,8 +48,13 @@ class Converter(ABC):
         """Take the options (without the ``value.converter.`` prefix)."""
 
     @abstractmethod
-    def encode(self, schema: Schema | None, column: Column) -> Column:
+    def encode(self, schema: Schema | None, column: Column, *, ascii: bool = False) -> Column:
         """Expression of the bytes of a typed column (Java: ``fromConnectData``).
+
+        Args:
+            schema: the column's schema; ``None`` for JSON text.
+            column: the typed column.
+            ascii: whether all text in it is known to be ASCII, which may spare tests of each record.
 
         Raises:
             DataError: this converter cannot write such a schema.

@@ -80,6 +80,7 @@ class SourceFrame(RecordFrame):
         topic: topic of all records; ``None`` where ``df`` has a column for it.
         value_schema: schema of ``value``; ``None`` for schemaless.
         key_schema: schema of ``key``.
+        ascii: whether all text in keys and values is ASCII; what is not known is not.
 
     Example:
         >>> df = spark.createDataFrame([("hello",)], "value string")
@@ -93,6 +94,7 @@ class SourceFrame(RecordFrame):
     topic: str | None = None
     value_schema: Schema | None = field(default=STRING_SCHEMA)
     key_schema: Schema | None = None
+    ascii: bool = False
 
     @property
     def offsets(self) -> tuple[tuple[Mapping[str, Any], Mapping[str, Any]], ...]:

@@ -6,6 +6,7 @@ column then holds JSON text.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
@@ -147,7 +148,7 @@ _PRIMITIVES: dict[SchemaType, type[spark.DataType]] = {
 }
 
 # Time stays an integer (milliseconds of the day): Spark has no such type with millisecond precision.
-_LOGICAL: dict[str | None, Any] = {
+_LOGICAL: dict[str | None, Callable[[Schema], spark.DataType]] = {
     DECIMAL: lambda schema: spark.DecimalType(38, schema.scale),
     DATE: lambda _: spark.DateType(),
     TIME: lambda _: spark.IntegerType(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
@@ -23,11 +23,14 @@ class SourcePipeline:
 
     def transform(self, frame: SourceFrame) -> SourceFrame:
         """The frame after all transforms."""
-        return applied(self.transforms, frame)
+        changed = applied(self.transforms, frame)
+        return changed if changed is frame else replace(changed, ascii=False)
 
     def encode(self, frame: SourceFrame) -> DataFrame:
         """Bytes for the producer: column ``value``, and those of the others that the frame has."""
         kept: list[Column] = [F.col(name) for name in ("topic", "partition", "headers", "timestamp") if frame.has(name)]
         if frame.has("key"):
-            kept.append(self.key_converter.encode(frame.key_schema, F.col("key")).alias("key"))
-        return frame.df.select(*kept, self.value_converter.encode(frame.value_schema, F.col("value")).alias("value"))
+            key = self.key_converter.encode(frame.key_schema, F.col("key"), ascii=frame.ascii)
+            kept.append(key.alias("key"))
+        value = self.value_converter.encode(frame.value_schema, F.col("value"), ascii=frame.ascii)
+        return frame.df.select(*kept, value.alias("value"))

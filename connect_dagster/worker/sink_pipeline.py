@@ -107,13 +107,13 @@ class SinkPipeline:
         return checks if wrong else None
 
     def _column(self, decoder: Decoder, checked: bool) -> Column:
-        column = decoder.value
-        if decoder.readable is not None and not self.tolerate:
-            # Not when(readable, column): Spark would read each record twice.
-            column = F.coalesce(column, F.when(~decoder.readable, _unreadable(decoder)))
+        # Not when(…, value): Spark evaluates what stands in a branch apart from its condition, reading records twice.
+        errors = []
         if checked and decoder.matches is not None:
-            column = F.when(decoder.matches, column).otherwise(F.raise_error(F.lit(OTHER_SCHEMA)))
-        return column
+            errors.append(F.when(_other(decoder), F.raise_error(F.lit(OTHER_SCHEMA))))
+        if decoder.readable is not None and not self.tolerate:
+            errors.append(F.when(~decoder.readable, _unreadable(decoder)))
+        return F.coalesce(decoder.value, *errors) if errors else decoder.value
 
 
 def _other(decoder: Decoder) -> Column:

@@ -39,7 +39,7 @@ FILENAME, POSITION = "filename", "position"
 # Bigger batches are no faster and delay the single line of another task (docs/decisions/0002-spark-session.md).
 _BATCH_BYTES = 16 << 20
 _BLOB_BYTES = 1 << 20
-_SHORTEST_WAIT, _LONGEST_WAIT = 0.005, 0.25
+_SHORTEST_WAIT, _LONGEST_WAIT, _PART_OF_QUIET = 0.005, 0.1, 1 / 32
 _MISSING_SECONDS = 1.0
 
 
@@ -137,15 +137,17 @@ class FileStreamSourceTask(SourceTask):
 
     def _wait_for_growth(self) -> None:
         quiet = time.monotonic() - self._grew
-        time.sleep(min(_LONGEST_WAIT, max(_SHORTEST_WAIT, quiet / 16)))
+        time.sleep(min(_LONGEST_WAIT, max(_SHORTEST_WAIT, quiet * _PART_OF_QUIET)))
 
     def _frame(self, chunk: Chunk) -> SourceFrame:
+        data = self._utf8(chunk)
         return SourceFrame(
-            df=lines_frame(self.context.spark, self._utf8(chunk)),
+            df=lines_frame(self.context.spark, data),
             source_partition=self._partition,
             source_offset={POSITION: chunk.position if self._file else None},
             topic=self._topic,
             value_schema=STRING_SCHEMA,
+            ascii=data.isascii(),
         )
 
     def _utf8(self, chunk: Chunk) -> bytes:
