@@ -89,6 +89,17 @@ def test_s1_04_appended_overwritten_and_partial_lines(worker: SourceWorker, topi
     assert worker.size(topic) == 4
 
 
+def test_s1_05_a_sink_writes_the_same_file_again(worker: SourceWorker, topic_prefix: str, tmp_path: Path) -> None:
+    file, out, topic = tmp_path / "test.txt", tmp_path / "test.sink.txt", f"{topic_prefix}t"
+    file.write_text(TEXT)
+    worker.create_file_source(topic, file, topic)
+    out.write_text("what was there stays\n")
+    sink = {"connector.class": "FileStreamSink", "tasks.max": "1", "file": str(out), "topics": topic}
+    worker.create(f"{topic_prefix}local-file-sink", sink)
+    wanted = b"what was there stays\n" + file.read_bytes()
+    worker.process.wait_until(lambda: out.read_bytes() == wanted, "write the lines", 60)
+
+
 def test_s1_09_unknown_connector_keys_never_fail(worker: SourceWorker, topic_prefix: str, tmp_path: Path) -> None:
     (tmp_path / "access.log").write_text("a\n")
     name = f"{topic_prefix}t"
