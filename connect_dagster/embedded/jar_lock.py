@@ -57,6 +57,8 @@ JAR_SETS: Mapping[str, JarSet] = {
             "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
             "org.apache.kafka:kafka-clients:3.9.1",
             "org.apache.commons:commons-pool2:2.12.1",
+            # Local files without a process for each chmod and readlink: a checkpoint has many.
+            "com.globalmentor:hadoop-bare-naked-local-fs:0.1.0",
         ),
         transitive=False,
     ),
