@@ -1,6 +1,7 @@
 """Fixtures for all tests: a real broker for the run, one for a single test, names nobody else uses."""
 
 import os
+import signal
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,6 +14,10 @@ from tests.shared_broker import shared_broker
 from tests.spark_session import spark, spark_session
 
 __all__ = ["spark", "spark_session"]  # fixtures that live in a module of their own
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A test run in the background inherits this, and would hand it, and with Dagster's help SIGTERM, to its children.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @dataclass(frozen=True, slots=True)

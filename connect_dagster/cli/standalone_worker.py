@@ -121,7 +121,7 @@ class WorkerProcess:
         log.info("Kafka Connect stopped")
 
     def _start(self, config: StandaloneConfig, plugins: Plugins, jvm: SparkJvm, began: float) -> None:
-        admin = _AdminClients(config)
+        admin = _Admin(config)
         server = ServerInfo(VERSION, COMMIT, admin.cluster_id())
         self._offsets = FileOffsetStore(config.offset_storage_file_filename)
         self._offsets.start()
@@ -136,8 +136,8 @@ class WorkerProcess:
         log.info("Kafka Connect started")
 
 
-class _AdminClients:
-    """Admin clients of the worker and of its connectors."""
+class _Admin:
+    """Settings of the admin clients of the worker and of its connectors."""
 
     def __init__(self, config: StandaloneConfig) -> None:
         self._config = config
@@ -152,7 +152,9 @@ class _AdminClients:
     def cluster_id(self) -> str:
         """Id of the Kafka cluster. Raises ConnectError when it cannot be reached in time."""
         try:
-            cluster = self._client("connect-worker-adminclient", {}).list_topics(timeout=_CLUSTER_SECONDS)
+            settings = self._settings("connect-worker-adminclient", {})
+            client = clients.build(lambda config: AdminClient(config), settings, {"log_level": 0})
+            cluster = client.list_topics(timeout=_CLUSTER_SECONDS)
         except KafkaException as error:
             raise ConnectError(
                 "Failed to connect to and describe Kafka cluster at bootstrap.servers="
@@ -161,15 +163,14 @@ class _AdminClients:
             ) from error
         return str(cluster.cluster_id)
 
-    def for_connector(self, connector: Mapping[str, str]) -> AdminClient:
-        """An admin client for a connector, with its overrides."""
+    def for_connector(self, connector: Mapping[str, str]) -> clients.Settings:
+        """Settings for a connector, with its overrides."""
         prefix = "admin.override."
         overrides = {name.removeprefix(prefix): value for name, value in connector.items() if name.startswith(prefix)}
-        return self._client(f"connector-worker-adminclient-{connector.get('name', '')}", overrides)
+        return self._settings(f"connector-worker-adminclient-{connector.get('name', '')}", overrides)
 
-    def _client(self, client_id: str, overrides: Mapping[str, str]) -> AdminClient:
-        settings = clients.admin_settings(self._config.bootstrap_servers, client_id, {**self._given, **overrides})
-        return clients.build(lambda config: AdminClient(config), settings, {"log_level": 0})
+    def _settings(self, client_id: str, overrides: Mapping[str, str]) -> clients.Settings:
+        return clients.admin_settings(self._config.bootstrap_servers, client_id, {**self._given, **overrides})
 
 
 def _log_stop(what: str, error: Exception) -> None:

@@ -33,6 +33,7 @@ class ByteArrayConverter(Converter):
     def configure(self, config: Mapping[str, str], *, is_key: bool) -> None:
         """Take the options, of which there are none."""
         ByteArrayConverterConfig.parse({"converter.type": type_name(is_key=is_key), **config})
+        self._decoders: dict[str, Decoder] = {}
 
     def encode(self, schema: Schema | None, column: Column, *, ascii: bool = False) -> Column:
         """The column itself.
@@ -51,5 +52,5 @@ class ByteArrayConverter(Converter):
         return [self.likely(column)]
 
     def likely(self, column: str) -> Decoder:
-        """The one decoder there is."""
-        return Decoder(OPTIONAL_BYTES_SCHEMA, F.col(column))
+        """The one decoder there is, the same object at each call."""
+        return self._decoders.setdefault(column, Decoder(OPTIONAL_BYTES_SCHEMA, F.col(column)))

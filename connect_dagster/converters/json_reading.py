@@ -68,14 +68,22 @@ class JsonReading:
         self._fixed = fixed
         self._schemas: OrderedDict[Head, Schema | DataError | None] = OrderedDict()
         self._likely: Head | None = None
+        self._decoders: dict[tuple[Head | None, str], Decoder] = {}
 
     def likely(self, column: str) -> Decoder | None:
-        """The decoder of the batch before, where it had only one schema."""
-        if self._fixed is not None:
-            return self._decode_fixed(self._fixed, F.col(column))
-        if self._likely is None:
+        """The decoder of the batch before, where it had only one schema; the same object while it is the same one."""
+        if self._fixed is None and self._likely is None:
             return None
-        value = F.col(column)
+        wanted = (self._likely, column)
+        if wanted not in self._decoders:
+            self._decoders = {kept: one for kept, one in self._decoders.items() if kept[0] == self._likely}
+            self._decoders[wanted] = self._make_likely(F.col(column))
+        return self._decoders[wanted]
+
+    def _make_likely(self, value: Column) -> Decoder:
+        if self._fixed is not None:
+            return self._decode_fixed(self._fixed, value)
+        assert self._likely is not None
         return self._decoder(self._likely, value, _member_head(value))
 
     def decoders(self, df: DataFrame, column: str) -> Sequence[Decoder]:
@@ -130,13 +138,18 @@ class JsonReading:
 class SchemalessReading:
     """Decoders for records that are JSON without a schema: the value stays JSON text. No bytes are null, as in Java."""
 
+    def __init__(self) -> None:
+        self._decoders: dict[str, Decoder] = {}
+
     def likely(self, column: str) -> Decoder:
-        """The one decoder there is."""
-        value = F.col(column)
-        text = value.cast("string")
-        found = F.when(json_strings.is_plain(value) | _is_valid(value), text)
-        readable = found.isNotNull() | (F.coalesce(F.octet_length(value), F.lit(0)) == 0)
-        return Decoder(None, F.when(found != "null", found), readable=readable, error=F.lit(MALFORMED))
+        """The one decoder there is, the same object at each call."""
+        if column not in self._decoders:
+            value = F.col(column)
+            found = F.when(json_strings.is_plain(value) | _is_valid(value), value.cast("string"))
+            readable = found.isNotNull() | (F.coalesce(F.octet_length(value), F.lit(0)) == 0)
+            decoded = F.when(found != "null", found)
+            self._decoders[column] = Decoder(None, decoded, readable=readable, error=F.lit(MALFORMED))
+        return self._decoders[column]
 
     def decoders(self, df: DataFrame, column: str) -> Sequence[Decoder]:
         """Likewise, whatever the batch."""

@@ -45,6 +45,7 @@ class StringConverter(Converter):
         """Take the options."""
         options = StringConverterConfig.parse({"converter.type": type_name(is_key=is_key), **config})
         self._charset = options.encoding.upper()
+        self._decoders: dict[str, Decoder] = {}
 
     def encode(self, schema: Schema | None, column: Column, *, ascii: bool = False) -> Column:
         """Expression of the text's bytes; null stays null."""
@@ -56,8 +57,10 @@ class StringConverter(Converter):
         return [self.likely(column)]
 
     def likely(self, column: str) -> Decoder:
-        """The one decoder there is; bytes that are no text become U+FFFD, as in Java."""
-        value = F.col(column)
-        if self._charset != "UTF-8":
-            return Decoder(OPTIONAL_STRING_SCHEMA, F.decode(value, self._charset))
-        return Decoder(OPTIONAL_STRING_SCHEMA, F.make_valid_utf8(value.cast("string")))
+        """The one decoder there is, the same object at each call; bytes that are no text become U+FFFD, as in Java."""
+        if column not in self._decoders:
+            value = F.col(column)
+            utf8 = self._charset == "UTF-8"
+            text = F.make_valid_utf8(value.cast("string")) if utf8 else F.decode(value, self._charset)
+            self._decoders[column] = Decoder(OPTIONAL_STRING_SCHEMA, text)
+        return self._decoders[column]

@@ -6,11 +6,10 @@ connector whose offsets may be changed.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from confluent_kafka import OFFSET_INVALID, ConsumerGroupTopicPartitions, KafkaError, KafkaException
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, KafkaException
 from confluent_kafka import TopicPartition as KafkaPartition
 from confluent_kafka.admin import AdminClient
 
@@ -19,14 +18,13 @@ from connect_dagster.herder.sink_offsets import parse_sink_offsets, shown
 from connect_dagster.plugin.connector import Connector, SinkConnector, SourceConnector
 from connect_dagster.plugin.errors import BadRequestError, ConnectError
 from connect_dagster.plugin.records import TopicPartition
+from connect_dagster.worker import clients
 from connect_dagster.worker.offset_file import FileOffsetStore
 from connect_dagster.worker.plugins import Plugins
 
 _GONE = frozenset({KafkaError.GROUP_ID_NOT_FOUND})
-_MOVING = frozenset(
-    {KafkaError.COORDINATOR_LOAD_IN_PROGRESS, KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.NOT_COORDINATOR}
-)
-_MOVING_SECONDS = 0.1
+# What these clients have to say reaches the user as the error of the request.
+_QUIET = {"log_level": 0}
 _ZOMBIES = frozenset({KafkaError.NON_EMPTY_GROUP, KafkaError.UNKNOWN_MEMBER_ID})
 
 
@@ -36,7 +34,7 @@ class OffsetEditor:
     Args:
         plugins: to ask a connector whether altered offsets are right.
         store: offsets of sources.
-        admin: opens an admin client for a connector's group, by the connector's configuration.
+        settings: settings of an admin client for a connector's group, in Java's names, by its configuration.
         seconds: how long the brokers may take.
     """
 
@@ -44,12 +42,12 @@ class OffsetEditor:
         self,
         plugins: Plugins,
         store: FileOffsetStore,
-        admin: Callable[[Mapping[str, str]], AdminClient],
+        settings: Callable[[Mapping[str, str]], clients.Settings],
         seconds: float,
     ) -> None:
         self._plugins = plugins
         self._store = store
-        self._admin = admin
+        self._settings = settings
         self._seconds = seconds
 
     def read(self, info: ConnectorInfo) -> list[ConnectorOffset]:
@@ -105,49 +103,27 @@ class OffsetEditor:
 
     # Consumer groups
 
+    def _admin(self, info: ConnectorInfo) -> AdminClient:
+        return clients.build(lambda config: AdminClient(config), self._settings(info.config), _QUIET)
+
     def _group_offsets(self, info: ConnectorInfo) -> dict[TopicPartition, int]:
-        request = [ConsumerGroupTopicPartitions(_group(info))]
-        # Kept in a variable: the answer never comes once the client is garbage.
-        admin = self._admin(info.config)
-        try:
-            self._await_coordinator(admin, _group(info))
-            futures = admin.list_consumer_group_offsets(request, request_timeout=self._seconds)
-            found = futures[_group(info)].result()
-        except KafkaException as error:
-            if error.args[0].code() in _GONE:
-                return {}
-            raise _failed(info, "retrieve", error) from error
-        return {
-            TopicPartition(one.topic, one.partition): one.offset
-            for one in found.topic_partitions
-            if one.offset != OFFSET_INVALID
-        }
-
-    def _await_coordinator(self, admin: AdminClient, group: str) -> None:
-        """Wait until the group's coordinator answers.
-
-        A request for offsets that meets a coordinator which is not ready kills the process: librdkafka 2.16 then
-        asks a consumer group for help that an admin client does not have.
-
-        Raises:
-            KafkaException: it does not get ready in time, or for another reason.
+        """Asked for as a member would, which never joins: with librdkafka 2.16 the admin client's own request kills the
+        process when the group's coordinator is not ready.
         """
-        deadline = time.monotonic() + self._seconds
-        while True:
-            try:
-                admin.describe_consumer_groups([group], request_timeout=self._seconds)[group].result()
-            except KafkaException as error:
-                code = error.args[0].code()
-                if code in _GONE:
-                    return
-                if code not in _MOVING or time.monotonic() > deadline:
-                    raise
-                time.sleep(_MOVING_SECONDS)
-            else:
-                return
+        own = {**_QUIET, "group.id": _group(info), "enable.auto.commit": False}
+        consumer: Consumer = clients.build(lambda config: Consumer(config), self._settings(info.config), own)
+        try:
+            topics = consumer.list_topics(timeout=self._seconds).topics
+            asked = [KafkaPartition(name, number) for name, topic in topics.items() for number in topic.partitions]
+            found = consumer.committed(asked, timeout=self._seconds) if asked else []
+        except KafkaException as error:
+            raise _failed(info, "retrieve", error) from error
+        finally:
+            consumer.close()
+        return {TopicPartition(one.topic, one.partition): one.offset for one in found if one.offset >= 0}
 
     def _write_group(self, info: ConnectorInfo, offsets: Mapping[TopicPartition, int | None]) -> None:
-        admin = self._admin(info.config)
+        admin = self._admin(info)
         group = _group(info)
         written = [
             KafkaPartition(place.topic, place.partition, offset)
@@ -174,7 +150,7 @@ class OffsetEditor:
             self._write_group(info, dict(kept))
 
     def _delete_group(self, info: ConnectorInfo) -> None:
-        admin = self._admin(info.config)
+        admin = self._admin(info)
         futures = admin.delete_consumer_groups([_group(info)], request_timeout=self._seconds)
         try:
             futures[_group(info)].result(self._seconds)

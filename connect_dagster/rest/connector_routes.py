@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from urllib.parse import quote
 
 from connect_dagster.herder.interface import Created, Herder
@@ -28,16 +28,16 @@ def list_connectors(herder: Herder, call: Call) -> Reply:
     """Names of all connectors, or with ``expand`` documents by name."""
     if "expand" not in call.query:
         return Reply.json(herder.connectors())
-    wanted = set(call.query["expand"])
-    for unknown in sorted(wanted - EXPANSIONS.keys()):
+    wanted = dict.fromkeys(call.query["expand"])  # in the request's order, as in Java
+    for unknown in sorted(wanted.keys() - EXPANSIONS.keys()):
         logger.info("Ignoring unknown expansion type %s", unknown)
     expanded = ((name, _expand(herder, name, wanted)) for name in herder.connectors())
     return Reply.json({name: document for name, document in expanded if document is not None})
 
 
-def _expand(herder: Herder, name: str, wanted: set[str]) -> Document | None:
+def _expand(herder: Herder, name: str, wanted: Iterable[str]) -> Document | None:
     try:
-        return {word: expand(herder, name) for word, expand in EXPANSIONS.items() if word in wanted}
+        return {word: EXPANSIONS[word](herder, name) for word in wanted if word in EXPANSIONS}
     except NotFoundError:
         # Deleted between the list and the look-up.
         return None

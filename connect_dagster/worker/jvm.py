@@ -13,6 +13,7 @@ import os
 import signal
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -105,8 +106,9 @@ def classpath() -> list[Path]:
 def class_archive() -> Path:
     """Where the archive of loaded classes (AppCDS) for this JVM and these jars lies once it was made."""
     key = "\n".join([str(find_java()), *(f"{jar} {jar.stat().st_size}" for jar in classpath())])
-    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "connect-dagster"
-    return cache / f"classes-{hashlib.sha256(key.encode()).hexdigest()[:16]}.jsa"
+    # It fits these jars where they lie, so it goes away with their virtual environment.
+    own = sys.prefix if sys.prefix != sys.base_prefix else os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")
+    return Path(own) / "connect-dagster" / f"classes-{hashlib.sha256(key.encode()).hexdigest()[:16]}.jsa"
 
 
 def _command(settings: Mapping[str, str], options: Sequence[str]) -> list[str]:

@@ -11,7 +11,7 @@ import functools
 import operator
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
@@ -30,6 +30,16 @@ class ToleranceExceededError(ConnectError):
 
 
 @dataclass(frozen=True, slots=True)
+class _Plan:
+    """The expressions for records of two decoders; kept, since making them takes hundreds of calls into the JVM."""
+
+    key: Decoder
+    value: Decoder
+    conditions: Sequence[Column]
+    columns: Sequence[Column]
+
+
+@dataclass(frozen=True, slots=True)
 class SinkPipeline:
     """The converters of a sink connector.
 
@@ -44,6 +54,7 @@ class SinkPipeline:
     tolerate: bool
     headers: bool
     transforms: Sequence[Transform] = ()
+    _plans: list[_Plan] = field(default_factory=list)
 
     def likely(self, df: DataFrame) -> SinkBatch | None:
         """The batch if its schemas are those of the one before; ``None`` when none is known yet.
@@ -53,7 +64,12 @@ class SinkPipeline:
         key, value = self.key_converter.likely("key"), self.value_converter.likely("value")
         if key is None or value is None:
             return None
-        return SinkBatch((self._frame(df, key, value, checked=True),))
+        return SinkBatch((self._planned(df, self._likely_plan(key, value)),))
+
+    def _likely_plan(self, key: Decoder, value: Decoder) -> _Plan:
+        if not self._plans or self._plans[0].key is not key or self._plans[0].value is not value:
+            self._plans[:] = [self._plan(key, value, checked=True)]
+        return self._plans[0]
 
     @contextmanager
     def searched(self, df: DataFrame) -> Iterator[SinkBatch]:
@@ -72,27 +88,33 @@ class SinkPipeline:
                 matching = [one.matches for one in (key, value) if one.matches is not None]
                 rows = df.where(functools.reduce(operator.and_, matching)) if matching else df
                 if len(keys) * len(values) == 1 or not rows.isEmpty():
-                    yield self._frame(rows, key, value, checked=False)
+                    yield self._planned(rows, self._plan(key, value, checked=False))
 
-    def _frame(self, df: DataFrame, key: Decoder, value: Decoder, *, checked: bool) -> SinkFrame:
-        for decoder in (key, value):
-            if self.tolerate and decoder.readable is not None:
-                # A record of another schema stays: the check of the schema has to find it.
-                df = df.where(decoder.readable | _other(decoder) if checked else decoder.readable)
+    def _planned(self, df: DataFrame, plan: _Plan) -> SinkFrame:
+        for condition in plan.conditions:
+            df = df.where(condition)
+        frame = SinkFrame(df.select(*plan.columns), value_schema=plan.value.schema, key_schema=plan.key.schema)
+        return applied(self.transforms, frame)
+
+    def _plan(self, key: Decoder, value: Decoder, *, checked: bool) -> _Plan:
+        # A record of another schema stays: the check of the schema has to find it.
+        conditions = [
+            decoder.readable | _other(decoder) if checked else decoder.readable
+            for decoder in (key, value)
+            if self.tolerate and decoder.readable is not None
+        ]
         if (checks := self._checks(key, checked)) is not None:
             # A sink may not look at the key: a filter, unlike a column, is worked out all the same.
-            df = df.where(checks)
-        extra = [F.col("headers")] if self.headers else []
-        columns = df.select(
-            "topic",
-            "partition",
-            "offset",
+            conditions.append(checks)
+        columns = [
+            *map(
+                F.col, ("topic", "partition", "offset", "headers") if self.headers else ("topic", "partition", "offset")
+            ),
             F.unix_millis("timestamp").alias("timestamp"),
             self._column(key, checked).alias("key"),
             self._column(value, checked).alias("value"),
-            *extra,
-        )
-        return applied(self.transforms, SinkFrame(columns, value_schema=value.schema, key_schema=key.schema))
+        ]
+        return _Plan(key, value, conditions, columns)
 
     def _checks(self, decoder: Decoder, checked: bool) -> Column | None:
         """True for a record that is as it should be, an error for any other; ``None`` when nothing can be wrong."""

@@ -16,11 +16,12 @@ import logging
 import os
 import stat
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import ClassVar
 
 import pyarrow as pa
+from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.connectors.file.text import as_text
@@ -29,6 +30,7 @@ from connect_dagster.plugin.connector import Properties, SinkConnector, SinkTask
 from connect_dagster.plugin.errors import ConnectError
 from connect_dagster.plugin.frames import SinkBatch
 from connect_dagster.plugin.records import TopicPartition
+from connect_dagster.plugin.schema import Schema
 
 log = logging.getLogger(__name__)
 
@@ -57,11 +59,12 @@ class FileStreamSinkTask(SinkTask):
         self._file = FileStreamSinkConfig.parse(config).file or None
         self._descriptor = sys.stdout.fileno() if self._file is None else self._open(self._file)
         # What is no plain file, such as a pipe, can neither be synced nor have anything taken back.
+        self._rendered: tuple[Schema | None, Column] | None = None
         self._plain = self._file is not None and stat.S_ISREG(os.fstat(self._descriptor).st_mode)
 
     def put(self, batch: SinkBatch) -> None:
         """Append a line for each record; all of them or, when the disk refuses, none."""
-        self._append(_lines(batch))
+        self._append(_lines(batch, self._line))
 
     def flush(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Have the lines on disk before their offsets are committed."""
@@ -83,6 +86,13 @@ class FileStreamSinkTask(SinkTask):
             log.warning("File %s does not end with a line: ending it, so that the next record begins a line", file)
             os.write(descriptor, b"\n")
         return descriptor
+
+    def _line(self, schema: Schema | None) -> Column:
+        """Text of a record with its terminator; kept while the schema stays, as making it takes calls into the JVM."""
+        if self._rendered is None or self._rendered[0] is not schema:
+            text = as_text(schema, F.col("value"))
+            self._rendered = (schema, F.concat(text, F.lit("\n")).alias("line"))
+        return self._rendered[1]
 
     def _append(self, parts: list[pa.Buffer]) -> None:
         try:
@@ -138,16 +148,11 @@ class FileStreamSinkConnector(SinkConnector):
         return True
 
 
-def _lines(batch: SinkBatch) -> list[pa.Buffer]:
+def _lines(batch: SinkBatch, line: Callable[[Schema | None], Column]) -> list[pa.Buffer]:
     """The bytes to append. A single frame arrives in order; several are merged by partition and offset."""
     single = len(batch.frames) == 1
     place = [] if single else [F.col(name) for name in _PLACE]
-    tables = [
-        frame.df.select(
-            *place, F.concat(as_text(frame.value_schema, F.col("value")), F.lit("\n")).alias("line")
-        ).toArrow()
-        for frame in batch
-    ]
+    tables = [frame.df.select(*place, line(frame.value_schema)).toArrow() for frame in batch]
     if single:
         (merged,) = tables
     else:

@@ -6,8 +6,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from confluent_kafka.admin import AdminClient
-
 from connect_dagster.herder.connector_offsets import OffsetEditor
 from connect_dagster.herder.interface import ServerInfo
 from connect_dagster.herder.standalone import StandaloneHerder
@@ -66,7 +64,7 @@ class RunningSink:
         offsets.start()
         self._offsets = offsets
         self.worker = Worker("127.0.0.1:8083", props, plugins, session, offsets)
-        editor = OffsetEditor(plugins, offsets, lambda _: AdminClient({"bootstrap.servers": bootstrap}), 20)
+        editor = OffsetEditor(plugins, offsets, lambda _: {"bootstrap.servers": bootstrap}, 20)
         server = ServerInfo("4.3.1", "0", "here")
         self.herder = StandaloneHerder(self.worker, Validator(plugins, props), editor, server)
 

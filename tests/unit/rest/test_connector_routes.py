@@ -38,7 +38,7 @@ def test_documents_have_javas_bytes(ask: Asking) -> None:
     assert ask("GET", "/connectors/c").body == INFO
     assert ask("GET", "/connectors/c/status").body == STATUS
     assert (
-        ask("GET", "/connectors?expand=info&expand=status").body
+        ask("GET", "/connectors?expand=status&expand=info").body
         == b'{"c":{"status":' + STATUS + b',"info":' + INFO + b"}}"
     )
     assert ask("GET", "/connectors?expand=foo").body == b'{"c":{}}'
