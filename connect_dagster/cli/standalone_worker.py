@@ -165,8 +165,7 @@ class _Admin:
 
     def for_connector(self, connector: Mapping[str, str]) -> clients.Settings:
         """Settings for a connector, with its overrides."""
-        prefix = "admin.override."
-        overrides = {name.removeprefix(prefix): value for name, value in connector.items() if name.startswith(prefix)}
+        overrides = clients.under_prefix(connector, "admin.override.")
         return self._settings(f"connector-worker-adminclient-{connector.get('name', '')}", overrides)
 
     def _settings(self, client_id: str, overrides: Mapping[str, str]) -> clients.Settings:

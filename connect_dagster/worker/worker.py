@@ -251,7 +251,7 @@ class Worker:
             f"connector-producer-{id}",
             {
                 **self.config.client_overrides("producer."),
-                **_prefixed(connector_config, "producer.override."),
+                **clients.under_prefix(connector_config, "producer.override."),
             },
         )
         tolerate = connector_config.get("errors.tolerance") == "all"
@@ -288,7 +288,7 @@ class Worker:
         key, value = self._converters.pair(str(id), connector_config)
         overrides = {
             **self.config.client_overrides("consumer."),
-            **_prefixed(connector_config, "consumer.override."),
+            **clients.under_prefix(connector_config, "consumer.override."),
         }
         consumer = clients.consumer_settings(
             self.config.bootstrap_servers, f"connector-consumer-{id}", f"connect-{id.connector}", overrides
@@ -353,7 +353,3 @@ def _added_to_tasks(connector: Connector, config: Properties) -> dict[str, str]:
     task = connector.task_class
     added = {"task.class": connector.java_task_class or f"{task.__module__}.{task.__qualname__}"}
     return added | {name: config[name] for name in ("topics", "topics.regex") if name in config}
-
-
-def _prefixed(config: Properties, prefix: str) -> dict[str, str]:
-    return {name.removeprefix(prefix): value for name, value in config.items() if name.startswith(prefix)}
