@@ -41,7 +41,9 @@ def is_plain(value: Column) -> Column:
 
 
 def _without_escapes(text: Column) -> Column:
-    return F.replace(F.replace(text, F.lit('\\"'), F.lit('"')), F.lit("\\\\"), F.lit("\\"))
+    quotes = F.replace(text, F.lit('\\"'), F.lit('"'))
+    # Few texts have a backslash of their own, and looking for one is quicker than replacing none.
+    return F.when(text.contains("\\\\"), F.replace(quotes, F.lit("\\\\"), F.lit("\\"))).otherwise(quotes)
 
 
 def _member(text: Column) -> Column:

@@ -1,7 +1,8 @@
-"""Sends encoded batches to Kafka and says which of them the brokers have acknowledged.
+"""Has Spark encode batches, sends them to Kafka and says which of them the brokers have acknowledged.
 
-One producer and one thread for each source task: while it sends batch n, Spark prepares batch n+1. Batches are
-acknowledged whole and in order, so the offset after a batch can be committed as soon as its last record is in.
+One producer and two threads for each source task: while one sends batch n, the other has Spark encode batch n+1, and
+the task itself reads batch n+2. Batches are acknowledged whole and in order, so the offset after a batch can be
+committed as soon as its last record is in.
 """
 
 from __future__ import annotations
@@ -10,15 +11,17 @@ import logging
 import queue
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from pyspark import InheritableThread
 
 from connect_dagster.plugin.errors import ConnectError
-from connect_dagster.worker import clients, logs
+from connect_dagster.worker import clients, java_references, logs
+from connect_dagster.worker.turns import Turns
 
 log = logging.getLogger(__name__)
 
@@ -35,26 +38,27 @@ _PRODUCER_EXTRAS: dict[str, object] = {
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Encoded records: columns ``value`` and perhaps ``key, topic, partition, headers, timestamp``.
+    """Records to be encoded and sent.
 
     Attributes:
-        table: the records.
+        encode: runs the plan; columns ``value`` and perhaps ``key, topic, partition, headers, timestamp``.
         topic: topic of all of them, unless the table has a column for it.
-        delivered: called on the delivery thread once all records are acknowledged.
+        delivered: called on the delivery thread, with the table, once all records are acknowledged.
     """
 
-    table: pa.Table
+    encode: Callable[[], pa.Table]
     topic: str | None
-    delivered: Callable[[], None]
+    delivered: Callable[[pa.Table], None]
 
 
 class Delivery:
-    """A task's producer with the thread that feeds it.
+    """A task's producer with the threads that feed it; made on the task's thread, whose Spark properties they share.
 
     Args:
         settings: producer settings in Java's names.
         name: for the thread's name and the log.
         tolerate: told each record that Kafka refused for good; answers whether to go on without it.
+        turns: those of the worker.
     """
 
     def __init__(
@@ -63,35 +67,38 @@ class Delivery:
         name: str,
         log_context: tuple[str, str],
         tolerate: Callable[[Exception], bool],
+        turns: Turns,
     ) -> None:
         self._tolerate = tolerate
+        self._turns = turns
         self._error: Exception | None = None
         self._producer: Producer = clients.build(
             lambda config: Producer(config), settings, {**_PRODUCER_EXTRAS, "on_delivery": self._refused}
         )
         self._batches: queue.Queue[Batch | None] = queue.Queue(maxsize=1)
+        self._encoded: queue.Queue[tuple[Batch, pa.Table] | None] = queue.Queue(maxsize=1)
         self._unfinished = 0
         self._changed = threading.Condition()
         self._abandoned = threading.Event()
         self._context = log_context
-        self._thread = threading.Thread(target=self._run, name=f"delivery-thread-{name}", daemon=True)
-        self._thread.start()
+        self._threads = (
+            InheritableThread(target=self._encode_all, name=f"encoding-thread-{name}", daemon=True),
+            threading.Thread(target=self._deliver_all, name=f"delivery-thread-{name}", daemon=True),
+        )
+        for thread in self._threads:
+            thread.start()
 
     def submit(self, batch: Batch) -> None:
-        """Queue a batch; blocks while one is waiting and one is under way.
+        """Queue a batch; blocks while the ones before fill the way.
 
         Raises:
-            ConnectError: an earlier batch could not be delivered.
+            Exception: an earlier batch could not be encoded or delivered.
         """
         with self._changed:
             self._unfinished += 1
-        while True:
-            self.check()
-            try:
-                return self._batches.put(batch, timeout=_POLL_SECONDS)
-            except queue.Full:
-                if self._abandoned.is_set():
-                    return None
+        self.check()
+        self._hand_on(self._batches, batch)
+        self.check()
 
     def check(self) -> None:
         """Raise what went wrong on the delivery thread, if anything did."""
@@ -105,45 +112,82 @@ class Delivery:
             return self._unfinished == 0 and self._error is None
 
     def close(self) -> None:
-        """Give up what is not acknowledged and end the thread."""
+        """Give up what is not acknowledged and end the threads."""
         self._abandoned.set()
         self._producer.purge()
-        with suppress(queue.Full):
-            self._batches.put_nowait(None)
-        self._thread.join(timeout=5)
+        for waiting in (self._batches, self._encoded):
+            with suppress(queue.Full):
+                waiting.put_nowait(None)
+        for thread in self._threads:
+            thread.join(timeout=5)
 
-    def _run(self) -> None:
+    @property
+    def _over(self) -> bool:
+        return self._abandoned.is_set() or self._error is not None
+
+    def _hand_on(self, to: queue.Queue[Any], item: object) -> None:
+        while not self._over:
+            with suppress(queue.Full):
+                to.put(item, timeout=_POLL_SECONDS)
+                return
+
+    def _encode_all(self) -> None:
         logs.set_context(*self._context)
-        while not self._abandoned.is_set() and self._error is None:
+        rows = 0
+        while not self._over:
+            batch = self._batches.get()
+            if batch is not None:
+                with self._failing():
+                    rows = self._encode(batch, rows)
+                batch = None  # nor to what is handed on
+
+    def _encode(self, batch: Batch, rows_before: int) -> int:
+        with self._turns.taken(rows_before):
+            table = batch.encode()
+        self._hand_on(self._encoded, (batch, table))
+        return int(table.num_rows)
+
+    def _deliver_all(self) -> None:
+        logs.set_context(*self._context)
+        while not self._over:
             try:
-                batch = self._batches.get(timeout=_IDLE_SECONDS)
+                encoded = self._encoded.get(timeout=_IDLE_SECONDS)
             except queue.Empty:
                 self._producer.poll(0)
                 continue
-            if batch is not None:
-                self._deliver(batch)
+            if encoded is not None:
+                with self._failing():
+                    self._deliver(*encoded)
+                encoded = None  # nothing may hold on to what is delivered
+                java_references.let_go()
 
-    def _deliver(self, batch: Batch) -> None:
+    @contextmanager
+    def _failing(self) -> Iterator[None]:
+        """What goes wrong here is raised on the task's thread, as its own; whoever waits hears of it."""
         try:
-            self._produce(batch)
-            if self._flushed():
-                batch.delivered()
-        except Exception as error:  # the task thread raises it as its own
-            self._error = error
-        finally:
+            yield
+        except Exception as error:
+            with self._changed:
+                self._error = self._error or error
+                self._changed.notify_all()
+
+    def _deliver(self, batch: Batch, table: pa.Table) -> None:
+        self._produce(table, batch.topic)
+        if self._flushed():
+            batch.delivered(table)
             with self._changed:
                 self._unfinished -= 1
                 self._changed.notify_all()
 
     def _flushed(self) -> bool:
-        while self._error is None and not self._abandoned.is_set():
+        while not self._over:
             if self._producer.flush(_POLL_SECONDS) == 0:
                 break
-        return self._error is None and not self._abandoned.is_set()
+        return not self._over
 
-    def _produce(self, batch: Batch) -> None:
-        produce, topic = self._producer.produce, batch.topic
-        for chunk in batch.table.to_batches():
+    def _produce(self, table: pa.Table, topic: str | None) -> None:
+        produce = self._producer.produce
+        for chunk in table.to_batches():
             if chunk.schema.names == ["value"] and topic is not None:
                 self._produce_values(chunk.column(0).to_numpy(zero_copy_only=False), topic)
             else:

@@ -43,6 +43,7 @@ _OPENED_PACKAGES = (
     "sun.util.calendar",
 )
 _JVM_OPTIONS = (
+    "-XX:+UseParallelGC",
     "-XX:+IgnoreUnrecognizedVMOptions",
     "-Djdk.reflect.useDirectMethodHandle=false",
     "-Dio.netty.tryReflectionSetAccessible=true",

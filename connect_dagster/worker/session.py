@@ -15,6 +15,7 @@ from contextlib import contextmanager
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from connect_dagster.worker import java_references
 from connect_dagster.worker.jvm import SparkJvm
 from connect_dagster.worker.spark_settings import spark_settings
 
@@ -42,6 +43,7 @@ class Session:
         blob = pa.table({"blob": ["a\nb\nc"]})
         lines = self.spark.createDataFrame(blob).selectExpr("explode(split(blob, '\n')) as value")
         lines.selectExpr("""cast(concat('{"payload":', to_json(struct(value)), '}') as binary) as value""").toArrow()
+        java_references.watch_from_here()
 
     @property
     def alive(self) -> bool:

@@ -19,7 +19,6 @@ _MOST_RECORDS = 200_000
 _FETCH_MS = 10_000
 _FASTER_FETCHES = {
     "fetch.max.wait.ms": "10",
-    "max.partition.fetch.bytes": str(8 << 20),
     "max.poll.records": "10000",
     "receive.buffer.bytes": str(1 << 20),
 }

@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 from connect_dagster.plugin.connector import SinkTask
 from connect_dagster.plugin.errors import RetriableError
 from connect_dagster.plugin.records import TopicPartition
-from connect_dagster.worker import clients, sink_batches
+from connect_dagster.worker import clients, java_references, sink_batches
 from connect_dagster.worker.commits import Commit, Commits
 from connect_dagster.worker.progress import Progress
 from connect_dagster.worker.sink_context import SinkContext
@@ -289,6 +289,8 @@ class WorkerSinkTask(WorkerTask):
             stream.done()
         else:
             self._stop_stream()
+        batch = None
+        java_references.let_go()
         self._busy_at = time.monotonic()
 
     def _idle(self) -> None:

@@ -135,23 +135,22 @@ class WorkerSourceTask(WorkerTask):
     def _send(self, frame: SourceFrame, delivery: Delivery) -> None:
         began = time.monotonic()
         transformed = self._pipeline.transform(frame)
-        encoded = self._pipeline.encode(transformed)
-        planned = time.monotonic()
-        table = encoded.toArrow()
-        rows = rows_through_plan(encoded)
-        executed = time.monotonic()
+        plan = self._pipeline.encode(transformed)
+        took = {"queryPlanning": time.monotonic() - began}
 
-        def delivered() -> None:
+        def encode() -> pa.Table:
+            started = time.monotonic()
+            table = plan.toArrow()
+            took["addBatch"] = time.monotonic() - started
+            return table
+
+        def delivered(table: pa.Table) -> None:
             self._acknowledge(frame)
-            durations = _milliseconds(
-                queryPlanning=planned - began,
-                addBatch=executed - planned,
-                triggerExecution=time.monotonic() - began,
-            )
-            self.progress.batch_done(rows, durations, dict(frame.source_offset))
+            took["triggerExecution"] = time.monotonic() - began
+            self.progress.batch_done(rows_through_plan(plan), _milliseconds(took), dict(frame.source_offset))
             self._on_topics(_topics(transformed.topic, table))
 
-        delivery.submit(Batch(table, transformed.topic, delivered))
+        delivery.submit(Batch(encode, transformed.topic, delivered))
 
     def _acknowledge(self, frame: SourceFrame) -> None:
         with self._committing:
@@ -197,7 +196,7 @@ class WorkerSourceTask(WorkerTask):
         return self._delivery
 
 
-def _milliseconds(**seconds: float) -> dict[str, int]:
+def _milliseconds(seconds: Mapping[str, float]) -> dict[str, int]:
     return {name: round(value * 1000) for name, value in seconds.items()}
 
 

@@ -26,6 +26,7 @@ from connect_dagster.worker.sink_task import SinkSettings, WorkerSinkTask
 from connect_dagster.worker.source_task import WorkerSourceTask
 from connect_dagster.worker.states import State, TargetState, TaskId
 from connect_dagster.worker.transforms import TransformFactory
+from connect_dagster.worker.turns import Turns
 from connect_dagster.worker.worker_connector import Listener, WorkerConnector
 
 log = logging.getLogger(__name__)
@@ -88,6 +89,7 @@ class Worker:
         self.plugins = plugins
         self.offsets = offsets
         self._session = session
+        self._turns = Turns()
         self._converters = ConverterFactory(plugins, config)
         self._transforms = TransformFactory(plugins)
         self._connectors: dict[str, WorkerConnector] = {}
@@ -269,6 +271,7 @@ class Worker:
                 str(id),
                 (id.connector, f"task-{id.task}"),
                 lambda error: _tolerated(error, tolerate),
+                self._turns,
             ),
             offsets=reader,
             save=lambda pairs: self._save_offsets(id.connector, pairs),

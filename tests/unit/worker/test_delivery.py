@@ -10,6 +10,7 @@ from connect_dagster.embedded.ports import HOST, free_port
 from connect_dagster.plugin.errors import ConnectError
 from connect_dagster.worker import clients
 from connect_dagster.worker.delivery import Batch, Delivery, _arguments
+from connect_dagster.worker.turns import Turns
 
 MakeDelivery = Callable[[Callable[[Exception], bool]], Delivery]
 
@@ -20,7 +21,7 @@ def make() -> Iterator[MakeDelivery]:
 
     def delivery(tolerate: Callable[[Exception], bool]) -> Delivery:
         settings = clients.producer_settings(f"{HOST}:{free_port()}", "test", {"max.request.size": "2000"})
-        made.append(Delivery(settings, "test-0", ("test", "task-0"), tolerate))
+        made.append(Delivery(settings, "test-0", ("test", "task-0"), tolerate, Turns()))
         return made[-1]
 
     yield delivery
@@ -29,7 +30,8 @@ def make() -> Iterator[MakeDelivery]:
 
 
 def batch(*values: bytes, delivered: Callable[[], None] = lambda: None) -> Batch:
-    return Batch(pa.table({"value": pa.array(values, pa.binary())}), "t", delivered)
+    table = pa.table({"value": pa.array(values, pa.binary())})
+    return Batch(lambda: table, "t", lambda _: delivered())
 
 
 def wait_for_error(delivery: Delivery) -> Exception:
