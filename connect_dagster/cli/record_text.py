@@ -6,9 +6,14 @@ import base64
 import json
 from typing import Any, cast
 
-from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Message
+from confluent_kafka import TIMESTAMP_CREATE_TIME, TIMESTAMP_LOG_APPEND_TIME, TIMESTAMP_NOT_AVAILABLE, Message
 
 ENCODING_SUFFIX = "_encoding"
+_TIMESTAMP_KINDS = {
+    TIMESTAMP_NOT_AVAILABLE: "unknown",
+    TIMESTAMP_CREATE_TIME: "create",
+    TIMESTAMP_LOG_APPEND_TIME: "logappend",
+}
 
 
 def as_line(message: Message) -> bytes:
@@ -18,15 +23,19 @@ def as_line(message: Message) -> bytes:
 
 
 def as_json(message: Message) -> bytes:
-    """The record as JSON; bytes that are not UTF-8 are in base64, and ``<field>_encoding`` beside them says so."""
+    """The record as JSON, in kcat's words but for headers, which are objects.
+
+    Bytes that are not UTF-8 are in base64, and ``<field>_encoding`` beside them says so.
+    """
     kind, timestamp = message.timestamp()
     record = {
         "topic": message.topic(),
         "partition": message.partition(),
         "offset": message.offset(),
-        "timestamp": None if kind == TIMESTAMP_NOT_AVAILABLE else timestamp,
+        "tstype": _TIMESTAMP_KINDS[kind],
+        "ts": None if kind == TIMESTAMP_NOT_AVAILABLE else timestamp,
         **_field("key", message.key()),
-        **_field("value", message.value()),
+        **_field("payload", message.value()),
         # A list: names of headers may repeat, and their order counts.
         "headers": [{"key": name, **_field("value", value)} for name, value in _headers(message)],
     }

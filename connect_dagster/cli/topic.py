@@ -11,8 +11,9 @@ from contextlib import closing, contextmanager
 
 import click
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaError, KafkaException, Producer
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, ClusterMetadata
 
+from connect_dagster.cli.cluster_text import cluster_json
 from connect_dagster.cli.record_text import as_json, as_line
 from connect_dagster.cli.topic_reading import ReadPlan, batches, places
 from connect_dagster.cli.topic_writing import PRODUCER_SETTINGS, records, send
@@ -36,13 +37,17 @@ def topic(context: click.Context, bootstrap_server: str) -> None:
 
 
 @topic.command("list")
+@click.option("-J", "--json", "in_json", is_flag=True, help="Print brokers and partitions too, as one JSON object.")
 @click.pass_obj
-def list_topics(bootstrap: str) -> None:
-    """Print the name of each topic."""
+def list_topics(bootstrap: str, in_json: bool) -> None:
+    """Print the name of each topic.
+
+    With -J: the brokers, and for each partition its leader, replicas and those in sync, as kcat -L -J has them.
+    """
     with _kafka_errors(bootstrap):
-        names = _topics(AdminClient(_settings(bootstrap)), bootstrap)
-    for name in sorted(names):
-        click.echo(name)
+        cluster = _cluster(AdminClient(_settings(bootstrap)), bootstrap)
+    for line in [cluster_json(cluster)] if in_json else sorted(cluster.topics):
+        click.echo(line)
 
 
 @topic.command()
@@ -66,8 +71,8 @@ def read(
 ) -> None:
     """Print the values of a topic, one a line, until Ctrl+C, --max-messages or --timeout.
 
-    With -J: topic, partition, offset, timestamp (milliseconds), key, value and headers. Bytes that are not UTF-8 are
-    printed in base64, and a field such as value_encoding says so.
+    With -J: topic, partition, offset, tstype, ts (milliseconds), key, payload and headers, as kcat names them. Bytes
+    that are not UTF-8 are printed in base64, and a field such as payload_encoding says so.
     """
     plan = ReadPlan(partition, _start(from_beginning, offset, partition), max_messages, timeout)
     render = as_json if in_json else as_line
@@ -83,9 +88,11 @@ def read(
 
 @topic.command()
 @click.argument("name", metavar="TOPIC")
-@click.option("--key-separator", metavar="TEXT", help="What stands before it on a line is the key; without, no keys.")
+@click.option("--key", metavar="TEXT", help="The key of all records; without it they have none.")
+@click.option("--key-separator", metavar="TEXT", help="What stands before it on a line is the record's key.")
+@click.option("--null", "empty_is_null", is_flag=True, help="Write an empty value as null: a tombstone.")
 @click.pass_obj
-def write(bootstrap: str, name: str, key_separator: str | None) -> None:
+def write(bootstrap: str, name: str, key: str | None, key_separator: str | None, empty_is_null: bool) -> None:
     """Write each line of standard input as a record.
 
     A key goes to the same partition as from Java's producer. A topic that does not exist is created when the brokers
@@ -93,10 +100,12 @@ def write(bootstrap: str, name: str, key_separator: str | None) -> None:
     """
     if key_separator == "":
         raise click.UsageError("--key-separator must not be empty.")
+    if key is not None and key_separator is not None:
+        raise click.UsageError("--key and --key-separator exclude each other.")
     with _kafka_errors(bootstrap):
         producer = Producer({**_settings(bootstrap), **PRODUCER_SETTINGS})
         _topics(producer, bootstrap)
-        send(producer, name, records(sys.stdin.buffer, key_separator))
+        send(producer, name, records(sys.stdin.buffer, key, key_separator, empty_is_null=empty_is_null))
 
 
 def _start(from_beginning: bool, offset: int | None, partition: int | None) -> int:
@@ -142,12 +151,15 @@ def _text(error: KafkaException) -> str:
 
 def _topics(client: AdminClient | Consumer | Producer, bootstrap: str) -> dict[str, list[int]]:
     """Each topic with its partitions in order."""
+    return {name: sorted(found.partitions) for name, found in _cluster(client, bootstrap).topics.items()}
+
+
+def _cluster(client: AdminClient | Consumer | Producer, bootstrap: str) -> ClusterMetadata:
     try:
         # Of all topics: to ask for one by its name may create it.
-        cluster = client.list_topics(timeout=_ANSWER_SECONDS)
+        return client.list_topics(timeout=_ANSWER_SECONDS)
     except KafkaException as error:
         raise click.ClickException(
             f"No broker answered at {bootstrap} within {_ANSWER_SECONDS:g} s ({_text(error)}): "
             "check --bootstrap-server, and that Kafka is running."
         ) from error
-    return {name: sorted(found.partitions) for name, found in cluster.topics.items()}

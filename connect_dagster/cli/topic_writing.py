@@ -26,27 +26,37 @@ class Record:
     """One record to write."""
 
     key: bytes | None
-    value: bytes
+    value: bytes | None
 
 
-def records(lines: BinaryIO, separator: str | None) -> Iterator[Record]:
-    """A record for each line; with a separator, what stands before its first occurrence is the key.
+def records(
+    lines: BinaryIO, key: str | None, separator: str | None, *, empty_is_null: bool = False
+) -> Iterator[Record]:
+    """A record for each line, all with the same key, if any.
+
+    Args:
+        lines: standard input.
+        key: that of all records.
+        separator: what stands before its first occurrence on a line is the record's key.
+        empty_is_null: whether an empty value becomes a tombstone.
 
     Raises:
         click.ClickException: a line has no separator; names the line.
     """
-    cut = separator.encode() if separator is not None else None
+    same = key.encode() if key is not None else None
     for number, line in enumerate(lines, 1):
         text = line.removesuffix(b"\n").removesuffix(b"\r")
-        if cut is None:
-            yield Record(None, text)
-            continue
-        key, found, value = text.partition(cut)
-        if not found:
-            raise click.ClickException(
-                f"Line {number} has no key separator {separator!r}: it and the lines after it are not written."
-            )
-        yield Record(key, value)
+        own, value = (same, text) if separator is None else _split(text, separator, number)
+        yield Record(own, None if empty_is_null and not value else value)
+
+
+def _split(text: bytes, separator: str, number: int) -> tuple[bytes, bytes]:
+    key, found, value = text.partition(separator.encode())
+    if not found:
+        raise click.ClickException(
+            f"Line {number} has no key separator {separator!r}: it and the lines after it are not written."
+        )
+    return key, value
 
 
 def send(producer: Producer, topic: str, given: Iterable[Record]) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Producer, TopicCollection
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
@@ -71,10 +71,10 @@ def test_keys_go_where_java_puts_them(broker: Broker, topic: str) -> None:
     lines(broker, "write", topic, "--key-separator", ":", given=given)
     found = [json.loads(line) for line in lines(broker, "read", topic, "-J", "--from-beginning", "--timeout", "3")]
     assert {record["key"]: record["partition"] for record in found} == JAVA_PARTITIONS
-    assert {record["key"]: record["value"] for record in found} == {key: f"v-{key}" for key in JAVA_PARTITIONS}
+    assert {record["key"]: record["payload"] for record in found} == {key: f"v-{key}" for key in JAVA_PARTITIONS}
 
 
-def test_json_shows_all_of_a_record(broker: Broker, topic: str) -> None:
+def test_sx_01_json_shows_all_of_a_record(broker: Broker, topic: str) -> None:
     headers = [("trace", b"1"), ("trace", b"\xff"), ("none", None)]
     produce(
         broker,
@@ -87,9 +87,10 @@ def test_json_shows_all_of_a_record(broker: Broker, topic: str) -> None:
             "topic": topic,
             "partition": 0,
             "offset": 0,
-            "timestamp": 1700000000123,
+            "tstype": "create",
+            "ts": 1700000000123,
             "key": "키",
-            "value": '{"a":1}',
+            "payload": '{"a":1}',
             "headers": [
                 {"key": "trace", "value": "1"},
                 {"key": "trace", "value": "/w==", "value_encoding": "base64"},
@@ -100,12 +101,40 @@ def test_json_shows_all_of_a_record(broker: Broker, topic: str) -> None:
             "topic": topic,
             "partition": 0,
             "offset": 1,
-            "timestamp": 1700000000124,
+            "tstype": "create",
+            "ts": 1700000000124,
             "key": "AP4=",
             "key_encoding": "base64",
-            "value": None,
+            "payload": None,
             "headers": [],
         },
+    ]
+
+
+def test_sx_02_one_key_and_a_tombstone(broker: Broker, topic: str) -> None:
+    lines(broker, "write", topic, "--key", "키", "--null", given=b"test\n\n")
+    found = [json.loads(line) for line in lines(broker, "read", topic, "-J", "--from-beginning", "--timeout", "3")]
+    assert [(record["key"], record["payload"]) for record in found] == [("키", "test"), ("키", None)]
+    assert {record["partition"] for record in found} == {JAVA_PARTITIONS["키"]}
+
+
+def test_sx_03_list_as_json_is_what_the_admin_client_describes(broker: Broker, topic: str) -> None:
+    (line,) = lines(broker, "list", "-J")
+    found = json.loads(line)
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+    cluster = admin.describe_cluster().result(30)
+    described = admin.describe_topics(TopicCollection([topic]))[topic].result(30)
+    assert found["brokers"] == [{"id": node.id, "name": f"{node.host}:{node.port}"} for node in cluster.nodes]
+    assert [one["partitions"] for one in found["topics"] if one["topic"] == topic] == [
+        [
+            {
+                "partition": partition.id,
+                "leader": partition.leader.id,
+                "replicas": [{"id": node.id} for node in partition.replicas],
+                "isrs": [{"id": node.id} for node in partition.isr],
+            }
+            for partition in described.partitions
+        ]
     ]
 
 
