@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from confluent_kafka.admin import ClusterMetadata, PartitionMetadata
+if TYPE_CHECKING:  # what the client library does not export
+    from confluent_kafka.admin._metadata import ClusterMetadata, PartitionMetadata
 
 
 def cluster_json(cluster: ClusterMetadata) -> str:

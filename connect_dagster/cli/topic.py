@@ -8,15 +8,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING
 
 import click
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaError, KafkaException, Producer
-from confluent_kafka.admin import AdminClient, ClusterMetadata
+from confluent_kafka.admin import AdminClient
 
 from connect_dagster.cli.cluster_text import cluster_json
 from connect_dagster.cli.record_text import as_json, as_line
 from connect_dagster.cli.topic_reading import ReadPlan, batches, places
 from connect_dagster.cli.topic_writing import PRODUCER_SETTINGS, records, send
+
+if TYPE_CHECKING:  # what the client library does not export
+    from confluent_kafka.admin._metadata import ClusterMetadata
 
 _ANSWER_SECONDS = 8.0
 
