@@ -1,8 +1,8 @@
 """The Spark plan between a batch of Kafka records and the frames a sink task receives: converters.
 
-A steady stream has one schema, so a batch is first planned as if it had the schemas of the batch before, or of its
-first record, with a check inside the plan. Only when the check fails is the batch kept in memory and searched for its
-schemas: one pass over the data in the ordinary case, and no schema is ever guessed wrong.
+A steady stream has one schema, so a batch is first planned as if it had the schemas of the batch before, with a check
+inside the plan. Only when the check fails is the batch kept in memory and searched for its schemas: one pass over the
+data in the ordinary case, and no schema is ever guessed wrong.
 """
 
 from __future__ import annotations
@@ -54,25 +54,17 @@ class SinkPipeline:
     tolerate: bool
     headers: bool
     transforms: Sequence[Transform] = ()
-    _began: bool = field(default=False, init=False)
     _kept: _Plan | None = field(default=None, init=False)
 
     def likely(self, df: DataFrame) -> SinkBatch | None:
-        """The batch if its schemas are those of the one before; ``None`` when that had several.
+        """The batch if its schemas are those of the one before; ``None`` when none is known yet.
 
         Evaluating it fails with ``OTHER_SCHEMA`` in the text when they are not.
         """
-        if not self._began:
-            self._began = True
-            self._look_at(df.limit(1))
         key, value = self.key_converter.likely("key"), self.value_converter.likely("value")
         if key is None or value is None:
             return None
         return SinkBatch((self._planned(df, self._likely_plan(key, value)),))
-
-    def _look_at(self, df: DataFrame) -> None:
-        self.key_converter.decoders(df, "key")
-        self.value_converter.decoders(df, "value")
 
     def _likely_plan(self, key: Decoder, value: Decoder) -> _Plan:
         if self._kept is None or self._kept.key is not key or self._kept.value is not value:
