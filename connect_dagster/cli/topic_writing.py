@@ -44,17 +44,18 @@ def records(
         click.ClickException: a line has no separator; names the line.
     """
     same = key.encode() if key is not None else None
+    cut = separator.encode() if separator is not None else None
     for number, line in enumerate(lines, 1):
         text = line.removesuffix(b"\n").removesuffix(b"\r")
-        own, value = (same, text) if separator is None else _split(text, separator, number)
+        own, value = (same, text) if cut is None else _split(text, cut, number)
         yield Record(own, None if empty_is_null and not value else value)
 
 
-def _split(text: bytes, separator: str, number: int) -> tuple[bytes, bytes]:
-    key, found, value = text.partition(separator.encode())
+def _split(text: bytes, separator: bytes, number: int) -> tuple[bytes, bytes]:
+    key, found, value = text.partition(separator)
     if not found:
         raise click.ClickException(
-            f"Line {number} has no key separator {separator!r}: it and the lines after it are not written."
+            f"Line {number} has no key separator {separator.decode()!r}: it and the lines after it are not written."
         )
     return key, value
 

@@ -96,7 +96,6 @@ class Delivery:
         """
         with self._changed:
             self._unfinished += 1
-        self.check()
         self._hand_on(self._batches, batch)
         self.check()
 
@@ -139,7 +138,7 @@ class Delivery:
             if batch is not None:
                 with self._failing():
                     rows = self._encode(batch, rows)
-                batch = None  # nor to what is handed on
+                batch = None  # what waits for the next one must not hold this one
 
     def _encode(self, batch: Batch, rows_before: int) -> int:
         with self._turns.taken(rows_before):
@@ -158,7 +157,7 @@ class Delivery:
             if encoded is not None:
                 with self._failing():
                     self._deliver(*encoded)
-                encoded = None  # nothing may hold on to what is delivered
+                encoded = None  # nor this one
                 java_references.let_go()
 
     @contextmanager

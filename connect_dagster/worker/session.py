@@ -39,7 +39,10 @@ class Session:
         return cls(settings, SparkJvm(settings))
 
     def warm_up(self) -> None:
-        """Run one small batch: Spark's first costs seconds, whoever asks for it (planner, code generation, Arrow)."""
+        """Run one small batch: Spark's first costs seconds, whoever asks for it (planner, code generation, Arrow).
+
+        What is loaded after it stays: collections leave it out from then on.
+        """
         blob = pa.table({"blob": ["a\nb\nc"]})
         lines = self.spark.createDataFrame(blob).selectExpr("explode(split(blob, '\n')) as value")
         lines.selectExpr("""cast(concat('{"payload":', to_json(struct(value)), '}') as binary) as value""").toArrow()

@@ -289,7 +289,7 @@ class WorkerSinkTask(WorkerTask):
             stream.done()
         else:
             self._stop_stream()
-        batch = None
+        batch = None  # else it would not be let go
         java_references.let_go()
         self._busy_at = time.monotonic()
 
