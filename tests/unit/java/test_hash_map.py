@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from connect_dagster.embedded.java import find_java
-from connect_dagster.plugin.java_hash import hash_map_order
+from connect_dagster.java.hashes import hash_map_order
 
 # Puts the lines of a file into a HashMap, prints its keys in the order of its iteration.
 PROGRAM = """
