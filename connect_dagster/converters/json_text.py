@@ -6,25 +6,23 @@ Pure: plain Python values in, text out.
 from __future__ import annotations
 
 import json
-import re
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
-_LOWER_HEX = re.compile(r"\\(?:u00([0-9a-f]{2})|.)")
-_WIDE = re.compile("[\U00010000-\U0010ffff]")
+from connect_dagster.java.jackson import json_text
 
 
 def dumps(value: Any) -> str:
     """JSON text without blanks, raw UTF-8, numbers as Java prints them."""
     match value:
         case dict():
-            return "{" + ",".join(f"{_string(key)}:{dumps(item)}" for key, item in value.items()) + "}"
+            return "{" + ",".join(f"{json_text(key)}:{dumps(item)}" for key, item in value.items()) + "}"
         case list():
             return "[" + ",".join(dumps(item) for item in value) + "]"
         case str():
-            return _string(value)
+            return json_text(value)
         case np.floating() | float():
             return _float(value)
         case Decimal():
@@ -64,21 +62,3 @@ def _java_digits(digits: str, point: int) -> str:
 def _float(value: float | np.float32) -> str:
     text = java_double(value)
     return text if np.isfinite(value) else f'"{text}"'
-
-
-def _string(text: str) -> str:
-    return _LOWER_HEX.sub(lambda escape: escape[0] if escape[1] is None else _upper(escape[1]), _escaped(text))
-
-
-def _escaped(text: str) -> str:
-    # Jackson writes UTF-8, but characters beyond 16 bits as two escaped surrogates.
-    return _WIDE.sub(_surrogates, json.dumps(text, ensure_ascii=False))
-
-
-def _surrogates(found: re.Match[str]) -> str:
-    digits = found[0].encode("utf-16-be").hex().upper()
-    return f"\\u{digits[:4]}\\u{digits[4:]}"
-
-
-def _upper(code: str) -> str:
-    return "\\u00" + code.upper()

@@ -1,6 +1,7 @@
 """The named jar sets, and the lock file that fixes each jar of a set by its SHA-256.
 
-The lock (`jars.lock`, TOML) has a table for each set; an entry is `"group:artifact:version" = "sha256"`.
+The lock (`jars.lock`, TOML) has a table for each set; an entry is `"group:artifact:version" = "sha256"`,
+with `:classifier` behind the version where a jar has one.
 This module knows nothing of downloads.
 """
 
@@ -26,7 +27,7 @@ class JarSet:
 
 @dataclass(frozen=True, slots=True)
 class LockedJar:
-    """One jar of a set: `coordinate` is `group:artifact:version`, `sha256` is in hex."""
+    """One jar of a set: `coordinate` is `group:artifact:version[:classifier]`, `sha256` is in hex."""
 
     coordinate: str
     sha256: str
@@ -34,8 +35,8 @@ class LockedJar:
     @property
     def repository_path(self) -> Path:
         """Where every Maven repository keeps this jar."""
-        group, artifact, version = self.coordinate.split(":")
-        return Path(*group.split("."), artifact, version, f"{artifact}-{version}.jar")
+        group, artifact, version, *classifier = self.coordinate.split(":")
+        return Path(*group.split("."), artifact, version, "-".join([artifact, version, *classifier]) + ".jar")
 
 
 JAR_SETS: Mapping[str, JarSet] = {
@@ -48,6 +49,20 @@ JAR_SETS: Mapping[str, JarSet] = {
             f"org.apache.kafka:kafka-tools:{KAFKA}",
             "org.slf4j:slf4j-simple:1.7.36",
         )
+    ),
+    # Kafka's own integration tests of Connect; they run on top of `java-connect` and `broker`.
+    "connect-tests": JarSet(
+        (
+            f"org.apache.kafka:connect-runtime:{KAFKA}:test",
+            f"org.apache.kafka:connect-file:{KAFKA}:test",
+            f"org.apache.kafka:kafka-clients:{KAFKA}:test",
+            f"org.apache.kafka:kafka-test-common-runtime:{KAFKA}",
+            f"org.apache.kafka:kafka-test-common-internal-api:{KAFKA}",
+            "org.junit.platform:junit-platform-console-standalone:1.13.4",
+            "org.hamcrest:hamcrest:3.0",
+            "org.mockito:mockito-core:5.20.0",
+        ),
+        transitive=False,
     ),
     # Spark brings the rest itself. Newer token providers are not in every repository; this one is compatible.
     "spark-kafka": JarSet(

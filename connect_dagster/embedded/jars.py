@@ -44,7 +44,7 @@ def resolve(
     """The jars of a set as files, downloaded where they are missing.
 
     Args:
-        set_name: a table of the lock: `broker`, `spark-kafka` or `java-connect`.
+        set_name: a table of the lock, such as `broker`.
         progress: told of each jar that had to be downloaded.
         repository: the local Maven repository; the user's by default.
         lock_file: the lock to obey; the one that ships with this package by default.
@@ -146,7 +146,8 @@ def _lock(jar_set: JarSet, context: Any) -> tuple[LockedJar, ...]:
 def _locked(artifact: Any) -> LockedJar:
     with Path(artifact.resolve()).open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-    return LockedJar(f"{artifact.groupId}:{artifact.artifactId}:{artifact.version}", sha256)
+    parts = (artifact.groupId, artifact.artifactId, artifact.version, artifact.classifier)
+    return LockedJar(":".join(filter(None, parts)), sha256)
 
 
 def main(arguments: Sequence[str]) -> int:

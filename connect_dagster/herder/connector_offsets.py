@@ -7,6 +7,7 @@ connector whose offsets may be changed.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, KafkaException
@@ -19,7 +20,9 @@ from connect_dagster.plugin.connector import Connector, SinkConnector, SourceCon
 from connect_dagster.plugin.errors import BadRequestError, ConnectError
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.worker import clients
-from connect_dagster.worker.offset_file import FileOffsetStore
+from connect_dagster.worker.config_transformer import WITHOUT_PROVIDERS, ConfigTransformer
+from connect_dagster.worker.offset_json import key_bytes, value_bytes
+from connect_dagster.worker.offset_store import OffsetStore
 from connect_dagster.worker.plugins import Plugins
 
 _GONE = frozenset({KafkaError.GROUP_ID_NOT_FOUND})
@@ -36,26 +39,36 @@ class OffsetEditor:
         store: offsets of sources.
         settings: settings of an admin client for a connector's group, in Java's names, by its configuration.
         seconds: how long the brokers may take.
+        transformer: for placeholders in a connector's configuration.
     """
 
     def __init__(
         self,
         plugins: Plugins,
-        store: FileOffsetStore,
+        store: OffsetStore,
         settings: Callable[[Mapping[str, str]], clients.Settings],
         seconds: float,
+        transformer: ConfigTransformer = WITHOUT_PROVIDERS,
     ) -> None:
         self._plugins = plugins
         self._store = store
         self._settings = settings
         self._seconds = seconds
+        self._transformer = transformer
 
     def read(self, info: ConnectorInfo) -> list[ConnectorOffset]:
         """Committed offsets. Raises ConnectError when the brokers do not answer."""
+        return self._read(self._transformed(info))
+
+    def _transformed(self, info: ConnectorInfo) -> ConnectorInfo:
+        return replace(info, config=self._transformer.transform(info.config).config)
+
+    def _read(self, info: ConnectorInfo) -> list[ConnectorOffset]:
         if info.type is ConnectorType.SINK:
             found = sorted(self._group_offsets(info).items(), key=lambda pair: str(pair[0]))
             return [shown(place, offset) for place, offset in found]
-        return [ConnectorOffset(partition, offset) for partition, offset in self._store.offsets_of(info.name)]
+        with closing(self._store.open(info.name, info.config)) as stored:
+            return [ConnectorOffset(partition, offset) for partition, offset in stored.all()]
 
     def alter(self, info: ConnectorInfo, offsets: Sequence[ConnectorOffset]) -> str:
         """Write offsets; one that is ``None`` is reset.
@@ -66,16 +79,17 @@ class OffsetEditor:
         """
         if not offsets:
             raise BadRequestError("Partitions / offsets need to be provided for an alter offsets request")
-        return _sentence("altered", self._modify(info, offsets))
+        return _sentence("altered", self._modify(self._transformed(info), offsets))
 
     def reset(self, info: ConnectorInfo) -> str:
         """Forget all offsets. Raises ConnectError as :meth:`alter`."""
+        info = self._transformed(info)
         connector = self._connector(info)
         if isinstance(connector, SinkConnector):
             agrees = connector.alter_offsets(info.config, dict.fromkeys(self._group_offsets(info)))
             self._delete_group(info)
         else:
-            agrees = self._write_source(connector, info, [replace(one, offset=None) for one in self.read(info)])
+            agrees = self._write_source(connector, info, [replace(one, offset=None) for one in self._read(info)])
         return _sentence("reset", agrees)
 
     def _modify(self, info: ConnectorInfo, offsets: Sequence[ConnectorOffset]) -> bool:
@@ -92,13 +106,14 @@ class OffsetEditor:
 
     def _write_source(self, connector: Connector, info: ConnectorInfo, offsets: Sequence[ConnectorOffset]) -> bool:
         assert isinstance(connector, SourceConnector)
+        for one in offsets:
+            _check_primitive(info.name, one)
         agrees = connector.alter_offsets(info.config, [(one.partition, one.offset) for one in offsets])
         for one in offsets:
             if one.partition is None:
                 raise BadRequestError("Partition objects cannot be null")
-        for one in offsets:
-            self._store.write(info.name, one.partition or {}, one.offset)
-        self._store.save()
+        with closing(self._store.open(info.name, info.config)) as stored:
+            stored.save([(one.partition or {}, one.offset) for one in offsets])
         return agrees
 
     # Consumer groups
@@ -124,22 +139,33 @@ class OffsetEditor:
 
     def _write_group(self, info: ConnectorInfo, offsets: Mapping[TopicPartition, int | None]) -> None:
         admin = self._admin(info)
-        group = _group(info)
         written = [
             KafkaPartition(place.topic, place.partition, offset)
             for place, offset in offsets.items()
             if offset is not None
         ]
         dropped = [KafkaPartition(place.topic, place.partition) for place, offset in offsets.items() if offset is None]
+        if any(one.offset < 0 for one in written):
+            raise ConnectError(f"Failed to modify offsets for sink connector {info.name}")
         try:
             if written:
-                request = [ConsumerGroupTopicPartitions(group, written)]
-                answer = admin.alter_consumer_group_offsets(request, request_timeout=self._seconds)
-                answer[group].result(self._seconds)
+                self._commit(admin, info, written)
             if dropped:
                 self._drop(admin, info, dropped)
         except KafkaException as error:
             raise _failed(info, "alter", error) from error
+
+    def _commit(self, admin: AdminClient, info: ConnectorInfo, written: list[KafkaPartition]) -> None:
+        group, text = _group(info), f"Failed to alter consumer group offsets for connector {info.name}"
+        try:
+            request = [ConsumerGroupTopicPartitions(group, written)]
+            answer = admin.alter_consumer_group_offsets(request, request_timeout=self._seconds)
+        except ValueError as error:  # a partition that no topic can have
+            raise ConnectError(text) from error
+        for one in answer[group].result(self._seconds).topic_partitions or ():
+            if one.error is not None:
+                # The user gets Java's words; why is in the log, with the request's stack.
+                raise ConnectError(text) from KafkaException(one.error)
 
     def _drop(self, admin: AdminClient, info: ConnectorInfo, dropped: list[KafkaPartition]) -> None:
         """This client cannot delete single offsets of a group: the rest is written again after the group is gone."""
@@ -157,6 +183,14 @@ class OffsetEditor:
         except KafkaException as error:
             if error.args[0].code() not in _GONE:
                 raise _failed(info, "reset", error) from error
+
+
+def _check_primitive(connector: str, offset: ConnectorOffset) -> None:
+    """Refuse what cannot be stored, before a connector is asked about it. Raises DataError."""
+    if offset.partition is not None:
+        key_bytes(connector, offset.partition)
+    if offset.offset is not None:
+        value_bytes(offset.offset)
 
 
 def _group(info: ConnectorInfo) -> str:

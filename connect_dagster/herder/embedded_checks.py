@@ -15,9 +15,9 @@ from confluent_kafka.admin import AdminClient
 
 from connect_dagster.herder.framework_keys import CONVERTERS
 from connect_dagster.herder.version_range import require_version
+from connect_dagster.java.hashes import hash_map_order
 from connect_dagster.plugin.config import ConfigTable, ConfigValue, prefixed_infos
 from connect_dagster.plugin.errors import ConfigError
-from connect_dagster.plugin.java_hash import hash_map_order
 from connect_dagster.worker import clients
 from connect_dagster.worker.plugins import Kind, Plugins, class_name
 

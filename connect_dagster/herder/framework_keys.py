@@ -15,7 +15,7 @@ from connect_dagster.plugin.config import ConfigTable, Recommender, Validator
 from connect_dagster.plugin.connector import Connector
 from connect_dagster.plugin.converter import Converter
 from connect_dagster.plugin.errors import ConfigError
-from connect_dagster.worker.config import StandaloneConfig
+from connect_dagster.worker.config import WorkerConfig
 from connect_dagster.worker.connector_config import ConnectorConfig, enriched
 from connect_dagster.worker.plugins import SIMPLE_HEADER_CONVERTER, Kind, PluginDescription, Plugins
 from connect_dagster.worker.sink_connector_config import SinkConnectorConfig
@@ -45,7 +45,7 @@ def enriched_table(
     described: PluginDescription[Connector],
     config: Mapping[str, str | None],
     plugins: Plugins,
-    worker: StandaloneConfig,
+    worker: WorkerConfig,
 ) -> ConfigTable:
     """The framework's keys for a connector with all that this worker knows.
 

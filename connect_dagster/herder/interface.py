@@ -12,9 +12,24 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from connect_dagster.worker.states import Status, TargetState, TaskId
+from connect_dagster.plugin.connector_file import DesiredState
+from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.protocol.signature import RequestSignature
+from connect_dagster.protocol.states import Status, TargetState, TaskId
+from connect_dagster.worker.metrics.families import Family
 
 ConnectorConfig = Mapping[str, str | None]
+
+INITIAL_TARGETS = {
+    DesiredState.RUNNING: TargetState.STARTED,
+    DesiredState.PAUSED: TargetState.PAUSED,
+    DesiredState.STOPPED: TargetState.STOPPED,
+}
+
+
+def without_nulls(config: ConnectorConfig) -> dict[str, str]:
+    """A configuration without the keys that have no value."""
+    return {key: value for key, value in config.items() if value is not None}
 
 
 class ConnectorType(Enum):
@@ -94,6 +109,11 @@ class RestartRequest:
     only_failed: bool = False
     include_tasks: bool = False
 
+    @property
+    def impact(self) -> int:
+        """How much it restarts, to compare requests for one connector (Java: ``RestartRequest.impactRank``)."""
+        return 2 * (not self.only_failed) + self.include_tasks
+
 
 @dataclass(frozen=True, slots=True)
 class ConnectorOffset:
@@ -120,8 +140,56 @@ class LoggerLevel:
     last_modified: int | None
 
 
+class RequestTargetError(ConnectError):
+    """Another worker must do this (Java: ``RequestTargetException``); the REST API forwards the request to it.
+
+    Args:
+        message: what this worker is not.
+        forward_url: advertised URL of the other worker, with a ``/`` at its end; ``None`` while it is not known.
+    """
+
+    java_name = "org.apache.kafka.connect.runtime.distributed.RequestTargetException"
+
+    def __init__(self, message: str, forward_url: str | None) -> None:
+        super().__init__(message)
+        self.forward_url = forward_url
+
+
+class NotLeaderError(RequestTargetError):
+    """Only the leader may do this (Java: ``NotLeaderException``)."""
+
+    java_name = "org.apache.kafka.connect.runtime.distributed.NotLeaderException"
+
+
+class NotAssignedError(RequestTargetError):
+    """Only the worker that runs the connector or task may do this (Java: ``NotAssignedException``)."""
+
+    java_name = "org.apache.kafka.connect.runtime.distributed.NotAssignedException"
+
+
+class RebalanceNeededError(ConnectError):
+    """The worker's view is older than a change that awaits a rebalance (Java: ``RebalanceNeededException``)."""
+
+    java_name = "org.apache.kafka.connect.runtime.distributed.RebalanceNeededException"
+    status = 409
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Cannot complete request momentarily due to stale configuration "
+            "(typically caused by a concurrent config change)"
+        )
+
+
 class Herder(ABC):
     """Operations on the connectors of a worker or a cluster (Java: ``Herder``)."""
+
+    def stage(self) -> str | None:
+        """A sentence on what the worker is doing, for those who wait in vain (Java: ``Stage.summarize``).
+
+        It begins ``The worker is currently …`` or ``The last operation the worker completed was …``; ``None`` says
+        that this is not known. Answers at once.
+        """
+        return None
 
     @abstractmethod
     def server_info(self) -> ServerInfo:
@@ -136,8 +204,16 @@ class Herder(ABC):
         """Latest progress record of each task that runs here, by ``connector-task``."""
 
     @abstractmethod
+    def metrics(self) -> Sequence[Family]:
+        """Everything that this worker measures, by its name in Prometheus."""
+
+    @abstractmethod
     def connectors(self) -> list[str]:
-        """Names of all connectors, sorted."""
+        """Names of all connectors, sorted, as this worker knows them; at once, whatever its group is about to do."""
+
+    def known_connector_info(self, name: str) -> ConnectorInfo:
+        """Likewise what :meth:`connector_info` tells. Raises NotFoundError."""
+        return self.connector_info(name)
 
     @abstractmethod
     def connector_info(self, name: str) -> ConnectorInfo:
@@ -154,6 +230,22 @@ class Herder(ABC):
     @abstractmethod
     def tasks(self, name: str) -> list[TaskInfo]:
         """Task configurations. Raises NotFoundError."""
+
+    @abstractmethod
+    def put_task_configs(
+        self, name: str, configs: Sequence[Mapping[str, str]], signature: RequestSignature | None
+    ) -> None:
+        """Publish the task configurations that a connector's owner made; workers ask this of their leader.
+
+        Raises:
+            RestError: the signature is missing, wrong, or cannot be checked yet (400, 403, 503).
+            NotLeaderError: this worker is not the leader.
+            NotFoundError: there is no such connector.
+        """
+
+    @abstractmethod
+    def fence_zombies(self, name: str, signature: RequestSignature | None) -> None:
+        """Fence producers of earlier tasks of an exactly-once source (KIP-618). Raises as :meth:`put_task_configs`."""
 
     @abstractmethod
     def put_connector(
@@ -240,4 +332,8 @@ class Herder(ABC):
 
     @abstractmethod
     def set_logger_level(self, namespace: str, level: str) -> list[str]:
-        """Set a level for a namespace; answers the loggers it affects, sorted."""
+        """Set a level for a namespace on this worker; answers the loggers it affects, sorted."""
+
+    @abstractmethod
+    def set_cluster_logger_level(self, namespace: str, level: str) -> None:
+        """Set a level for a namespace on all workers (KIP-976)."""

@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 
 from connect_dagster.herder.interface import ConnectorType
 from connect_dagster.plugin.errors import NotFoundError
-from connect_dagster.worker.states import TargetState, TaskId
+from connect_dagster.protocol.states import TargetState, TaskId
 
 
 @dataclass(slots=True, eq=False)

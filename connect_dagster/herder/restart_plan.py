@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from connect_dagster.herder.interface import ConnectorStatus, RestartRequest
-from connect_dagster.worker.states import State, Status, TaskId
+from connect_dagster.protocol.states import State, Status, TaskId
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextlib import suppress
-from typing import Any
 
 from connect_dagster.herder import loggers
 from connect_dagster.herder.connector_offsets import OffsetEditor
@@ -25,30 +24,29 @@ from connect_dagster.herder.interface import (
     Created,
     Health,
     HealthReport,
-    Herder,
-    LoggerLevel,
-    PluginInfo,
     RestartRequest,
     ServerInfo,
     TaskInfo,
+    without_nulls,
 )
 from connect_dagster.herder.registry import Incarnation, Registry
 from connect_dagster.herder.restart_plan import plan_restart
 from connect_dagster.herder.status_store import StatusStore
-from connect_dagster.herder.task_plan import check_tasks_max
 from connect_dagster.herder.validation import Validator
-from connect_dagster.plugin.errors import AlreadyExistsError, BadRequestError, ConnectError, NotFoundError
-from connect_dagster.worker.plugins import Kind
-from connect_dagster.worker.states import State, Status, TargetState, TaskId
+from connect_dagster.herder.worker_herder import WorkerHerder, refuse_until_stopped
+from connect_dagster.plugin.errors import AlreadyExistsError, ConnectError, NotFoundError
+from connect_dagster.protocol.signature import RequestSignature
+from connect_dagster.protocol.states import State, Status, TargetState, TaskId
 from connect_dagster.worker.task import failure_trace
 from connect_dagster.worker.worker import TaskListeners, Worker
 
 log = logging.getLogger(__name__)
 
 _LOOK_SECONDS = 0.5
+_PLAN_SECONDS = 60.0
 
 
-class StandaloneHerder(Herder):
+class StandaloneHerder(WorkerHerder):
     """Runs connectors on one worker.
 
     Args:
@@ -59,10 +57,8 @@ class StandaloneHerder(Herder):
     """
 
     def __init__(self, worker: Worker, validator: Validator, offsets: OffsetEditor, server: ServerInfo) -> None:
-        self._worker = worker
-        self._validator = validator
+        super().__init__(worker, validator, server)
         self._offsets = offsets
-        self._server = server
         self._registry = Registry()
         self._statuses = StatusStore(worker.id)
         self._ready = threading.Event()
@@ -82,16 +78,10 @@ class StandaloneHerder(Herder):
 
     # Server
 
-    def server_info(self) -> ServerInfo:
-        return self._server
-
     def health(self) -> HealthReport:
         if not self._ready.is_set():
             return HealthReport(Health.STARTING, "Worker is still starting up.")
         return HealthReport(Health.HEALTHY, "Worker has completed startup and is ready to handle requests.")
-
-    def progress(self) -> dict[str, Any]:
-        return self._worker.progress()
 
     # Reading
 
@@ -130,14 +120,14 @@ class StandaloneHerder(Herder):
             existing = self._registry.find(name)
             if existing is not None and not allow_replace:
                 raise AlreadyExistsError(f"Connector {name} already exists")
-            start = self._replace(name, existing, _without_nulls(config), initial)
+            start = self._replace(name, existing, without_nulls(config), initial)
         start()
         return Created(self.connector_info(name), created=existing is None)
 
     def patch_connector(self, name: str, patch: ConnectorConfig) -> ConnectorInfo:
         while True:
             existing = self._registry.get(name, f"Connector {name} not found")
-            merged = _without_nulls({**existing.config, **patch})
+            merged = without_nulls({**existing.config, **patch})
             self._validator.check(merged)
             with self._registry.operation(name):
                 # Another change may have come in between; then its keys are what this one is merged with.
@@ -211,11 +201,6 @@ class StandaloneHerder(Herder):
     def reset_active_topics(self, name: str) -> None:
         self._statuses.reset_topics(name)
 
-    @property
-    def topic_tracking(self) -> tuple[bool, bool]:
-        config = self._worker.config
-        return config.topic_tracking_enable, config.topic_tracking_allow_reset
-
     # Offsets
 
     def connector_offsets(self, name: str) -> list[ConnectorOffset]:
@@ -233,34 +218,23 @@ class StandaloneHerder(Herder):
         info = self.connector_info(name)
         found = self._registry.find(name)
         if found is None or found.target is not TargetState.STOPPED or found.task_configs:
-            raise BadRequestError(
-                "Connectors must be in the STOPPED state before their offsets can be modified. This can be done "
-                f"for the specified connector by issuing a 'PUT' request to the '/connectors/{name}/stop' endpoint"
-            )
+            refuse_until_stopped(name)
         return info
-
-    # Plugins
-
-    def plugins(self, *, connectors_only: bool) -> list[PluginInfo]:
-        kinds = (Kind.SINK, Kind.SOURCE) if connectors_only else tuple(Kind)
-        return [PluginInfo(one.class_name, one.kind.value, one.version) for one in self._worker.plugins.all(kinds)]
-
-    def plugin_config(self, name: str, version: str | None = None) -> list[dict[str, Any]]:
-        return self._validator.plugin_config(name, version)
-
-    def validate(self, config: ConnectorConfig) -> dict[str, Any]:
-        return self._validator.validate(config)
 
     # Loggers
 
-    def loggers(self) -> dict[str, LoggerLevel]:
-        return loggers.levels()
+    def set_cluster_logger_level(self, namespace: str, level: str) -> None:
+        loggers.set_level(namespace, level)
 
-    def logger(self, name: str) -> LoggerLevel:
-        return loggers.level(name)
+    # What only workers of a group ask of each other
 
-    def set_logger_level(self, namespace: str, level: str) -> list[str]:
-        return loggers.set_level(namespace, level)
+    def put_task_configs(
+        self, name: str, configs: Sequence[Mapping[str, str]], signature: RequestSignature | None
+    ) -> None:
+        raise ConnectError("Kafka Connect in standalone mode does not support externally setting task configurations.")
+
+    def fence_zombies(self, name: str, signature: RequestSignature | None) -> None:
+        raise ConnectError("Kafka Connect in standalone mode does not support exactly-once source connectors.")
 
     # How connectors start. What begins within an operation is waited for after it.
 
@@ -329,8 +303,7 @@ class StandaloneHerder(Herder):
             found.plans += 1
             plan = found.plans
         try:
-            wanted = self._worker.task_configs(name, int(found.config.get("tasks.max", "1")))
-            check_tasks_max(name, len(wanted), found.config)
+            wanted = self._worker.task_configs(name).result(_PLAN_SECONDS)
         except Exception as error:
             log.exception("Failed to reconfigure connector's tasks (%s)", name)
             if self._registry.holds(name, found):
@@ -387,7 +360,3 @@ class StandaloneHerder(Herder):
     def _version(self, name: str) -> str | None:
         found = self._registry.find(name)
         return found.version if found is not None else None
-
-
-def _without_nulls(config: Mapping[str, str | None]) -> dict[str, str]:
-    return {key: value for key, value in config.items() if value is not None}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from connect_dagster.worker.states import State, Status, TaskId
+from connect_dagster.protocol.states import State, Status, TaskId
 
 
 class StatusStore:

@@ -13,11 +13,23 @@ from connect_dagster.herder.version_range import VersionRange, require_version
 from connect_dagster.plugin.config import ConfigTable, ConfigValue, config_infos, key_info, merge_infos
 from connect_dagster.plugin.connector import Connector
 from connect_dagster.plugin.errors import BadRequestError, ConfigError, ConnectError, NotFoundError, java_text
-from connect_dagster.worker.config import StandaloneConfig
-from connect_dagster.worker.plugins import Kind, PluginDescription, Plugins
+from connect_dagster.worker.config import WorkerConfig
+from connect_dagster.worker.config_transformer import WITHOUT_PROVIDERS, ConfigTransformer
+from connect_dagster.worker.plugins import LISTED, Kind, PluginDescription, Plugins
 from connect_dagster.worker.sink_connector_config import check_topics
 
 CONNECTOR_CLASS = "connector.class"
+_GROUP_OVERRIDE = "consumer.override.group.id"
+_TYPES = "sink, source, converter, header_converter, transformation, predicate"
+_EXACTLY_ONCE_ERRORS = (
+    ("exactly.once.support", "required", "This worker does not have exactly-once source support enabled."),
+    (
+        "transaction.boundary",
+        "connector",
+        "The connector does not support connector-defined transaction boundaries with the given configuration. "
+        "Please reconfigure it to use a different transaction boundary definition.",
+    ),
+)
 NULL_VALUE = "Null value can not be supplied as the configuration value."
 
 
@@ -27,11 +39,21 @@ class Validator:
     Args:
         plugins: where classes are found.
         worker: the worker's configuration.
+        worker_group: the group that the worker is a member of, which no consumer group may be; ``None`` standalone.
+        transformer: for placeholders: what is checked, and answered, is what plugins are told.
     """
 
-    def __init__(self, plugins: Plugins, worker: StandaloneConfig) -> None:
+    def __init__(
+        self,
+        plugins: Plugins,
+        worker: WorkerConfig,
+        worker_group: str | None = None,
+        transformer: ConfigTransformer = WITHOUT_PROVIDERS,
+    ) -> None:
         self._plugins = plugins
         self._worker = worker
+        self._worker_group = worker_group
+        self._transformer = transformer
 
     def check(self, config: ConnectorConfig) -> None:
         """Raise BadRequestError with all errors of a configuration, if it has any."""
@@ -50,7 +72,9 @@ class Validator:
 
         Raises:
             BadRequestError: there is no ``connector.class``, no such class, or its version is none.
+            ConfigError: a config provider failed.
         """
+        config = self._transformer.transform(config).config
         described = self._connector(config)
         try:
             require_version(described.class_name, described.version, config.get(CONNECTOR_VERSION))
@@ -63,10 +87,12 @@ class Validator:
 
         Raises:
             NotFoundError: there is no such plugin.
-            BadRequestError: it does not have that version, or the version is none.
+            BadRequestError: it does not have that version, or the version is none; or it is a config provider.
         """
-        for one in self._plugins.all():
+        for one in self._plugins.all(Kind):
             if name == one.class_name or name in one.aliases:
+                if one.kind not in LISTED:
+                    raise BadRequestError(f"Invalid plugin class {name}. Valid types are {_TYPES}.")
                 return [key_info(key) for key in self._keys(one, version)]
         raise NotFoundError(f"Unknown plugin {name}.")
 
@@ -102,6 +128,10 @@ class Validator:
         values = framework.validate_all(config, self._plugins.find_class)
         if described.kind is Kind.SINK:
             check_topics(config, values)
+            if self._worker_group is not None:
+                values = _with_group_errors(config, values, self._worker_group)
+        elif self._worker_group is not None:
+            _add_exactly_once_errors(config, values)
         values = _with_null_errors(config, values)
         # Before the connector's own part is put together, because errors of converters go to the framework's keys.
         converters = converter_infos(config, {value.name: value for value in values}, self._plugins)
@@ -128,3 +158,28 @@ def _with_null_errors(config: ConnectorConfig, values: Sequence[ConfigValue]) ->
     for name in (name for name, value in config.items() if value is None):
         by_name.setdefault(name, ConfigValue(name)).errors.append(NULL_VALUE)
     return list(by_name.values())
+
+
+def _with_group_errors(config: ConnectorConfig, values: Sequence[ConfigValue], worker_group: str) -> list[ConfigValue]:
+    """A sink's consumers may not join the workers' own group (Java: ``validateSinkConnectorGroupId``)."""
+    by_name = {value.name: value for value in values}
+    if _GROUP_OVERRIDE in config:
+        group = config[_GROUP_OVERRIDE]
+        found = by_name.setdefault(_GROUP_OVERRIDE, ConfigValue(_GROUP_OVERRIDE, group))
+        whose = f"Consumer group {group}"
+    else:
+        found, group = by_name["name"], f"connect-{config.get('name')}"
+        whose = f"Consumer group for sink connector named {config.get('name')}"
+    if group == worker_group:
+        found.errors.append(f"{whose} conflicts with Connect worker group {worker_group}")
+    return list(by_name.values())
+
+
+def _add_exactly_once_errors(config: ConnectorConfig, values: Sequence[ConfigValue]) -> None:
+    """What a source asks for and no worker of the group can give (Java: ``validateSourceConnectorExactlyOnceSupport``
+    and ``validateSourceConnectorTransactionBoundary``).
+    """
+    by_name = {value.name: value for value in values}
+    for key, asked, text in _EXACTLY_ONCE_ERRORS:
+        if not by_name[key].errors and (config.get(key) or "").lower() == asked:
+            by_name[key].errors.append(text)

@@ -2,14 +2,16 @@
 
 Paths are matched as they were sent and decoded part by part, so that an escaped ``/`` stays inside a
 connector's name; matrix parameters (``;a=b``) and one trailing ``/`` are ignored, as in Java. Content types
-are checked as JAX-RS does. Routes run in threads, each with its time limit (Java: RestRequestTimeout).
+are checked as JAX-RS does, then users, then bodies. Routes run in threads, each with its time limit (Java:
+RestRequestTimeout), and there too another worker is asked, when the herder says that it is for another.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
@@ -22,10 +24,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from connect_dagster.herder.interface import Herder
+from connect_dagster.cluster.rest_client import RestClient
+from connect_dagster.herder.interface import Herder, RequestTargetError
 from connect_dagster.rest import (
     connector_routes,
+    internal_routes,
     logger_routes,
+    metrics_routes,
     offset_routes,
     operation_routes,
     plugin_routes,
@@ -33,33 +38,64 @@ from connect_dagster.rest import (
 )
 from connect_dagster.rest.deadline import within
 from connect_dagster.rest.errors import reply_to_error, reply_to_refusal
-from connect_dagster.rest.exchange import JSON, Call, Endpoint, Reply
+from connect_dagster.rest.exchange import JSON, TEXT, Call, Endpoint, Reply
+from connect_dagster.rest.forwarding import forward
+from connect_dagster.rest.openapi import openapi_endpoint
 
-ENDPOINTS: tuple[Endpoint, ...] = (
+ADMIN_ENDPOINTS: tuple[Endpoint, ...] = logger_routes.ROUTES
+"""What ``admin.listeners`` may take away from the other listeners."""
+
+USER_ENDPOINTS: tuple[Endpoint, ...] = (
     *root_routes.ROUTES,
+    *metrics_routes.ROUTES,
     *connector_routes.ROUTES,
     *operation_routes.ROUTES,
+    *internal_routes.ROUTES,
     *offset_routes.ROUTES,
     *plugin_routes.ROUTES,
-    *logger_routes.ROUTES,
 )
+ENDPOINTS: tuple[Endpoint, ...] = (*USER_ENDPOINTS, *ADMIN_ENDPOINTS)
 
 MATRIX_PARAMETERS = re.compile(r";[^/]*")
-ACCEPTED_AS_JSON = frozenset({JSON, "application/*", "*/*"})
+PLAIN_CLIENT = RestClient()
+UNAUTHENTICATED = Reply(401, b"User cannot access the resource.", {"WWW-Authenticate": 'Basic realm="KafkaConnect"'})
+
+Admits = Callable[[str | None], bool]
+"""Whether a user may go on, from the header ``Authorization``; raises ValueError when it is unreadable."""
 
 
-def create_app(herder: Herder, endpoints: Iterable[Endpoint] = ENDPOINTS) -> ASGIApp:
-    """The application that serves a herder.
+def everyone(_: str | None) -> bool:
+    """Admits all."""
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Context:
+    herder: Herder
+    client: RestClient
+    admits: Admits
+
+
+def create_app(
+    herder: Herder,
+    endpoints: Iterable[Endpoint] = ENDPOINTS,
+    client: RestClient = PLAIN_CLIENT,
+    admits: Admits = everyone,
+) -> ASGIApp:
+    """The application that serves a herder, and the description of its own routes at ``/openapi.json``.
 
     Args:
         herder: what is operated.
         endpoints: the route table.
+        client: asks other workers.
+        admits: decides on users.
     """
+    context, table = _Context(herder, client, admits), tuple(endpoints)
     by_path: dict[str, dict[str, Endpoint]] = {}
-    for endpoint in endpoints:
+    for endpoint in (*table, openapi_endpoint(table)):
         by_path.setdefault(endpoint.path, {})[endpoint.method] = endpoint
     app = Starlette(
-        routes=[_route(herder, path, methods) for path, methods in by_path.items()],
+        routes=[_route(context, path, methods) for path, methods in by_path.items()],
         exception_handlers={HTTPException: _refuse},
     )
     app.router.redirect_slashes = False
@@ -77,24 +113,28 @@ async def _refuse(_: Request, error: Exception) -> Response:
     return _response(reply_to_refusal(error.status_code))
 
 
-def _route(herder: Herder, path: str, methods: Mapping[str, Endpoint]) -> Route:
+def _route(context: _Context, path: str, methods: Mapping[str, Endpoint]) -> Route:
     heads = {"HEAD": methods["GET"]} if "GET" in methods else {}
     by_method = {**heads, **methods}
     options = _options([*by_method, "OPTIONS"])
 
     async def serve(request: Request) -> Response:
         endpoint = by_method.get(request.method)
-        return _response(await _answer(herder, endpoint, request) if endpoint else options)
+        if endpoint is None:
+            return _response(_refused_user(context, request, TEXT) or options)
+        return _response(await _answer(context, endpoint, request))
 
     return Route(path, serve, methods=[*by_method, "OPTIONS"])
 
 
 def _options(methods: list[str]) -> Reply:
-    return Reply(200, ", ".join(methods).encode(), {"Allow": ",".join(methods), "Content-Type": "text/plain"})
+    return Reply(200, ", ".join(methods).encode(), {"Allow": ",".join(methods), "Content-Type": TEXT})
 
 
-async def _answer(herder: Herder, endpoint: Endpoint, request: Request) -> Reply:
+async def _answer(context: _Context, endpoint: Endpoint, request: Request) -> Reply:
     if refused := _refused_media(endpoint, request):
+        return refused
+    if not endpoint.internal and (refused := _refused_user(context, request, endpoint.produces[0])):
         return refused
     body = await request.body()
     if body and endpoint.reads_body and "content-type" not in request.headers:
@@ -102,18 +142,21 @@ async def _answer(herder: Herder, endpoint: Endpoint, request: Request) -> Reply
     target = request.scope["raw_path"].decode("latin-1")
     began = datetime.now(UTC)
     try:
-        work = partial(_settled, endpoint, herder, _call(request, body), target)
+        work = partial(_settled, endpoint, context, _call(request, body), target)
         return await within(endpoint.seconds, work, f"rest-{request.method}-{target}")
     except asyncio.CancelledError:
         # The server stops and cuts off what still runs; swallowed so that the client is told.
         return Reply.error(500, "Request interrupted")
     except TimeoutError:
-        return endpoint.late(_stage(f"handling {request.method} {target}", began))
+        return endpoint.late(context.herder.stage() or _stage(f"handling {request.method} {target}", began))
 
 
-def _settled(endpoint: Endpoint, herder: Herder, call: Call, target: str) -> Reply:
+def _settled(endpoint: Endpoint, context: _Context, call: Call, target: str) -> Reply:
     try:
-        return endpoint.answer(herder, call)
+        try:
+            return endpoint.answer(context.herder, call)
+        except RequestTargetError as error:
+            return forward(context.client, endpoint, call, error)
     except Exception as error:
         # The border: whatever a herder or a plugin raises is answered.
         return reply_to_error(error, target)
@@ -129,23 +172,33 @@ def _refused_media(endpoint: Endpoint, request: Request) -> Reply | None:
     declared = request.headers.get("content-type")
     if endpoint.json_only and declared is not None and _media_type(declared) != JSON:
         return reply_to_refusal(415)
-    accepted = request.headers.getlist("accept")
-    if accepted and not any(map(_accepts_json, chain.from_iterable(line.split(",") for line in accepted))):
+    accepted = chain.from_iterable(line.split(",") for line in request.headers.getlist("accept"))
+    ranges = {_media_type(media_range) for media_range in accepted}
+    if ranges and not any(ranges & _ranges_of(media) for media in endpoint.produces):
         return reply_to_refusal(406)
     return None
+
+
+def _refused_user(context: _Context, request: Request, media: str) -> Reply | None:
+    try:
+        admitted = context.admits(request.headers.get("authorization"))
+    except ValueError as error:
+        return Reply.error(500, str(error))
+    return None if admitted else replace(UNAUTHENTICATED, headers={**UNAUTHENTICATED.headers, "Content-Type": media})
 
 
 def _media_type(value: str) -> str:
     return value.partition(";")[0].strip().lower()
 
 
-def _accepts_json(media_range: str) -> bool:
-    return _media_type(media_range) in ACCEPTED_AS_JSON
+def _ranges_of(media: str) -> set[str]:
+    return {media, f"{media.partition('/')[0]}/*", "*/*"}
 
 
 def _call(request: Request, body: bytes) -> Call:
     params = {name: unquote(value) for name, value in request.path_params.items()}
-    return Call(_origin(request), params, _query(request), body)
+    headers = dict(reversed(request.headers.items()))
+    return Call(_origin(request), params, _query(request), body, headers)
 
 
 def _query(request: Request) -> dict[str, tuple[str, ...]]:

@@ -6,21 +6,24 @@ import logging
 from collections.abc import Callable, Iterable
 from urllib.parse import quote
 
-from connect_dagster.herder.interface import Created, Herder
+from connect_dagster.herder.interface import INITIAL_TARGETS, Created, Herder
 from connect_dagster.plugin.errors import BadRequestError, NotFoundError
 from connect_dagster.rest import entities
-from connect_dagster.rest.documents import ConfigMap, UnreadableRequest, read_config, read_create_request
+from connect_dagster.rest.documents import (
+    ConfigMap,
+    CreateConnectorRequest,
+    UnreadableRequest,
+    read_config,
+    read_create_request,
+)
 from connect_dagster.rest.entities import Document
-from connect_dagster.rest.exchange import Call, Endpoint, Reply
+from connect_dagster.rest.exchange import SEGMENT_SAFE, Call, Endpoint, Reply, json_bytes
 
 logger = logging.getLogger(__name__)
 
-# What may stand unescaped in a path segment (RFC 3986 pchar), without ";", which starts a matrix parameter.
-SEGMENT_SAFE = "!$&'()*+,:=@~"
-
 EXPANSIONS: dict[str, Callable[[Herder, str], Document]] = {
     "status": lambda herder, name: entities.connector_state(herder.connector_status(name)),
-    "info": lambda herder, name: entities.connector_info(herder.connector_info(name)),
+    "info": lambda herder, name: entities.connector_info(herder.known_connector_info(name)),
 }
 
 
@@ -46,11 +49,8 @@ def _expand(herder: Herder, name: str, wanted: Iterable[str]) -> Document | None
 def create_connector(herder: Herder, call: Call) -> Reply:
     """Create a connector from name, configuration and initial state."""
     request = read_create_request(call.body)
-    if request.config is None:
-        raise UnreadableRequest("The request has no connector configuration: `config` is missing")
-    name = (request.name or "").strip()
-    config = _named(name, request.config)
-    initial = request.initial_state.value if request.initial_state else None
+    name, config = _name_and_config(request)
+    initial = INITIAL_TARGETS[request.initial_state] if request.initial_state else None
     return _put_reply(call, herder.put_connector(name, config, initial, allow_replace=False))
 
 
@@ -83,6 +83,28 @@ def delete_connector(herder: Herder, call: Call) -> Reply:
     return Reply(204)
 
 
+def _resent_creation(call: Call) -> bytes:
+    request = read_create_request(call.body)
+    name, config = _name_and_config(request)
+    initial = request.initial_state.name if request.initial_state else None
+    return json_bytes({"name": name, "config": config, "initial_state": initial})
+
+
+def _resent_config(call: Call) -> bytes:
+    return json_bytes(_named(call.params["connector"], read_config(call.body)))
+
+
+def _resent_patch(call: Call) -> bytes:
+    return json_bytes(read_config(call.body))
+
+
+def _name_and_config(request: CreateConnectorRequest) -> tuple[str, ConfigMap]:
+    if request.config is None:
+        raise UnreadableRequest("The request has no connector configuration: `config` is missing")
+    name = (request.name or "").strip()
+    return name, _named(name, request.config)
+
+
 def _named(name: str, config: ConfigMap) -> ConfigMap:
     included = config.get("name")
     if included is None:
@@ -104,10 +126,10 @@ def _put_reply(call: Call, outcome: Created) -> Reply:
 
 ROUTES = (
     Endpoint("GET", "/connectors", list_connectors),
-    Endpoint("POST", "/connectors", create_connector, reads_body=True),
+    Endpoint("POST", "/connectors", create_connector, reads_body=True, resent=_resent_creation),
     Endpoint("GET", "/connectors/{connector}", connector_info),
     Endpoint("DELETE", "/connectors/{connector}", delete_connector),
     Endpoint("GET", "/connectors/{connector}/config", connector_config),
-    Endpoint("PUT", "/connectors/{connector}/config", put_config, reads_body=True),
-    Endpoint("PATCH", "/connectors/{connector}/config", patch_config, reads_body=True),
+    Endpoint("PUT", "/connectors/{connector}/config", put_config, reads_body=True, resent=_resent_config),
+    Endpoint("PATCH", "/connectors/{connector}/config", patch_config, reads_body=True, resent=_resent_patch),
 )

@@ -8,14 +8,13 @@ fields are refused. All that is unreadable is a 500 there, and so here. Knows no
 from __future__ import annotations
 
 import json
-from enum import Enum
 from typing import Annotated, Any, NoReturn, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 
 from connect_dagster.herder.interface import ConnectorOffset
+from connect_dagster.plugin.connector_file import DesiredState
 from connect_dagster.plugin.errors import ConnectError
-from connect_dagster.worker.states import TargetState
 
 T = TypeVar("T")
 
@@ -34,19 +33,11 @@ def _text(value: Any) -> Any:
     return value
 
 
-class InitialState(Enum):
-    """State to create a connector in (KIP-980)."""
-
-    RUNNING = TargetState.STARTED
-    PAUSED = TargetState.PAUSED
-    STOPPED = TargetState.STOPPED
-
-
-def _initial_state(value: Any) -> InitialState:
+def _initial_state(value: Any) -> DesiredState:
     try:
-        return InitialState[value.upper()]
+        return DesiredState[value.upper()]
     except (KeyError, AttributeError):
-        allowed = ", ".join(InitialState.__members__)
+        allowed = ", ".join(DesiredState.__members__)
         raise ValueError(f"`{value}` is none of {allowed}") from None
 
 
@@ -64,7 +55,7 @@ class CreateConnectorRequest(_Document):
 
     name: Text | None = None
     config: ConfigMap | None = None
-    initial_state: Annotated[InitialState, BeforeValidator(_initial_state)] | None = None
+    initial_state: Annotated[DesiredState, BeforeValidator(_initial_state)] | None = None
 
 
 class _Offset(_Document):
@@ -76,6 +67,7 @@ class _Offsets(_Document):
     offsets: list[_Offset] | None = None
 
 
+TASK_CONFIGS = TypeAdapter(list[ConfigMap])
 CREATE_CONNECTOR = TypeAdapter(CreateConnectorRequest)
 OFFSETS = TypeAdapter(_Offsets)
 
@@ -93,6 +85,13 @@ def read_create_request(body: bytes) -> CreateConnectorRequest:
     """The body of ``POST /connectors``. Raises UnreadableRequest."""
     expected = 'a JSON object with "name" and "config"'
     return _read(body, CREATE_CONNECTOR, expected, numbers_as_text=True)
+
+
+def read_task_configs(body: bytes) -> list[dict[str, str]]:
+    """The body of ``POST …/tasks``, without keys that have no value. Raises UnreadableRequest."""
+    expected = "a JSON array of task configurations"
+    read = _read(body, TASK_CONFIGS, expected, numbers_as_text=True)
+    return [{key: value for key, value in config.items() if value is not None} for config in read]
 
 
 def read_offsets(body: bytes) -> list[ConnectorOffset]:

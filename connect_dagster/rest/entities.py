@@ -17,7 +17,7 @@ from connect_dagster.herder.interface import (
     ServerInfo,
     TaskInfo,
 )
-from connect_dagster.worker.states import Status, TaskId
+from connect_dagster.protocol.states import Status, TaskId
 
 # Java's word for a plugin that does not tell its version (PluginDesc); such a version is left out.
 UNDEFINED_VERSION = "undefined"

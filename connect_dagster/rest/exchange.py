@@ -11,11 +11,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
+from urllib.parse import quote
 
 from connect_dagster.herder.interface import Herder
 
 JSON = "application/json"
+TEXT = "text/plain"
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+
+# What may stand unescaped in a path segment (RFC 3986 pchar), without ";", which starts a matrix parameter.
+SEGMENT_SAFE = "!$&'()*+,:=@~"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +32,14 @@ class Call:
         params: parts of the path by name, percent-decoded.
         query: values of each query parameter, in order.
         body: the raw body, empty when there is none.
+        headers: of the request, names in lower case; the first of several of one name.
     """
 
     origin: str = ""
     params: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
 
     def first(self, parameter: str) -> str | None:
         """First value of a query parameter."""
@@ -79,8 +86,12 @@ class Endpoint:
         answer: computes the reply; may block.
         json_only: refuses requests that declare another content type (Java: ``@Consumes``).
         reads_body: refuses a body that declares no content type.
+        produces: media types of its answers; a request that accepts none of them is refused (Java: ``@Produces``).
         seconds: how long ``answer`` may take.
         late: the reply when it took longer, from the sentence that says so; by default a 500.
+        internal: for workers among themselves: signed instead of authenticated, and not documented.
+        kept: query parameters that stay when the request is forwarded to another worker.
+        resent: body of the forwarded request, from what was read of it; by default there is none.
     """
 
     method: str
@@ -88,5 +99,13 @@ class Endpoint:
     answer: Callable[[Herder, Call], Reply]
     json_only: bool = True
     reads_body: bool = False
+    produces: tuple[str, ...] = (JSON,)
     seconds: float = 90.0
     late: Callable[[str], Reply] = lambda stage: Reply.error(500, f"Request timed out. {stage}")
+    internal: bool = False
+    kept: tuple[str, ...] = ()
+    resent: Callable[[Call], bytes | None] = lambda call: None
+
+    def target(self, params: Mapping[str, str]) -> str:
+        """The path with its parameters in place, percent-encoded."""
+        return self.path.format_map({name: quote(value, safe=SEGMENT_SAFE) for name, value in params.items()})

@@ -1,7 +1,7 @@
 """Where the REST API listens, and the URL by which others find it.
 
 Rules of ``RestServer.createConnector`` and ``advertisedUrl`` (Kafka Connect 4.3.1): ``scheme://host:port``,
-the scheme in any case, an empty host is every address. HTTP only.
+the scheme in any case, an empty host is every address.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ DEFAULT_LISTENERS = ("http://:8083",)
 
 LISTENER = re.compile(r"(?P<scheme>.*)://\[?(?P<host>[0-9a-zA-Z\-%._:]*)\]?:(?P<port>-?[0-9]+)")
 FORMAT_TEXT = "Listener doesn't have the right format (protocol://hostname:port)."
-HTTPS_TEXT = "this worker serves HTTP only."
-PROTOCOL_TEXT = 'Listener protocol must be "http".'
+PROTOCOL_TEXT = 'Listener protocol must be either "http" or "https".'
+SCHEMES = ("http", "https")
 
 
 class ListenerUnavailable(ConnectError):
@@ -32,36 +32,42 @@ class Listener:
 
     Attributes:
         url: as the user wrote it.
+        scheme: http or https.
         host: name or address; empty for all addresses.
         port: 0 for any free one.
     """
 
     url: str
+    scheme: str
     host: str
     port: int
 
     @classmethod
-    def parse(cls, url: str) -> Listener:
-        """Read a listener URL. Raises ConfigError with the value when it is none, or not HTTP."""
+    def parse(cls, url: str, setting: str = "listeners") -> Listener:
+        """Read a listener URL. Raises ConfigError with the value and the setting when it is none."""
         match = LISTENER.fullmatch(url.strip())
         if match is None:
-            raise ConfigError.invalid("listeners", url, FORMAT_TEXT)
-        if (scheme := match["scheme"].lower()) != "http":
-            raise ConfigError.invalid("listeners", url, HTTPS_TEXT if scheme == "https" else PROTOCOL_TEXT)
+            raise ConfigError.invalid(setting, url, FORMAT_TEXT)
+        if (scheme := match["scheme"].lower()) not in SCHEMES:
+            raise ConfigError.invalid(setting, url, PROTOCOL_TEXT)
         if (port := int(match["port"])) not in range(2**16):
-            raise ConfigError.invalid("listeners", url, "The port must be between 0 and 65535.")
-        return cls(url, match["host"], port)
+            raise ConfigError.invalid(setting, url, "The port must be between 0 and 65535.")
+        return cls(url, scheme, match["host"], port)
 
     def bind(self) -> socket.socket:
         """Listen. Raises ListenerUnavailable, with the system's reason and the port."""
         try:
-            return _listening_socket(self.host, self.port)
+            bound = _listening_socket(self.host, self.port)
         except OSError as error:
             # Python adds the address to the system's text, which the listener already tells.
             reason = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
             raise ListenerUnavailable(
                 f"Unable to initialize REST server: {reason}: port {self.port} of listener {self.url}"
             ) from error
+        # Connections inherit it. Without it an answer's body waits 40 ms for the client to confirm the head;
+        # asyncio sets it only on sockets that name TCP as their protocol, and those of `create_server` do not.
+        bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return bound
 
 
 def _listening_socket(host: str, port: int) -> socket.socket:
@@ -75,21 +81,33 @@ def _listening_socket(host: str, port: int) -> socket.socket:
 
 @dataclass(frozen=True, slots=True)
 class Advertised:
-    """What to tell others instead of the first listener (``rest.advertised.host.name``, ``.port``)."""
+    """How others reach the worker (``rest.advertised.*``), as far as its listeners do not tell.
+
+    Attributes:
+        host: instead of the listener's.
+        port: instead of the listener's.
+        scheme: of the listener to tell; by default http if one has it, else https.
+    """
 
     host: str | None = None
     port: int | None = None
+    scheme: str | None = None
 
-    def address(self, listeners: Sequence[Listener], sockets: Sequence[socket.socket]) -> str:
-        """``host:port`` to tell others, which is also the worker's id.
+    def url(self, listeners: Sequence[Listener], sockets: Sequence[socket.socket]) -> str:
+        """URL to tell others, with a ``/`` at its end.
 
         Args:
-            listeners: all listeners, the first one is advertised.
+            listeners: all listeners; the first one with the scheme is advertised.
             sockets: what they are bound to.
         """
-        host = self.host or listeners[0].host or _own_address()
-        port = self.port or sockets[0].getsockname()[1]
-        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        by_scheme: dict[str, tuple[Listener, socket.socket]] = {}
+        for listener, bound in zip(listeners, sockets, strict=True):
+            by_scheme.setdefault(listener.scheme, (listener, bound))
+        scheme = self.scheme or next(scheme for scheme in SCHEMES if scheme in by_scheme)
+        listener, bound = by_scheme.get(scheme, (listeners[0], sockets[0]))
+        host = self.host or listener.host or _own_address()
+        port = self.port or bound.getsockname()[1]
+        return f"{scheme}://[{host}]:{port}/" if ":" in host else f"{scheme}://{host}:{port}/"
 
 
 FROM_LISTENERS = Advertised()

@@ -29,9 +29,11 @@ def logger_level(herder: Herder, call: Call) -> Reply:
 
 def set_level(herder: Herder, call: Call) -> Reply:
     """Set the level of a namespace; answers what changed, or nothing in the scope ``cluster``."""
-    level, scope = _level(call), _scope(call)
-    affected = herder.set_logger_level(call.params["logger"], level)
-    return Reply(204) if scope == "cluster" else Reply.json(affected)
+    namespace, level = call.params["logger"], _level(call)
+    if _scope(call) == "cluster":
+        herder.set_cluster_logger_level(namespace, level)  # written as it was sent, as in Java
+        return Reply(204)
+    return Reply.json(herder.set_logger_level(namespace, level.upper()))
 
 
 def _level(call: Call) -> str:
@@ -40,7 +42,7 @@ def _level(call: Call) -> str:
         raise BadRequestError("Desired 'level' parameter was not specified in request.")
     if level.upper() not in LEVELS:
         raise NotFoundError(f"invalid log level '{level}'.")
-    return level.upper()
+    return level
 
 
 def _scope(call: Call) -> str:

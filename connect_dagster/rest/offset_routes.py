@@ -6,7 +6,7 @@ from connect_dagster.herder.interface import Herder
 from connect_dagster.plugin.errors import BadRequestError
 from connect_dagster.rest import entities
 from connect_dagster.rest.documents import read_offsets
-from connect_dagster.rest.exchange import Call, Endpoint, Reply
+from connect_dagster.rest.exchange import Call, Endpoint, Reply, json_bytes
 
 
 def connector_offsets(herder: Herder, call: Call) -> Reply:
@@ -27,8 +27,12 @@ def reset_offsets(herder: Herder, call: Call) -> Reply:
     return Reply.json({"message": herder.reset_connector_offsets(call.params["connector"])})
 
 
+def _resent_offsets(call: Call) -> bytes:
+    return json_bytes(entities.offsets(read_offsets(call.body)))
+
+
 ROUTES = (
     Endpoint("GET", "/connectors/{connector}/offsets", connector_offsets),
-    Endpoint("PATCH", "/connectors/{connector}/offsets", alter_offsets, reads_body=True),
+    Endpoint("PATCH", "/connectors/{connector}/offsets", alter_offsets, reads_body=True, resent=_resent_offsets),
     Endpoint("DELETE", "/connectors/{connector}/offsets", reset_offsets),
 )

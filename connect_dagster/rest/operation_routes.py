@@ -7,9 +7,9 @@ from http import HTTPStatus
 
 from connect_dagster.herder.interface import Herder, RestartRequest
 from connect_dagster.plugin.errors import NotFoundError, RestError
+from connect_dagster.protocol.states import TaskId
 from connect_dagster.rest import entities
 from connect_dagster.rest.exchange import Call, Endpoint, Reply
-from connect_dagster.worker.states import TaskId
 
 # Java reads the number of a task as a 32 bit integer.
 TASK_NUMBER = re.compile(r"[+-]?[0-9]{1,10}", re.ASCII)
@@ -99,7 +99,7 @@ def _task(call: Call) -> TaskId:
 
 ROUTES = (
     Endpoint("GET", "/connectors/{connector}/status", connector_status),
-    Endpoint("POST", "/connectors/{connector}/restart", restart_connector),
+    Endpoint("POST", "/connectors/{connector}/restart", restart_connector, kept=("includeTasks", "onlyFailed")),
     Endpoint("PUT", "/connectors/{connector}/pause", pause_connector),
     Endpoint("PUT", "/connectors/{connector}/resume", resume_connector),
     Endpoint("PUT", "/connectors/{connector}/stop", stop_connector),

@@ -1,7 +1,7 @@
 """The REST server of a worker: first its ports, so that a taken one is known before anything runs; then HTTP.
 
 Life: ``bind()``, which settles ``advertised_url`` and ``worker_id``, then ``start(herder)``, then ``stop()``.
-Runs uvicorn in a thread of its own. Knows no route.
+Runs uvicorn, in a thread for each kind of listener: http and https, with and without ``/admin``. Knows no route.
 """
 
 from __future__ import annotations
@@ -9,16 +9,26 @@ from __future__ import annotations
 import logging
 import math
 import socket
+import ssl
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Self
 
 import uvicorn
+from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from connect_dagster.cluster.rest_client import RestClient
 from connect_dagster.herder.interface import Herder
 from connect_dagster.plugin.errors import ConnectError
 from connect_dagster.rest.access_log import AccessLog
-from connect_dagster.rest.app import create_app
-from connect_dagster.rest.listeners import DEFAULT_LISTENERS, FROM_LISTENERS, Advertised, Listener
+from connect_dagster.rest.app import ADMIN_ENDPOINTS, ENDPOINTS, USER_ENDPOINTS, create_app
+from connect_dagster.rest.cors import CrossOrigin
+from connect_dagster.rest.listeners import Listener
+from connect_dagster.rest.response_headers import ResponseHeaders
+from connect_dagster.rest.settings import RestSettings, Served
+from connect_dagster.worker.config import WorkerConfig
 
 logger = logging.getLogger(__name__)
 
@@ -27,26 +37,32 @@ IDLE_SECONDS = 90
 START_SECONDS = 10.0
 # Java: RestServer.GRACEFUL_SHUTDOWN_TIMEOUT_MS
 STOP_SECONDS = 60.0
+GOOD_BYE_SECONDS = 0.1
 
 
 class RestServer:
-    """Serves the REST API of one worker.
+    """Serves the REST API of one worker."""
 
-    Args:
-        listeners: URLs to listen on, as in the worker's ``listeners``; the first one is advertised.
-        advertised: host and port to tell others instead.
+    def __init__(self, settings: RestSettings) -> None:
+        self._settings = settings
+        self._public: list[socket.socket] = []
+        self._admin: list[socket.socket] = []
+        self._advertised_url = ""
+        self._servers: list[_Server] = []
 
-    Raises:
-        ConfigError: a listener is no URL this server can serve.
-    """
+    @classmethod
+    def of(cls, config: WorkerConfig) -> Self:
+        """The server of a worker with this configuration.
 
-    def __init__(self, listeners: Sequence[str] = DEFAULT_LISTENERS, advertised: Advertised = FROM_LISTENERS) -> None:
-        self._listeners = tuple(Listener.parse(url) for url in listeners)
-        self._advertised = advertised
-        self._sockets: list[socket.socket] = []
-        self._address = ""
-        self._server: _Server | None = None
-        self._thread: threading.Thread | None = None
+        Raises:
+            ConfigError: a value cannot be served, or a file it names cannot be read.
+        """
+        return cls(RestSettings.of(config))
+
+    @property
+    def client(self) -> RestClient:
+        """Asks other workers, as this one's settings say."""
+        return self._settings.client
 
     def bind(self) -> None:
         """Take all ports. Clients can connect from now on, and are answered after :meth:`start`.
@@ -54,30 +70,40 @@ class RestServer:
         Raises:
             ListenerUnavailable: a port is in use, or an address is not of this machine; nothing stays bound.
         """
-        try:
-            for listener in self._listeners:
-                self._sockets.append(listener.bind())
-        except ConnectError:
-            self._close_sockets()
-            raise
-        self._address = self._advertised.address(self._listeners, self._sockets)
-        urls = ",".join(listener.url for listener in self._listeners)
-        logger.info("REST server listening at %s, advertising URL %s", urls, self.advertised_url)
+        with ExitStack() as undo:
+            undo.callback(self._close_sockets)
+            self._public.extend(listener.bind() for listener in self._settings.public.listeners)
+            if self._settings.admin:
+                self._admin.extend(listener.bind() for listener in self._settings.admin.listeners)
+            undo.pop_all()
+        self._advertised_url = self._settings.advertised.url(self._settings.public.listeners, self._public)
+        logger.info(
+            "REST server listening at %s, advertising URL %s",
+            _urls(self._settings.public.listeners),
+            self.advertised_url,
+        )
+        if self._admin and self._settings.admin:
+            logger.info("REST admin endpoints at %s", _urls(self._settings.admin.listeners))
 
     @property
     def advertised_url(self) -> str:
         """URL for other workers and clients, with a ``/`` at its end; known after :meth:`bind`."""
-        return f"http://{self._address}/"
+        return self._advertised_url
 
     @property
     def worker_id(self) -> str:
         """``host:port`` of the advertised URL; known after :meth:`bind`."""
-        return self._address
+        return self._advertised_url.partition("://")[2].removesuffix("/")
 
     @property
     def ports(self) -> list[int]:
         """The bound ports, in the order of the listeners."""
-        return [bound.getsockname()[1] for bound in self._sockets]
+        return [bound.getsockname()[1] for bound in self._public]
+
+    @property
+    def admin_ports(self) -> list[int]:
+        """The bound ports of the admin listeners, in their order."""
+        return [bound.getsockname()[1] for bound in self._admin]
 
     def start(self, herder: Herder) -> None:
         """Answer requests, until :meth:`stop`. Binds first when that has not been done.
@@ -86,12 +112,12 @@ class RestServer:
             ListenerUnavailable: see :meth:`bind`.
             ConnectError: the server did not come up.
         """
-        if not self._sockets:
+        if not self._public:
             self.bind()
-        self._server = _Server(AccessLog(create_app(herder)))
-        self._thread = threading.Thread(target=self._server.run, args=(self._sockets,), name="rest-server", daemon=True)
-        self._thread.start()
-        if not self._server.ready.wait(START_SECONDS):
+        self._servers = list(self._kinds(herder))
+        for server in self._servers:
+            server.start()
+        if not all(server.ready.wait(START_SECONDS) for server in self._servers):
             raise ConnectError("Unable to initialize REST server: it did not come up")
         logger.info("REST resources initialized; server is started and ready to handle requests")
 
@@ -101,43 +127,87 @@ class RestServer:
         Args:
             timeout: seconds that running requests get; after that they are cut off.
         """
-        if self._server is None or self._thread is None:
+        if not self._servers:
             self._close_sockets()
             return
         logger.info("Stopping REST server")
-        self._server.end(timeout)
-        self._thread.join(timeout + 1.0)
-        self._sockets = []
-        self._server = self._thread = None
+        for server in self._servers:
+            server.end(timeout)
+        for server in self._servers:
+            server.join(timeout + 1.0)
+        self._servers, self._public, self._admin = [], [], []
         logger.info("REST server stopped")
 
+    def _kinds(self, herder: Herder) -> Iterator[_Server]:
+        settings = self._settings
+        endpoints = ENDPOINTS if settings.admin is None else USER_ENDPOINTS
+        app = create_app(herder, endpoints, settings.client, settings.admits)
+        if settings.headers:
+            app = ResponseHeaders(app, settings.headers)
+        if settings.cors:
+            app = CrossOrigin(app, settings.cors)
+        yield from _by_scheme(app, settings.public, self._public)
+        if settings.admin:
+            yield from _by_scheme(create_app(herder, ADMIN_ENDPOINTS), settings.admin, self._admin)
+
     def _close_sockets(self) -> None:
-        for bound in self._sockets:
+        for bound in (*self._public, *self._admin):
             bound.close()
-        self._sockets = []
+        self._public, self._admin = [], []
+
+
+def _by_scheme(app: ASGIApp, served: Served, sockets: list[socket.socket]) -> Iterator[_Server]:
+    bound = list(zip(served.listeners, sockets, strict=True))
+    for scheme, tls in (("http", None), ("https", served.tls)):
+        if own := [taken for listener, taken in bound if listener.scheme == scheme]:
+            yield _Server(AccessLog(app), own, tls)
+
+
+def _urls(listeners: tuple[Listener, ...]) -> str:
+    return ",".join(listener.url for listener in listeners)
+
+
+class _Connection(H11Protocol):
+    """uvicorn's, but one that is idle when the server stops does not wait long for its client's TLS good-bye."""
+
+    def shutdown(self) -> None:
+        """Close, now if idle, else after the answer."""
+        super().shutdown()
+        if self.transport.is_closing():
+            self.loop.call_later(GOOD_BYE_SECONDS, self.transport.abort)
 
 
 class _Server(uvicorn.Server):
-    """uvicorn, quiet, and telling when it is ready."""
+    """uvicorn in a thread of its own, quiet, and telling when it is ready."""
 
-    def __init__(self, app: AccessLog) -> None:
-        super().__init__(
-            uvicorn.Config(
-                app,
-                loop="asyncio",
-                http="h11",
-                ws="none",
-                lifespan="off",
-                interface="asgi3",
-                log_config=None,  # its records go through the worker's own handlers
-                log_level="warning",
-                access_log=False,
-                server_header=False,
-                proxy_headers=False,
-                timeout_keep_alive=IDLE_SECONDS,
-            )
+    def __init__(self, app: AccessLog, sockets: list[socket.socket], tls: ssl.SSLContext | None) -> None:
+        config = uvicorn.Config(
+            app,
+            loop="asyncio",
+            http=_Connection,
+            ws="none",
+            lifespan="off",
+            interface="asgi3",
+            log_config=None,  # its records go through the worker's own handlers
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_keep_alive=IDLE_SECONDS,
         )
+        config.load()
+        config.ssl = tls  # uvicorn itself makes one from files only
+        super().__init__(config)
         self.ready = threading.Event()
+        self._thread = threading.Thread(target=self.run, args=(sockets,), name="rest-server", daemon=True)
+
+    def start(self) -> None:
+        """Serve, until :meth:`end`."""
+        self._thread.start()
+
+    def join(self, timeout: float) -> None:
+        """Wait for the end, ``timeout`` seconds at most."""
+        self._thread.join(timeout)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, then tell."""

@@ -162,3 +162,40 @@ _SPARK_OWNS = frozenset(
 def spark_options(settings: Settings) -> dict[str, str]:
     """Consumer settings as options of Spark's Kafka source, whose client is Java's own."""
     return {f"kafka.{name}": value for name, value in settings.items() if name not in _SPARK_OWNS}
+
+
+# Java name -> kafka-python's name and how to turn the value.
+_PYTHON_SETTINGS: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "request.timeout.ms": ("request_timeout_ms", int),
+    "reconnect.backoff.ms": ("reconnect_backoff_ms", int),
+    "reconnect.backoff.max.ms": ("reconnect_backoff_max_ms", int),
+    "socket.connection.setup.timeout.ms": ("socket_connection_setup_timeout_ms", int),
+    "socket.connection.setup.timeout.max.ms": ("socket_connection_setup_timeout_max_ms", int),
+    "connections.max.idle.ms": ("connections_max_idle_ms", int),
+    "metadata.max.age.ms": ("metadata_max_age_ms", int),
+    "client.dns.lookup": ("client_dns_lookup", str),
+    "security.protocol": ("security_protocol", str.upper),
+    "sasl.mechanism": ("sasl_mechanism", str.upper),
+    "ssl.truststore.location": ("ssl_cafile", str),
+    "ssl.keystore.location": ("ssl_certfile", str),
+    "ssl.key.password": ("ssl_password", str),
+    "ssl.endpoint.identification.algorithm": ("ssl_check_hostname", bool),
+}
+_JAAS = re.compile(r'(\w+)\s*=\s*"((?:[^"\\]|\\.)*)"')
+
+
+def python_client_settings(bootstrap: str, client_id: str, settings: Settings) -> dict[str, Any]:
+    """Settings of one of kafka-python's clients; certificates are PEM files, as kafka-python reads no other.
+
+    Args:
+        bootstrap: brokers as ``host:port``, separated by commas.
+        client_id: the client's name in the brokers' logs.
+        settings: in Java's names, among others that say nothing to a client.
+    """
+    turned = {
+        name: turn(settings[java]) for java, (name, turn) in _PYTHON_SETTINGS.items() if settings.get(java) is not None
+    }
+    jaas = dict(_JAAS.findall(settings.get("sasl.jaas.config", "")))
+    if "username" in jaas:
+        turned |= {"sasl_plain_username": jaas["username"], "sasl_plain_password": jaas.get("password", "")}
+    return {"bootstrap_servers": bootstrap.split(","), "client_id": client_id, **turned}

@@ -74,19 +74,26 @@ class Commits:
         self._began = self._clock()
         return Commit(self._number, news)
 
-    def ended(self, commit: Commit, error: Exception | None) -> None:
-        """Take the answer to a commit; that of one which was given up says nothing about the one after it."""
-        if commit.number != self._number or not self.waiting:
+    def ended(self, commit: Commit, error: Exception | None) -> float | None:
+        """Take the answer to a commit; that of one which was given up says nothing about the one after it.
+
+        Returns:
+            Seconds that the commit took; ``None`` when the answer came too late to count.
+        """
+        if commit.number != self._number or self._began is None:
             log.debug("WorkerSinkTask{id=%s} Late answer to commit %d is ignored", self._task, commit.number)
-            return
-        self._began = None
+            return None
+        took, self._began = self._clock() - self._began, None
         if error is None:
             self.committed.update(commit.offsets)
         else:
             log.error("WorkerSinkTask{id=%s} Commit of offsets failed, will be tried again: %s", self._task, error)
+        return took
 
-    def check_timeout(self) -> None:
-        """Give up a commit that takes too long."""
-        if self._began is not None and self._clock() - self._began > self._timeout:
-            log.warning("WorkerSinkTask{id=%s} Commit of offsets timed out", self._task)
-            self._began = None
+    def check_timeout(self) -> bool:
+        """Give up a commit that takes too long; answers whether there was one."""
+        if self._began is None or self._clock() - self._began <= self._timeout:
+            return False
+        log.warning("WorkerSinkTask{id=%s} Commit of offsets timed out", self._task)
+        self._began = None
+        return True

@@ -16,6 +16,7 @@ from connect_dagster.plugin.config import (
     Importance,
     Type,
     UniqueValues,
+    at_least,
     setting,
 )
 from connect_dagster.plugin.config.table import Properties
@@ -30,7 +31,10 @@ PASSED_ON = (
     "key.converter.",
     "value.converter.",
     "header.converter.",
+    "config.providers.",
     "spark.",
+    "listeners.https.",
+    "admin.listeners.https.",
 )
 """Prefixes of settings that are for others."""
 
@@ -46,6 +50,11 @@ def _listeners(name: str, value: Any) -> None:
         raise ConfigError(f"Invalid value for listeners, at least one URL is expected, {example}", name=name)
     if "" in value:
         raise ConfigError("Empty URL found when parsing listeners list.", name=name, value=value)
+
+
+def _scheme(name: str, value: Any) -> None:
+    if value is not None and value.lower() not in ("http", "https"):
+        raise ConfigError.invalid(name, value, "Must be http or https")
 
 
 class WorkerConfig(ConfigDef):
@@ -106,6 +115,15 @@ class WorkerConfig(ConfigDef):
         doc="Folders with Python modules and packages that hold plugins.",
         validator=UniqueValues(empty=False, null=True),
     )
+    config_providers: tuple[str, ...] = setting(
+        "config.providers",
+        type=Type.LIST,
+        default=(),
+        importance=Importance.LOW,
+        doc="Names of config providers, each with its config.providers.<name>.class and .param.*; "
+        "${<name>:<path>:<key>} in a configuration is what one of them knows.",
+        validator=UniqueValues(),
+    )
     topic_creation_enable: bool = setting(
         "topic.creation.enable",
         type=Type.BOOLEAN,
@@ -126,6 +144,22 @@ class WorkerConfig(ConfigDef):
         default=True,
         importance=Importance.LOW,
         doc="Whether users may have the worker forget those topics.",
+    )
+    metrics_sample_window_ms: int = setting(
+        "metrics.sample.window.ms",
+        type=Type.LONG,
+        default=30_000,
+        importance=Importance.LOW,
+        doc="Length of a window over which rates, averages and maxima are worked out.",
+        validator=at_least(0),
+    )
+    metrics_num_samples: int = setting(
+        "metrics.num.samples",
+        type=Type.INT,
+        default=2,
+        importance=Importance.LOW,
+        doc="How many of these windows count.",
+        validator=at_least(1),
     )
     listeners: tuple[str, ...] = setting(
         "listeners",
@@ -148,6 +182,52 @@ class WorkerConfig(ConfigDef):
         default=None,
         importance=Importance.LOW,
         doc="Port by which others reach this worker, when it is not that of the first listener.",
+    )
+    rest_advertised_listener: str | None = setting(
+        "rest.advertised.listener",
+        type=Type.STRING,
+        default=None,
+        importance=Importance.LOW,
+        doc="http or https: which kind of listener others use; http by default, if there is one.",
+        validator=_scheme,
+    )
+    admin_listeners: tuple[str, ...] | None = setting(
+        "admin.listeners",
+        type=Type.LIST,
+        default=None,
+        importance=Importance.LOW,
+        doc="URLs that /admin is served at instead of the listeners; empty to serve it nowhere.",
+        validator=UniqueValues(null=True),
+    )
+    access_control_allow_origin: str = setting(
+        "access.control.allow.origin",
+        type=Type.STRING,
+        default="",
+        importance=Importance.LOW,
+        doc="Origins of web pages that may use the REST API: * for all, or regular expressions between commas.",
+    )
+    access_control_allow_methods: str = setting(
+        "access.control.allow.methods",
+        type=Type.STRING,
+        default="",
+        importance=Importance.LOW,
+        doc="Methods that such pages may use, between commas; GET, POST and HEAD by default.",
+    )
+    response_http_headers_config: str = setting(
+        "response.http.headers.config",
+        type=Type.STRING,
+        default="",
+        importance=Importance.LOW,
+        doc="Headers of all answers of the REST API: rules '[action] [name]:[value]' between commas, in double quotes "
+        "where they hold a comma; the action is set, add, setDate or addDate.",
+    )
+    rest_extension_classes: tuple[str, ...] = setting(
+        "rest.extension.classes",
+        type=Type.LIST,
+        default=(),
+        importance=Importance.LOW,
+        doc="Extensions of the REST API, by their class.",
+        validator=UniqueValues(),
     )
 
     @classmethod

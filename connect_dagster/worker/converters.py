@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping
 
 from connect_dagster.plugin.converter import Converter
-from connect_dagster.worker.config import StandaloneConfig
+from connect_dagster.worker.config import WorkerConfig
 from connect_dagster.worker.plugins import Plugins
 
 log = logging.getLogger(__name__)
@@ -20,7 +20,7 @@ class ConverterFactory:
         worker: the worker's configuration, for connectors without their own.
     """
 
-    def __init__(self, plugins: Plugins, worker: StandaloneConfig) -> None:
+    def __init__(self, plugins: Plugins, worker: WorkerConfig) -> None:
         self._plugins = plugins
         self._worker = worker.originals
 

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 
 TRACE = 5
 _local = threading.local()
+# kafka-python's selector warns of each of its steps that takes 0.1 s, as many do on a busy machine.
+_LIBRARIES = {"py4j": logging.WARNING, "kafka": logging.WARNING, "kafka.net.selector": logging.ERROR}
 _LEVEL_WORDS = {"WARNING": "WARN", "CRITICAL": "ERROR", "NOTSET": "TRACE"}
 
 
@@ -54,7 +56,8 @@ def configure(level: int = logging.INFO) -> None:
     root.handlers[:] = [handler]
     root.setLevel(level)
     logging.captureWarnings(True)
-    logging.getLogger("py4j").setLevel(logging.WARNING)
+    for library, least in _LIBRARIES.items():
+        logging.getLogger(library).setLevel(least)
     threading.excepthook = _log_uncaught
 
 

@@ -1,31 +1,25 @@
 """The offsets of source connectors in a file that Java's standalone worker reads, and the other way round.
 
 Java: ``FileOffsetBackingStore``. Beyond Java, one worker at a time may use the file, a save replaces it as a whole,
-and a damaged file is an error rather than an empty one. Keys that Java wrote are kept byte by byte, because Java
-finds an offset by the bytes of its key; we find it by its connector and partition.
+and a damaged file is an error rather than an empty one.
 """
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from connect_dagster.plugin.errors import ConnectError, DataError
 from connect_dagster.worker import java_map
 from connect_dagster.worker.file_lock import FileLock
-from connect_dagster.worker.offset_json import key_bytes, parse_key, parse_value, value_bytes
+from connect_dagster.worker.offset_store import ConnectorOffsets, Offset, OffsetTable, Partition
 
 log = logging.getLogger(__name__)
-
-Partition = Mapping[str, Any]
-Offset = Mapping[str, Any]
 
 
 class FileOffsetStore:
@@ -41,8 +35,7 @@ class FileOffsetStore:
         self._claim = FileLock(self._file)
         self._lock = threading.Lock()
         self._saving = threading.Lock()
-        self._entries: dict[bytes, bytes | None] = {}
-        self._keys: dict[str, bytes] = {}
+        self._table = OffsetTable()
         self._changes = 0
         self._saved = 0
 
@@ -55,20 +48,21 @@ class FileOffsetStore:
         log.info("Starting FileOffsetBackingStore with file %s", self.path)
         self._claim.acquire()
         try:
-            self._entries = self._read()
+            entries = self._read()
         except ConnectError:
             self._claim.release()
             raise
-        for key in self._entries:
-            self._remember(key)
+        for key, value in entries.items():
+            if not self._table.put(key, value):
+                log.warning("Ignoring offset partition key with an unexpected format in %s: %r", self.path, key)
 
     def stop(self) -> None:
         """Let other workers use the file; what was not saved is lost."""
         self._claim.release()
         log.info("Stopped FileOffsetBackingStore")
 
-    def reader(self, connector: str) -> ConnectorOffsets:
-        """The offsets of one connector, for its tasks."""
+    def open(self, connector: str, config: Mapping[str, str]) -> ConnectorOffsets:
+        """The offsets of one connector; they are in this file, whatever its configuration says."""
         return ConnectorOffsets(self, connector)
 
     def offset(self, connector: str, partition: Partition) -> dict[str, Any] | None:
@@ -78,9 +72,7 @@ class FileOffsetStore:
             DataError: the stored offset is no JSON object.
         """
         with self._lock:
-            key = self._keys.get(_identity(connector, partition))
-            value = None if key is None else self._entries.get(key)
-        return None if value is None else parse_value(value)
+            return self._table.offset(connector, partition)
 
     def offsets_of(self, connector: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
         """Partitions of a connector with their offsets, in the order in which they were first written.
@@ -89,8 +81,7 @@ class FileOffsetStore:
             DataError: a stored offset is no JSON object.
         """
         with self._lock:
-            entries = [(parse_key(key), value) for key, value in self._entries.items() if value is not None]
-        return [(key[1], parse_value(value)) for key, value in entries if key is not None and key[0] == connector]
+            return self._table.offsets_of(connector)
 
     def write(self, connector: str, partition: Partition, offset: Offset | None) -> None:
         """Set the offset of a partition, ``None`` to forget it; in memory until the next save.
@@ -98,10 +89,9 @@ class FileOffsetStore:
         Raises:
             DataError: a value is none that offsets may hold.
         """
-        key, value = key_bytes(connector, partition), None if offset is None else value_bytes(offset)
         with self._lock:
-            key = self._keys.setdefault(_identity(connector, partition), key)
-            self._entries[key] = value
+            for key, value in self._table.change(connector, partition, offset).items():
+                self._table.put(key, value)
             self._changes += 1
 
     def save(self) -> None:
@@ -112,7 +102,7 @@ class FileOffsetStore:
         """
         with self._saving:
             with self._lock:
-                changes, content = self._changes, self._entries.copy()
+                changes, content = self._changes, self._table.entries.copy()
             if changes != self._saved:
                 self._replace(java_map.dumps(content))
                 self._saved = changes
@@ -128,13 +118,6 @@ class FileOffsetStore:
         except DataError as error:
             raise ConnectError(f"Cannot read offsets file {self.path}: {error}") from error
 
-    def _remember(self, key: bytes) -> None:
-        parsed = parse_key(key)
-        if parsed is None:
-            log.warning("Ignoring offset partition key with an unexpected format in %s: %r", self.path, key)
-        else:
-            self._keys[_identity(*parsed)] = key
-
     def _replace(self, content: bytes) -> None:
         draft = self._file.with_name(f"{self._file.name}.tmp")
         try:
@@ -145,24 +128,6 @@ class FileOffsetStore:
             with suppress(OSError):
                 draft.unlink()
             raise ConnectError(f"Cannot save offsets file {self.path}: {error.strerror}") from error
-
-
-@dataclass(frozen=True, slots=True)
-class ConnectorOffsets:
-    """The offsets of one connector (the plugin's ``OffsetReader``)."""
-
-    store: FileOffsetStore
-    connector: str
-
-    def offset(self, partition: Partition) -> dict[str, Any] | None:
-        """Last written offset of a source partition, ``None`` when there is none."""
-        return self.store.offset(self.connector, partition)
-
-
-def _identity(connector: str, partition: Partition) -> str:
-    """The same text for the same partition, in whatever order its keys stand."""
-    _, parsed = parse_key(key_bytes(connector, partition)) or (connector, {})
-    return json.dumps([connector, parsed], sort_keys=True)
 
 
 def _write_durably(file: Path, content: bytes, like: Path) -> None:

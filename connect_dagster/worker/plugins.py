@@ -6,6 +6,7 @@ gives it (Java: ``PluginUtils.computeAliases``): the simple name, and that name 
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.util
 import inspect
@@ -14,22 +15,27 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import chain
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Generic, TypeVar
 
+from connect_dagster.config_providers.directory import DirectoryConfigProvider
+from connect_dagster.config_providers.environment import EnvVarConfigProvider
+from connect_dagster.config_providers.file import FileConfigProvider
 from connect_dagster.connectors.file.sink import FileStreamSinkConnector
 from connect_dagster.connectors.file.source import FileStreamSourceConnector
 from connect_dagster.converters.byte_array_converter import ByteArrayConverter
 from connect_dagster.converters.json_converter import JsonConverter
 from connect_dagster.converters.string_converter import StringConverter
+from connect_dagster.plugin.config_provider import ConfigProvider
 from connect_dagster.plugin.connector import Connector, SinkConnector, SourceConnector
 from connect_dagster.plugin.converter import Converter, Transform
 from connect_dagster.plugin.errors import ConnectError
 
 log = logging.getLogger(__name__)
 
-Plugin = Connector | Converter | Transform
+Plugin = Connector | Converter | Transform | ConfigProvider
 P = TypeVar("P", bound=Plugin, covariant=True)
 
 _BUNDLED: tuple[type[Plugin], ...] = (
@@ -38,8 +44,12 @@ _BUNDLED: tuple[type[Plugin], ...] = (
     ByteArrayConverter,
     JsonConverter,
     StringConverter,
+    DirectoryConfigProvider,
+    EnvVarConfigProvider,
+    FileConfigProvider,
 )
 
+_API = "connect_dagster.plugin"
 
 SIMPLE_HEADER_CONVERTER = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
 """What header values go through in this worker: no plugin, but a name that configurations hold."""
@@ -52,6 +62,11 @@ class Kind(Enum):
     SOURCE = "source"
     CONVERTER = "converter"
     TRANSFORMATION = "transformation"
+    CONFIG_PROVIDER = "configprovider"
+
+
+LISTED = (Kind.SINK, Kind.SOURCE, Kind.CONVERTER, Kind.TRANSFORMATION)
+"""What ``GET /connector-plugins`` lists, in this order: all but config providers."""
 
 
 _BASES: dict[Kind, type[Any]] = {
@@ -59,12 +74,14 @@ _BASES: dict[Kind, type[Any]] = {
     Kind.SOURCE: SourceConnector,
     Kind.CONVERTER: Converter,
     Kind.TRANSFORMATION: Transform,
+    Kind.CONFIG_PROVIDER: ConfigProvider,
 }
 _SUFFIXES = {
     Kind.SINK: "Connector",
     Kind.SOURCE: "Connector",
     Kind.CONVERTER: "Converter",
     Kind.TRANSFORMATION: "",
+    Kind.CONFIG_PROVIDER: "ConfigProvider",
 }
 
 
@@ -96,8 +113,8 @@ class Plugins:
     """All plugins of a worker.
 
     Args:
-        path: folders of ``plugin.path``; each holds modules and packages. Folders without any, such as those of
-            Java's plugins, are passed over.
+        path: folders of ``plugin.path``; each holds modules and packages. Those that do not use the plugin API are
+            not imported, so that any folder may be named.
     """
 
     def __init__(self, path: Sequence[str] = ()) -> None:
@@ -107,8 +124,8 @@ class Plugins:
             found.extend(self._on_path(Path(folder.strip())))
         self._all = sorted(found, key=lambda one: (list(Kind).index(one.kind), one.class_name))
 
-    def all(self, kinds: Iterable[Kind] = tuple(Kind)) -> list[PluginDescription[Any]]:
-        """Plugins of these kinds: sinks, sources, converters, transformations, each by class name."""
+    def all(self, kinds: Iterable[Kind] = LISTED) -> list[PluginDescription[Any]]:
+        """Plugins of these kinds in the kinds' order, each by class name."""
         wanted = set(kinds)
         return [one for one in self._all if one.kind in wanted]
 
@@ -127,6 +144,10 @@ class Plugins:
     def transformation(self, name: str) -> PluginDescription[Transform]:
         """A transformation by class name or alias. Raises ConnectError."""
         return self._find(name, (Kind.TRANSFORMATION,), "Transformation")
+
+    def config_provider(self, name: str) -> PluginDescription[ConfigProvider]:
+        """A config provider by class name or alias. Raises ConnectError."""
+        return self._find(name, (Kind.CONFIG_PROVIDER,), "ConfigProvider")
 
     def class_named(self, name: str) -> type[Any] | None:
         """A plugin of any kind by class name or alias, else the importable class of that name; ``None`` for none."""
@@ -194,7 +215,7 @@ class Plugins:
         if str(folder) not in sys.path:
             sys.path.append(str(folder))
         for entry in sorted(folder.iterdir()):
-            if entry.suffix == ".py" or (entry / "__init__.py").is_file():
+            if _declares_plugins(entry):
                 yield from self._in_module(entry)
 
     def _in_module(self, entry: Path) -> Iterator[PluginDescription[Any]]:
@@ -212,6 +233,36 @@ class Plugins:
 def class_name(found: type[Any]) -> str:
     """The name that a class goes by: Java's where it takes over Java's configurations."""
     return getattr(found, "java_class", None) or f"{found.__module__}.{found.__qualname__}"
+
+
+def _declares_plugins(entry: Path) -> bool:
+    """Whether a module or package uses the plugin API, by its text: what does not is never imported, only looked at."""
+    if entry.suffix == ".py":
+        return entry.is_file() and _uses_plugin_api(entry)
+    return (entry / "__init__.py").is_file() and any(map(_uses_plugin_api, entry.rglob("*.py")))
+
+
+def _uses_plugin_api(file: Path) -> bool:
+    try:
+        text = file.read_bytes()
+    except OSError:
+        return False
+    if _API.encode() not in text:
+        return False
+    try:
+        nodes = ast.walk(ast.parse(text))
+    except (SyntaxError, ValueError):
+        return True  # importing it tells what is wrong
+    imported = chain.from_iterable(_imported(node) for node in nodes)
+    return any(name == _API or name.startswith(f"{_API}.") for name in imported)
+
+
+def _imported(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom) and not node.level:
+        return [f"{node.module}.{alias.name}" for alias in node.names]
+    return []
 
 
 def _load(entry: Path) -> ModuleType:

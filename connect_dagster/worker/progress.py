@@ -78,6 +78,22 @@ def rows_through_plan(df: DataFrame) -> int:
     return _rows(df._jdf.queryExecution().executedPlan())
 
 
+def rows_into_plan(df: DataFrame) -> int:
+    """Rows at the leaves of a plan that has run: by Spark's own metrics, and those that the plan itself holds.
+
+    The optimizer filters the latter before anything runs, so they are counted in the plan as it was written.
+    """
+    execution = df._jdf.queryExecution()
+    held = [leaf for leaf in _leaves(execution.analyzed()) if leaf.nodeName() == "LocalRelation"]
+    read = [leaf for leaf in _leaves(execution.executedPlan()) if leaf.nodeName() != "LocalTableScan"]
+    return sum(int(leaf.maxRows().get()) for leaf in held) + sum(map(_rows, read))
+
+
+def _leaves(plan: Any) -> list[Any]:
+    leaves = plan.collectLeaves()
+    return [leaves.apply(index) for index in range(leaves.size())]
+
+
 def _rows(plan: Any) -> int:
     metric = plan.metrics().get("numOutputRows")
     if metric.isDefined():

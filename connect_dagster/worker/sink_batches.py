@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import json
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
@@ -37,10 +39,26 @@ def source_options(consumer: clients.Settings, max_poll_records: int | None, tas
     }
 
 
+def size(batch: OfferedBatch) -> int:
+    """Offsets of a batch, with those that have no record (compacted, or of a transaction's end)."""
+    return sum(end - batch.start[place] for place, end in batch.end.items())
+
+
+def latest_offsets(report: Mapping[str, Any]) -> dict[TopicPartition, int]:
+    """Where partitions ended when Spark planned the batch of a progress report."""
+    # As a mapping, Spark's report has offsets in the words of Python's repr.
+    latest = [json.loads(source.json)["latestOffset"] or {} for source in report["sources"]]
+    return {
+        TopicPartition(topic, int(partition)): end
+        for topics in latest
+        for topic, partitions in topics.items()
+        for partition, end in partitions.items()
+    }
+
+
 def parts(batch: OfferedBatch, limit: int | None) -> Iterator[OfferedBatch]:
     """The batch in parts of at most ``limit`` records (``max.poll.records``), in the order of each partition."""
-    size = sum(end - batch.start[place] for place, end in batch.end.items())
-    if limit is None or size <= limit:
+    if limit is None or size(batch) <= limit:
         yield batch
         return
     for place, end in batch.end.items():

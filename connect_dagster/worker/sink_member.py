@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from confluent_kafka import OFFSET_INVALID, Consumer, KafkaError, KafkaException
+from confluent_kafka import OFFSET_END, OFFSET_INVALID, Consumer, KafkaError, KafkaException
 from confluent_kafka import TopicPartition as KafkaPartition
 
 from connect_dagster.plugin.errors import ConnectError
@@ -27,6 +27,7 @@ Places = list[TopicPartition]
 Answer = TypeVar("Answer")
 _REQUEST_SECONDS = 10.0
 _RETRY_SECONDS = 0.5
+_GLANCE_SECONDS = 0.5
 _ABANDON_SECONDS = 1.0
 # What Java's consumer leaves out of a pattern (exclude.internal.topics).
 _INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
@@ -122,6 +123,16 @@ class GroupMember:
         asked = [KafkaPartition(place.topic, place.partition) for place in places]
         committed = self._retried(lambda: self._consumer.committed(asked, timeout=_REQUEST_SECONDS))
         return {_place(one): self._within_log(_place(one), one.offset) for one in committed}
+
+    def ends(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """Where partitions end, in one request to each broker; what is not told at once is left out."""
+        asked = [KafkaPartition(place.topic, place.partition, OFFSET_END) for place in places]
+        try:
+            told = self._consumer.offsets_for_times(asked, timeout=_GLANCE_SECONDS)
+        except KafkaException as error:
+            log.debug("The ends of partitions are not known now: %s", error.args[0].str())
+            return {}
+        return {_place(one): one.offset for one in told if one.error is None and one.offset >= 0}
 
     def commit(self, offsets: Mapping[TopicPartition, int], done: Callable[[Exception | None], None]) -> None:
         """Commit without waiting; ``done`` is called by a later :meth:`poll`."""

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+
+from pyspark.sql import Observation
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.plugin.connector import SinkTask
 from connect_dagster.plugin.errors import ConnectError, RetriableError
+from connect_dagster.plugin.frames import SinkBatch, SinkFrame
 from connect_dagster.worker.sink_failures import is_passing_read, says
 from connect_dagster.worker.sink_pipeline import OTHER_SCHEMA, UNREADABLE, SinkPipeline, ToleranceExceededError
 from connect_dagster.worker.sink_stream import OfferedBatch
@@ -34,6 +38,14 @@ class Putting:
     pipeline: SinkPipeline
     batch: OfferedBatch
     likely: bool = True
+    _arriving: list[Observation] = field(default_factory=list, init=False)
+
+    @property
+    def arrived(self) -> int | None:
+        """Records that the put brought to the task; ``None`` where all of the batch did, or nobody knows."""
+        # Observation.get would wait for a task that never looks at its records.
+        rows = [one._jo.getRowOrEmpty() for one in self._arriving if one._jo is not None]
+        return sum(row.get().getLong(0) for row in rows) if rows and all(row.isDefined() for row in rows) else None
 
     def put(self) -> None:
         """Put the batch.
@@ -62,7 +74,7 @@ class Putting:
         if planned is None:
             return False
         try:
-            self.task.put(planned)
+            self.task.put(self._counted(planned))
         except Exception as error:
             if not says(error, OTHER_SCHEMA):
                 raise
@@ -72,4 +84,16 @@ class Putting:
     def _put_searched(self) -> None:
         with self.pipeline.searched(self.batch.df) as found:
             if found.frames:
-                self.task.put(found)
+                self.task.put(self._counted(found))
+
+    def _counted(self, batch: SinkBatch) -> SinkBatch:
+        """The batch, counting its records on their way where some may be left out."""
+        self._arriving.clear()
+        if not self.pipeline.tolerate and not self.pipeline.transforms:
+            return batch
+        return SinkBatch(tuple(map(self._observed, batch.frames)))
+
+    def _observed(self, frame: SinkFrame) -> SinkFrame:
+        observation = Observation()
+        self._arriving.append(observation)
+        return replace(frame, df=frame.df.observe(observation, F.count(F.lit(1))))

@@ -33,6 +33,8 @@ _MEMORY_FOLDER = Path("/dev/shm")
 _REPORT_SECONDS = 1.0
 _STOP_SECONDS = 2.0
 _POLL_SECONDS = 0.005
+# Spark's own words (MicroBatchExecution).
+_NO_NEWS = "Waiting for data to arrive"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,10 @@ class SinkStream:
         if self._query.isActive:
             return None
         return stream_failure(self._query)
+
+    def waits_for_news(self) -> bool:
+        """Whether the query has looked for records and found none; before its first look it has not."""
+        return bool(self._query.status["message"] == _NO_NEWS)
 
     def report(self) -> dict[str, Any] | None:
         """Spark's progress of the batch that was done last; each batch's is answered once, when Spark has made it."""

@@ -20,15 +20,16 @@ from pyspark.sql import SparkSession
 from connect_dagster.plugin.connector import SinkTask
 from connect_dagster.plugin.errors import RetriableError
 from connect_dagster.plugin.records import TopicPartition
+from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.worker import clients, java_references, sink_batches
 from connect_dagster.worker.commits import Commit, Commits
+from connect_dagster.worker.metrics.tasks import SinkTaskMetrics
 from connect_dagster.worker.progress import Progress
 from connect_dagster.worker.sink_context import SinkContext
 from connect_dagster.worker.sink_member import GroupMember, Places, RebalanceListener
-from connect_dagster.worker.sink_pipeline import SinkPipeline
+from connect_dagster.worker.sink_pipeline import SinkPipeline, ToleranceExceededError
 from connect_dagster.worker.sink_put import BatchUnavailableError, Putting
 from connect_dagster.worker.sink_stream import OfferedBatch, SinkStream
-from connect_dagster.worker.states import State, TargetState, TaskId
 from connect_dagster.worker.task import StatusListener, WorkerTask
 
 log = logging.getLogger(__name__)
@@ -70,6 +71,7 @@ class WorkerSinkTask(WorkerTask):
         settings: what to read, and how often to commit.
         pipeline: the converters.
         on_topics: told the topics of each batch.
+        metrics: told what the task does.
     """
 
     _kind = "WorkerSinkTask"
@@ -86,9 +88,11 @@ class WorkerSinkTask(WorkerTask):
         settings: SinkSettings,
         pipeline: SinkPipeline,
         on_topics: Callable[[set[str]], None],
+        metrics: SinkTaskMetrics,
     ) -> None:
         super().__init__(id, task, spark, listener, target)
         self.progress = Progress(job_group=str(id))
+        self._metrics = metrics
         self._sink = task
         self._config = config
         self._settings = settings
@@ -180,6 +184,7 @@ class WorkerSinkTask(WorkerTask):
         begin = self._joined().committed_or_reset(places)
         self._position.update(begin)
         self._commits.begin(begin)
+        self._moved()
         self._context.assigned(frozenset(self._position))
         log.info("WorkerSinkTask{id=%s} Assigned %s", self.id, ", ".join(map(str, places)) or "no partitions")
         self._sink.open(places)
@@ -205,6 +210,7 @@ class WorkerSinkTask(WorkerTask):
             for place in places:
                 self._position.pop(place, None)
             self._commits.forget(places)
+            self._moved()
             self._context.assigned(frozenset(self._position))
 
     # The stream
@@ -238,6 +244,7 @@ class WorkerSinkTask(WorkerTask):
         stream, self._stream, self._streamed = self._stream, None, frozenset()
         if stream is not None:
             self._take_progress(stream.await_report())
+            self._metrics.batches_counted(0)
             stream.stop()
 
     def _sleep(self) -> None:
@@ -275,6 +282,11 @@ class WorkerSinkTask(WorkerTask):
         if report is not None:
             offsets = {str(place): offset for place, offset in self._position.items()}
             self.progress.batch_done(report["numInputRows"], dict(report["durationMs"]), offsets)
+            self._metrics.batches_counted(report["numInputRows"])
+            self._metrics.ends_seen(sink_batches.latest_offsets(report))
+
+    def _moved(self) -> None:
+        self._metrics.moved_to(self._position, self._commits.committed)
 
     # Batches
 
@@ -296,7 +308,7 @@ class WorkerSinkTask(WorkerTask):
     def _idle(self) -> None:
         if self._stream is None:
             self._await_change(_IDLE_SECONDS)
-        elif time.monotonic() - self._busy_at > _AWAKE_SECONDS:
+        elif time.monotonic() - self._busy_at > _AWAKE_SECONDS and self._stream.waits_for_news():
             self._sleep()
 
     def _delivered(self, part: OfferedBatch) -> bool:
@@ -304,6 +316,7 @@ class WorkerSinkTask(WorkerTask):
         if not self._put(part):
             return False
         self._position.update({place: end for place, end in part.end.items() if place in self._position})
+        self._moved()
         self._on_topics(part.topics)
         self._commit_when_due()
         return not self._wanted_anew()
@@ -312,16 +325,23 @@ class WorkerSinkTask(WorkerTask):
         """Put a part as often as the task wants it; answers ``False`` when it has to be read again some time."""
         putting = Putting(self._sink, self._pipeline, part)
         while True:
+            began = time.monotonic()
             try:
                 putting.put()
+            except ToleranceExceededError:
+                self._metrics.errors.fatal()
+                raise
             except RetriableError as error:
                 log.error("WorkerSinkTask{id=%s} RetriableException from SinkTask:", self.id, exc_info=error)
+                self._metrics.errors.retried()
                 if not self._waited_for_retry(part):
                     return False
             except BatchUnavailableError as error:
                 self._read_again_later(str(error))
                 return False
             else:
+                took = (time.monotonic() - began) * 1000
+                self._metrics.put_ended(took, sink_batches.size(part), putting.arrived)
                 return True
 
     def _waited_for_retry(self, part: OfferedBatch) -> bool:
@@ -343,27 +363,46 @@ class WorkerSinkTask(WorkerTask):
     # Commits
 
     def _commit_when_due(self) -> None:
-        self._commits.check_timeout()
+        if self._commits.check_timeout():
+            self._metrics.commit_ended(0, succeeded=False)
+        if self._commits.due():
+            self._look_ahead()
         if not self._commits.waiting and (self._context.take_commit_requested() or self._commits.due()):
             self._commit(wait=False)
+
+    def _look_ahead(self) -> None:
+        """Learn where those partitions end of which no batch has told since the last time."""
+        if places := self._metrics.stale_ends(self._position):
+            self._metrics.ends_seen(self._joined().ends(places))
 
     def _commit(self, *, wait: bool, closing: bool = False) -> None:
         offsets = self._offsets_to_commit(closing=closing)
         commit = self._commits.started(offsets) if offsets else None
         if commit is None:
+            if offsets:  # nothing is news, which Java counts as a commit all the same
+                self._metrics.commit_ended(0, succeeded=True)
             return
+        self._metrics.commit_began(commit.number)
         if wait:
             self._commit_now(commit)
         else:
-            self._joined().commit(commit.offsets, lambda error: self._commits.ended(commit, error))
+            self._joined().commit(commit.offsets, lambda error: self._commit_ended(commit, error))
+
+    def _commit_ended(self, commit: Commit, error: Exception | None) -> None:
+        seconds = self._commits.ended(commit, error)
+        if seconds is None:
+            self._metrics.commit_skipped()
+            return
+        self._metrics.commit_ended(seconds * 1000, succeeded=error is None)
+        self._moved()
 
     def _commit_now(self, commit: Commit) -> None:
         try:
             self._joined().commit_now(commit.offsets)
         except KafkaException as error:
-            self._commits.ended(commit, error)
+            self._commit_ended(commit, error)
         else:
-            self._commits.ended(commit, None)
+            self._commit_ended(commit, None)
 
     def _offsets_to_commit(self, *, closing: bool) -> dict[TopicPartition, int]:
         """What the task allows to be committed; after an error of the task the stream goes back to the last commit."""
@@ -373,6 +412,7 @@ class WorkerSinkTask(WorkerTask):
         try:
             allowed = self._sink.pre_commit(dict(self._position))
         except Exception:
+            self._metrics.commit_ended(0, succeeded=False)
             if closing:
                 log.warning("WorkerSinkTask{id=%s} Offset commit failed during close", self.id, exc_info=True)
             else:

@@ -20,11 +20,13 @@ from connect_dagster.plugin.connector import OffsetReader, SourceTask
 from connect_dagster.plugin.errors import RetriableError
 from connect_dagster.plugin.frames import SourceFrame
 from connect_dagster.plugin.records import SourceRecord
+from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.worker import arrow_frames
 from connect_dagster.worker.delivery import Batch, Delivery
+from connect_dagster.worker.metrics.tasks import SourceTaskMetrics
+from connect_dagster.worker.offset_store import SourceOffsets
 from connect_dagster.worker.pipeline import SourcePipeline
-from connect_dagster.worker.progress import Progress, rows_through_plan
-from connect_dagster.worker.states import State, TargetState, TaskId
+from connect_dagster.worker.progress import Progress, rows_into_plan, rows_through_plan
 from connect_dagster.worker.task import StatusListener, WorkerTask
 
 log = logging.getLogger(__name__)
@@ -48,10 +50,10 @@ class WorkerSourceTask(WorkerTask):
         config: the task's configuration.
         pipeline: transforms and converters.
         make_delivery: opens the producer, on the task's thread.
-        offsets: the connector's committed offsets.
-        save: writes committable offsets; raises when they could not be stored.
+        open_offsets: opens the connector's committed offsets, on the task's thread.
         flush_seconds: how long the end waits for acknowledgements (``offset.flush.timeout.ms``).
         on_topics: told the topics of each batch.
+        metrics: told what the task does.
     """
 
     _kind = "WorkerSourceTask"
@@ -67,42 +69,49 @@ class WorkerSourceTask(WorkerTask):
         config: Mapping[str, str],
         pipeline: SourcePipeline,
         make_delivery: Callable[[], Delivery],
-        offsets: OffsetReader,
-        save: Callable[[Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]], None],
+        open_offsets: Callable[[], SourceOffsets],
         flush_seconds: float,
         on_topics: Callable[[set[str]], None],
+        metrics: SourceTaskMetrics,
     ) -> None:
         super().__init__(id, task, spark, listener, target)
         self.progress = Progress(job_group=str(id))
+        self._metrics = metrics
         self._source = task
         self._config = config
         self._pipeline = pipeline
         self._make_delivery = make_delivery
         self._delivery: Delivery | None = None
-        self._save = save
+        self._open_offsets = open_offsets
+        self._offsets: SourceOffsets | None = None
         self._flush_seconds = flush_seconds
         self._on_topics = on_topics
         self._committable: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
         self._committing = threading.Lock()
         self._committed = threading.Event()
-        task.context = SourceContext(spark, offsets)
 
     def commit_offsets(self) -> bool:
         """Store the offsets of all acknowledged batches; answers whether there were any (called by the committer)."""
         with self._committing:
+            began = time.monotonic()
             pending, self._committable = self._committable, {}
-            if not pending:
+            if not pending or self._offsets is None:
+                self._metrics.commit_ended(0, succeeded=True)
                 return False
             try:
-                self._save(list(pending.values()))
+                self._offsets.save(list(pending.values()))
             except Exception:
                 self._committable = {**pending, **self._committable}
+                self._metrics.commit_ended(_since(began), succeeded=False)
                 raise
+            self._metrics.commit_ended(_since(began), succeeded=True)
             self._committed.set()
             return True
 
     def _start_plugin(self) -> None:
         self._delivery = self._make_delivery()
+        self._offsets = offsets = self._open_offsets()
+        self._source.context = SourceContext(self.spark, offsets)
         self._source.start(self._config)
         log.info("WorkerSourceTask{id=%s} Source task finished initialization and start", self.id)
 
@@ -125,10 +134,15 @@ class WorkerSourceTask(WorkerTask):
                 self._send(frame, delivery)
 
     def _polled(self) -> Sequence[SourceFrame]:
+        began = time.monotonic()
         try:
-            return arrow_frames.to_frames(self.spark, self._source.poll())
+            polled = self._source.poll()
+            if polled is not None:
+                self._metrics.poll_ended(_since(began))
+            return arrow_frames.to_frames(self.spark, polled)
         except RetriableError as error:
             log.warning("WorkerSourceTask{id=%s} failed to poll records. Will retry.", self.id, exc_info=error)
+            self._metrics.errors.retried()
             self._await_change(_RETRY_SECONDS)
             return ()
 
@@ -137,15 +151,20 @@ class WorkerSourceTask(WorkerTask):
         transformed = self._pipeline.transform(frame)
         plan = self._pipeline.encode(transformed)
         took = {"queryPlanning": time.monotonic() - began}
+        polled = 0
 
         def encode() -> pa.Table:
+            nonlocal polled
             started = time.monotonic()
             table = plan.toArrow()
             took["addBatch"] = time.monotonic() - started
+            polled = max(rows_into_plan(plan), table.num_rows) if self._pipeline.transforms else table.num_rows
+            self._metrics.batch_polled(polled)
             return table
 
         def delivered(table: pa.Table) -> None:
             self._acknowledge(frame)
+            self._metrics.batch_written(polled, table.num_rows)
             took["triggerExecution"] = time.monotonic() - began
             self.progress.batch_done(rows_through_plan(plan), _milliseconds(took), dict(frame.source_offset))
             self._on_topics(_topics(transformed.topic, table))
@@ -190,10 +209,20 @@ class WorkerSourceTask(WorkerTask):
         if self._delivery is not None:
             self._delivery.close()
         self._commit_or_log()
+        with self._committing:
+            # Whoever runs this task next may have committed since: one that was abandoned commits nothing more.
+            offsets, self._offsets = self._offsets, None
+        if offsets is not None:
+            offsets.close()
 
     def _opened(self) -> Delivery:
         assert self._delivery is not None
         return self._delivery
+
+
+def _since(began: float) -> float:
+    """Milliseconds since a moment of ``time.monotonic``."""
+    return (time.monotonic() - began) * 1000
 
 
 def _milliseconds(seconds: Mapping[str, float]) -> dict[str, int]:

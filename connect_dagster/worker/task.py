@@ -16,8 +16,8 @@ from typing import Protocol
 from pyspark.sql import SparkSession
 
 from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.worker import logs
-from connect_dagster.worker.states import State, TargetState, TaskId
 
 log = logging.getLogger(__name__)
 

@@ -13,18 +13,23 @@ from typing import Any
 
 from connect_dagster.plugin.connector import Connector, SinkTask, SourceTask
 from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.worker import clients
-from connect_dagster.worker.config import StandaloneConfig
+from connect_dagster.worker.config import WorkerConfig
+from connect_dagster.worker.config_transformer import WITHOUT_PROVIDERS, ConfigTransformer
 from connect_dagster.worker.converters import ConverterFactory
 from connect_dagster.worker.delivery import Delivery
-from connect_dagster.worker.offset_file import FileOffsetStore
+from connect_dagster.worker.metrics.samples import Windows
+from connect_dagster.worker.metrics.tasks import SourceTaskMetrics
+from connect_dagster.worker.metrics.worker_metrics import WorkerMetrics
+from connect_dagster.worker.offset_store import OffsetStore
 from connect_dagster.worker.pipeline import SourcePipeline
-from connect_dagster.worker.plugins import Plugins
+from connect_dagster.worker.plugins import PluginDescription, Plugins
 from connect_dagster.worker.session import Session
 from connect_dagster.worker.sink_pipeline import SinkPipeline
 from connect_dagster.worker.sink_task import SinkSettings, WorkerSinkTask
 from connect_dagster.worker.source_task import WorkerSourceTask
-from connect_dagster.worker.states import State, TargetState, TaskId
+from connect_dagster.worker.task_plugins import task_plugins
 from connect_dagster.worker.transforms import TransformFactory
 from connect_dagster.worker.turns import Turns
 from connect_dagster.worker.worker_connector import Listener, WorkerConnector
@@ -74,21 +79,26 @@ class Worker:
         plugins: all plugins.
         session: the Spark session, shared by all tasks.
         offsets: committed offsets of source connectors.
+        transformer: for placeholders in configurations.
     """
 
     def __init__(
         self,
         worker_id: str,
-        config: StandaloneConfig,
+        config: WorkerConfig,
         plugins: Plugins,
         session: Session,
-        offsets: FileOffsetStore,
+        offsets: OffsetStore,
+        transformer: ConfigTransformer = WITHOUT_PROVIDERS,
     ) -> None:
         self.id = worker_id
         self.config = config
         self.plugins = plugins
         self.offsets = offsets
+        windows = Windows(config.metrics_sample_window_ms / 1000, config.metrics_num_samples)
+        self.metrics = WorkerMetrics(worker_id, windows)
         self._session = session
+        self._transformer = transformer
         self._turns = Turns()
         self._converters = ConverterFactory(plugins, config)
         self._transforms = TransformFactory(plugins)
@@ -105,8 +115,22 @@ class Worker:
     def stop(self) -> None:
         """Stop all connectors and tasks, each within its time."""
         self._ending.set()
-        self._stop_connectors(list(self._connectors))
-        self.stop_tasks(list(self._tasks))
+        self.stop_work(list(self._connectors), list(self._tasks))
+
+    def stop_work(self, connectors: Sequence[str], tasks: Sequence[TaskId]) -> None:
+        """Stop connectors and tasks side by side: connectors within five seconds in all, tasks as :meth:`stop_tasks`.
+
+        Those that do not run here are left alone, those that take longer are abandoned.
+        """
+        stopping_connectors, stopping_tasks = self._ask_connectors_to_stop(connectors), self._ask_tasks_to_stop(tasks)
+        began = time.monotonic()
+        for running in stopping_connectors:
+            running.await_shutdown(max(0.0, began + _CONNECTOR_STOP_SECONDS - time.monotonic()))
+        deadline = began + self.config.task_shutdown_graceful_timeout_ms / 1000
+        for task in stopping_tasks:
+            if not task.await_stop(max(0.0, deadline - time.monotonic())):
+                log.error("Graceful stop of task %s failed.", task.id)
+                task.cancel()
 
     # Connectors
 
@@ -120,40 +144,49 @@ class Worker:
     ) -> Future[State]:
         """Instantiate a connector and bring it to its target state.
 
+        Args:
+            name: of the connector.
+            config: its configuration as it was written.
+            target: STARTED, PAUSED or STOPPED.
+            listener: told each state, with the trace of a failure.
+            reconfigure: called when the connector wants other tasks.
+
         Raises:
             ConnectError: it runs already, or its class cannot be loaded.
         """
         with self._lock:
             if name in self._connectors:
                 raise ConnectError(f"Connector with name {name} already exists")
-            described = self.plugins.connector(config["connector.class"])
-            log.info("Creating connector %s of type %s", name, config["connector.class"])
-            connector = described.plugin()
-            log.info(
-                "Instantiated connector %s with version %s of type %s",
-                name,
-                described.version,
-                described.class_name,
-            )
-            running = WorkerConnector(name, connector, dict(config), listener)
+            described, connector = self._make_connector(name, config["connector.class"])
+            listening = self.metrics.connector(name, described, listener)
+            running = WorkerConnector(name, connector, dict(config), self._transformer, listening, reconfigure)
             connector.context = _ConnectorContext(reconfigure, running.fail)
             self._connectors[name] = running
         return running.transition(target)
 
+    def _make_connector(self, name: str, class_name: str) -> tuple[PluginDescription[Connector], Connector]:
+        try:
+            described = self.plugins.connector(class_name)
+            log.info("Creating connector %s of type %s", name, class_name)
+            connector = described.plugin()
+        except Exception:
+            self.metrics.connector_start_failed()
+            raise
+        log.info("Instantiated connector %s with version %s of type %s", name, described.version, described.class_name)
+        return described, connector
+
     def stop_connector(self, name: str) -> None:
         """Stop a connector; one that is not running is left alone."""
-        self._stop_connectors([name])
+        self.stop_work([name], [])
 
-    def _stop_connectors(self, names: Sequence[str]) -> None:
-        """Stop connectors within five seconds in all; those that take longer are abandoned."""
+    def _ask_connectors_to_stop(self, names: Sequence[str]) -> list[WorkerConnector]:
         with self._lock:
             stopping = [self._connectors.pop(name) for name in names if name in self._connectors]
+            self.metrics.remove_connectors(names)
         for running in stopping:
             log.info("Stopping connector %s", running.name)
             running.shutdown()
-        deadline = time.monotonic() + _CONNECTOR_STOP_SECONDS
-        for running in stopping:
-            running.await_shutdown(max(0.0, deadline - time.monotonic()))
+        return stopping
 
     def set_target_state(self, name: str, target: TargetState) -> Future[State] | None:
         """Pause, resume or stop the connector and its tasks; answers the connector's coming state."""
@@ -169,19 +202,24 @@ class Worker:
         if running is not None:
             running.fail(error)
 
-    def task_configs(self, name: str, max_tasks: int) -> list[dict[str, str]]:
+    def runs_connector(self, name: str) -> bool:
+        """Whether the connector object is here."""
+        return name in self._connectors
+
+    def task_configs(self, name: str) -> Future[list[dict[str, str]]]:
         """Configurations that the connector wants for its tasks, with the task's class and a sink's topics added.
+
+        They are as they should be stored, with the placeholders of the connector's own configuration. The result may
+        also be a ``TooManyTasksError``, or whatever the connector raises.
 
         Raises:
             ConnectError: the connector is not running.
-            Exception: whatever the connector raises.
         """
         running = self._connectors.get(name)
         if running is None:
             raise ConnectError(f"Connector {name} not found in this worker.")
-        wanted = running.task_configs(max_tasks).result(timeout=60)
         added = _added_to_tasks(running.connector, running.config)
-        return [{**config, **added} for config in wanted]
+        return running.task_configs(added)
 
     # Tasks
 
@@ -195,28 +233,40 @@ class Worker:
     ) -> None:
         """Instantiate a task and start it on its thread; what goes wrong from here on is a FAILED status.
 
+        Args:
+            id: of the task.
+            connector_config: configuration of its connector, as it was written.
+            config: its own configuration, as it is stored.
+            target: STARTED, PAUSED or STOPPED.
+            listeners: who is told what it does.
+
         Raises:
-            ConnectError: it runs already.
+            ConnectError: it runs already, or cannot be made.
         """
         with self._lock:
             if id in self._tasks:
                 raise ConnectError(f"Task already exists in this worker: {id}")
             log.info("Creating task %s", id)
-            self._tasks[id] = task = self._build_task(id, connector_config, config, target, listeners)
+            try:
+                told, told_task = (self._transformer.transform(one).config for one in (connector_config, config))
+                self._tasks[id] = task = self._build_task(id, told, told_task, target, listeners)
+            except Exception:
+                self.metrics.task_start_failed(id)
+                raise
         task.start()
 
     def stop_tasks(self, ids: Sequence[TaskId]) -> None:
         """Stop tasks within ``task.shutdown.graceful.timeout.ms`` in all; those that take longer are abandoned."""
+        self.stop_work([], ids)
+
+    def _ask_tasks_to_stop(self, ids: Sequence[TaskId]) -> list[RunningTask]:
         with self._lock:
-            tasks = [(id, self._tasks.pop(id)) for id in ids if id in self._tasks]
-        for id, task in tasks:
-            log.info("Stopping task %s", id)
+            stopping = [self._tasks.pop(id) for id in ids if id in self._tasks]
+            self.metrics.remove_tasks(ids)
+        for task in stopping:
+            log.info("Stopping task %s", task.id)
             task.stop()
-        deadline = time.monotonic() + self.config.task_shutdown_graceful_timeout_ms / 1000
-        for id, task in tasks:
-            if not task.await_stop(max(0.0, deadline - time.monotonic())):
-                log.error("Graceful stop of task %s failed.", id)
-                task.cancel()
+        return stopping
 
     def progress(self) -> dict[str, Any]:
         """Progress record of each running task, by task."""
@@ -257,26 +307,28 @@ class Worker:
             },
         )
         tolerate = connector_config.get("errors.tolerance") == "all"
-        reader = self.offsets.reader(id.connector)
+        transforms = self._transforms.chain(str(id), connector_config)
+        plugins = task_plugins(self.plugins, connector_config, task, key, value, transforms)
+        metrics = self.metrics.source_task(id, plugins)
         return WorkerSourceTask(
             id,
             task,
             self._session.spark,
-            listeners.status,
+            self.metrics.listening(metrics, listeners.status),
             target,
             config=config,
-            pipeline=SourcePipeline(self._transforms.chain(str(id), connector_config), key, value),
+            pipeline=SourcePipeline(transforms, key, value),
             make_delivery=lambda: Delivery(
                 settings,
                 str(id),
                 (id.connector, f"task-{id.task}"),
-                lambda error: _tolerated(error, tolerate),
+                lambda error: _tolerated(error, tolerate, metrics),
                 self._turns,
             ),
-            offsets=reader,
-            save=lambda pairs: self._save_offsets(id.connector, pairs),
+            open_offsets=lambda: self.offsets.open(id.connector, connector_config),
             flush_seconds=self.config.offset_flush_timeout_ms / 1000,
             on_topics=lambda topics: listeners.topics(id, topics),
+            metrics=metrics,
         )
 
     def _sink_task(
@@ -298,11 +350,13 @@ class Worker:
         )
         pattern = connector_config.get("topics.regex")
         limit = overrides.get("max.poll.records")
+        transforms = self._transforms.chain(str(id), connector_config)
+        metrics = self.metrics.sink_task(id, task_plugins(self.plugins, connector_config, task, key, value, transforms))
         return WorkerSinkTask(
             id,
             task,
             self._session.spark,
-            listeners.status,
+            self.metrics.listening(metrics, listeners.status),
             target,
             config=config,
             settings=SinkSettings(
@@ -318,17 +372,13 @@ class Worker:
                 value,
                 tolerate=connector_config.get("errors.tolerance") == "all",
                 headers=task.needs_headers,
-                transforms=self._transforms.chain(str(id), connector_config),
+                transforms=transforms,
             ),
             on_topics=lambda topics: listeners.topics(id, topics),
+            metrics=metrics,
         )
 
     # Offsets
-
-    def _save_offsets(self, connector: str, pairs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> None:
-        for partition, offset in pairs:
-            self.offsets.write(connector, partition, offset)
-        self.offsets.save()
 
     def _commit_regularly(self) -> None:
         while not self._ending.wait(self.config.offset_flush_interval_ms / 1000):
@@ -345,9 +395,12 @@ def _commit_offsets(id: TaskId, task: WorkerSourceTask) -> None:
         log.exception("WorkerSourceTask{id=%s} Failed to commit offsets, will be tried again", id)
 
 
-def _tolerated(error: Exception, tolerate: bool) -> bool:
+def _tolerated(error: Exception, tolerate: bool, metrics: SourceTaskMetrics) -> bool:
     if tolerate:
         log.error("Ignoring record that Kafka refused (errors.tolerance=all): %s", error)
+        metrics.record_refused()
+    else:
+        metrics.errors.fatal()
     return tolerate
 
 

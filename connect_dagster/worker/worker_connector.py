@@ -8,14 +8,16 @@ from __future__ import annotations
 import logging
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from typing import Any
 
 from connect_dagster.plugin.connector import Connector
+from connect_dagster.protocol.states import State, TargetState
 from connect_dagster.worker import logs
-from connect_dagster.worker.states import State, TargetState
+from connect_dagster.worker.config_transformer import ConfigTransformer, reverse_transformed
 from connect_dagster.worker.task import failure_trace
+from connect_dagster.worker.task_plan import check_tasks_max
 
 log = logging.getLogger(__name__)
 
@@ -28,15 +30,29 @@ class WorkerConnector:
     Args:
         name: the connector's name.
         connector: the plugin's connector, its context set.
-        config: its configuration.
+        config: its configuration as it was written.
+        transformer: makes of it what the connector is told, which may take as long as config providers like.
         listener: told each state, with the trace of a failure.
+        reconfigure: called when the connector was started anew because a value of its configuration had expired.
     """
 
-    def __init__(self, name: str, connector: Connector, config: dict[str, str], listener: Listener) -> None:
+    def __init__(
+        self,
+        name: str,
+        connector: Connector,
+        config: dict[str, str],
+        transformer: ConfigTransformer,
+        listener: Listener,
+        reconfigure: Callable[[], None],
+    ) -> None:
         self.name = name
         self.connector = connector
         self.config = config
+        self._transformer = transformer
         self._listener = listener
+        self._reconfigure = reconfigure
+        self._told = config
+        self._expiry: threading.Timer | None = None
         self._state: State | None = None
         self._started = False
         self._cancelled = False
@@ -49,9 +65,12 @@ class WorkerConnector:
         """Start, pause or stop the connector; the result is the state it came to, FAILED included."""
         return self._request(lambda: self._to(target))
 
-    def task_configs(self, max_tasks: int) -> Future[list[dict[str, str]]]:
-        """Ask the connector for the configurations of its tasks."""
-        return self._request(lambda: self.connector.task_configs(max_tasks))
+    def task_configs(self, added: Mapping[str, str]) -> Future[list[dict[str, str]]]:
+        """Ask the connector for the configurations of its tasks, as they are stored; each gets ``added`` besides.
+
+        The result may also be a ``TooManyTasksError``, or whatever the connector raises.
+        """
+        return self._request(lambda: self._task_configs(added))
 
     def fail(self, error: Exception) -> None:
         """Make the connector FAILED, as it asked itself from a thread of its own."""
@@ -101,12 +120,49 @@ class WorkerConnector:
 
     def _changed(self, target: TargetState) -> State:
         if target is TargetState.STARTED and not self._started:
-            self.connector.start(self.config)
-            self._started = True
+            self._start()
         if target is not TargetState.STARTED and self._started:
-            self._started = False
-            self.connector.stop()
+            self._stop()
         return self._report(_STATES[target])
+
+    def _start(self) -> None:
+        transformed = self._transformer.transform(self.config)
+        self._told = transformed.config
+        self.connector.start(self._told)
+        self._started = True
+        if transformed.ttl_ms is not None and self._told.get("config.action.reload") != "none":
+            self._start_anew_in(transformed.ttl_ms)
+
+    def _stop(self) -> None:
+        self._started = False
+        if self._expiry is not None:
+            self._expiry.cancel()
+            self._expiry = None
+        self.connector.stop()
+
+    def _start_anew_in(self, milliseconds: int) -> None:
+        log.info("Scheduling a restart of connector %s in %d ms", self.name, milliseconds)
+        expiry = threading.Timer(milliseconds / 1000, lambda: self._request(lambda: self._start_anew(expiry)))
+        expiry.name, expiry.daemon = f"config-expiry-{self.name}", True
+        expiry.start()
+        self._expiry = expiry
+
+    def _start_anew(self, expired: threading.Timer) -> None:
+        if self._expiry is not expired:
+            return  # stopped, or started since
+        try:
+            self._stop()
+            self._start()
+        except BaseException as error:
+            self._failed(error)
+        else:
+            self._report(State.RUNNING)
+            self._reconfigure()
+
+    def _task_configs(self, added: Mapping[str, str]) -> list[dict[str, str]]:
+        made = self.connector.task_configs(int(self._told.get("tasks.max", "1")))
+        check_tasks_max(self.name, len(made), self._told)
+        return reverse_transformed(self.config, [{**config, **added} for config in made])
 
     def _failed(self, error: BaseException) -> State:
         log.error("WorkerConnector{id=%s} Error while starting connector", self.name, exc_info=error)
@@ -114,9 +170,8 @@ class WorkerConnector:
 
     def _close(self) -> None:
         if self._started:
-            self._started = False
             try:
-                self.connector.stop()
+                self._stop()
             except Exception as error:
                 log.exception("WorkerConnector{id=%s} Error while shutting down connector", self.name)
                 self._failed(error)

@@ -1,4 +1,4 @@
-"""Apache Kafka Connect for Java, standalone, as a process beside us: for conformance and benchmarks."""
+"""Apache Kafka Connect for Java as a process beside us, and its standalone worker: for conformance and benchmarks."""
 
 import os
 import subprocess
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 from urllib.parse import quote
 
 import requests
@@ -22,36 +22,35 @@ POLL_SECONDS = 0.05
 PLUGIN_JAR = "connect-file"
 
 
-class JavaStandalone:
-    """One `ConnectStandalone` worker with its connectors; a context manager that starts, waits and stops.
+class JavaWorker:
+    """One worker of Kafka Connect for Java; a context manager that starts, waits and stops.
 
     Args:
-        worker_props: the worker's properties. `bootstrap.servers` and the converters are the caller's;
-            `listeners`, `plugin.path` and `offset.storage.file.filename` get usable values when absent.
-        connector_props: the properties of each connector, in the order of the command line.
-        workdir: for the property files, the offsets file and the log.
+        worker_props: the worker's properties; `listeners` and `plugin.path` get usable values when absent.
+        workdir: for the property files and the log.
         heap: the JVM's maximum, as in `-Xmx`.
         jvm: more JVM options; those for a fast start by default, so give others to a worker to be measured.
+        jars: more jars for its class path.
     """
+
+    main: ClassVar[str]
 
     def __init__(
         self,
         worker_props: Mapping[str, str],
-        connector_props: Sequence[Mapping[str, str]],
         workdir: Path,
         *,
         heap: str = "1g",
         jvm: tuple[str, ...] = FAST_START,
+        jars: Sequence[Path] = (),
     ) -> None:
         self.workdir = workdir
         self.log_file = workdir / "java-connect.log"
-        self.offsets_file = Path(worker_props.get("offset.storage.file.filename", workdir / "java-connect.offsets"))
-        self._connectors = connector_props
+        self.props = self._defaults() | dict(worker_props)
+        self.rest_url = self.props["listeners"].split(",")[0]
         self._options = jvm_options(heap, jvm)
-        self._jars = resolve("java-connect")
+        self._jars = jars
         self._process: subprocess.Popen[bytes] | None = None
-        self._worker = self._defaults() | dict(worker_props)
-        self.rest_url = self._worker["listeners"].split(",")[0]
 
     @property
     def pid(self) -> int:
@@ -61,23 +60,22 @@ class JavaStandalone:
     def start(self) -> None:
         """Start the process; `wait_ready` waits for it."""
         self.workdir.mkdir(parents=True, exist_ok=True)
-        files = [self._write("worker.properties", self._worker)]
-        files += [self._write(f"{props['name']}.properties", props) for props in self._connectors]
+        files = [self._write("worker.properties", self.props), *self._connector_files()]
         # The file connectors are a plugin, as in the distribution; all else is the worker's class path.
-        class_path = os.pathsep.join(str(jar) for jar in self._jars if not _is_plugin(jar))
-        main = "org.apache.kafka.connect.cli.ConnectStandalone"
+        jars = [*(jar for jar in resolve("java-connect") if not _is_plugin(jar)), *self._jars]
+        class_path = os.pathsep.join(map(str, jars))
         with self.log_file.open("ab") as log:
-            self._process = start_leashed([find_java(), *self._options, "-cp", class_path, main, *files], log=log)
+            self._process = start_leashed([find_java(), *self._options, "-cp", class_path, self.main, *files], log=log)
 
     def wait_ready(self, timeout: float = 60) -> None:
-        """Wait until every given connector has a status with at least one task, whatever its state.
+        """Wait until it is ready to be used.
 
         Raises:
             TimeoutError: that took longer than `timeout` seconds; quotes the log's end.
             RuntimeError: the process ended; quotes the log's end.
         """
         deadline = time.monotonic() + timeout
-        while not self._has_tasks():
+        while not self._is_ready():
             if self._running().poll() is not None:
                 raise RuntimeError(f"Java Connect ended by itself:\n{self.log()[-4000:]}")
             if time.monotonic() > deadline:
@@ -85,15 +83,9 @@ class JavaStandalone:
             time.sleep(POLL_SECONDS)
 
     def stop(self, timeout: float = 10) -> None:
-        """Stop the connectors, which flushes their offsets, then the process.
-
-        Now and then 4.3.1's two shutdown hooks stop its web server at once and block each other, before
-        the tasks are stopped. So the connectors are stopped over REST first, and a process that hangs for
-        `timeout` seconds is killed.
-        """
+        """Stop the process; one that hangs for `timeout` seconds is killed."""
         if self._process is None:
             return
-        self._stop_connectors(timeout)
         self._process.terminate()
         try:
             self._process.wait(timeout)
@@ -104,11 +96,10 @@ class JavaStandalone:
             self._process.stdin.close()
         self._process = None
 
-    def statuses(self) -> dict[str, Any]:
-        """What `GET /connectors?expand=status` answers."""
-        answer = requests.get(f"{self.rest_url}/connectors?expand=status", timeout=5)
-        answer.raise_for_status()
-        return dict(answer.json())
+    def kill(self) -> None:
+        """End the process by SIGKILL."""
+        self._running().kill()
+        self._running().wait()
 
     def log(self) -> str:
         """All the worker has logged."""
@@ -128,17 +119,83 @@ class JavaStandalone:
     ) -> None:
         self.stop()
 
+    def _is_ready(self) -> bool:
+        raise NotImplementedError
+
+    def _connector_files(self) -> list[Path]:
+        return []
+
     def _running(self) -> "subprocess.Popen[bytes]":
         if self._process is None:
             raise RuntimeError("Java Connect is not running")
         return self._process
 
     def _defaults(self) -> dict[str, str]:
-        return {
-            "listeners": f"http://{HOST}:{free_port()}",
-            "plugin.path": ",".join(str(jar) for jar in self._jars if _is_plugin(jar)),
-            "offset.storage.file.filename": str(self.offsets_file),
-        }
+        plugins = ",".join(str(jar) for jar in resolve("java-connect") if _is_plugin(jar))
+        return {"listeners": f"http://{HOST}:{free_port()}", "plugin.path": plugins}
+
+    def _write(self, name: str, props: Mapping[str, str]) -> Path:
+        path = self.workdir / name
+        path.write_text("".join(f"{_escaped(key)}={_escaped(value)}\n" for key, value in props.items()))
+        return path
+
+
+class JavaStandalone(JavaWorker):
+    """One `ConnectStandalone` worker with its connectors.
+
+    Args:
+        worker_props: see `JavaWorker`; `bootstrap.servers` and the converters are the caller's,
+            `offset.storage.file.filename` gets a usable value when absent.
+        connector_props: the properties of each connector, in the order of the command line.
+        workdir: for the property files, the offsets file and the log.
+        heap: see `JavaWorker`.
+        jvm: see `JavaWorker`.
+    """
+
+    main = "org.apache.kafka.connect.cli.ConnectStandalone"
+
+    def __init__(
+        self,
+        worker_props: Mapping[str, str],
+        connector_props: Sequence[Mapping[str, str]],
+        workdir: Path,
+        *,
+        heap: str = "1g",
+        jvm: tuple[str, ...] = FAST_START,
+    ) -> None:
+        self.offsets_file = Path(worker_props.get("offset.storage.file.filename", workdir / "java-connect.offsets"))
+        props = {"offset.storage.file.filename": str(self.offsets_file)} | dict(worker_props)
+        super().__init__(props, workdir, heap=heap, jvm=jvm)
+        self._connectors = connector_props
+
+    def stop(self, timeout: float = 10) -> None:
+        """Stop the connectors, which flushes their offsets, then the process.
+
+        Now and then 4.3.1's two shutdown hooks stop its web server at once and block each other, before
+        the tasks are stopped. So the connectors are stopped over REST first, and a process that hangs for
+        `timeout` seconds is killed.
+        """
+        if self._process is not None:
+            self._stop_connectors(timeout)
+        super().stop(timeout)
+
+    def statuses(self) -> dict[str, Any]:
+        """What `GET /connectors?expand=status` answers."""
+        answer = requests.get(f"{self.rest_url}/connectors?expand=status", timeout=5)
+        answer.raise_for_status()
+        return dict(answer.json())
+
+    def _connector_files(self) -> list[Path]:
+        return [self._write(f"{props['name']}.properties", props) for props in self._connectors]
+
+    def _is_ready(self) -> bool:
+        """Whether every given connector has a status with at least one task, whatever its state."""
+        try:
+            statuses = self.statuses()
+        except requests.RequestException:
+            return False
+        names = [props["name"] for props in self._connectors]
+        return all(name in statuses and statuses[name]["status"]["tasks"] for name in names)
 
     def _stop_connectors(self, timeout: float) -> None:
         deadline = time.monotonic() + timeout
@@ -149,19 +206,6 @@ class JavaStandalone:
                 if time.monotonic() > deadline:
                     return
                 time.sleep(POLL_SECONDS)
-
-    def _write(self, name: str, props: Mapping[str, str]) -> Path:
-        path = self.workdir / name
-        path.write_text("".join(f"{_escaped(key)}={_escaped(value)}\n" for key, value in props.items()))
-        return path
-
-    def _has_tasks(self) -> bool:
-        try:
-            statuses = self.statuses()
-        except requests.RequestException:
-            return False
-        names = [props["name"] for props in self._connectors]
-        return all(name in statuses and statuses[name]["status"]["tasks"] for name in names)
 
 
 def _is_plugin(jar: Path) -> bool:

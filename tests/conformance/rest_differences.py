@@ -29,12 +29,12 @@ def _body(ours: int, says: str, reason: str) -> Difference:
     return Difference(frozenset({"body"}), ours, says, reason)
 
 
-def _readable(says: str) -> Difference:
+def readable(says: str) -> Difference:
     return _body(500, says, "Java answers with the text of a Jackson or null pointer exception; ours is for people")
 
 
-NO_BODY = _readable("The request has no body")
-NO_JSON = _readable("The request body is not valid JSON")
+NO_BODY = readable("The request has no body")
+NO_JSON = readable("The request body is not valid JSON")
 _JETTY = "Jetty refuses the URI with an HTML page before Kafka Connect sees it; ours treats it as any path"
 _REACHABLE = "Java creates such a connector, but Jetty refuses every URI that could name it; ours can be operated"
 
@@ -60,19 +60,19 @@ DIFFERENCES: Mapping[str, Difference] = {
     "create, nothing": NO_BODY,
     "create, null": NO_BODY,
     "create, cut off": NO_JSON,
-    "create, array": _readable("Cannot read the body: Input should be"),
-    "create, number": _readable("Cannot read the body: Input should be"),
-    "create, no config": _readable("`config` is missing"),
-    "create, unknown field": _readable('Unrecognized field "nam"'),
-    "create, config is array": _readable("Cannot read config: Input should be"),
-    "create, value is object": _readable("Cannot read config.n: expected a string, got an object"),
-    "create, value is array": _readable("Cannot read config.n: expected a string, got an array"),
-    "create, bad initial state": _readable("`bad` is none of RUNNING, PAUSED, STOPPED"),
-    "create, number as initial state": _readable("`3` is none of RUNNING, PAUSED, STOPPED"),
+    "create, array": readable("Cannot read the body: Input should be"),
+    "create, number": readable("Cannot read the body: Input should be"),
+    "create, no config": readable("`config` is missing"),
+    "create, unknown field": readable('Unrecognized field "nam"'),
+    "create, config is array": readable("Cannot read config: Input should be"),
+    "create, value is object": readable("Cannot read config.n: expected a string, got an object"),
+    "create, value is array": readable("Cannot read config.n: expected a string, got an array"),
+    "create, bad initial state": readable("`bad` is none of RUNNING, PAUSED, STOPPED"),
+    "create, number as initial state": readable("`3` is none of RUNNING, PAUSED, STOPPED"),
     "put, nothing": NO_BODY,
     "put, null": NO_BODY,
     "put, blank": NO_BODY,
-    "put, text": _readable("Cannot read the body: Input should be"),
+    "put, text": readable("Cannot read the body: Input should be"),
     "put, broken": NO_JSON,
     "put, more behind": NO_JSON,
     "put, NaN": NO_JSON,
@@ -81,16 +81,16 @@ DIFFERENCES: Mapping[str, Difference] = {
     "put, bare comma": NO_JSON,
     "put, leading zero": NO_JSON,
     "put, raw tab": NO_JSON,
-    "put, array inside": _readable("Cannot read a: expected a string, got an array"),
+    "put, array inside": readable("Cannot read a: expected a string, got an array"),
     "level, nothing": NO_BODY,
-    "level, array": _readable("Cannot read the body: Input should be"),
+    "level, array": readable("Cannot read the body: Input should be"),
     "validate, nothing": NO_BODY,
     "patch, nothing": NO_BODY,
     "offsets alter, nothing": NO_BODY,
-    "offsets alter, no list": _readable("Cannot read offsets: Input should be"),
-    "offsets alter, null inside": _readable("Cannot read offsets.0: Input should be"),
-    "offsets alter, unknown field": _readable('Unrecognized field "offset"'),
-    "offsets alter, number as offset": _readable("Cannot read offsets.0.offset: Input should be"),
+    "offsets alter, no list": readable("Cannot read offsets: Input should be"),
+    "offsets alter, null inside": readable("Cannot read offsets.0: Input should be"),
+    "offsets alter, unknown field": readable('Unrecognized field "offset"'),
+    "offsets alter, number as offset": readable("Cannot read offsets.0.offset: Input should be"),
     "no class, put": _body(
         400, "Connector config {a=1, name=i} contains no connector type", "Java prints the keys in hash order"
     ),
@@ -121,16 +121,4 @@ DIFFERENCES: Mapping[str, Difference] = {
     "name a/b, delete": DELETED,
     "name a%b, info": NAMED,
     "name a%b, delete": DELETED,
-    "internal tasks": Difference(
-        frozenset({"status", "body", "content_type"}),
-        405,
-        "HTTP 405 Method Not Allowed",
-        "workers of a cluster use it among themselves; Java's standalone herder refuses it with 500",
-    ),
-    "internal fence": Difference(
-        frozenset({"status", "body", "content_type"}),
-        404,
-        "HTTP 404 Not Found",
-        "workers of a cluster use it among themselves; Java's standalone herder refuses it with 500",
-    ),
 }

@@ -7,18 +7,20 @@ of a stack trace. Key order is kept for documents whose order Jackson fixes, and
 import json
 import re
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
-from tests.conformance.rest_script import Step
+from tests.conformance.rest_differences import Difference
+from tests.conformance.rest_script import Step, at_once
 from tests.rest_calls import Answer, call
 
 POLL_SECONDS = 0.1
-SECONDS = 30.0
+SECONDS = 60.0
 
-# Values of these keys are maps of Java's, whose order says nothing; an `expand` answer is one as well.
+# Values of these keys are maps of Java's, whose order says nothing, and so are these answers as a whole.
 UNORDERED = frozenset({"config", "partition", "offset"})
+MAP = re.compile(r"[?]expand|^GET /connectors/[^/]+/config$")
 # Free text, written anew by us.
 UNCOMPARED = frozenset({"documentation"})
 # Configuration keys that connectors of ours have and Java's have not.
@@ -44,10 +46,14 @@ class Side:
     Attributes:
         url: its REST API, as `http://host:port`.
         names: what to put for `{name}` in the script.
+        momentary: answers that no caller takes for final: the call is repeated.
+        settled_seconds: how long the answer to a repeated call has to stay as it was waited for.
     """
 
     url: str
     names: Mapping[str, str]
+    momentary: Callable[[Answer], bool] = lambda _: False
+    settled_seconds: float = 0
 
     def play(self, steps: tuple[Step, ...]) -> dict[str, Seen]:
         """Answers by step."""
@@ -57,17 +63,22 @@ class Side:
         method, _, target = self._filled(step.request).partition(" ")
         body = step.body if isinstance(step.body, bytes) else json.dumps(step.body).encode()
         content = None if step.body is None else self._filled_bytes(body)
-        deadline = time.monotonic() + SECONDS
+        headers = {name: self._filled(value) for name, value in step.headers.items()}
+        settled_after = 0 if step.until is at_once else self.settled_seconds
+        start = since = time.monotonic()
         while True:
-            answer = call(self.url, method, target, content, step.headers)
-            if step.until(self._neutral_answer(answer)):
+            answer = call(self.url, method, target, content, headers)
+            now = time.monotonic()
+            if self.momentary(answer) or not step.until(self._neutral_answer(answer)):
+                since = now
+            elif now - since >= settled_after:
                 return answer
-            if time.monotonic() > deadline:
+            if now - start > SECONDS:
                 raise TimeoutError(f"{self.url}: {step.id}: still {answer}")
             time.sleep(POLL_SECONDS)
 
     def _neutral_answer(self, answer: Answer) -> Answer:
-        return Answer(answer.status, answer.headers, self._neutral(answer.body.decode()).encode())
+        return Answer(answer.status, answer.headers, self.neutral(answer.body.decode()).encode())
 
     def _filled(self, text: str) -> str:
         for name, value in self.names.items():
@@ -79,7 +90,8 @@ class Side:
             return self._filled(body.decode("utf-16")).encode("utf-16")
         return self._filled(body.decode("latin-1")).encode("latin-1")
 
-    def _neutral(self, text: str) -> str:
+    def neutral(self, text: str) -> str:
+        """A text with names in the place of what they stand for here."""
         for name, value in self.names.items():
             text = text.replace(value, f"{{{name}}}")
         return text.replace(self.url.removeprefix("http://"), "{worker}")
@@ -89,17 +101,48 @@ class Side:
         return Seen(
             status=answer.status,
             content_type=answer.headers.get("content-type"),
-            location=self._neutral(location) if location else None,
+            location=self.neutral(location) if location else None,
             allow=frozenset(filter(None, answer.headers.get("allow", "").split(","))),
-            body=_comparable(step, self._neutral(answer.body.decode())),
+            body=_comparable(step, self.neutral(answer.body.decode())),
         )
+
+
+def problems(step: str, java: Seen, ours: Seen, allowed: Difference | None) -> list[str]:
+    """What is wrong between two answers: differences that are not allowed, and allowed ones that are gone.
+
+    Args:
+        step: the call's id, for the texts.
+        java: Java's answer.
+        ours: our answer.
+        allowed: how the two may differ, and then must.
+    """
+    differing = {field.name for field in fields(Seen) if getattr(java, field.name) != getattr(ours, field.name)}
+    unexpected = sorted(differing - (allowed.parts if allowed else frozenset()))
+    found = [
+        f"{step}: {line}" for part in unexpected for line in _leaves(part, getattr(java, part), getattr(ours, part))
+    ]
+    if allowed and (gone := allowed.parts - differing):
+        found.append(f"{step}: no difference any more in {sorted(gone)}")
+    if allowed and (ours.status != allowed.ours or allowed.says not in str(ours.body)):
+        found.append(f"{step}: ours is not as listed: {ours}")
+    return found
+
+
+def _leaves(path: str, java: Any, ours: Any) -> Iterator[str]:
+    """Where two bodies differ; an object is a list of pairs, so equal keys are equal first elements."""
+    if isinstance(java, list | tuple) and isinstance(ours, list | tuple) and len(java) == len(ours):
+        for number, (left, right) in enumerate(zip(java, ours, strict=True)):
+            pair = isinstance(left, tuple) and isinstance(right, tuple) and left[0] == right[0]
+            yield from _leaves(f"{path}.{left[0] if pair else number}", left, right)
+    elif java != ours:
+        yield f"{path}\n  java {java!r}\n  ours {ours!r}"
 
 
 def _comparable(step: Step, text: str) -> Any:
     if step.request.startswith("OPTIONS"):
         return sorted(text.split(", "))
     try:
-        return _ordered(json.loads(text), ordered="?expand" not in step.request)
+        return _ordered(json.loads(text), ordered=not MAP.search(step.request))
     except ValueError:
         return text
 

@@ -16,6 +16,11 @@ TEXT = {"Content-Type": "text/plain"}
 UNTYPED = {"Content-Type": ""}
 
 
+def at_once(_: Answer) -> bool:
+    """Takes the first answer, whatever it is."""
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """One call.
@@ -32,7 +37,7 @@ class Step:
     request: str
     body: Any = None
     headers: dict[str, str] = field(default_factory=dict)
-    until: Callable[[Answer], bool] = lambda _: True
+    until: Callable[[Answer], bool] = at_once
 
 
 def source(**more: Any) -> dict[str, Any]:

@@ -56,12 +56,12 @@ def test_a_plugin_that_does_not_import_loses_no_offset(broker: Broker, topic_pre
         {"bootstrap.servers": broker.bootstrap_servers, "plugin.path": str(plugins)}, [file], tmp_path / "worker"
     )
 
-    def offsets() -> list[object]:
+    def offsets() -> list[dict[str, object]]:
         return list(worker.call("GET", f"/connectors/{name}/offsets").json["offsets"])
 
     worker.start()
     worker.wait_ready(150)
-    worker.wait_until(lambda: len(offsets()) == 2, "commit", 60)
+    worker.wait_until(lambda: [entry["offset"] for entry in offsets()] == [{"n": 2}] * 2, "commit all", 60)
     before = offsets()
     worker.stop()
 

@@ -5,7 +5,7 @@ import pytest
 from connect_dagster.herder.interface import ConnectorType
 from connect_dagster.herder.registry import Incarnation, Registry
 from connect_dagster.plugin.errors import NotFoundError
-from connect_dagster.worker.states import TargetState, TaskId
+from connect_dagster.protocol.states import TargetState, TaskId
 
 SECONDS = 10.0
 

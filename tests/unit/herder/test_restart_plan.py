@@ -2,7 +2,7 @@ import pytest
 
 from connect_dagster.herder.interface import ConnectorStatus, ConnectorType, RestartRequest
 from connect_dagster.herder.restart_plan import plan_restart
-from connect_dagster.worker.states import State, Status, TaskId
+from connect_dagster.protocol.states import State, Status, TaskId
 
 RUNNING, FAILED = Status(State.RUNNING, "w:1", version="1"), Status(State.FAILED, "w:1", "trace", "1")
 UNASSIGNED = Status(State.UNASSIGNED, "w:1")

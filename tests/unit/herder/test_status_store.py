@@ -1,5 +1,5 @@
 from connect_dagster.herder.status_store import StatusStore
-from connect_dagster.worker.states import State, Status, TaskId
+from connect_dagster.protocol.states import State, Status, TaskId
 
 
 def test_statuses_carry_the_worker_and_tasks_are_sorted() -> None:

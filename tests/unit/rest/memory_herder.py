@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from connect_dagster.herder.interface import (
@@ -21,8 +21,13 @@ from connect_dagster.herder.interface import (
     ServerInfo,
     TaskInfo,
 )
+from connect_dagster.plugin.config import ConfigKey, ConfigTable, Type, config_infos, key_info
 from connect_dagster.plugin.errors import AlreadyExistsError, BadRequestError, NotFoundError
-from connect_dagster.worker.states import State, Status, TargetState, TaskId
+from connect_dagster.protocol.signature import RequestSignature
+from connect_dagster.protocol.states import State, Status, TargetState, TaskId
+from connect_dagster.worker.metrics.families import Family
+from connect_dagster.worker.metrics.samples import Windows
+from connect_dagster.worker.metrics.worker_metrics import WorkerMetrics
 
 WORKER_ID = "127.0.0.1:8083"
 RUNNING = Status(State.RUNNING, WORKER_ID, version="4.3.1")
@@ -46,6 +51,7 @@ class MemoryHerder(Herder):
         self.restarts: list[RestartRequest | TaskId | str] = []
         self.report = HealthReport(Health.HEALTHY, "Worker is ready.")
         self.tracking = (True, True)
+        self.measured = WorkerMetrics(WORKER_ID, Windows())
 
     def server_info(self) -> ServerInfo:
         return ServerInfo("4.3.1", "26b251a451ce941d", "cluster")
@@ -55,6 +61,9 @@ class MemoryHerder(Herder):
 
     def progress(self) -> dict[str, Any]:
         return {str(task): {"batchId": 3} for task in self.task_states}
+
+    def metrics(self) -> Sequence[Family]:
+        return self.measured.families("4.3.1", "26b251a451ce941d")
 
     def connectors(self) -> list[str]:
         return sorted(self.configs)
@@ -147,12 +156,14 @@ class MemoryHerder(Herder):
         return [sink] if connectors_only else [sink, converter]
 
     def plugin_config(self, name: str, version: str | None = None) -> list[dict[str, Any]]:
-        return [{"name": name, "version": version}]
+        self.asked_version = version
+        return [key_info(ConfigKey(name, Type.STRING))]
 
     def validate(self, config: ConnectorConfig) -> dict[str, Any]:
         if "connector.class" not in config:
             raise BadRequestError("Connector config {} contains no connector type")
-        return {"name": config["connector.class"], "error_count": 0}
+        table = ConfigTable((ConfigKey("topic", Type.STRING, None),))
+        return config_infos(config["connector.class"] or "", table, table.validate_all(config))
 
     def loggers(self) -> dict[str, LoggerLevel]:
         return self.levels
@@ -165,6 +176,19 @@ class MemoryHerder(Herder):
     def set_logger_level(self, namespace: str, level: str) -> list[str]:
         self.levels[namespace] = LoggerLevel(level, 1)
         return [namespace]
+
+    def set_cluster_logger_level(self, namespace: str, level: str) -> None:
+        self.levels[namespace] = LoggerLevel(level, 1)
+
+    def put_task_configs(
+        self, name: str, configs: Sequence[Mapping[str, str]], signature: RequestSignature | None
+    ) -> None:
+        self._require(name, f"Connector {name} not found")
+        self.published = (name, [dict(config) for config in configs], signature)
+
+    def fence_zombies(self, name: str, signature: RequestSignature | None) -> None:
+        self._require(name, f"Connector {name} not found")
+        self.fenced = (name, signature)
 
     def _aim(self, name: str, target: TargetState) -> None:
         self._require(name, f"Unknown connector {name}")

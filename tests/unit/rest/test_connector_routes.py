@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from connect_dagster.herder.interface import Health, HealthReport
-from connect_dagster.worker.states import TargetState
+from connect_dagster.protocol.states import TargetState
 from tests.unit.rest.asking import Asking
 from tests.unit.rest.conftest import FILE_SOURCE
 from tests.unit.rest.memory_herder import MemoryHerder

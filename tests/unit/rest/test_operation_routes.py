@@ -3,7 +3,7 @@
 import pytest
 
 from connect_dagster.herder.interface import RestartRequest
-from connect_dagster.worker.states import State, Status, TargetState, TaskId
+from connect_dagster.protocol.states import State, Status, TargetState, TaskId
 from tests.unit.rest.asking import Asking
 from tests.unit.rest.memory_herder import WORKER_ID, MemoryHerder
 

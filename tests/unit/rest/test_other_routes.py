@@ -62,8 +62,9 @@ def test_plugins_are_listed(ask: Asking, query: str, count: int) -> None:
 
 
 @pytest.mark.parametrize(("query", "version"), [("", None), ("?version=latest", None), ("?version=%5B1,2)", "[1,2)")])
-def test_plugin_config_takes_a_version(ask: Asking, query: str, version: str | None) -> None:
-    assert ask("GET", f"/connector-plugins/p/config{query}").json == [{"name": "p", "version": version}]
+def test_plugin_config_takes_a_version(herder: MemoryHerder, ask: Asking, query: str, version: str | None) -> None:
+    assert [key["name"] for key in ask("GET", f"/connector-plugins/p/config{query}").json] == ["p"]
+    assert herder.asked_version == version
 
 
 @pytest.mark.parametrize("plugin", ["FileStreamSink", "FileStreamSinkConnector", "Sink"])
@@ -95,18 +96,18 @@ def test_loggers_are_listed_by_name(ask: Asking) -> None:
 
 
 @pytest.mark.parametrize(
-    ("scope", "status", "body"),
+    ("scope", "status", "body", "level"),
     [
-        ("", 200, b'["x"]'),
-        ("?scope=Worker", 200, b'["x"]'),
-        ("?scope=foo", 200, b'["x"]'),
-        ("?scope=cluster", 204, b""),
+        ("", 200, b'["x"]', "DEBUG"),
+        ("?scope=Worker", 200, b'["x"]', "DEBUG"),
+        ("?scope=foo", 200, b'["x"]', "DEBUG"),
+        ("?scope=cluster", 204, b"", "debug"),
     ],
 )
-def test_levels_are_set(herder: MemoryHerder, ask: Asking, scope: str, status: int, body: bytes) -> None:
+def test_levels_are_set(herder: MemoryHerder, ask: Asking, scope: str, status: int, body: bytes, level: str) -> None:
     answer = ask("PUT", f"/admin/loggers/x{scope}", {"level": "debug"})
     assert (answer.status, answer.body) == (status, body)
-    assert herder.levels["x"] == LoggerLevel("DEBUG", 1)
+    assert herder.levels["x"] == LoggerLevel(level, 1)
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def test_offsets_survive_a_restart(path: Path, store: FileOffsetStore) -> None:
     again = reopened(path)
     assert again.offset("c", PARTITION) == {"position": 47}
     assert again.offsets_of("c") == [(PARTITION, {"position": 47})]
-    assert again.reader("c").offset(PARTITION) == {"position": 47}
+    assert again.open("c", {}).offset(PARTITION) == {"position": 47}
     assert (again.offset("other", PARTITION), again.offsets_of("other")) == (None, [])
 
 

@@ -119,7 +119,7 @@ def test_an_alias_of_two(module: WriteModule, tmp_path: Path) -> None:
 def test_a_module_that_does_not_import(
     module: WriteModule, tmp_path: Path, caplog: pytest.LogCaptureFixture, content: str, why: str
 ) -> None:
-    name = module(content)
+    name = module(f"from connect_dagster.plugin import connector\n{content}")
     plugins = Plugins([str(tmp_path)])
     assert any(
         message.startswith(f"Could not import plugin module {tmp_path}/{name}.py: {why}") for message in caplog.messages
@@ -132,6 +132,25 @@ def test_a_module_that_does_not_import(
     with pytest.raises(ConnectError, match=f"Module {name} on plugin.path cannot be imported"):
         plugins.connector("Own")
     assert plugins.connector("FileStreamSource").kind is Kind.SOURCE
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["raise RuntimeError('not to be run')", "class Half(", "# connect_dagster.plugin\nimport sys; sys.exit(3)"],
+)
+def test_what_does_not_use_the_plugin_api_is_not_run(
+    module: WriteModule, tmp_path: Path, caplog: pytest.LogCaptureFixture, content: str
+) -> None:
+    module(content)
+    module(content, package=True)
+    assert len(Plugins([str(tmp_path)]).all()) == len(Plugins().all())
+    assert caplog.messages == []
+
+
+def test_a_package_whose_modules_use_the_plugin_api(module: WriteModule, tmp_path: Path) -> None:
+    name = module("from .own import OwnConnector", package=True)
+    (tmp_path / name / "own.py").write_text(SOURCE.format(name="Own"))
+    assert Plugins([str(tmp_path)]).connector("Own").class_name == f"{name}.own.OwnConnector"
 
 
 def test_a_module_hidden_by_another_one(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

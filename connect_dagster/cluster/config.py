@@ -1,0 +1,304 @@
+"""Configuration of a worker of a group (Java: ``DistributedConfig``)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Self
+
+from pydantic import model_validator
+
+from connect_dagster.cluster.internal_topics import BROKER_DEFAULT
+from connect_dagster.plugin.config import (
+    FindClass,
+    Importance,
+    Type,
+    at_least,
+    one_of,
+    one_of_ignoring_case,
+    parse_value,
+    setting,
+)
+from connect_dagster.plugin.config.table import Properties
+from connect_dagster.plugin.errors import ConfigError
+from connect_dagster.protocol.signature import HMACS
+from connect_dagster.worker.config import WorkerConfig
+
+# Settings of the three topics beyond those below.
+_PASSED_ON = ("config.storage.", "offset.storage.", "status.storage.")
+# Numbers that the Kafka clients of the worker itself are told, and the least of each.
+_CLIENT_SETTINGS: dict[str, tuple[Type, float]] = {
+    "send.buffer.bytes": (Type.INT, -1),
+    "receive.buffer.bytes": (Type.INT, -1),
+    "reconnect.backoff.ms": (Type.LONG, 0),
+    "reconnect.backoff.max.ms": (Type.LONG, 0),
+    "retry.backoff.ms": (Type.LONG, 0),
+    "retry.backoff.max.ms": (Type.LONG, 0),
+    "socket.connection.setup.timeout.ms": (Type.LONG, 0),
+    "socket.connection.setup.timeout.max.ms": (Type.LONG, 0),
+    "connections.max.idle.ms": (Type.LONG, -math.inf),
+    "metadata.max.age.ms": (Type.LONG, 0),
+}
+_LEAST_KEY_BITS = 40
+
+
+def _replication_factor(name: str, value: Any) -> None:
+    _count(
+        name,
+        value,
+        "Replication factor must be positive and not larger than the number of brokers in the Kafka "
+        "cluster, or -1 to use the broker's default",
+    )
+
+
+def _partitions(name: str, value: Any) -> None:
+    _count(name, value, "Number of partitions must be positive, or -1 to use the broker's default")
+
+
+def _count(name: str, value: Any, reason: str) -> None:
+    if value != BROKER_DEFAULT and value < 1:
+        raise ConfigError.invalid(name, value, reason)
+
+
+def _key_bits(name: str, value: Any) -> None:
+    if value is not None and value < _LEAST_KEY_BITS:
+        raise ConfigError.invalid(name, value, f"Key length must be at least {_LEAST_KEY_BITS} bits")
+
+
+def _hmac(name: str, value: Any) -> None:
+    if value not in HMACS:
+        raise ConfigError.invalid(name, value, f"the algorithm must be one of {', '.join(HMACS)}")
+
+
+def _hmacs(name: str, value: Any) -> None:
+    if not value:
+        raise ConfigError.invalid(name, value, f"name at least one algorithm of {', '.join(HMACS)}")
+    for one in value:
+        _hmac(name, one)
+
+
+def _without_exactly_once(name: str, value: Any) -> None:
+    one_of_ignoring_case("disabled", "enabled", "preparing")(name, value)
+    if value.lower() != "disabled":
+        raise ConfigError.invalid(name, value, "this worker has no exactly-once sources yet; leave it at disabled.")
+
+
+class DistributedConfig(WorkerConfig):
+    """A worker that shares its work with others of one group."""
+
+    group_id: str = setting(
+        "group.id",
+        type=Type.STRING,
+        importance=Importance.HIGH,
+        doc="Name of the group of workers; no consumer group may have the same.",
+    )
+    client_id: str = setting(
+        "client.id",
+        type=Type.STRING,
+        default="",
+        importance=Importance.LOW,
+        doc="Name of this worker's clients in the brokers' logs; empty for connect-<worker id>.",
+    )
+    session_timeout_ms: int = setting(
+        "session.timeout.ms",
+        type=Type.INT,
+        default=10_000,
+        importance=Importance.HIGH,
+        doc="A worker that the brokers have not heard of for this long is dead, and its work goes to others.",
+    )
+    heartbeat_interval_ms: int = setting(
+        "heartbeat.interval.ms",
+        type=Type.INT,
+        default=3_000,
+        importance=Importance.HIGH,
+        doc="How often the worker tells the brokers that it lives; at most a third of session.timeout.ms.",
+    )
+    rebalance_timeout_ms: int = setting(
+        "rebalance.timeout.ms",
+        type=Type.INT,
+        default=60_000,
+        importance=Importance.HIGH,
+        doc="How long each worker may take to join once a rebalance has begun.",
+    )
+    request_timeout_ms: int = setting(
+        "request.timeout.ms",
+        type=Type.INT,
+        default=40_000,
+        importance=Importance.MEDIUM,
+        doc="How long the worker waits for the answer to one of its requests.",
+        validator=at_least(0),
+    )
+    worker_sync_timeout_ms: int = setting(
+        "worker.sync.timeout.ms",
+        type=Type.INT,
+        default=3_000,
+        importance=Importance.MEDIUM,
+        doc="How long a worker that is behind the group's configuration may take to catch up.",
+    )
+    worker_unsync_backoff_ms: int = setting(
+        "worker.unsync.backoff.ms",
+        type=Type.INT,
+        default=300_000,
+        importance=Importance.MEDIUM,
+        doc="With the eager protocol: how long a worker that could not catch up stays out of the group.",
+    )
+    config_storage_topic: str = setting(
+        "config.storage.topic",
+        type=Type.STRING,
+        importance=Importance.HIGH,
+        doc="Topic with the connectors' configurations; one partition, compacted.",
+    )
+    config_storage_replication_factor: int = setting(
+        "config.storage.replication.factor",
+        type=Type.SHORT,
+        default=3,
+        importance=Importance.LOW,
+        doc="Replicas of the configuration topic when the worker creates it; -1 for the brokers' default.",
+        validator=_replication_factor,
+    )
+    offset_storage_topic: str = setting(
+        "offset.storage.topic",
+        type=Type.STRING,
+        importance=Importance.HIGH,
+        doc="Topic with the offsets of source connectors; compacted.",
+    )
+    offset_storage_partitions: int = setting(
+        "offset.storage.partitions",
+        type=Type.INT,
+        default=25,
+        importance=Importance.LOW,
+        doc="Partitions of the offset topic when the worker creates it; -1 for the brokers' default.",
+        validator=_partitions,
+    )
+    offset_storage_replication_factor: int = setting(
+        "offset.storage.replication.factor",
+        type=Type.SHORT,
+        default=3,
+        importance=Importance.LOW,
+        doc="Replicas of the offset topic when the worker creates it; -1 for the brokers' default.",
+        validator=_replication_factor,
+    )
+    status_storage_topic: str = setting(
+        "status.storage.topic",
+        type=Type.STRING,
+        importance=Importance.HIGH,
+        doc="Topic with the states of connectors and tasks; compacted.",
+    )
+    status_storage_partitions: int = setting(
+        "status.storage.partitions",
+        type=Type.INT,
+        default=5,
+        importance=Importance.LOW,
+        doc="Partitions of the status topic when the worker creates it; -1 for the brokers' default.",
+        validator=_partitions,
+    )
+    status_storage_replication_factor: int = setting(
+        "status.storage.replication.factor",
+        type=Type.SHORT,
+        default=3,
+        importance=Importance.LOW,
+        doc="Replicas of the status topic when the worker creates it; -1 for the brokers' default.",
+        validator=_replication_factor,
+    )
+    connect_protocol: str = setting(
+        "connect.protocol",
+        type=Type.STRING,
+        default="sessioned",
+        importance=Importance.LOW,
+        doc="How the group shares its work: eager, compatible (incremental), or sessioned (incremental, signed).",
+        validator=one_of_ignoring_case("eager", "compatible", "sessioned"),
+    )
+    scheduled_rebalance_max_delay_ms: int = setting(
+        "scheduled.rebalance.max.delay.ms",
+        type=Type.INT,
+        default=300_000,
+        importance=Importance.LOW,
+        doc="How long the work of a worker that left waits for its return before others take it.",
+        validator=at_least(0),
+    )
+    inter_worker_key_ttl_ms: int = setting(
+        "inter.worker.key.ttl.ms",
+        type=Type.INT,
+        default=3_600_000,
+        importance=Importance.LOW,
+        doc="How long the key that signs requests between workers is used.",
+        validator=at_least(0),
+    )
+    inter_worker_key_generation_algorithm: str = setting(
+        "inter.worker.key.generation.algorithm",
+        type=Type.STRING,
+        default="HmacSHA256",
+        importance=Importance.LOW,
+        doc="For which algorithm these keys are made.",
+        validator=_hmac,
+    )
+    inter_worker_key_size: int | None = setting(
+        "inter.worker.key.size",
+        type=Type.INT,
+        default=None,
+        importance=Importance.LOW,
+        doc="Bits of these keys; without it, as many as the algorithm wants.",
+        validator=_key_bits,
+    )
+    inter_worker_signature_algorithm: str = setting(
+        "inter.worker.signature.algorithm",
+        type=Type.STRING,
+        default="HmacSHA256",
+        importance=Importance.LOW,
+        doc="How this worker signs requests to others.",
+        validator=_hmac,
+    )
+    inter_worker_verification_algorithms: tuple[str, ...] = setting(
+        "inter.worker.verification.algorithms",
+        type=Type.LIST,
+        default=("HmacSHA256",),
+        importance=Importance.LOW,
+        doc="Algorithms that this worker accepts from others; inter.worker.signature.algorithm must be among them.",
+        validator=_hmacs,
+    )
+    exactly_once_source_support: str = setting(
+        "exactly.once.source.support",
+        type=Type.STRING,
+        default="disabled",
+        importance=Importance.HIGH,
+        doc="Whether source connectors write their records and offsets in one transaction.",
+        validator=_without_exactly_once,
+    )
+    missing_plugins: str = setting(
+        "missing.plugins",
+        type=Type.STRING,
+        default="refuse",
+        importance=Importance.LOW,
+        doc="What to do at the start when connectors of the group need plugins that this worker lacks: refuse to join, "
+        "or join all the same, so that such connectors fail on this worker.",
+        validator=one_of("refuse", "join"),
+    )
+
+    @classmethod
+    def parse(cls, props: Properties, find_class: FindClass | None = None) -> Self:
+        config = super().parse(props, find_class)
+        for name, (kind, least) in _CLIENT_SETTINGS.items():
+            if name in props:
+                at_least(least)(name, parse_value(name, props[name], kind))
+        return config
+
+    @model_validator(mode="after")
+    def _fit_together(self) -> Self:
+        if self.heartbeat_interval_ms >= self.session_timeout_ms:
+            reason = f"Value must be lower than session.timeout.ms, which is {self.session_timeout_ms}"
+            raise ConfigError.invalid("heartbeat.interval.ms", self.heartbeat_interval_ms, reason)
+        if self.inter_worker_signature_algorithm not in self.inter_worker_verification_algorithms:
+            reason = "Signature algorithm must be present in inter.worker.verification.algorithms list"
+            raise ConfigError.invalid("inter.worker.signature.algorithm", self.inter_worker_signature_algorithm, reason)
+        return self
+
+    def topic_settings(self, prefix: str) -> dict[str, str]:
+        """Settings beyond the worker's own for one of the three topics, such as ``config.storage.``."""
+        own = {key.name for key in self.table()}
+        return {
+            name.removeprefix(prefix): value
+            for name, value in self.originals.items()
+            if name.startswith(prefix) and name not in own
+        }
+
+    def _unused(self) -> list[str]:
+        return [name for name in super()._unused() if not name.startswith(_PASSED_ON) and name not in _CLIENT_SETTINGS]

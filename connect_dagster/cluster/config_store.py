@@ -1,0 +1,179 @@
+"""Configurations, target states and requests of a group of workers, in its config topic.
+
+Java: ``KafkaConfigBackingStore``. The group's leader alone writes connectors, tasks, session keys and restarts; target
+states and logger levels come from any worker. Every worker learns all of it by reading. The store does not know who
+leads; it asks only whether this worker may write at all.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from connect_dagster.cluster.internal_topics import InternalTopic, TopicAdmin
+from connect_dagster.cluster.topic_log import Entry, TopicLog, always
+from connect_dagster.java.hashes import hash_map_order
+from connect_dagster.plugin.errors import ConfigError, ConnectError
+from connect_dagster.protocol import config_records as records
+from connect_dagster.protocol.config_records import SessionKey
+from connect_dagster.protocol.config_state import ClusterConfigState, ConfigTable, Event
+from connect_dagster.protocol.states import TargetState, TaskId
+from connect_dagster.worker import clients
+
+log = logging.getLogger(__name__)
+
+_WRITE_SECONDS = 30.0
+
+
+class ConfigStore:
+    """The config topic, read and written; any thread may call it.
+
+    Every ``put`` and ``remove`` returns when the brokers have its records and this store has read them.
+
+    Args:
+        topic: made by :meth:`start` where it does not exist.
+        settings: settings of the worker's own Kafka clients in Java's names; ``configs`` is added to ``client.id``.
+        admin: asks about topics.
+        listener: told, on the store's reading thread, of what was written after :meth:`start`.
+        permitted: whether this worker may write now.
+    """
+
+    def __init__(
+        self,
+        topic: InternalTopic,
+        settings: clients.Settings,
+        admin: TopicAdmin,
+        listener: Callable[[Event], None],
+        permitted: Callable[[], bool] = always,
+    ) -> None:
+        self._topic = topic
+        self._admin = admin
+        self._listener = listener
+        self._table = ConfigTable()
+        self._lock = threading.Lock()
+        self._started = False
+        own = {**settings, "client.id": settings["client.id"] + "configs"}
+        self._log = TopicLog(topic.name, own, admin, self._take, permitted)
+
+    def start(self) -> None:
+        """Read the whole topic.
+
+        Raises:
+            ConfigError: it is not compacted, or has more than one partition.
+            ConnectError: it cannot be made or read.
+        """
+        self._admin.ensure(self._topic)
+        self._log.start()
+        if (count := len(self._log.partitions)) > 1:
+            self._log.stop()
+            raise ConfigError(
+                f"Topic '{self._topic.name}' supplied via the '{self._topic.setting}' property is required to have a "
+                "single partition in order to guarantee consistency of connector configurations, but found "
+                f"{count} partitions."
+            )
+        self._started = True
+
+    def stop(self) -> None:
+        """Stop reading and writing."""
+        self._log.stop()
+
+    def snapshot(self) -> ClusterConfigState:
+        """What the topic said up to now."""
+        with self._lock:
+            return self._table.snapshot()
+
+    def contains(self, name: str) -> bool:
+        """Whether the connector exists."""
+        with self._lock:
+            return self._table.contains(name)
+
+    def refresh(self, timeout_seconds: float) -> None:
+        """Read what is in the topic now.
+
+        Raises:
+            TimeoutError: it took longer.
+        """
+        self._log.read_to_end(timeout_seconds)
+
+    def put_connector(self, name: str, config: Mapping[str, str | None], target: TargetState | None = None) -> None:
+        """Create a connector or change its configuration.
+
+        Args:
+            name: the connector.
+            config: its configuration as the user wrote it.
+            target: the state it starts in; ``None`` leaves it as it is, STARTED for a new one.
+
+        Raises:
+            NotPermittedError: this worker may not write now.
+            ConnectError: the brokers did not take it in time.
+        """
+        state = [_target_state(name, target)] if target is not None else []
+        connector = records.connector_key(name).encode(), records.properties_value(config)
+        self._write("connector configuration", [*state, connector])
+
+    def remove_connector(self, name: str) -> None:
+        """Delete a connector; records of its tasks stay, and mean nothing. Raises as :meth:`put_connector`."""
+        gone = [(key.encode(), None) for key in (records.connector_key(name), records.target_state_key(name))]
+        self._write("connector configuration", gone)
+
+    def put_task_configs(self, name: str, configs: Sequence[Mapping[str, str | None]]) -> None:
+        """Replace a connector's tasks, none when there are no configurations. Raises as :meth:`put_connector`."""
+        deadline = time.monotonic() + _WRITE_SECONDS
+        try:
+            self._log.read_to_end(_WRITE_SECONDS)
+        except TimeoutError as error:
+            raise ConnectError("Error writing root configuration to Kafka") from error
+        if configs:
+            tasks = [_task(TaskId(name, number), config) for number, config in enumerate(configs)]
+            self._write("task configurations", tasks, deadline)
+        # Only now, so that a commit never follows half of its tasks.
+        commit = records.commit_key(name).encode(), records.commit_value(len(configs))
+        self._write("root configuration", [commit], deadline)
+
+    def put_target_state(self, name: str, state: TargetState) -> None:
+        """Pause, resume or stop a connector. Raises as :meth:`put_connector`."""
+        self._write("target state", [_target_state(name, state)])
+
+    def put_task_count_record(self, name: str, tasks: int) -> None:
+        """Note that producers of a connector's former tasks are fenced out. Raises as :meth:`put_connector`."""
+        self._write("task count record", [(records.fencing_key(name).encode(), records.fencing_value(tasks))])
+
+    def put_session_key(self, key: SessionKey) -> None:
+        """Distribute a key for requests between workers. Raises as :meth:`put_connector`."""
+        self._write("session key", [(records.SESSION_KEY.encode(), records.session_key_value(key))])
+
+    def put_restart_request(self, connector: str, only_failed: bool, include_tasks: bool) -> None:
+        """Ask all workers to restart what they run of a connector. Raises as :meth:`put_connector`."""
+        request = records.restart_key(connector).encode(), records.restart_value(only_failed, include_tasks)
+        self._write("restart request", [request])
+
+    def put_logger_level(self, namespace: str, level: str) -> None:
+        """Set a logger's level on all workers. Raises as :meth:`put_connector`."""
+        self._write("logger level", [(records.logger_key(namespace).encode(), records.logger_value(level))])
+
+    def _write(self, what: str, entries: Sequence[Entry], deadline: float | None = None) -> None:
+        try:
+            self._log.write(entries, _WRITE_SECONDS if deadline is None else deadline - time.monotonic())
+        except TimeoutError as error:
+            raise ConnectError(f"Error writing {what} to Kafka: {error}") from error
+
+    def _take(self, key: bytes | None, value: bytes | None, partition: int, offset: int, timestamp: int) -> None:
+        with self._lock:
+            applied = self._table.apply(None if key is None else key.decode(errors="replace"), value, offset)
+        if applied.problem is not None:
+            log.error("Left out in config topic '%s': %s", self._topic.name, applied.problem)
+        if self._started:
+            for event in applied.events:
+                self._listener(event)
+
+
+def _target_state(name: str, state: TargetState) -> Entry:
+    return records.target_state_key(name).encode(), records.target_state_value(state)
+
+
+def _task(id: TaskId, config: Mapping[str, str | None]) -> Entry:
+    """A task's record with its properties where Java's map has them."""
+    ordered = {name: config[name] for name in hash_map_order(config)}
+    return records.task_key(id).encode(), records.properties_value(ordered)

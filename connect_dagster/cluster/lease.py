@@ -1,0 +1,65 @@
+"""How long a worker may believe that it is still a member of its group.
+
+The brokers declare a worker dead when they have not heard of it for the session timeout, and others take its work. The
+worker itself must know by then: one that was frozen, or cut off, may not write offsets, states or configurations over
+its successor's. So it holds a lease that every answer to a heartbeat renews, counted from when that heartbeat was sent.
+Java has no such thing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+# Linux's clock that goes on while the machine sleeps, as the brokers' does.
+_BOOT_CLOCK = getattr(time, "CLOCK_BOOTTIME", None)
+
+
+def wakeful_clock() -> float:
+    """Seconds that go on while the process is frozen, and where possible while the machine sleeps."""
+    return time.monotonic() if _BOOT_CLOCK is None else time.clock_gettime(_BOOT_CLOCK)
+
+
+class Lease:
+    """Membership until proven otherwise; any thread may ask.
+
+    Args:
+        seconds: the session timeout.
+        clock: see :func:`wakeful_clock`; whoever renews the lease reads it as well.
+    """
+
+    def __init__(self, seconds: float, clock: Callable[[], float] = wakeful_clock) -> None:
+        self._seconds = seconds
+        self.clock = clock
+        self._confirmed = float("-inf")
+
+    @property
+    def held(self) -> bool:
+        """Whether the brokers still count this worker in."""
+        return self.remaining > 0
+
+    @property
+    def remaining(self) -> float:
+        """Seconds until the lease ends; negative when it has ended."""
+        return self._confirmed + self._seconds - self.clock()
+
+    def renew(self, asked: float) -> None:
+        """The brokers confirmed the membership.
+
+        Args:
+            asked: when they were asked, by the clock.
+        """
+        self._confirmed = max(self._confirmed, asked)
+
+    def extend(self, asked: float) -> None:
+        """Renew a lease that is held, and no other: the brokers answer, though they do not speak of the membership.
+
+        Args:
+            asked: when they were asked, by the clock.
+        """
+        if self.held:
+            self.renew(asked)
+
+    def lose(self) -> None:
+        """The brokers denied the membership, or the worker gave it up."""
+        self._confirmed = float("-inf")

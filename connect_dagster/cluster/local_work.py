@@ -1,0 +1,155 @@
+"""Connectors and tasks of the group that run on this worker: how they start and stop, and what they report.
+
+Java: the parts of ``DistributedHerder`` that call the ``Worker``, and ``AbstractHerder``'s status listeners. Only the
+herder's thread starts and stops; reports come in on the threads of connectors and tasks.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+
+from connect_dagster.cluster.status_store import StatusStore
+from connect_dagster.herder.interface import without_nulls
+from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.protocol.config_state import ClusterConfigState
+from connect_dagster.protocol.states import State, Status, TargetState, TaskId
+from connect_dagster.protocol.work import Work
+from connect_dagster.worker.task import failure_trace
+from connect_dagster.worker.worker import TaskListeners, Worker
+
+log = logging.getLogger(__name__)
+
+# States that hold even when another worker of a later generation said otherwise before (Java: StatusBackingStore.put).
+_CERTAIN = frozenset({State.RUNNING, State.PAUSED, State.STOPPED, State.RESTARTING})
+_WITHOUT_VERSION = frozenset({State.UNASSIGNED, State.RESTARTING})
+
+
+class LocalWork:
+    """Runs this worker's part of the group's work.
+
+    Args:
+        worker: runs connectors and tasks.
+        statuses: gets what they report.
+        generation: of the group, at the time of a report.
+        reconfigure: asked, from any thread, to plan a connector's tasks anew.
+    """
+
+    def __init__(
+        self,
+        worker: Worker,
+        statuses: StatusStore,
+        generation: Callable[[], int],
+        reconfigure: Callable[[str], None],
+    ) -> None:
+        self._worker = worker
+        self._statuses = statuses
+        self._generation = generation
+        self._reconfigure = reconfigure
+        self._versions: dict[str, str] = {}
+        self._listeners = TaskListeners(self._task_changed, self._topics_seen)
+
+    def start(self, work: Work, config: ClusterConfigState) -> None:
+        """Start connectors and tasks; what cannot be started is FAILED."""
+        for name in work.connectors:
+            self.start_connector(name, config)
+        for id in work.tasks:
+            self.start_task(id, config)
+
+    def stop(self, work: Work) -> None:
+        """Stop connectors and tasks, each within its time."""
+        self._worker.stop_work(work.connectors, work.tasks)
+
+    def start_connector(self, name: str, config: ClusterConfigState) -> Future[State]:
+        """Start a connector; the result is the state it came to, FAILED included."""
+        log.info("Starting connector %s", name)
+        try:
+            own = _config_of(name, config)
+            self._note_version(name, own)
+            coming = self._worker.start_connector(
+                name,
+                own,
+                config.target_state(name) or TargetState.STARTED,
+                self._connector_changed,
+                lambda: self._reconfigure(name),
+            )
+        except Exception as error:
+            log.exception("Failed to start connector %s", name)
+            self._connector_changed(name, State.FAILED, failure_trace(error, "WorkerConnector"))
+            coming = Future()
+            coming.set_result(State.FAILED)
+        else:
+            coming.add_done_callback(lambda done: self._reconfigure_when_running(name, done))
+        return coming
+
+    def start_task(self, id: TaskId, config: ClusterConfigState) -> bool:
+        """Start a task; answers whether it could be made, else it is FAILED."""
+        log.info("Starting task %s", id)
+        try:
+            own = _config_of(id.connector, config)
+            self._note_version(id.connector, own)
+            task_config = config.task_config(id)
+            if task_config is None:
+                raise ConnectError(f"There is no configuration of task {id}")
+            target = config.target_state(id.connector) or TargetState.STARTED
+            self._worker.start_task(id, own, without_nulls(task_config), target, self._listeners)
+        except Exception as error:
+            log.exception(
+                "Couldn't instantiate task %s because it has an invalid task configuration. "
+                "This task will not execute until reconfigured.",
+                id,
+            )
+            self._task_changed(id, State.FAILED, failure_trace(error, "WorkerTask"))
+            return False
+        return True
+
+    def set_target(self, name: str, target: TargetState) -> None:
+        """Pause, resume or stop what runs here of a connector."""
+        coming = self._worker.set_target_state(name, target)
+        if coming is not None and target is TargetState.STARTED:
+            coming.add_done_callback(lambda done: self._reconfigure_when_running(name, done))
+
+    def restarting(self, work: Work) -> None:
+        """Report what a restart has stopped."""
+        for name in work.connectors:
+            self._connector_changed(name, State.RESTARTING, None)
+        for id in work.tasks:
+            self._task_changed(id, State.RESTARTING, None)
+
+    def _reconfigure_when_running(self, name: str, done: Future[State]) -> None:
+        # A connector that was stopped in the meantime answers with an exception, or not at all.
+        if not done.cancelled() and done.exception() is None and done.result() is State.RUNNING:
+            self._reconfigure(name)
+
+    def _note_version(self, name: str, config: Mapping[str, str]) -> None:
+        self._versions[name] = self._worker.plugins.connector(config["connector.class"]).version
+
+    # What connectors and tasks report
+
+    def _connector_changed(self, name: str, state: State, trace: str | None) -> None:
+        status = Status(state, self._worker.id, trace, self._version(name, state), self._generation())
+        put = self._statuses.put_connector if state in _CERTAIN else self._statuses.put_connector_safe
+        put(name, status)
+
+    def _task_changed(self, id: TaskId, state: State, trace: str | None) -> None:
+        status = Status(state, self._worker.id, trace, self._version(id.connector, state), self._generation())
+        put = self._statuses.put_task if state in _CERTAIN else self._statuses.put_task_safe
+        put(id, status)
+
+    def _version(self, name: str, state: State) -> str | None:
+        return None if state in _WITHOUT_VERSION else self._versions.get(name)
+
+    def _topics_seen(self, id: TaskId, topics: set[str]) -> None:
+        if not self._worker.config.topic_tracking_enable:
+            return
+        for topic in topics.difference(self._statuses.topics(id.connector)):
+            self._statuses.put_topic(id.connector, id.task, topic, time.time_ns() // 1_000_000)
+
+
+def _config_of(name: str, config: ClusterConfigState) -> dict[str, str]:
+    found = config.connector_config(name)
+    if found is None:
+        raise ConnectError(f"There is no configuration of connector {name}")
+    return without_nulls(found)

@@ -1,0 +1,305 @@
+"""A worker's membership of its group, on kafka-python's coordinator (Java: ``WorkerGroupMember``).
+
+The coordinator's own thread keeps the heartbeats going and, on the leader, decides; it never waits for a connector. The
+herder's thread drives joining, and acts on what comes of it.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kafka import errors as kafka_errors
+from kafka.coordinator.base import UNKNOWN_MEMBER_ID, BaseCoordinator
+from kafka.metrics import Metrics
+from kafka.net.compat import KafkaNetClient
+from kafka.protocol.metadata import FindCoordinatorRequest
+
+from connect_dagster.cluster.config import DistributedConfig
+from connect_dagster.cluster.leader import Leader, Owners
+from connect_dagster.cluster.lease import Lease
+from connect_dagster.plugin.errors import ConfigError, ConnectError
+from connect_dagster.protocol.config_state import ClusterConfigState
+from connect_dagster.protocol.group_structs import PROTOCOL_TYPE, Assignment, ConnectProtocol, WorkerMetadata, offers
+from connect_dagster.worker.clients import python_client_settings
+
+log = logging.getLogger(__name__)
+
+NO_GENERATION = -1
+_LEASE_SECONDS = 1.0
+_LEAVE_MILLISECONDS = 2_000
+# kafka-python would wait for half a minute before it looks again for brokers that were away for long.
+_JAVAS_RECONNECT = {"reconnect.backoff.max.ms": "1000"}
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """What came of joining the group.
+
+    Attributes:
+        generation: of the group.
+        member: this worker's member id.
+        protocol: what the group agreed on.
+        assignment: what the leader told this worker.
+        allocation: what this worker had told the leader that it runs.
+    """
+
+    generation: int
+    member: str
+    protocol: ConnectProtocol
+    assignment: Assignment
+    allocation: Assignment | None
+
+
+class GroupMember:
+    """One worker in its group; its methods are for the herder's thread.
+
+    Args:
+        config: the worker's configuration.
+        client_id: names the worker's connections, and begins its member id.
+        url: where this worker takes requests.
+        lease: renewed while the brokers count this worker in.
+        snapshot: the configuration as far as this worker has read it.
+        changed: told from any thread that the herder should look: the group forms anew, or the coordinator is gone.
+    """
+
+    def __init__(
+        self,
+        config: DistributedConfig,
+        client_id: str,
+        url: str,
+        lease: Lease,
+        snapshot: Callable[[], ClusterConfigState],
+        changed: Callable[[], None],
+    ) -> None:
+        self._metrics = Metrics()
+        settings = python_client_settings(config.bootstrap_servers, client_id, {**_JAVAS_RECONNECT, **config.originals})
+        self._client = KafkaNetClient(**settings)
+        self._coordinator = _Coordinator(
+            self._client,
+            protocol=ConnectProtocol.of_setting(config.connect_protocol),
+            url=url,
+            snapshot=snapshot,
+            leader=Leader(config.scheduled_rebalance_max_delay_ms, snapshot),
+            lease=lease,
+            changed=changed,
+            metrics=self._metrics,
+            metric_group_prefix="connect",
+            group_id=config.group_id,
+            session_timeout_ms=config.session_timeout_ms,
+            heartbeat_interval_ms=config.heartbeat_interval_ms,
+            max_poll_interval_ms=config.rebalance_timeout_ms,
+            request_timeout_ms=config.request_timeout_ms,
+        )
+
+    def start(self) -> None:
+        """Let the coordinator's own thread run. Joins nothing yet."""
+        # Private, and without it a herder that is busy for longer than the session timeout loses its membership.
+        self._client._net.start()
+
+    def stop(self) -> None:
+        """Leave the group, so that others take the work at once, and end."""
+        try:
+            self._coordinator.close(timeout_ms=_LEAVE_MILLISECONDS)
+        except kafka_errors.KafkaError as error:
+            log.warning("Could not leave the group: %s", error)
+        self._client.close()
+        self._metrics.close()
+
+    def find_coordinator(self, seconds: float) -> bool:
+        """Know the broker that coordinates the group; answers whether it was found in time."""
+        if not self._coordinator.coordinator_unknown():
+            return True
+        try:
+            self._client.get_broker_version(timeout_ms=seconds * 1000)
+            return bool(self._coordinator.ensure_coordinator_ready(timeout_ms=seconds * 1000))
+        except kafka_errors.KafkaError as error:
+            log.info("The group's coordinator is not to be found: %r", error)
+            return False
+
+    @property
+    def join_needed(self) -> bool:
+        """Whether the group forms anew, or this worker asked for it."""
+        return bool(self._coordinator.need_rejoin())
+
+    def join(self, seconds: float) -> Joined | None:
+        """Join; answers nothing when that is not done in time, and then goes on with the next call.
+
+        Raises:
+            ConnectError: the brokers refuse this worker for good.
+        """
+        try:
+            self._coordinator.ensure_active_group(timeout_ms=seconds * 1000)
+        except kafka_errors.InvalidSessionTimeoutError as error:
+            bounds = "the brokers only allow group.min.session.timeout.ms to group.max.session.timeout.ms of theirs"
+            given = self._coordinator.config["session_timeout_ms"]
+            raise ConfigError.invalid("session.timeout.ms", given, bounds) from error
+        except kafka_errors.KafkaError as error:
+            group = self._coordinator.group_id
+            raise ConnectError(f"The brokers do not let this worker into group {group}: {error}") from error
+        joined, self._coordinator.joined = self._coordinator.joined, None
+        return joined
+
+    def alive(self) -> None:
+        """Tell that the herder still works; when it does not for ``rebalance.timeout.ms``, the worker leaves."""
+        try:
+            self._coordinator.poll_heartbeat()
+        except kafka_errors.KafkaError as error:
+            log.warning("A heartbeat failed, the group is joined again: %s", error)
+            self._coordinator.request_rejoin()
+
+    def carry(self, allocation: Assignment | None) -> None:
+        """What this worker tells the leader that it runs, when it joins next."""
+        self._coordinator.allocation = allocation
+
+    def request_rejoin(self) -> None:
+        """Have the group form anew."""
+        self._coordinator.request_rejoin()
+
+    def leave(self, reason: str) -> None:
+        """Leave the group, and join it again with the next :meth:`join`."""
+        self._coordinator.maybe_leave_group(reason=reason, timeout_ms=_LEAVE_MILLISECONDS)
+
+    @property
+    def member_id(self) -> str:
+        """This worker's member id, empty while it is not a member."""
+        generation = self._coordinator.generation_if_stable()
+        return str(generation.member_id) if generation is not None else UNKNOWN_MEMBER_ID
+
+    def measured(self) -> dict[str, float]:
+        """Times and rates of joins and heartbeats, by Kafka's names; for any thread."""
+        return {
+            metric.metric_name.name: float(metric.value())
+            for metric in list(self._metrics.metrics.values())
+            if metric.metric_name.group == "connect-coordinator-metrics"
+        }
+
+    @property
+    def owners(self) -> Owners:
+        """Where connectors and tasks run, as far as this worker decided it; empty on followers."""
+        return self._coordinator.owners if not self.join_needed else Owners({}, {})
+
+
+class _Coordinator(BaseCoordinator):  # type: ignore[misc]
+    """Connect's part of the group protocol; ``_on_…`` and ``_perform_…`` run on kafka-python's thread."""
+
+    def __init__(
+        self,
+        client: KafkaNetClient,
+        *,
+        protocol: ConnectProtocol,
+        url: str,
+        snapshot: Callable[[], ClusterConfigState],
+        leader: Leader,
+        lease: Lease,
+        changed: Callable[[], None],
+        **config: Any,
+    ) -> None:
+        self.allocation: Assignment | None = None
+        self.joined: Joined | None = None
+        self.owners = Owners({}, {})
+        self._protocol = protocol
+        self._url = url
+        self._snapshot = snapshot
+        self._known = snapshot()
+        self._told: Assignment | None = None
+        self._synced = float("-inf")
+        self._leader = leader
+        self._lease = lease
+        self._changed = changed
+        self._last_completed = NO_GENERATION
+        super().__init__(client, **config)
+
+    def protocol_type(self) -> str:
+        return PROTOCOL_TYPE
+
+    def group_protocols(self) -> list[tuple[str, bytes]]:
+        self._known = self._snapshot()
+        self._told = self.allocation
+        offered = offers(self._protocol, self._url, self._known.offset, self._told)
+        return [(each.wire_name, metadata.encode()) for each, metadata in offered]
+
+    def _perform_assignment(self, leader_id: str, protocol: str, members: list[Any]) -> Mapping[str, bytes]:
+        decided = self._leader.decide(
+            leader_id,
+            ConnectProtocol.of_wire_name(protocol),
+            {member.member_id: WorkerMetadata.decode(bytes(member.metadata)) for member in members},
+            self._known,
+            generation=self._generation.generation_id,
+            last_completed=self._last_completed,
+            now_ms=time.time_ns() // 1_000_000,
+        )
+        self.owners = decided.owners
+        return decided.assignments
+
+    async def _on_join_complete_async(
+        self, generation: int, member_id: str, protocol: str, member_assignment_bytes: bytes
+    ) -> None:
+        self._lease.renew(self._synced)
+        self._last_completed = generation
+        assignment = Assignment.decode(bytes(member_assignment_bytes))
+        if assignment.leader != member_id:
+            self.owners = Owners({}, {})
+        self.joined = Joined(generation, member_id, ConnectProtocol.of_wire_name(protocol), assignment, self._told)
+
+    def _process_join_group_response(self, response: Any, send_time: float) -> Any:
+        # SyncGroup is asked next, and its answer says that this worker was a member then.
+        self._synced = self._lease.clock()
+        return super()._process_join_group_response(response, send_time)
+
+    async def _do_join_and_sync_async(self) -> bytes:
+        waiting = [True]
+        self._manager.call_soon(self._extend_lease, waiting)
+        try:
+            return bytes(await super()._do_join_and_sync_async())
+        finally:
+            waiting.clear()
+
+    async def _extend_lease(self, waiting: list[bool]) -> None:
+        """Keep the lease while the group forms.
+
+        Until all members have joined the coordinator counts in those that wait, but answers nothing on their
+        connection. So the brokers are asked on another one whether it is still the coordinator; cut off, this worker
+        gets no answer, and its lease ends.
+        """
+        while waiting:
+            asked = self._lease.clock()
+            try:
+                answer = await self._manager.send(
+                    FindCoordinatorRequest(key=self.group_id, key_type=0, coordinator_keys=[self.group_id])
+                )
+                found = answer.coordinators[0] if answer.coordinators else answer
+            except kafka_errors.KafkaError as error:
+                log.debug("No broker answers while the group forms: %r", error)
+            else:
+                if waiting and self.coordinator_id == f"coordinator-{found.node_id}":
+                    self._lease.extend(asked)
+            await self._net.sleep(_LEASE_SECONDS)
+
+    async def _send_heartbeat_request(self) -> Any:
+        asked = self._lease.clock()
+        try:
+            answer = await super()._send_heartbeat_request()
+        except kafka_errors.RebalanceInProgressError:
+            self._lease.renew(asked)
+            raise
+        self._lease.renew(asked)
+        return answer
+
+    # Whatever makes the herder join again wakes it.
+
+    def request_rejoin(self) -> None:
+        super().request_rejoin()
+        self._changed()
+
+    def reset_generation(self, member_id: str = UNKNOWN_MEMBER_ID) -> None:
+        self._lease.lose()
+        super().reset_generation(member_id)
+        self._changed()
+
+    def coordinator_dead(self, error: Any) -> None:
+        super().coordinator_dead(error)
+        self._changed()

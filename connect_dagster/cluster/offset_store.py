@@ -1,0 +1,205 @@
+"""Offsets of a group's source connectors in its offset topic (Java: ``KafkaOffsetBackingStore``).
+
+What a task writes is sent when it is saved and known when it was read back; a save that fails leaves nothing behind
+that a later one, maybe when the task is another worker's, would send.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from connect_dagster.cluster.internal_topics import InternalTopic, TopicAdmin
+from connect_dagster.cluster.topic_log import TopicLog, always
+from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.worker import clients
+from connect_dagster.worker.clients import under_prefix
+from connect_dagster.worker.offset_store import ConnectorOffsets, Offset, OffsetTable, Partition, SourceOffsets
+
+log = logging.getLogger(__name__)
+
+OWN_TOPIC = "offsets.storage.topic"
+_READ_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class SeparateOffsets:
+    """Offsets of a connector in a topic of its own, and in the group's as well (``SourceOffsets``).
+
+    Attributes:
+        store: of the topic of its own.
+        own: the offsets there, which count first.
+        shared: those in the group's topic.
+    """
+
+    store: KafkaOffsetStore
+    own: ConnectorOffsets
+    shared: ConnectorOffsets
+
+    def offset(self, partition: Partition) -> dict[str, Any] | None:
+        """Offset of a partition, ``None`` when neither topic has one."""
+        found = self.own.offset(partition)
+        return self.shared.offset(partition) if found is None else found
+
+    def all(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+        """Partitions of both topics with their offsets."""
+        own = self.own.all()
+        known = [partition for partition, _ in own]
+        return own + [(partition, offset) for partition, offset in self.shared.all() if partition not in known]
+
+    def save(self, offsets: Sequence[tuple[Partition, Offset | None]]) -> None:
+        """Set offsets in both topics: what is forgotten first in the group's, lest it is found there again."""
+        gone = [(partition, offset) for partition, offset in offsets if offset is None]
+        kept = [(partition, offset) for partition, offset in offsets if offset is not None]
+        if gone:
+            self.shared.save(gone)
+        self.own.save(offsets)
+        try:
+            if kept:
+                self.shared.save(kept)
+        except ConnectError as error:
+            log.warning("Offsets are in the connector's own topic, but not in the group's: %s", error)
+
+    def close(self) -> None:
+        """Stop reading and writing the topic of its own."""
+        self.store.stop()
+
+
+class _Unsaved(threading.local):
+    """What a thread has written and not saved."""
+
+    def __init__(self) -> None:
+        self.entries: dict[bytes, bytes | None] = {}
+
+
+class KafkaOffsetStore:
+    """All offsets of a group; any thread may call it.
+
+    Args:
+        topic: made by :meth:`start` where it does not exist.
+        settings: settings of the worker's own Kafka clients in Java's names; ``offsets`` is added to ``client.id``.
+        admin: asks about topics.
+        save_seconds: how long the brokers may take to acknowledge a save (``offset.flush.timeout.ms``).
+        permitted: whether this worker may write now.
+    """
+
+    def __init__(
+        self,
+        topic: InternalTopic,
+        settings: clients.Settings,
+        admin: TopicAdmin,
+        save_seconds: float,
+        permitted: Callable[[], bool] = always,
+    ) -> None:
+        self._topic = topic
+        self._settings = settings
+        self._admin = admin
+        self._save_seconds = save_seconds
+        self._permitted = permitted
+        self._table = OffsetTable()
+        self._lock = threading.Lock()
+        self._unsaved = _Unsaved()
+        own = {**settings, "client.id": settings["client.id"] + "offsets"}
+        self._log = TopicLog(topic.name, own, admin, self._take, permitted)
+
+    def start(self) -> None:
+        """Read the whole topic.
+
+        Raises:
+            ConfigError: it is not compacted.
+            ConnectError: it cannot be made or read.
+        """
+        log.info("Starting KafkaOffsetBackingStore")
+        self._admin.ensure(self._topic)
+        self._log.start()
+        log.info("Finished reading offsets topic and starting KafkaOffsetBackingStore")
+
+    def stop(self) -> None:
+        """Stop reading and writing; what was not saved is lost."""
+        self._log.stop()
+        log.info("Stopped KafkaOffsetBackingStore")
+
+    def read_to_end(self, timeout: float) -> None:
+        """Read what is in the topic now. Raises TimeoutError when it takes longer than so many seconds."""
+        self._log.read_to_end(timeout)
+
+    def open(self, connector: str, config: Mapping[str, str]) -> SourceOffsets:
+        """The offsets of one connector: up to the topic's end now, and then as they are read.
+
+        A connector may name a topic of its own, ``offsets.storage.topic``, also on other brokers. What it says counts
+        first then; this topic serves as a copy, and for what is not there yet (Java: ``ConnectorOffsetBackingStore``).
+
+        Raises:
+            ConfigError: the connector's topic is not compacted.
+            ConnectError: the brokers do not say what is in a topic.
+        """
+        self._catch_up()
+        shared = ConnectorOffsets(self, connector)
+        overrides = {**under_prefix(config, "consumer.override."), **under_prefix(config, "producer.override.")}
+        topic = config.get(OWN_TOPIC) or self._topic.name
+        settings = {**self._settings, **overrides, "client.id": f"connector-offset-{connector}-"}
+        if topic == self._topic.name and settings["bootstrap.servers"] == self._settings["bootstrap.servers"]:
+            return shared
+        admin = TopicAdmin({**self._settings, **under_prefix(config, "admin.override."), **overrides})
+        own = KafkaOffsetStore(
+            replace(self._topic, name=topic, setting=OWN_TOPIC), settings, admin, self._save_seconds, self._permitted
+        )
+        own.start()
+        return SeparateOffsets(own, ConnectorOffsets(own, connector), shared)
+
+    def offset(self, connector: str, partition: Partition) -> dict[str, Any] | None:
+        """Offset of a partition as far as the topic was read, ``None`` when there is none.
+
+        Raises:
+            DataError: the stored offset is no JSON object.
+        """
+        with self._lock:
+            return self._table.offset(connector, partition)
+
+    def offsets_of(self, connector: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+        """Partitions of a connector with their offsets, up to the topic's end now.
+
+        Raises:
+            DataError: a stored offset is no JSON object.
+            ConnectError: the brokers do not say what is in the topic.
+        """
+        self._catch_up()
+        with self._lock:
+            return self._table.offsets_of(connector)
+
+    def write(self, connector: str, partition: Partition, offset: Offset | None) -> None:
+        """Set the offset of a partition, ``None`` to forget it; sent by this thread's next save.
+
+        Raises:
+            DataError: a value is none that offsets may hold.
+        """
+        with self._lock:
+            self._unsaved.entries |= self._table.change(connector, partition, offset)
+
+    def save(self) -> None:
+        """Send what this thread wrote, and wait until the brokers have it.
+
+        Raises:
+            NotPermittedError: this worker may not write now.
+            ConnectError: the brokers did not acknowledge all of it in time; the rest must be written again.
+        """
+        unsaved, self._unsaved.entries = self._unsaved.entries, {}
+        try:
+            self._log.append(list(unsaved.items()), self._save_seconds)
+        except TimeoutError as error:
+            raise ConnectError(f"Failed to flush offsets to storage: {error}") from error
+
+    def _catch_up(self) -> None:
+        try:
+            self._log.read_to_end(_READ_SECONDS)
+        except TimeoutError as error:
+            raise ConnectError(f"Failed to fetch offsets: {error}") from error
+
+    def _take(self, key: bytes | None, value: bytes | None, partition: int, offset: int, timestamp: int) -> None:
+        with self._lock:
+            known = key is not None and self._table.put(key, value)
+        if not known:
+            log.warning("Ignoring offset partition key with an unexpected format: %r", key)

@@ -1,0 +1,89 @@
+"""What others want done on the herder's thread, now or later (Java: ``DistributedHerderRequest``)."""
+
+from __future__ import annotations
+
+import heapq
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(order=True, slots=True)
+class _Request:
+    at: float
+    number: int
+    action: Callable[[], Any] = field(compare=False)
+    future: Future[Any] = field(compare=False)
+
+
+class Requests:
+    """A queue by time, then by order of arrival; any thread may add to it.
+
+    Args:
+        wake: told when the herder has something to do earlier than it knew.
+    """
+
+    def __init__(self, wake: Callable[[], None]) -> None:
+        self._wake = wake
+        self._queue: list[_Request] = []
+        self._number = 0
+        self._closed: Exception | None = None
+        self._lock = threading.Lock()
+
+    def add(self, action: Callable[[], T], delay: float = 0.0) -> Future[T]:
+        """Have something done on the herder's thread.
+
+        Args:
+            action: what.
+            delay: seconds to wait before.
+        """
+        future: Future[T] = Future()
+        with self._lock:
+            if self._closed is not None:
+                future.set_exception(self._closed)
+                return future
+            self._number += 1
+            request = _Request(time.monotonic() + delay, self._number, action, future)
+            heapq.heappush(self._queue, request)
+            first = self._queue[0] is request
+        if first:
+            self._wake()
+        return future
+
+    @property
+    def next_at(self) -> float | None:
+        """When the next one is due, by the monotonic clock."""
+        with self._lock:
+            return self._queue[0].at if self._queue else None
+
+    def run_due(self) -> None:
+        """Do all that is due; what an action raises is its result."""
+        now = time.monotonic()
+        while (request := self._pop(now)) is not None:
+            _run(request)
+
+    def close(self, error: Exception) -> None:
+        """Fail what waits, and all that comes later."""
+        with self._lock:
+            self._closed = error
+            waiting, self._queue = self._queue, []
+        for request in waiting:
+            request.future.set_exception(error)
+
+    def _pop(self, now: float) -> _Request | None:
+        with self._lock:
+            return heapq.heappop(self._queue) if self._queue and self._queue[0].at <= now else None
+
+
+def _run(request: _Request) -> None:
+    try:
+        result = request.action()
+    except Exception as error:
+        request.future.set_exception(error)
+    else:
+        request.future.set_result(result)

@@ -1,0 +1,1 @@
+"""Config providers that come with a worker: values from files, folders and the environment."""

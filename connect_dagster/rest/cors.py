@@ -1,0 +1,96 @@
+"""Cross-origin requests (``access.control.allow.*``), as Jetty's ``CrossOriginHandler`` answers them for Java.
+
+Unlike Starlette's middleware it serves a preflight request too, allows no credentials, and takes origins as
+regular expressions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from connect_dagster.plugin.errors import ConfigError
+
+ANY = "*"
+DEFAULT_METHODS = "GET,POST,HEAD"
+ORIGIN_SETTING = "access.control.allow.origin"
+PREFLIGHT_SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class CorsRules:
+    """Who may ask from elsewhere.
+
+    Attributes:
+        origins: regular expressions; empty for any origin.
+        methods: value of the header that names the allowed methods.
+    """
+
+    origins: tuple[re.Pattern[str], ...] = ()
+    methods: str = DEFAULT_METHODS
+
+    @classmethod
+    def parse(cls, origins: str, methods: str) -> CorsRules | None:
+        """The rules of both settings, ``None`` when no origin is allowed.
+
+        Args:
+            origins: ``*``, or regular expressions between commas.
+            methods: HTTP methods between commas; empty for GET, POST and HEAD.
+
+        Raises:
+            ConfigError: an origin is no regular expression.
+        """
+        if not origins.strip():
+            return None
+        given = [origin for part in origins.split(",") if (origin := part.strip())]
+        try:
+            patterns = () if ANY in given else tuple(re.compile(origin, re.IGNORECASE) for origin in given)
+        except re.error as error:
+            reason = f"an origin is * or a regular expression: {error}"
+            raise ConfigError.invalid(ORIGIN_SETTING, origins, reason) from error
+        return cls(patterns, methods.strip() or DEFAULT_METHODS)
+
+    def allow(self, origins: str) -> bool:
+        """Whether one of the origins, between blanks, may ask."""
+        if not self.origins:
+            return True
+        return any(pattern.fullmatch(origin) for origin in origins.split() for pattern in self.origins)
+
+    def answers(self, method: str, headers: Headers) -> Mapping[str, str]:
+        """Headers for the answer to a request."""
+        origin = headers.get("origin")
+        if origin is None or not self.allow(origin):
+            return {}
+        if method != "OPTIONS" or "access-control-request-method" not in headers:
+            return {"Access-Control-Allow-Origin": origin}
+        return {
+            "Access-Control-Allow-Origin": origin,
+            "Access-Control-Allow-Methods": self.methods,
+            "Access-Control-Allow-Headers": "Content-Type",
+            "Access-Control-Max-Age": str(PREFLIGHT_SECONDS),
+        }
+
+
+class CrossOrigin:
+    """ASGI middleware that tells browsers who may ask."""
+
+    def __init__(self, app: ASGIApp, rules: CorsRules) -> None:
+        self._app = app
+        self._rules = rules
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        answers = self._rules.answers(scope["method"], Headers(scope=scope))
+
+        async def telling(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers.append("Vary", "Origin")
+                headers.update(answers)
+            await send(message)
+
+        await self._app(scope, receive, telling)

@@ -1,0 +1,145 @@
+"""JAAS login files, as far as Kafka Connect's own login module needs them.
+
+The form is that of ``javax.security.auth.login.Configuration``::
+
+    KafkaConnect {
+        org.apache.kafka.connect.rest.basic.auth.extension.PropertyFileLoginModule required
+        file="/etc/kafka/connect.users";
+    };
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from connect_dagster.plugin.errors import ConfigError
+from connect_dagster.plugin.properties import read_text
+
+FILE_PROPERTY = "-Djava.security.auth.login.config="
+OPTIONS_VARIABLE = "KAFKA_OPTS"
+
+_TOKENS = re.compile(
+    r"""\s+ | //[^\n]* | /\*.*?\*/
+      | "(?P<quoted>(?:\\.|[^"\\])*)"
+      | (?P<sign>[{};=])
+      | (?P<word>[^\s{};="]+)
+      | (?P<wrong>.)""",
+    re.VERBOSE | re.DOTALL,
+)
+_FLAGS = frozenset({"required", "requisite", "sufficient", "optional"})
+
+
+@dataclass(frozen=True, slots=True)
+class LoginModule:
+    """One module of an entry: its Java class, when it must succeed, and its options."""
+
+    class_name: str
+    flag: str
+    options: Mapping[str, str]
+
+
+def login_modules(entry: str, environment: Mapping[str, str]) -> list[LoginModule]:
+    """Modules of an entry of the login file that the JVM options of Kafka's scripts name.
+
+    Args:
+        entry: name of the entry.
+        environment: the process's, with ``KAFKA_OPTS``.
+
+    Raises:
+        ConfigError: no file is named, or it is unreadable, malformed, or has no such entry.
+    """
+    file = _login_file(environment)
+    entries = parse_entries(read_text(file), file)
+    if entry not in entries:
+        raise ConfigError(f"No LoginModules configured for {entry} in {file}")
+    return entries[entry]
+
+
+def parse_entries(text: str, source: str) -> dict[str, list[LoginModule]]:
+    """All entries of a login file, by name. Raises ConfigError, which names the source and what was expected."""
+    tokens = _Tokens(text, source)
+    entries: dict[str, list[LoginModule]] = {}
+    while not tokens.at_end():
+        name = tokens.word("an entry's name")
+        tokens.sign("{")
+        modules = []
+        while not tokens.skip("}"):
+            modules.append(_module(tokens))
+        tokens.sign(";")
+        entries[name] = modules
+    return entries
+
+
+def _module(tokens: _Tokens) -> LoginModule:
+    class_name = tokens.word("a login module's class")
+    flag = tokens.word("a flag").lower()
+    if flag not in _FLAGS:
+        raise tokens.wrong(f"one of {', '.join(sorted(_FLAGS))}", flag)
+    options = {}
+    while not tokens.skip(";"):
+        name = tokens.word("an option's name")
+        tokens.sign("=")
+        options[name] = tokens.word("an option's value")
+    return LoginModule(class_name, flag, options)
+
+
+def _login_file(environment: Mapping[str, str]) -> str:
+    options = environment.get(OPTIONS_VARIABLE, "")
+    try:
+        named = [word for word in shlex.split(options) if word.startswith(FILE_PROPERTY)]
+    except ValueError as error:
+        raise ConfigError(f"{OPTIONS_VARIABLE} cannot be read ({error}): {options}") from error
+    if not named:
+        raise ConfigError(
+            f"Failed to retrieve JAAS configuration: {OPTIONS_VARIABLE} does not name a login file "
+            f"({FILE_PROPERTY}/path/to/file)"
+        )
+    # A second = says that the file replaces all others; a file may be given as its URL.
+    return named[-1].removeprefix(FILE_PROPERTY).removeprefix("=").removeprefix("file://").removeprefix("file:")
+
+
+class _Tokens:
+    """Words and signs of a login file, one after the other."""
+
+    def __init__(self, text: str, source: str) -> None:
+        self._source = source
+        self._tokens = list(_split(text))
+        self._next = 0
+
+    def at_end(self) -> bool:
+        return self._next == len(self._tokens)
+
+    def word(self, expected: str) -> str:
+        kind, text = self._take(expected)
+        if kind != "word":
+            raise self.wrong(expected, text)
+        return text
+
+    def sign(self, sign: str) -> None:
+        if self._take(sign) != ("sign", sign):
+            raise self.wrong(sign, self._tokens[self._next - 1][1])
+
+    def skip(self, sign: str) -> bool:
+        found = not self.at_end() and self._tokens[self._next] == ("sign", sign)
+        self._next += found
+        return found
+
+    def wrong(self, expected: str, found: str) -> ConfigError:
+        return ConfigError(f"JAAS login file {self._source}: expected {expected}, found {found}")
+
+    def _take(self, expected: str) -> tuple[str, str]:
+        if self.at_end():
+            raise self.wrong(expected, "the end of the file")
+        self._next += 1
+        return self._tokens[self._next - 1]
+
+
+def _split(text: str) -> Iterator[tuple[str, str]]:
+    for match in _TOKENS.finditer(text):
+        if match["quoted"] is not None:
+            yield "word", re.sub(r"\\(.)", r"\1", match["quoted"])
+        elif match.lastgroup is not None:
+            yield match.lastgroup, match[0]

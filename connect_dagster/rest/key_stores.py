@@ -1,0 +1,118 @@
+"""Private keys and certificates from the files that Kafka's ``ssl.*`` settings name: PKCS12 and PEM.
+
+What a file holds is told by its content, as Java does: a store that is declared ``JKS``, the default, most often
+is PKCS12, which keytool has written since Java 9. A store in the old format itself is refused, because no
+maintained library for Python reads it.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+
+from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+    load_pem_private_key,
+)
+from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
+from cryptography.x509 import Certificate, load_pem_x509_certificates
+
+from connect_dagster.plugin.errors import ConfigError
+
+_OLD_JAVA_FORMATS = {b"\xfe\xed\xfe\xed": "JKS", b"\xce\xce\xce\xce": "JCEKS"}
+_BLOCK = re.compile(r"-----BEGIN (?P<label>[A-Z0-9 ]+)-----(?P<content>.*?)-----END (?P=label)-----", re.DOTALL)
+_KEY_LABEL = "PRIVATE KEY"
+
+
+@dataclass(frozen=True, slots=True)
+class KeyStore:
+    """What proves who a worker is, or whom it trusts.
+
+    Attributes:
+        certificates: of a key store the chain, beginning with that of the key; of a trust store all of them.
+        key: the private key, if there is one.
+    """
+
+    certificates: tuple[Certificate, ...]
+    key: PrivateKeyTypes | None = None
+
+    def certificates_pem(self) -> str:
+        """The certificates as PEM, in their order."""
+        return "".join(certificate.public_bytes(Encoding.PEM).decode() for certificate in self.certificates)
+
+    def key_pem(self, password: bytes) -> str:
+        """The private key as PEM, encrypted. There must be one."""
+        assert self.key is not None
+        encryption = BestAvailableEncryption(password)
+        return self.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption).decode()
+
+
+def read_store(file: str, password: str | None, key_password: str | None = None) -> KeyStore:
+    """The store in a file.
+
+    Args:
+        file: a PKCS12 store, or PEM text with certificates and perhaps a key.
+        password: of a PKCS12 store.
+        key_password: of an encrypted key in PEM.
+
+    Raises:
+        ConfigError: the file cannot be read, is in a format that cannot be used here, or the password is wrong.
+    """
+    try:
+        content = Path(file).read_bytes()
+    except OSError as error:
+        raise ConfigError(f"Cannot read the key store {file}: {error.strerror}") from error
+    if (old := _OLD_JAVA_FORMATS.get(content[:4])) is not None:
+        raise ConfigError(
+            f"The key store {file} has the format {old}, which cannot be read here. Convert it to PKCS12: "
+            f"keytool -importkeystore -srckeystore {file} -destkeystore {file}.p12 -deststoretype PKCS12"
+        )
+    if b"-----BEGIN " in content:
+        return read_pem(content.decode("latin-1"), key_password, file)
+    return _pkcs12(content, password, file)
+
+
+def read_pem(text: str, key_password: str | None, source: str) -> KeyStore:
+    """The store in PEM text, which may be one line as in a properties file.
+
+    Args:
+        text: certificates and perhaps a key.
+        key_password: of an encrypted key.
+        source: where the text is from, for the error.
+
+    Raises:
+        ConfigError: there is nothing in it, it is malformed, or the password is wrong.
+    """
+    blocks = [_rewrapped(match) for match in _BLOCK.finditer(text)]
+    keys = [block for block in blocks if _KEY_LABEL in block.partition("\n")[0]]
+    certificates = "".join(block for block in blocks if block not in keys)
+    secret = key_password.encode() if key_password else None
+    try:
+        chain = tuple(load_pem_x509_certificates(certificates.encode())) if certificates else ()
+        key = load_pem_private_key(keys[0].encode(), secret) if keys else None
+    except (ValueError, TypeError) as error:
+        raise ConfigError(f"{source} holds PEM that cannot be read: {error}") from error
+    if not blocks:
+        raise ConfigError(f"{source} holds no PEM: neither a certificate nor a private key")
+    return KeyStore(chain, key)
+
+
+def _rewrapped(block: re.Match[str]) -> str:
+    label, content = block["label"], block["content"]
+    if ":" not in content:  # not the header of an old encrypted key
+        content = "\n".join(textwrap.wrap("".join(content.split()), 64))
+    return f"-----BEGIN {label}-----\n{content.strip()}\n-----END {label}-----\n"
+
+
+def _pkcs12(content: bytes, password: str | None, file: str) -> KeyStore:
+    try:
+        store = load_pkcs12(content, password.encode() if password is not None else None)
+    except ValueError as error:
+        raise ConfigError(f"The key store {file} is no PKCS12 store, or its password is wrong: {error}") from error
+    own = [store.cert] if store.cert else []
+    return KeyStore(tuple(entry.certificate for entry in (*own, *store.additional_certs)), store.key)

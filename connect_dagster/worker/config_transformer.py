@@ -1,0 +1,164 @@
+"""Placeholders in configurations, ``${provider:path:key}``, and what config providers have to say to them (KIP-297).
+
+Java: ``ConfigTransformer``, ``WorkerConfigTransformer``, ``AbstractHerder.reverseTransform``. Configurations are
+stored, compared and shown as they were written; only what goes to a plugin is transformed, and none of that is logged.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, Self, TypeVar
+
+from connect_dagster.plugin.config import Type, parse_value
+from connect_dagster.plugin.config_provider import ConfigData, ConfigProvider
+from connect_dagster.plugin.errors import ConfigError, ConnectError
+from connect_dagster.worker.plugins import Plugins
+
+log = logging.getLogger(__name__)
+
+PROVIDERS = "config.providers"
+# Provider, path with its colon, path, key.
+_VARIABLE = re.compile(r"\$\{([^}]*?):(([^}]*?):)?([^}]*?)\}")
+Text = TypeVar("Text", str, str | None)
+_Place = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Transformed(Generic[Text]):
+    """A configuration on its way to a plugin.
+
+    Attributes:
+        config: with values in place of the placeholders that a provider knows.
+        ttl_ms: milliseconds until the first of the values expires; ``None`` for never.
+    """
+
+    config: dict[str, Text]
+    ttl_ms: int | None
+
+
+class ConfigTransformer:
+    """Puts values in place of placeholders; may be asked by several threads at once.
+
+    Args:
+        providers: by the name that placeholders have for them.
+    """
+
+    def __init__(self, providers: Mapping[str, ConfigProvider]) -> None:
+        self._providers = providers
+
+    @classmethod
+    def of(cls, worker: Mapping[str, str], plugins: Plugins) -> Self:
+        """The transformer with the providers of a worker; options of one may be placeholders of those before it.
+
+        Args:
+            worker: the worker's properties as they were written.
+            plugins: where classes are found.
+
+        Raises:
+            ConfigError: a provider's class is none, or it refuses its options; names the provider.
+        """
+        made: dict[str, ConfigProvider] = {}
+        for name in parse_value(PROVIDERS, worker.get(PROVIDERS, ""), Type.LIST):
+            prefix = f"{PROVIDERS}.{name}."
+            own = {key: value for key, value in worker.items() if key.startswith(prefix)}
+            if f"{prefix}class" in own:
+                made[name] = _provider(name, cls(made).transform(own).config, plugins)
+            else:
+                log.warning("Config provider '%s' has no %sclass: ${%s:...} stays as it is", name, prefix, name)
+        return cls(made)
+
+    def transform(self, config: Mapping[str, Text]) -> Transformed[Text]:
+        """The configuration with what providers know now; all other placeholders stay as they are.
+
+        Values are put in once: what looks like a placeholder in them is none.
+
+        Raises:
+            ConfigError: a provider failed; names placeholder and key.
+        """
+        answers = {place: self._ask(place, uses) for place, uses in self._uses(config).items()}
+
+        def value_of(variable: re.Match[str]) -> str:
+            answer = answers.get(_place(variable))
+            return variable[0] if answer is None else answer.values.get(variable[4], variable[0])
+
+        transformed = {name: _VARIABLE.sub(value_of, value) if value else value for name, value in config.items()}
+        ttls = [answer.ttl_ms for answer in answers.values() if answer.ttl_ms is not None and answer.ttl_ms >= 0]
+        return Transformed(transformed, min(ttls, default=None))
+
+    def close(self) -> None:
+        """Close the providers."""
+        for name, provider in self._providers.items():
+            try:
+                provider.close()
+            except Exception:
+                log.warning("Failed to close config provider %s", name, exc_info=True)
+
+    def _uses(self, config: Mapping[str, str | None]) -> dict[_Place, dict[str, str]]:
+        """For each provider and path the keys wanted, each with the place that wants it, for messages."""
+        uses: dict[_Place, dict[str, str]] = {}
+        for name, value in config.items():
+            for variable in _VARIABLE.finditer(value or ""):
+                if variable[1] in self._providers:
+                    uses.setdefault(_place(variable), {}).setdefault(variable[4], f"{variable[0]} in {name}")
+        return uses
+
+    def _ask(self, place: _Place, uses: Mapping[str, str]) -> ConfigData:
+        name, path = place
+        try:
+            answer = self._providers[name].get(path, frozenset(uses))
+        except Exception as error:
+            raise ConfigError(f"{_text(error)}, for {', '.join(uses.values())}") from error
+        for key, use in uses.items():
+            if key not in answer.values:
+                log.warning("Config provider '%s' has no value for %s, which stays as it is", name, use)
+            elif not isinstance(answer.values[key], str):
+                kind = type(answer.values[key]).__name__
+                raise ConfigError(f"Config provider '{name}' gave a value of type {kind} instead of str for {use}")
+        return answer
+
+
+WITHOUT_PROVIDERS = ConfigTransformer({})
+"""Leaves everything as it is."""
+
+
+def reverse_transformed(
+    connector: Mapping[str, str], task_configs: Sequence[Mapping[str, str]]
+) -> list[dict[str, str]]:
+    """Task configurations as they are stored: values that the connector passed on are placeholders again.
+
+    A key with a placeholder in the connector's configuration keeps that text in every task's, whatever the connector
+    made of its value (Java: ``AbstractHerder.reverseTransform``).
+
+    Args:
+        connector: its configuration as it was written.
+        task_configs: as the connector made them.
+    """
+    written = {name: value for name, value in connector.items() if _VARIABLE.search(value)}
+    return [{name: written.get(name, value) for name, value in config.items()} for config in task_configs]
+
+
+def _provider(name: str, own: Mapping[str, str], plugins: Plugins) -> ConfigProvider:
+    class_key, options_prefix = f"{PROVIDERS}.{name}.class", f"{PROVIDERS}.{name}.param."
+    try:
+        provider = plugins.config_provider(own[class_key]).plugin()
+    except Exception as error:
+        why = f"Could not load config provider class or one of its dependencies: {_text(error)}"
+        raise ConfigError.invalid(class_key, own[class_key], why) from error
+    try:
+        provider.configure(
+            {key.removeprefix(options_prefix): value for key, value in own.items() if key.startswith(options_prefix)}
+        )
+    except Exception as error:
+        raise ConfigError(f"Config provider '{name}' refuses {options_prefix}*: {_text(error)}") from error
+    return provider
+
+
+def _place(variable: re.Match[str]) -> _Place:
+    return variable[1], variable[3] or ""
+
+
+def _text(error: Exception) -> str:
+    return str(error) if isinstance(error, ConnectError) else f"{type(error).__name__}: {error}"

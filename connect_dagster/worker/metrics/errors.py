@@ -1,0 +1,58 @@
+"""Errors of a task's records (Java: ``ErrorHandlingMetrics``)."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from connect_dagster.protocol.states import TaskId
+from connect_dagster.worker.metrics.families import Reading
+from connect_dagster.worker.metrics.groups import TASK_ERRORS
+
+
+class ErrorMetrics:
+    """Counts of what went wrong with records.
+
+    Args:
+        id: the task.
+        today: seconds since the epoch.
+    """
+
+    def __init__(self, id: TaskId, today: Callable[[], float] = time.time) -> None:
+        self._id = id
+        self._today = today
+        self._lock = threading.Lock()
+        self._counts = dict.fromkeys(TASK_ERRORS.numbers, 0)
+
+    def skipped(self, records: int, *, logged: bool = False) -> None:
+        """Records were left out, as ``errors.tolerance=all`` wants it.
+
+        Args:
+            records: how many.
+            logged: whether each was logged.
+        """
+        with self._lock:
+            self._failed(records)
+            self._counts["total-records-skipped"] += records
+            self._counts["total-errors-logged"] += records if logged else 0
+
+    def fatal(self) -> None:
+        """A record could not be processed, which ends the task."""
+        with self._lock:
+            self._failed(1)
+
+    def retried(self) -> None:
+        """A poll or a put is tried again."""
+        with self._lock:
+            self._counts["total-retries"] += 1
+
+    def read(self) -> Reading:
+        """The group. What belongs to the dead letter queue stays 0 in a worker without one."""
+        with self._lock:
+            return Reading(TASK_ERRORS, (self._id.connector, str(self._id.task)), dict(self._counts))
+
+    def _failed(self, records: int) -> None:
+        self._counts["total-record-failures"] += records
+        self._counts["total-record-errors"] += records
+        self._counts["last-error-timestamp"] = int(self._today() * 1000)

@@ -1,0 +1,312 @@
+"""What tasks measure (Java: ``TaskMetricsGroup``, ``SourceTaskMetricsGroup``, ``SinkTaskMetricsGroup``).
+
+Tasks record from their own threads, once a batch or more rarely; somebody who asks reads from another.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from connect_dagster.plugin.records import TopicPartition
+from connect_dagster.protocol.states import State, TaskId
+from connect_dagster.worker.metrics.errors import ErrorMetrics
+from connect_dagster.worker.metrics.families import Reading, Value
+from connect_dagster.worker.metrics.groups import SINK_TASK, SOURCE_TASK, TASK, TRANSFORM
+from connect_dagster.worker.metrics.samples import Samples, Windows
+from connect_dagster.worker.metrics.state_times import StateTimes
+
+Offsets = Mapping[TopicPartition, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Transformed:
+    """One transform of a chain: its alias, class and version."""
+
+    alias: str
+    class_name: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class TaskPlugins:
+    """The plugins of a task.
+
+    Attributes:
+        texts: classes and versions by Kafka's names (``key-converter-class``).
+        transforms: the chain.
+    """
+
+    texts: Mapping[str, str]
+    transforms: tuple[Transformed, ...] = ()
+
+
+class TaskMetrics:
+    """What tasks of both directions measure.
+
+    Args:
+        id: the task.
+        windows: how much of the past counts.
+        plugins: the task's plugins.
+        clock: seconds of a clock that never goes back.
+    """
+
+    def __init__(
+        self, id: TaskId, windows: Windows, plugins: TaskPlugins, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.id = id
+        self.errors = ErrorMetrics(id)
+        self._plugins = plugins
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._moved = clock()
+        self._states = StateTimes(State.UNASSIGNED, self._moved)
+        self._batch_sizes = Samples(windows)
+        self._commit_times = Samples(windows)
+        self._commits = Samples(windows)
+
+    @property
+    def state(self) -> State:
+        """The state that was reported last."""
+        return self._states.state
+
+    def changed(self, state: State) -> None:
+        """The task has come to a state."""
+        with self._lock:
+            self._states.change(state, self._clock())
+
+    def commit_ended(self, milliseconds: float, *, succeeded: bool) -> None:
+        """A commit of offsets has come to its end."""
+        with self._lock:
+            self._commit_ended(milliseconds, self._clock(), succeeded)
+
+    def read(self, now: float) -> list[Reading]:
+        """All groups of the task."""
+        place = (self.id.connector, str(self.id.task))
+        with self._lock:
+            own = {**self._plugins.texts, **self._common(now)}
+            special = self._special(now)
+        transforms = [
+            Reading(
+                TRANSFORM, (*place, one.alias), {"transform-class": one.class_name, "transform-version": one.version}
+            )
+            for one in self._plugins.transforms
+        ]
+        return [Reading(TASK, place, own), *special, self.errors.read(), *transforms]
+
+    def _common(self, now: float) -> dict[str, Value]:
+        return {
+            "status": self._states.state.value.lower(),
+            "running-ratio": self._states.ratio(State.RUNNING, now),
+            "pause-ratio": self._states.ratio(State.PAUSED, now),
+            "offset-commit-max-time-ms": self._commit_times.maximum(now),
+            "offset-commit-avg-time-ms": self._commit_times.average(now),
+            "batch-size-max": self._batch_sizes.maximum(now),
+            "batch-size-avg": self._batch_sizes.average(now),
+            "offset-commit-failure-percentage": self._commits.share(False, now),
+            "offset-commit-success-percentage": self._commits.share(True, now),
+            "last-record-seconds-ago": now - self._moved,
+        }
+
+    def _special(self, now: float) -> list[Reading]:
+        """What only tasks of this direction measure; called with the lock held."""
+        return []
+
+    def _commit_ended(self, milliseconds: float, now: float, succeeded: bool) -> None:
+        self._commits.record(float(succeeded), now)
+        if succeeded:
+            self._commit_times.record(milliseconds, now)
+
+
+class SourceTaskMetrics(TaskMetrics):
+    """What a source task measures. Arguments as of :class:`TaskMetrics`."""
+
+    def __init__(
+        self, id: TaskId, windows: Windows, plugins: TaskPlugins, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        super().__init__(id, windows, plugins, clock)
+        self._poll_times = Samples(windows)
+        self._polls = Samples(windows)
+        self._writes = Samples(windows)
+        self._active_counts = Samples(windows)
+        self._polled = self._written = self._active = self._refused = 0
+
+    def poll_ended(self, milliseconds: float) -> None:
+        """A poll has brought records."""
+        with self._lock:
+            self._poll_times.record(milliseconds, self._clock())
+
+    def batch_polled(self, records: int) -> None:
+        """So many records of a poll have been read."""
+        with self._lock:
+            now = self._clock()
+            self._polled += records
+            self._polls.record(records, now)
+            self._batch_sizes.record(records, now)
+            self._now_active(self._active + records, now)
+
+    def record_refused(self) -> None:
+        """Kafka refused a record of the batch that is being written, which was logged; the task goes on without it."""
+        with self._lock:
+            self._refused += 1
+        self.errors.skipped(1, logged=True)
+
+    def batch_written(self, polled: int, sent: int) -> None:
+        """Kafka has acknowledged a batch.
+
+        Args:
+            polled: records of the batch before transforms.
+            sent: records of it after them, refused ones included.
+        """
+        with self._lock:
+            now = self._clock()
+            written, self._refused = sent - self._refused, 0
+            self._written += written
+            self._writes.record(written, now)
+            self._moved = now
+            self._now_active(max(0, self._active - polled), now)
+
+    def _now_active(self, count: int, now: float) -> None:
+        self._active = count
+        self._active_counts.record(count, now)
+
+    def _special(self, now: float) -> list[Reading]:
+        values: dict[str, Value] = {
+            "source-record-poll-rate": self._polls.rate(now),
+            "source-record-poll-total": self._polled,
+            "source-record-write-rate": self._writes.rate(now),
+            "source-record-write-total": self._written,
+            "poll-batch-max-time-ms": self._poll_times.maximum(now),
+            "poll-batch-avg-time-ms": self._poll_times.average(now),
+            "source-record-active-count": self._active,
+            "source-record-active-count-max": self._active_counts.maximum(now),
+            "source-record-active-count-avg": self._active_counts.average(now),
+        }
+        return [Reading(SOURCE_TASK, (self.id.connector, str(self.id.task)), values)]
+
+
+class SinkTaskMetrics(TaskMetrics):
+    """What a sink task measures. Arguments as of :class:`TaskMetrics`.
+
+    How many records a put had is known by their offsets at once, and exactly when Spark has counted them: offsets of
+    what compaction and transactions leave out are no records. Totals wait for that.
+    """
+
+    def __init__(
+        self, id: TaskId, windows: Windows, plugins: TaskPlugins, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        super().__init__(id, windows, plugins, clock)
+        self._filters = bool(plugins.transforms)
+        self._put_times = Samples(windows)
+        self._reads = Samples(windows)
+        self._sends = Samples(windows)
+        self._completions = Samples(windows)
+        self._skips = Samples(windows)
+        self._active_counts = Samples(windows)
+        self._read = self._sent = self._completed = self._skipped = self._commit_number = self._active = 0
+        self._uncounted = self._dropped = 0
+        self._position: dict[TopicPartition, int] = {}
+        self._ends: dict[TopicPartition, int] = {}
+        self._fresh_ends: set[TopicPartition] = set()
+
+    def put_ended(self, milliseconds: float, offsets: int, arrived: int | None) -> None:
+        """The task has taken a batch.
+
+        Args:
+            milliseconds: what the put took.
+            offsets: offsets of the batch.
+            arrived: records that came through converters and transforms, where that was counted.
+        """
+        with self._lock:
+            now = self._clock()
+            self._put_times.record(milliseconds, now)
+            self._batch_sizes.record(offsets, now)
+            self._uncounted += offsets
+            self._dropped += offsets - arrived if arrived is not None else 0
+            self._moved = now
+
+    def batches_counted(self, rows: int) -> None:
+        """Spark has read so many records for all that was put since the last call, or more than once as many.
+
+        Args:
+            rows: 0 where it is not known.
+        """
+        with self._lock:
+            read = min(self._uncounted, rows or self._uncounted)
+            if not read:
+                return
+            now = self._clock()
+            dropped = max(0, self._dropped - (self._uncounted - read))
+            self._uncounted = self._dropped = 0
+            self._read += read
+            self._reads.record(read, now)
+            self._sent += read - dropped
+            self._sends.record(read - dropped, now)
+        if dropped and not self._filters:
+            self.errors.skipped(dropped)
+
+    def moved_to(self, position: Offsets, committed: Offsets) -> None:
+        """The task stands somewhere else, or something else is committed."""
+        active = sum(max(0, position[place] - offset) for place, offset in committed.items() if place in position)
+        with self._lock:
+            self._position = dict(position)
+            self._ends = {place: end for place, end in self._ends.items() if place in position}
+            self._active = active
+            self._active_counts.record(active, self._clock())
+
+    def ends_seen(self, ends: Offsets) -> None:
+        """Partitions end there."""
+        with self._lock:
+            self._ends.update(ends)
+            self._fresh_ends.update(ends)
+
+    def stale_ends(self, places: Iterable[TopicPartition]) -> list[TopicPartition]:
+        """Those partitions whose ends were not seen since the last call."""
+        with self._lock:
+            fresh, self._fresh_ends = self._fresh_ends, set()
+        return [place for place in places if place not in fresh]
+
+    def commit_began(self, number: int) -> None:
+        """A commit of offsets is on its way."""
+        with self._lock:
+            self._commit_number = number
+
+    def commit_skipped(self) -> None:
+        """The answer to a commit came too late to count."""
+        with self._lock:
+            self._skipped += 1
+            self._skips.record(1, self._clock())
+
+    def _commit_ended(self, milliseconds: float, now: float, succeeded: bool) -> None:
+        super()._commit_ended(milliseconds, now, succeeded)
+        if succeeded:
+            self._completed += 1
+            self._completions.record(1, now)
+
+    def _lag(self) -> float:
+        lags = [max(0, end - self._position[place]) for place, end in self._ends.items() if place in self._position]
+        return max(lags, default=math.nan)
+
+    def _special(self, now: float) -> list[Reading]:
+        values: dict[str, Value] = {
+            "sink-record-read-rate": self._reads.rate(now),
+            "sink-record-read-total": self._read,
+            "sink-record-send-rate": self._sends.rate(now),
+            "sink-record-send-total": self._sent,
+            "sink-record-lag-max": self._lag(),
+            "partition-count": len(self._position),
+            "offset-commit-seq-no": self._commit_number,
+            "offset-commit-completion-rate": self._completions.rate(now),
+            "offset-commit-completion-total": self._completed,
+            "offset-commit-skip-rate": self._skips.rate(now),
+            "offset-commit-skip-total": self._skipped,
+            "put-batch-max-time-ms": self._put_times.maximum(now),
+            "put-batch-avg-time-ms": self._put_times.average(now),
+            "sink-record-active-count": self._active,
+            "sink-record-active-count-max": self._active_counts.maximum(now),
+            "sink-record-active-count-avg": self._active_counts.average(now),
+        }
+        return [Reading(SINK_TASK, (self.id.connector, str(self.id.task)), values)]

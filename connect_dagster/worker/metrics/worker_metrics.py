@@ -1,0 +1,244 @@
+"""All that a worker measures: its starts, its connectors, its tasks, its group.
+
+Java: ``WorkerMetricsGroup``, ``ConnectorStatusMetricsGroup``, ``ConnectorMetricsGroup``. A task that FAILED keeps its
+metrics until it is restarted or deleted.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from connect_dagster.protocol.states import State, TaskId
+from connect_dagster.worker.metrics.families import Family, Reading, Value, families
+from connect_dagster.worker.metrics.groups import APP_INFO, CONNECTOR, WORKER, WORKER_CONNECTOR
+from connect_dagster.worker.metrics.rebalances import RebalanceMetrics
+from connect_dagster.worker.metrics.samples import Samples, Windows
+from connect_dagster.worker.metrics.tasks import SinkTaskMetrics, SourceTaskMetrics, TaskMetrics, TaskPlugins
+from connect_dagster.worker.plugins import PluginDescription
+
+ConnectorListener = Callable[[str, State, str | None], None]
+TaskListener = Callable[[TaskId, State, str | None], None]
+Metrics = TypeVar("Metrics", bound=TaskMetrics)
+
+_COUNTED_STATES = (
+    State.RUNNING,
+    State.PAUSED,
+    State.FAILED,
+    State.UNASSIGNED,
+    State.DESTROYED,
+    State.RESTARTING,
+)
+
+
+class WorkerMetrics:
+    """The metrics of one worker.
+
+    Args:
+        worker_id: ``host:port``.
+        windows: how much of the past counts.
+        clock: seconds of a clock that never goes back.
+        today: seconds since the epoch.
+    """
+
+    def __init__(
+        self,
+        worker_id: str,
+        windows: Windows,
+        clock: Callable[[], float] = time.monotonic,
+        today: Callable[[], float] = time.time,
+    ) -> None:
+        self._worker_id = worker_id
+        self._windows = windows
+        self._clock = clock
+        self._started = today()
+        self._lock = threading.Lock()
+        self._connectors: dict[str, dict[str, str]] = {}
+        self._tasks: dict[TaskId, TaskMetrics] = {}
+        self._connector_starts = _Starts(windows)
+        self._task_starts = _Starts(windows)
+        self._group: RebalanceMetrics | None = None
+
+    # Connectors
+
+    def connector(self, name: str, plugin: PluginDescription[Any], listener: ConnectorListener) -> ConnectorListener:
+        """Measure a connector that is about to start.
+
+        Args:
+            name: the connector's name.
+            plugin: what it is.
+            listener: told each state.
+
+        Returns:
+            A listener to be told instead, which tells that one.
+        """
+        measured = {
+            "status": State.UNASSIGNED.value.lower(),
+            "connector-class": plugin.class_name,
+            "connector-type": plugin.kind.value,
+            "connector-version": plugin.version,
+        }
+        with self._lock:
+            self._connectors[name] = measured
+        starting = _Starting(self._connector_starts, self._clock)
+
+        def changed(name: str, state: State, trace: str | None) -> None:
+            measured["status"] = state.value.lower()
+            starting.changed(state)
+            listener(name, state, trace)
+
+        return changed
+
+    def connector_start_failed(self) -> None:
+        """A connector could not even be made."""
+        self._connector_starts.ended(False, self._clock())
+
+    def remove_connectors(self, names: Iterable[str]) -> None:
+        """Forget connectors that stop."""
+        with self._lock:
+            for name in names:
+                self._connectors.pop(name, None)
+
+    # Tasks
+
+    def source_task(self, id: TaskId, plugins: TaskPlugins) -> SourceTaskMetrics:
+        """Measure a source task that is about to start."""
+        return self._task(SourceTaskMetrics(id, self._windows, plugins, self._clock))
+
+    def sink_task(self, id: TaskId, plugins: TaskPlugins) -> SinkTaskMetrics:
+        """Measure a sink task that is about to start."""
+        return self._task(SinkTaskMetrics(id, self._windows, plugins, self._clock))
+
+    def listening(self, measured: TaskMetrics, listener: TaskListener) -> TaskListener:
+        """A listener to be told a task's states instead of another one, which it tells."""
+        starting = _Starting(self._task_starts, self._clock)
+
+        def changed(id: TaskId, state: State, trace: str | None) -> None:
+            measured.changed(state)
+            starting.changed(state)
+            listener(id, state, trace)
+
+        return changed
+
+    def task_start_failed(self, id: TaskId) -> None:
+        """A task could not even be made: it is FAILED, with nothing else to tell."""
+        self._task_starts.ended(False, self._clock())
+        self._task(TaskMetrics(id, self._windows, TaskPlugins({}), self._clock)).changed(State.FAILED)
+
+    def remove_tasks(self, ids: Iterable[TaskId]) -> None:
+        """Forget tasks that stop."""
+        with self._lock:
+            for id in ids:
+                self._tasks.pop(id, None)
+
+    def _task(self, measured: Metrics) -> Metrics:
+        with self._lock:
+            self._tasks[measured.id] = measured
+        return measured
+
+    # The group
+
+    def join_group(self, client_id: str, measured: Callable[[], Mapping[str, float]]) -> RebalanceMetrics:
+        """Measure a distributed worker's membership, too.
+
+        Args:
+            client_id: of the group's member.
+            measured: numbers of ``connect-coordinator-metrics`` by Kafka's names (``assigned-tasks``); must not block.
+        """
+        self._group = RebalanceMetrics(self._windows, client_id, measured)
+        return self._group
+
+    # Reading
+
+    def families(self, version: str, commit: str) -> tuple[Family, ...]:
+        """Everything, by its name in Prometheus.
+
+        Args:
+            version: of Kafka Connect, for those who ask a worker what it is.
+            commit: of it.
+        """
+        now = self._clock()
+        with self._lock:
+            connectors, tasks = dict(self._connectors), list(self._tasks.values())
+        info: dict[str, Value] = {
+            "version-info": version,
+            "commit-id-info": commit,
+            "start-time-seconds": self._started,
+        }
+        return families(
+            [
+                Reading(APP_INFO, (self._worker_id,), info),
+                self._worker(len(connectors), len(tasks), now),
+                *(self._group.read(now) if self._group is not None else ()),
+                *_task_counts(tasks),
+                *(Reading(CONNECTOR, (name,), dict(texts)) for name, texts in connectors.items()),
+                *(reading for task in tasks for reading in task.read(now)),
+            ]
+        )
+
+    def _worker(self, connectors: int, tasks: int, now: float) -> Reading:
+        values: dict[str, Value] = {"connector-count": connectors, "task-count": tasks}
+        for what, starts in (("connector", self._connector_starts), ("task", self._task_starts)):
+            values |= {f"{what}-startup-{name}": value for name, value in starts.read(now).items()}
+        return Reading(WORKER, (), values)
+
+
+def _task_counts(tasks: list[TaskMetrics]) -> list[Reading]:
+    by_connector: dict[str, Counter[State]] = {}
+    for task in tasks:
+        by_connector.setdefault(task.id.connector, Counter())[task.state] += 1
+    return [
+        Reading(
+            WORKER_CONNECTOR,
+            (connector,),
+            {
+                "connector-total-task-count": states.total(),
+                **{f"connector-{state.value.lower()}-task-count": states[state] for state in _COUNTED_STATES},
+            },
+        )
+        for connector, states in by_connector.items()
+    ]
+
+
+class _Starts:
+    """How starts of connectors, or of tasks, have gone."""
+
+    def __init__(self, windows: Windows) -> None:
+        self._lock = threading.Lock()
+        self._succeeded = self._failed = 0
+        self._results = Samples(windows)
+
+    def ended(self, succeeded: bool, now: float) -> None:
+        with self._lock:
+            self._results.record(float(succeeded), now)
+            if succeeded:
+                self._succeeded += 1
+            else:
+                self._failed += 1
+
+    def read(self, now: float) -> dict[str, float]:
+        with self._lock:
+            return {
+                "attempts-total": self._succeeded + self._failed,
+                "success-total": self._succeeded,
+                "success-percentage": self._results.share(True, now),
+                "failure-total": self._failed,
+                "failure-percentage": self._results.share(False, now),
+            }
+
+
+class _Starting:
+    """One start: it has succeeded with the first RUNNING, and failed with a FAILED before it."""
+
+    def __init__(self, starts: _Starts, clock: Callable[[], float]) -> None:
+        self._starts = starts
+        self._clock = clock
+        self._over = False
+
+    def changed(self, state: State) -> None:
+        if not self._over and state in (State.RUNNING, State.FAILED):
+            self._over = True
+            self._starts.ended(state is State.RUNNING, self._clock())

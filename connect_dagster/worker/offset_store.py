@@ -1,0 +1,178 @@
+"""What all stores of source offsets have in common: what they do, and how an offset is found.
+
+Java finds an offset by the bytes of its key, we by its connector and partition: a key that was written with another
+order of the partition's names is found too, and keeps its bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from connect_dagster.protocol.offset_records import parse_key
+from connect_dagster.worker.offset_json import key_bytes, parse_value, value_bytes
+
+Partition = Mapping[str, Any]
+Offset = Mapping[str, Any]
+
+
+class SourceOffsets(Protocol):
+    """The offsets of one source connector, wherever they are kept; for one thread at a time."""
+
+    def offset(self, partition: Partition) -> dict[str, Any] | None:
+        """Offset of a partition, ``None`` when there is none. Raises DataError when it is no JSON object."""
+
+    def all(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+        """Partitions with their offsets.
+
+        Raises:
+            DataError: a stored offset is no JSON object.
+            ConnectError: they cannot be read now.
+        """
+
+    def save(self, offsets: Sequence[tuple[Partition, Offset | None]]) -> None:
+        """Set offsets of partitions, ``None`` to forget one; they last when this returns.
+
+        Raises:
+            DataError: a value is none that offsets may hold.
+            ConnectError: they could not be saved.
+        """
+
+    def close(self) -> None:
+        """Let go of what was opened for these offsets alone."""
+
+
+class OffsetStore(Protocol):
+    """Offsets of the source connectors of a worker; any thread may call it."""
+
+    def open(self, connector: str, config: Mapping[str, str]) -> SourceOffsets:
+        """The offsets of one connector, up to date when this returns.
+
+        Args:
+            connector: its name.
+            config: its configuration, which may name a place of its own for its offsets.
+
+        Raises:
+            ConnectError: they cannot be read now.
+        """
+
+    def offset(self, connector: str, partition: Partition) -> dict[str, Any] | None:
+        """Offset of a partition, ``None`` when there is none.
+
+        Raises:
+            DataError: the stored offset is no JSON object.
+        """
+
+    def offsets_of(self, connector: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+        """Partitions of a connector with their offsets, in the order in which they were first written.
+
+        Raises:
+            DataError: a stored offset is no JSON object.
+            ConnectError: they cannot be read now.
+        """
+
+    def write(self, connector: str, partition: Partition, offset: Offset | None) -> None:
+        """Set the offset of a partition, ``None`` to forget it; it lasts after this thread's next :meth:`save`.
+
+        Raises:
+            DataError: a value is none that offsets may hold.
+        """
+
+    def save(self) -> None:
+        """Make lasting what this thread wrote; what cannot be saved must be written again.
+
+        Raises:
+            ConnectError: it could not be made so.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorOffsets:
+    """The offsets of one connector in a store that it shares with others (``SourceOffsets``)."""
+
+    store: OffsetStore
+    connector: str
+
+    def offset(self, partition: Partition) -> dict[str, Any] | None:
+        """Last written offset of a source partition, ``None`` when there is none."""
+        return self.store.offset(self.connector, partition)
+
+    def all(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+        """Partitions with their offsets."""
+        return self.store.offsets_of(self.connector)
+
+    def save(self, offsets: Sequence[tuple[Partition, Offset | None]]) -> None:
+        """Set offsets of partitions."""
+        for partition, offset in offsets:
+            self.store.write(self.connector, partition, offset)
+        self.store.save()
+
+    def close(self) -> None:
+        """Nothing was opened."""
+
+
+class OffsetTable:
+    """Keys and values as they are stored; a value is ``None`` where it was deleted. Not safe to use from threads."""
+
+    def __init__(self) -> None:
+        self.entries: dict[bytes, bytes | None] = {}
+        # The keys of each partition, the latest at the end.
+        self._keys: dict[str, list[bytes]] = {}
+
+    def put(self, key: bytes, value: bytes | None) -> bool:
+        """Set what is stored under a key; answers whether the key is one of an offset."""
+        self.entries[key] = value
+        parsed = parse_key(key)
+        if parsed is None:
+            return False
+        same = self._keys.setdefault(_identity(*parsed), [])
+        if key not in same:
+            same.append(key)
+        elif value is not None and same[-1] != key:
+            same.remove(key)
+            same.append(key)
+        return True
+
+    def keys(self, connector: str, partition: Partition) -> list[bytes]:
+        """Keys that a partition is stored under, the latest at the end; the one that Java would make, if there is none.
+
+        Raises:
+            DataError: a value of the partition is none that offsets may hold.
+        """
+        return self._keys.get(_identity(connector, partition)) or [key_bytes(connector, partition)]
+
+    def change(self, connector: str, partition: Partition, offset: Offset | None) -> dict[bytes, bytes | None]:
+        """What to store so that a partition has an offset, or has none: then all its keys are to be deleted.
+
+        Raises:
+            DataError: a value is none that offsets may hold.
+        """
+        keys = self.keys(connector, partition)
+        if offset is None:
+            return dict.fromkeys(keys)
+        return {(self._live(keys) or keys)[-1]: value_bytes(offset)}
+
+    def offset(self, connector: str, partition: Partition) -> dict[str, Any] | None:
+        """The latest offset of a partition. Raises DataError when it is no JSON object."""
+        value = None
+        for key in self._live(self.keys(connector, partition)):
+            value = self.entries[key]
+        return None if value is None else parse_value(value)
+
+    def offsets_of(self, connector: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+        """Partitions of a connector with their offsets. Raises DataError when one is no JSON object."""
+        places = [parse_key(same[0]) for same in self._keys.values()]
+        mine = [place[1] for place in places if place is not None and place[0] == connector]
+        found = [(partition, self.offset(connector, partition)) for partition in mine]
+        return [(partition, offset) for partition, offset in found if offset is not None]
+
+    def _live(self, keys: list[bytes]) -> list[bytes]:
+        return [key for key in keys if self.entries.get(key) is not None]
+
+
+def _identity(connector: str, partition: Partition) -> str:
+    """The same text for the same partition, in whatever order its keys stand."""
+    _, parsed = parse_key(key_bytes(connector, partition)) or (connector, {})
+    return json.dumps([connector, parsed], sort_keys=True)

@@ -1,0 +1,48 @@
+"""Names the plugins of a task, as its metrics show them (Java: ``TaskPluginsMetadata``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from connect_dagster.plugin.config import Type, parse_value
+from connect_dagster.plugin.connector import SinkTask, SourceTask
+from connect_dagster.plugin.converter import Converter, Transform
+from connect_dagster.worker.metrics.tasks import TaskPlugins, Transformed
+from connect_dagster.worker.plugins import Plugins, class_name
+
+
+def task_plugins(
+    plugins: Plugins,
+    config: Mapping[str, str],
+    task: SourceTask | SinkTask,
+    key: Converter,
+    value: Converter,
+    chain: Sequence[Transform],
+) -> TaskPlugins:
+    """Classes and versions by Kafka's names.
+
+    Args:
+        plugins: where the connector's class is found.
+        config: the connector's configuration.
+        task: the plugin's task.
+        key: converter of keys.
+        value: converter of values.
+        chain: the transforms, in the order of their aliases.
+    """
+    connector = plugins.connector(config["connector.class"])
+    texts = {
+        "connector-class": connector.class_name,
+        "connector-type": connector.kind.value,
+        "connector-version": connector.version,
+        "task-class": connector.plugin.java_task_class or f"{type(task).__module__}.{type(task).__qualname__}",
+        "task-version": connector.version,
+        "key-converter-class": class_name(type(key)),
+        "key-converter-version": key.version,
+        "value-converter-class": class_name(type(value)),
+        "value-converter-version": value.version,
+    }
+    aliases = parse_value("transforms", config.get("transforms", ""), Type.LIST)
+    transforms = zip(aliases, chain, strict=True)
+    return TaskPlugins(
+        texts, tuple(Transformed(alias, class_name(type(one)), one.version) for alias, one in transforms)
+    )

@@ -1,0 +1,30 @@
+"""Kafka's own integration tests of Connect drive our workers: one test here for each of its classes."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.conformance.upstream_suite import run_class
+from tests.distributed_process import DistributedProcess
+
+# The test waits 60 s for a worker that gives up after 60 s; in the worker's own JVM it is told of that at once, and
+# had it shorten the health check before.
+NEEDS_THE_JVM = "testFailToCreateInternalTopicsWithMoreReplicasThanBrokers()"
+
+
+# How many tests each class has, and which of them need the worker's JVM.
+CLASSES = {
+    "file.integration.FileStreamSourceConnectorIntegrationTest": (4, frozenset[str]()),
+    "file.integration.FileStreamSinkConnectorIntegrationTest": (4, frozenset[str]()),
+    "integration.InternalTopicsIntegrationTest": (5, frozenset({NEEDS_THE_JVM})),
+    "integration.ConnectorTopicsIntegrationTest": (3, frozenset[str]()),
+}
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("name", CLASSES)
+def test_class_runs_with_our_workers(name: str, tmp_path: Path) -> None:
+    tests, failing = CLASSES[name]
+    outcome = run_class(f"org.apache.kafka.connect.{name}", [DistributedProcess.command], tmp_path)
+    assert outcome.failures.keys() == failing, outcome.report
+    assert len(outcome.passed) == tests - len(failing), outcome.report

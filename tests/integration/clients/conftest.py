@@ -1,0 +1,15 @@
+"""A worker of a cluster for clients that others have written."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.conftest import Broker
+from tests.distributed_process import DistributedProcess, group_properties
+
+
+@pytest.fixture(scope="module")
+def worker(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DistributedProcess]:
+    folder = tmp_path_factory.mktemp("clients")
+    with DistributedProcess(group_properties(broker.bootstrap_servers, f"{folder.name}-"), folder) as process:
+        yield process

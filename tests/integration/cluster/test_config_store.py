@@ -1,0 +1,181 @@
+"""The config topic: Java's records in Java's order, and what every worker makes of them."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from connect_dagster.cluster import config_store
+from connect_dagster.cluster.topic_log import NotPermittedError
+from connect_dagster.embedded.broker import EmbeddedBroker
+from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.protocol.config_records import SessionKey
+from connect_dagster.protocol.config_state import (
+    ConnectorRemoved,
+    ConnectorUpdated,
+    Event,
+    LoggerLevelChanged,
+    RestartRequested,
+    SessionKeyUpdated,
+    TargetStateChanged,
+    TasksUpdated,
+)
+from connect_dagster.protocol.states import TargetState, TaskId
+from tests.integration.cluster.stores import SECONDS, Raw, Stores, wait_until
+
+CONFIG: dict[str, str | None] = {"connector.class": "FileStreamSource", "tasks.max": "1", "name": "kc-src"}
+TASK: dict[str, str | None] = {
+    "name": "kc-src",
+    "topic": "kc-t",
+    "file": "in.txt",
+    "tasks.max": "1",
+    "connector.class": "FileStreamSource",
+    "task.class": "org.apache.kafka.connect.file.FileStreamSourceTask",
+}
+KEY = SessionKey(b"\x00\xff", "HmacSHA256", 1795206769348)
+
+# What a Java 4.3.1 worker wrote for create, restart, pause, resume, stop, a logger's level and delete.
+JAVAS: list[Raw] = [
+    ("session-key", '{"key":"AP8=","algorithm":"HmacSHA256","creation-timestamp":1795206769348}'),
+    (
+        "connector-kc-src",
+        '{"properties":{"connector.class":"FileStreamSource","tasks.max":"1","name":"kc-src"}}',
+    ),
+    (
+        "task-kc-src-0",
+        '{"properties":{"connector.class":"FileStreamSource","file":"in.txt",'
+        '"task.class":"org.apache.kafka.connect.file.FileStreamSourceTask","tasks.max":"1","name":"kc-src",'
+        '"topic":"kc-t"}}',
+    ),
+    ("commit-kc-src", '{"tasks":1}'),
+    ("restart-connector-kc-src", '{"include-tasks":true,"only-failed":false}'),
+    ("target-state-kc-src", '{"state":"PAUSED","state.v2":"PAUSED"}'),
+    ("target-state-kc-src", '{"state":"STARTED","state.v2":"STARTED"}'),
+    ("commit-kc-src", '{"tasks":0}'),
+    ("target-state-kc-src", '{"state":"PAUSED","state.v2":"STOPPED"}'),
+    ("logger-cluster-org.apache.kafka.connect.runtime", '{"level":"WARN"}'),
+    ("connector-kc-src", None),
+    ("target-state-kc-src", None),
+]
+EVENTS: list[Event] = [
+    SessionKeyUpdated(KEY),
+    ConnectorUpdated("kc-src"),
+    TasksUpdated("kc-src", (TaskId("kc-src", 0),)),
+    RestartRequested("kc-src", only_failed=False, include_tasks=True),
+    TargetStateChanged("kc-src"),
+    TargetStateChanged("kc-src"),
+    TasksUpdated("kc-src", ()),
+    TargetStateChanged("kc-src"),
+    LoggerLevelChanged("org.apache.kafka.connect.runtime", "WARN"),
+    ConnectorRemoved("kc-src"),
+]
+
+
+def test_what_is_written_is_what_java_writes(stores: Stores) -> None:
+    events: list[Event] = []
+    store = stores.config(events)
+    store.put_session_key(KEY)
+    store.put_connector("kc-src", CONFIG)
+    store.put_task_configs("kc-src", [TASK])
+    store.put_restart_request("kc-src", only_failed=False, include_tasks=True)
+    store.put_target_state("kc-src", TargetState.PAUSED)
+    store.put_target_state("kc-src", TargetState.STARTED)
+    store.put_task_configs("kc-src", [])
+    store.put_target_state("kc-src", TargetState.STOPPED)
+    store.put_logger_level("org.apache.kafka.connect.runtime", "WARN")
+    store.remove_connector("kc-src")
+    assert stores.read_raw(stores.config_topic.name) == {0: JAVAS}
+    assert events == EVENTS
+    assert store.snapshot().offset == len(JAVAS)
+
+
+def test_what_java_wrote_is_heard_and_stays(stores: Stores) -> None:
+    stores.config().stop()
+    stores.write_raw(stores.config_topic.name, *JAVAS[:4])
+    events: list[Event] = []
+    store = stores.config(events)
+    state = store.snapshot()
+    assert events == []  # what was there before the start is in the snapshot
+    assert (state.offset, state.session_key, state.connectors()) == (4, KEY, frozenset({"kc-src"}))
+    assert (state.connector_config("kc-src"), state.all_task_configs("kc-src")) == (
+        CONFIG,
+        {TaskId("kc-src", 0): TASK},
+    )
+    stores.write_raw(stores.config_topic.name, *JAVAS[4:])
+    store.refresh(SECONDS)
+    assert events == EVENTS[3:]
+    assert not store.contains("kc-src")
+
+
+def test_a_connector_is_created_with_its_initial_state(stores: Stores) -> None:
+    store = stores.config()
+    store.put_connector("c", {"name": "c", "unset": None}, TargetState.PAUSED)
+    assert stores.read_raw(stores.config_topic.name)[0] == [
+        ("target-state-c", '{"state":"PAUSED","state.v2":"PAUSED"}'),
+        ("connector-c", '{"properties":{"name":"c","unset":null}}'),
+    ]
+    assert store.snapshot().target_state("c") is TargetState.PAUSED
+
+
+def test_workers_see_each_others_writes_in_milliseconds(stores: Stores) -> None:
+    events: list[Event] = []
+    writer, reader = stores.config(), stores.config(events)
+    writer.put_connector("warm-up", {})
+    wait_until(lambda: reader.contains("warm-up"), "see the first connector")
+    took = []
+    for number in range(10):
+        name = f"c{number}"
+        began = time.monotonic()
+        writer.put_connector(name, CONFIG)
+        wait_until(lambda name=name: reader.contains(name), "see the connector")  # type: ignore[misc]
+        took.append(time.monotonic() - began)
+        assert writer.contains(name)
+    assert sorted(took)[5] < 0.1, took
+    assert events == [ConnectorUpdated(name) for name in ("warm-up", *(f"c{number}" for number in range(10)))]
+    assert writer.snapshot() == reader.snapshot()
+
+
+def test_records_of_others_do_no_harm(stores: Stores, caplog: pytest.LogCaptureFixture) -> None:
+    stores.config().stop()
+    stores.write_raw(stores.config_topic.name, ("stranger", "{}"), ("connector-a", "{"), ("connector-b", "[]"))
+    store = stores.config()
+    store.put_connector("c", CONFIG)
+    assert store.snapshot().connectors() == frozenset({"c"})
+    left_out = [text for text in caplog.messages if text.startswith("Left out in config topic")]
+    assert [text.partition("': ")[2].split(":")[0] for text in left_out] == [
+        "stranger at offset 0",
+        "the value of connector-a at offset 1 is not JSON",
+        "connector-b at offset 2",
+    ]
+
+
+def test_a_worker_outside_its_group_writes_nothing(stores: Stores) -> None:
+    permitted = threading.Event()
+    store = stores.config(permitted=permitted.is_set)
+    with pytest.raises(NotPermittedError):
+        store.put_connector("c", CONFIG)
+    with pytest.raises(NotPermittedError):
+        store.put_task_configs("c", [TASK])
+    assert stores.read_raw(stores.config_topic.name) == {}
+
+
+def test_brokers_that_do_not_answer_are_an_error(
+    own_broker: EmbeddedBroker, own_stores: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = own_stores.config()
+    store.put_connector("c", CONFIG)
+    monkeypatch.setattr(config_store, "_WRITE_SECONDS", 1.0)
+    own_broker.pause()
+    with pytest.raises(ConnectError, match=r"^Error writing target state to Kafka: The brokers did not acknowledge"):
+        store.put_target_state("c", TargetState.PAUSED)
+    with pytest.raises(ConnectError, match=r"^Error writing root configuration to Kafka"):
+        store.put_task_configs("c", [TASK])
+    with pytest.raises(TimeoutError):
+        store.refresh(0.5)
+    assert store.contains("c")
+    own_broker.resume()
+    monkeypatch.undo()
+    store.put_task_configs("c", [TASK])
+    assert store.snapshot().tasks("c") == [TaskId("c", 0)]

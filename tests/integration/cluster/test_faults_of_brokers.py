@@ -1,0 +1,158 @@
+"""Brokers that go and come back under a group of workers, and a config topic that somebody deletes."""
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import psutil
+import pytest
+from confluent_kafka.admin import AdminClient
+
+from connect_dagster.embedded.broker import EmbeddedBroker
+from tests.distributed_process import DistributedProcess, group_properties
+from tests.integration.cluster.group_of_workers import (
+    LineFiles,
+    Pair,
+    TopicReader,
+    await_true,
+    settled_call,
+)
+from tests.rest_calls import call
+
+GROUP = {
+    "session_timeout_ms": "6000",
+    "heartbeat_interval_ms": "500",
+    "scheduled_rebalance_max_delay_ms": "2000",
+    "offset_flush_interval_ms": "300",
+}
+GIVEN_UP = "to avoid running tasks while not being a member the group"
+RECOVERY_SECONDS = 60.0
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedBroker]:
+    """A broker of this module alone."""
+    with EmbeddedBroker(tmp_path_factory.mktemp("broker"), 0, heap="512m") as broker:
+        yield broker
+
+
+@pytest.fixture(scope="module")
+def workers(own: EmbeddedBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
+    props = group_properties(own.bootstrap_servers, "faults-", **GROUP)
+    with Pair(props, tmp_path_factory.mktemp("workers")) as pair:
+        yield pair
+
+
+@pytest.fixture
+def pair(own: EmbeddedBroker, workers: Pair) -> Iterator[Pair]:
+    """Two workers without connectors."""
+    yield workers
+    if own.pid is None:
+        own.start()
+    workers.delete_all()
+
+
+@pytest.fixture
+def files(tmp_path: Path, topic_prefix: str) -> LineFiles:
+    return LineFiles(tmp_path, topic_prefix, 6)
+
+
+def test_a_broker_that_restarts_costs_no_line(own: EmbeddedBroker, pair: Pair, files: LineFiles) -> None:
+    pair.create(files)
+    own.kill()
+    files.grow()
+    own.start()
+    pair.await_running(files, seconds=RECOVERY_SECONDS)
+    files.grow()
+    with TopicReader(own.bootstrap_servers, files.topic) as reader:
+        reader.await_values(files.lines)
+
+
+def test_brokers_that_are_away_for_long_end_the_work_until_they_are_back(
+    own: EmbeddedBroker, pair: Pair, files: LineFiles
+) -> None:
+    pair.create(files)
+    before = [worker.log().count(GIVEN_UP) for worker in pair.workers]
+    own.kill()
+    await_true(
+        lambda: all(worker.log().count(GIVEN_UP) > count for worker, count in zip(pair.workers, before, strict=True)),
+        lambda: "both give up",
+        20,
+    )
+    files.grow()
+    busy = [busy_seconds(worker) for worker in pair.workers]
+    with ThreadPoolExecutor() as pool:
+        for answer in pool.map(lambda url: call(url, "GET", "/health"), pair.urls):
+            assert answer.status == 500
+            assert "ensuring membership in the cluster" in answer.body.decode()
+    # It waits for the brokers, and does not run in circles.
+    assert all(busy_seconds(worker) - before < 5.0 for worker, before in zip(pair.workers, busy, strict=True))
+    own.start()
+    pair.await_running(files, seconds=RECOVERY_SECONDS)
+    for url in pair.urls:
+        assert settled_call(url, "GET", "/health").status == 200
+    files.grow()
+    with TopicReader(own.bootstrap_servers, files.topic) as reader:
+        reader.await_values(files.lines)
+
+
+def busy_seconds(worker: DistributedProcess) -> float:
+    """Processor time that a worker has used, without its JVM."""
+    times = psutil.Process(worker.pid).cpu_times()
+    return float(times.user + times.system)
+
+
+def test_a_frozen_broker_is_survived(own: EmbeddedBroker, pair: Pair, files: LineFiles) -> None:
+    pair.create(files)
+    own.pause()
+    files.grow()
+    time.sleep(10)
+    own.resume()
+    pair.await_running(files, seconds=RECOVERY_SECONDS)
+    files.grow()
+    with TopicReader(own.bootstrap_servers, files.topic) as reader:
+        reader.await_values(files.lines)
+
+
+def test_a_worker_that_waits_for_brokers_at_its_start_can_be_stopped(own: EmbeddedBroker, tmp_path: Path) -> None:
+    worker = DistributedProcess(group_properties(own.bootstrap_servers, "waiting-", **GROUP), tmp_path / "worker")
+    worker.start()
+    try:
+        # The cluster's id is asked first; then Spark comes up, and only then are the topics read.
+        worker.wait_log("REST server listening", 60)
+        time.sleep(1)
+        own.pause()
+        worker.wait_log("Herder starting", 120)
+        assert call(worker.rest_url, "GET", "/health").status == 503
+        assert worker.stop(timeout=30) == 0
+    finally:
+        worker.stop()
+        own.resume()
+
+
+def test_a_deleted_config_topic_is_told_and_ends_no_worker(tmp_path: Path) -> None:
+    files = LineFiles(tmp_path, "deleted-", 2)
+    first, second = ({"name": name, "config": files.config(name), "initial_state": "PAUSED"} for name in files.names)
+    # Else the next write makes the topic anew.
+    settings = {"auto.create.topics.enable": "false"}
+    with EmbeddedBroker(tmp_path / "broker", 0, heap="512m", settings=settings) as broker:
+        props = group_properties(broker.bootstrap_servers, "deleted-", **GROUP)
+        topic = props["config.storage.topic"]
+        with DistributedProcess(props, tmp_path / "worker") as worker:
+            assert worker.call("POST", "/connectors", first).status == 201
+            worker.wait_states(files.names[0], "PAUSED")
+            deleted_at = len(worker.log())
+            admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+            admin.delete_topics([topic])[topic].result(30)
+            refused = worker.call("POST", "/connectors", second)
+            assert refused.status == 500, refused.body
+            assert topic in refused.message
+            told = worker.log()[deleted_at:]
+            # Whichever patience ends first: ours, or that of the client, whose metadata has no such topic any more.
+            silent = f"The brokers did not acknowledge 2 records of topic '{topic}' in time"
+            assert silent in told or f"Could not write to topic '{topic}': Local: Unknown" in told, told
+            assert told.count("\n") < 200, told
+            assert worker.call("GET", "/connectors").json == files.names[:1]
+            assert worker.call("GET", "/health").status == 200
+            assert worker.exit_code is None
