@@ -6,9 +6,9 @@ The order of the contestants moves on by one with each repetition, so that none 
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 
@@ -16,7 +16,9 @@ import click
 from confluent_kafka import KafkaException
 
 from benchmarks.bench import Bench, Effort
-from benchmarks.contestants import CONTESTANTS, Contestant
+from benchmarks.contestants import CONTESTANTS, IN_GROUPS, Contestant
+from benchmarks.group import group_cell
+from benchmarks.idle import idle_cell
 from benchmarks.latency import latency_cell, sink_latency_cell
 from benchmarks.measure import Void
 from benchmarks.quantities import Sample
@@ -29,6 +31,7 @@ from connect_dagster.embedded.broker import EmbeddedBroker
 
 _BROKER_HEAP = "2g"
 _BULK_TASKS = 3
+_IDLE_CONNECTORS = (1, 20)  # and as many as a group has
 
 Run = Callable[[Bench, Contestant, Format, int], Iterator[Sample]]
 
@@ -41,6 +44,8 @@ class Kind(Enum):
     SINK = "sink"
     LATENCY = "latency"
     SINK_LATENCY = "sink-latency"
+    GROUP = "group"
+    IDLE = "idle"
 
 
 _RUNS: dict[Kind, Run] = {
@@ -49,8 +54,11 @@ _RUNS: dict[Kind, Run] = {
     Kind.SINK: sink_cell,
     Kind.LATENCY: latency_cell,
     Kind.SINK_LATENCY: sink_latency_cell,
+    Kind.GROUP: group_cell,
+    Kind.IDLE: idle_cell,
 }
 _BULK = (Kind.SOURCE, Kind.SINK)
+_OF_GROUPS = (Kind.GROUP, Kind.IDLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +81,7 @@ def _choice(kinds: type[Enum]) -> click.Choice[str]:
 @click.option("--lines", type=click.IntRange(min=8), help="Lines of a bulk cell.  [default: 2000000; quick: 200000]")
 @click.option("--repetitions", type=click.IntRange(min=1), help="Of each cell.  [default: 3; quick: 1]")
 @click.option("--samples", type=click.IntRange(min=1), help="Single lines of a latency.  [default: 100; quick: 30]")
+@click.option("--connectors", type=click.IntRange(min=2), help="Of a group.  [default: 100; quick: 10]")
 @click.option("--warm-up", default=500_000, show_default=True, help="Lines that make a worker warm.")
 @click.option("--quick", is_flag=True, help="One repetition, less of everything: to see that all cells run.")
 @click.option("--cells", "kinds", multiple=True, type=_choice(Kind), help="Only this kind; repeatable.")
@@ -82,6 +91,7 @@ def main(
     lines: int | None,
     repetitions: int | None,
     samples: int | None,
+    connectors: int | None,
     warm_up: int,
     quick: bool,
     kinds: Sequence[str],
@@ -92,9 +102,18 @@ def main(
 
     Ends with 1 when a figure is void: a worker failed, or did not move exactly the lines it was given.
     """
-    effort = Effort(lines or (200_000 if quick else 2_000_000), warm_up, samples or (30 if quick else 100))
+    full = Effort(2_000_000, warm_up, 100, connectors=100, quiet_seconds=20, idle_seconds=30)
+    less = Effort(200_000, warm_up, 30, connectors=10, quiet_seconds=15, idle_seconds=5)
+    chosen = {"lines": lines, "samples": samples, "connectors": connectors}
+    effort = replace(less if quick else full, **{name: value for name, value in chosen.items() if value is not None})
     rounds = repetitions or (1 if quick else 3)
-    cells = _cells([Kind(name) for name in kinds], [Format(name) for name in formats], tasks)
+    numbers = {
+        Kind.SOURCE: tasks,
+        Kind.SINK: tasks,
+        Kind.GROUP: [effort.connectors],
+        Kind.IDLE: [*(number for number in _IDLE_CONNECTORS if number < effort.connectors), effort.connectors],
+    }
+    cells = _cells([Kind(name) for name in kinds], [Format(name) for name in formats], numbers)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     about, report = facts(effort, rounds), Report()
     try:
@@ -105,10 +124,14 @@ def main(
     sys.exit(1 if report.void else 0)
 
 
-def _cells(kinds: Sequence[Kind], formats: Sequence[Format], tasks: Sequence[int]) -> list[Cell]:
-    chosen, forms = kinds or list(Kind), formats or list(Format)
-    single = [Cell(kind, forms[0], _BULK_TASKS) for kind in chosen if kind not in _BULK]
-    return single + [Cell(kind, form, number) for kind in chosen if kind in _BULK for form in forms for number in tasks]
+def _cells(kinds: Sequence[Kind], formats: Sequence[Format], numbers: Mapping[Kind, Sequence[int]]) -> list[Cell]:
+    forms = formats or list(Format)
+    return [
+        Cell(kind, form, number)
+        for kind in sorted(kinds or Kind, key=_BULK.__contains__)
+        for form in (forms if kind in _BULK else forms[:1])
+        for number in numbers.get(kind, [_BULK_TASKS])
+    ]
 
 
 def _run(cells: Sequence[Cell], effort: Effort, repetitions: int, report: Report) -> None:
@@ -120,9 +143,10 @@ def _run(cells: Sequence[Cell], effort: Effort, repetitions: int, report: Report
         folder = Path(name)
         bench = Bench(broker.bootstrap_servers, folder, topics, Workload(folder, effort.lines), effort)
         for repetition in range(repetitions):
-            first = repetition % len(CONTESTANTS)
             for cell in cells:
-                for contestant in (*CONTESTANTS[first:], *CONTESTANTS[:first]):
+                contestants = IN_GROUPS if cell.kind in _OF_GROUPS else CONTESTANTS
+                first = repetition % len(contestants)
+                for contestant in (*contestants[first:], *contestants[:first]):
                     _measure(bench, cell, contestant, report, f"{repetition + 1}/{repetitions}")
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
-from benchmarks.contestants import Contestant, Properties, Running, running
+from benchmarks.contestants import Contestant, Properties, Running, running, running_member
 from benchmarks.topics import Topics
 from benchmarks.workload import Format, LogFile, Workload
 
@@ -19,11 +19,17 @@ class Effort:
         lines: of a bulk cell, in all its files together.
         warm_up: lines that a worker has moved before it counts as warm.
         samples: single lines whose latency is taken.
+        connectors: of a group, and the most of an idle worker.
+        quiet_seconds: how long a worker has had nothing to do before it counts as idle.
+        idle_seconds: how long an idle worker is measured.
     """
 
     lines: int
     warm_up: int
     samples: int
+    connectors: int
+    quiet_seconds: float
+    idle_seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +65,10 @@ class Bench:
     ) -> AbstractContextManager[Running]:
         """A fresh worker."""
         return running(contestant, form, self.bootstrap, self.path("worker"), connectors)
+
+    def member(self, contestant: Contestant, form: Format, group: Properties) -> AbstractContextManager[Running]:
+        """A fresh worker of a group, with what its workers share."""
+        return running_member(contestant, form, self.bootstrap, self.path("worker"), group)
 
     @contextmanager
     def new_topics(self, number: int) -> Iterator[list[str]]:

@@ -10,15 +10,19 @@ import requests
 
 from benchmarks.measure import ProcessTree, Void
 from benchmarks.workload import Format
+from tests.conformance.java_cluster import JavaDistributed
 from tests.conformance.java_connect import JavaStandalone
+from tests.distributed_process import DistributedProcess
 from tests.integration.worker_process import WorkerProcess, write_properties
 
 Properties = Mapping[str, str]
-_REST_SECONDS = 60.0
+Part = Mapping[str, Any]  # state, worker and trace of a connector or a task
+_REST_SECONDS = 100.0
+_CONFLICT = 409
 _START_SECONDS = 120.0
 _QUOTED_LOG = 3000
 
-# As `connect-standalone.sh` of Apache Kafka starts it.
+# As `connect-standalone.sh` and `connect-distributed.sh` of Apache Kafka start it.
 _JAVA_SCRIPT_HEAP = "2g"
 _JAVA_SCRIPT_OPTIONS = (
     "-Xms256M",
@@ -63,6 +67,9 @@ class Worker(Protocol):
     def stop(self) -> object:
         """End it and wait for that."""
 
+    def kill(self) -> None:
+        """End it by SIGKILL."""
+
     def log(self) -> str:
         """All it has logged."""
 
@@ -77,6 +84,7 @@ class Contestant:
         make: a worker from its properties, its first connectors' properties and a folder.
         worker_props: what it is told beyond what all are told.
         source_props: what its source connectors are told beyond file and topic.
+        make_member: a worker of a group from its properties and a folder; none where only single workers are compared.
     """
 
     name: str
@@ -84,6 +92,7 @@ class Contestant:
     make: Callable[[Properties, Sequence[Properties], Path], Worker]
     worker_props: Properties = field(default_factory=dict)
     source_props: Properties = field(default_factory=dict)
+    make_member: Callable[[Properties, Path], Worker] | None = None
 
 
 def _java_as_shipped(props: Properties, connectors: Sequence[Properties], folder: Path) -> Worker:
@@ -94,16 +103,26 @@ def _java_tuned(props: Properties, connectors: Sequence[Properties], folder: Pat
     return JavaStandalone(props, connectors, folder, heap=_JAVA_TUNED_HEAP, jvm=())
 
 
+def _java_member(props: Properties, folder: Path) -> Worker:
+    return JavaDistributed(props, folder, heap=_JAVA_SCRIPT_HEAP, jvm=_JAVA_SCRIPT_OPTIONS)
+
+
 def _ours(props: Properties, connectors: Sequence[Properties], folder: Path) -> Worker:
     folder.mkdir(parents=True, exist_ok=True)
     files = [write_properties(folder / f"{connector['name']}.properties", connector) for connector in connectors]
     return WorkerProcess(props, files, folder)
 
 
-JAVA = Contestant("Java defaults", "heap 2g and the options of connect-standalone.sh", _java_as_shipped)
+JAVA = Contestant(
+    "Java defaults",
+    "heap 2g and the options of connect-standalone.sh and connect-distributed.sh",
+    _java_as_shipped,
+    make_member=_java_member,
+)
 TUNED = Contestant("Java tuned", "heap 1g", _java_tuned, _JAVA_TUNED_WORKER, _JAVA_TUNED_SOURCE)
-OURS = Contestant("ours", "at its defaults", _ours)
+OURS = Contestant("ours", "at its defaults", _ours, make_member=DistributedProcess)
 CONTESTANTS = (JAVA, TUNED, OURS)
+IN_GROUPS = tuple(each for each in CONTESTANTS if each.make_member is not None)
 
 
 class Running:
@@ -119,6 +138,16 @@ class Running:
         self._contestant = contestant
         self._worker = worker
 
+    @property
+    def rest_url(self) -> str:
+        """Where its REST API is."""
+        return self._worker.rest_url
+
+    @property
+    def id(self) -> str:
+        """What statuses call it."""
+        return self.rest_url.partition("://")[2]
+
     def wait_ready(self) -> None:
         """Wait until its REST API answers and its first connectors have tasks."""
         self._worker.wait_ready(_START_SECONDS)
@@ -127,26 +156,51 @@ class Running:
         """Create a connector."""
         self._ask("POST", "/connectors", {"name": connector["name"], "config": dict(connector)})
 
+    def accepts(self, connector: Properties) -> bool:
+        """Create a connector, or give it this configuration; false when its group forms anew and it is to ask again."""
+        path = f"/connectors/{connector['name']}/config"
+        return self._answer("PUT", path, dict(connector), but=_CONFLICT).status_code != _CONFLICT
+
     def delete(self, name: str) -> None:
         """Delete a connector."""
         self._ask("DELETE", f"/connectors/{name}")
 
+    def kill(self) -> None:
+        """End it by SIGKILL."""
+        self._worker.kill()
+
     def check(self) -> None:
         """Raise `Void` with the trace when a connector or task has failed."""
+        self.parts()
+
+    def parts(self) -> dict[str, list[Part]]:
+        """How each connector and, behind it, its tasks are, by the connector's name.
+
+        Raises:
+            Void: one has failed; quotes its trace.
+        """
+        found = {}
         for name, entry in self._ask("GET", "/connectors?expand=status").items():
-            for part in (entry["status"]["connector"], *entry["status"]["tasks"]):
+            found[name] = [entry["status"]["connector"], *entry["status"]["tasks"]]
+            for part in found[name]:
                 if part["state"] == "FAILED":
                     raise Void(f"{name} of {self._contestant.name} failed: {part.get('trace')}")
+        return found
 
     def source(self, name: str, file: Path, topic: str) -> dict[str, str]:
         """Properties of a connector from a file to a topic."""
         return {**source(name, file, topic), **self._contestant.source_props}
 
     def _ask(self, method: str, path: str, body: Any = None) -> Any:
-        answer = requests.request(method, self._worker.rest_url + path, json=body, timeout=_REST_SECONDS)
-        if not answer.ok:
-            raise Void(f"{method} {path} of {self._contestant.name}: {answer.status_code} {answer.text}")
+        answer = self._answer(method, path, body)
         return answer.json() if answer.content else None
+
+    def _answer(self, method: str, path: str, body: Any = None, but: int | None = None) -> requests.Response:
+        """An answer that is no error, `but` this one."""
+        answer = requests.request(method, self.rest_url + path, json=body, timeout=_REST_SECONDS)
+        if not answer.ok and answer.status_code != but:
+            raise Void(f"{method} {path} of {self._contestant.name}: {answer.status_code} {answer.text}")
+        return answer
 
 
 @contextmanager
@@ -166,6 +220,34 @@ def running(
         Void: something went wrong meanwhile; quotes the end of its log.
     """
     worker = contestant.make({**_shared(form, bootstrap), **contestant.worker_props}, connectors, folder)
+    with _started(contestant, worker) as started:
+        yield started
+
+
+@contextmanager
+def running_member(
+    contestant: Contestant, form: Format, bootstrap: str, folder: Path, group: Properties
+) -> Iterator[Running]:
+    """Start a worker of a group; it is ended in any case.
+
+    Args:
+        contestant: whose worker; one of `IN_GROUPS`.
+        form: what its converters write and read.
+        bootstrap: the broker.
+        folder: a new one, for its files.
+        group: what the workers of the group share.
+
+    Raises:
+        Void: something went wrong meanwhile; quotes the end of its log.
+    """
+    assert contestant.make_member is not None, f"{contestant.name} is not compared in groups"
+    worker = contestant.make_member({**group, **_shared(form, bootstrap), **contestant.worker_props}, folder)
+    with _started(contestant, worker) as started:
+        yield started
+
+
+@contextmanager
+def _started(contestant: Contestant, worker: Worker) -> Iterator[Running]:
     worker.start()
     try:
         yield Running(contestant, worker)

@@ -39,7 +39,11 @@ class ProcessTree:
 
     def peak_bytes(self) -> int:
         """The most resident memory that each of them ever had (`VmHWM`), added up: an upper bound."""
-        return sum(map(_high_water_mark, self._pids()))
+        return sum(_memory(pid, "VmHWM") for pid in self._pids())
+
+    def resident_bytes(self) -> int:
+        """Memory that each of them has resident now (`VmRSS`), added up: what two share counts twice."""
+        return sum(_memory(pid, "VmRSS") for pid in self._pids())
 
     def age_seconds(self) -> float:
         """Time since the process was started, to a hundredth."""
@@ -138,9 +142,9 @@ def _stat(pid: int) -> list[str]:
         return ["0"] * 50  # it has ended since: its time is in its parent's
 
 
-def _high_water_mark(pid: int) -> int:
+def _memory(pid: int, kind: str) -> int:
     with suppress(OSError):
         for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
+            if line.startswith(f"{kind}:"):
                 return int(line.split()[1]) * 1024
     return 0

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import Enum
 
-from benchmarks.contestants import JAVA, TUNED, Contestant
+from benchmarks.contestants import CONTESTANTS, IN_GROUPS, JAVA, TUNED, Contestant
 from benchmarks.workload import Format
 
 
@@ -29,7 +29,7 @@ class Target:
 
 
 class Quantity(Enum):
-    """One kind of row: title, unit, decimals, targets. In the table's order."""
+    """One kind of row: title, unit, decimals, targets, whose figures. In the table's order."""
 
     SOURCE_WARM = (
         "source, warm",
@@ -55,12 +55,28 @@ class Quantity(Enum):
     RECORD_QUIET_P50 = ("record to file, after 11 s of quiet, p50", "ms", 1, ())
     START = ("process start to first record", "s", 2, (Target(2.5, JAVA),))
     CREATE = ("create to first record, warm", "s", 3, ())
+    GROUP_RUNNING = ("group of 3, first request to all RUNNING", "s", 2, (Target(1.0, JAVA),), IN_GROUPS)
+    GROUP_LINES = ("group of 3, first request to all lines in files", "s", 2, (), IN_GROUPS)
+    GROUP_STATUS_P50 = ("group of 3, GET /connectors?expand=status, p50", "ms", 1, (Target(1.0, JAVA),), IN_GROUPS)
+    GROUP_STATUS_P99 = ("group of 3, GET /connectors?expand=status, p99", "ms", 1, (Target(1.0, JAVA),), IN_GROUPS)
+    GROUP_FAIL_OVER = ("group of 3, kill -9 of one to all RUNNING", "s", 2, (Target(1.0, JAVA),), IN_GROUPS)
+    GROUP_NEW_LINES = ("group of 3, kill -9 of one to new lines in all files", "s", 2, (), IN_GROUPS)
+    IDLE_CPU = ("idle worker, processor", "cores", 3, (Target(0.15, tasks=(100,)),), IN_GROUPS)
+    IDLE_MEMORY = ("idle worker, RSS", "MB", 0, (Target(900, tasks=(100,)),), IN_GROUPS)
 
-    def __init__(self, title: str, unit: str, decimals: int, targets: tuple[Target, ...]) -> None:
+    def __init__(
+        self,
+        title: str,
+        unit: str,
+        decimals: int,
+        targets: tuple[Target, ...],
+        contestants: tuple[Contestant, ...] = CONTESTANTS,
+    ) -> None:
         self.title = title
         self.unit = unit
         self.decimals = decimals
         self.targets = targets
+        self.contestants = contestants
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +86,7 @@ class Row:
     Attributes:
         quantity: what.
         form: format of the records.
-        tasks: connectors of the worker, with one task each.
+        tasks: connectors of the worker or group, with one task each.
     """
 
     quantity: Quantity

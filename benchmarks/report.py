@@ -13,6 +13,7 @@ import psutil
 
 from benchmarks.bench import Effort
 from benchmarks.contestants import CONTESTANTS, JAVA, OURS, TUNED, Contestant
+from benchmarks.group import MAX_DELAY_MS
 from benchmarks.quantities import Quantity, Row, Sample, Target
 from connect_dagster.embedded.jars import resolve
 from connect_dagster.embedded.java import find_java
@@ -61,7 +62,7 @@ class Report:
     def _measured(self, row: Row, contestant: Contestant) -> str:
         figures, decimals = self.figures(row, contestant), row.quantity.decimals
         if not figures:
-            return "void"
+            return "void" if contestant in row.quantity.contestants else _NOTHING
         middle = f"{statistics.median(figures):.{decimals}f}"
         if len(figures) == 1:
             return middle
@@ -98,6 +99,9 @@ def facts(effort: Effort, repetitions: int) -> str:
         f"confluent-kafka {version('confluent-kafka')} with librdkafka {confluent_kafka.libversion()[0]}",
         f"{effort.lines} lines a cell, warm after {effort.warm_up}, {effort.samples} single lines, "
         f"{repetitions} repetitions in turn: median (least–most)",
+        f"groups: {effort.connectors} connectors, half of them sinks, scheduled.rebalance.max.delay.ms="
+        f"{MAX_DELAY_MS}, a follower is killed; idle: {effort.idle_seconds:g} s after {effort.quiet_seconds:g} s of "
+        "quiet, RSS is VmRSS of all processes of a worker, added up",
         f"class archive of the Spark JVM: {'there' if class_archive().exists() else 'not made: slower start'}",
         *told,
     ]

@@ -4,15 +4,36 @@ from __future__ import annotations
 
 import click
 
+from connect_dagster.cli.group import group
+from connect_dagster.cli.late_commands import LateCommands
 from connect_dagster.cli.topic import topic
 
+CONNECTORS, DECLARED, OFFSETS = (f"connect_dagster.cli.{module}" for module in ("connectors", "declared", "offsets"))
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+
+@click.group(
+    cls=LateCommands,
+    modules={
+        "list": CONNECTORS,
+        "status": CONNECTORS,
+        "pause": CONNECTORS,
+        "resume": CONNECTORS,
+        "stop": CONNECTORS,
+        "restart": CONNECTORS,
+        "delete": CONNECTORS,
+        "diff": DECLARED,
+        "apply": DECLARED,
+        "offsets": OFFSETS,
+        "typed-resource": "connect_dagster.cli.typed_resource",
+    },
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 def main() -> None:
-    """Look into what connectors read and write."""
+    """Operate connectors, and look into what they read and write."""
 
 
 main.add_command(topic)
+main.add_command(group)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,8 @@ import click
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
+from connect_dagster.brokers.groups import ANSWER_SECONDS
+from connect_dagster.cli.brokers import bootstrap_option, unanswered
 from connect_dagster.cli.cluster_text import cluster_json
 from connect_dagster.cli.record_text import as_json, as_line
 from connect_dagster.cli.topic_reading import ReadPlan, batches, places
@@ -22,18 +24,9 @@ from connect_dagster.cli.topic_writing import PRODUCER_SETTINGS, records, send
 if TYPE_CHECKING:  # what the client library does not export
     from confluent_kafka.admin._metadata import ClusterMetadata
 
-_ANSWER_SECONDS = 8.0
-
 
 @click.group()
-@click.option(
-    "--bootstrap-server",
-    envvar="KAFKA_BOOTSTRAP_SERVERS",
-    default="localhost:9092",
-    show_default=True,
-    show_envvar=True,
-    help="Brokers to find the cluster by.",
-)
+@bootstrap_option
 @click.pass_context
 def topic(context: click.Context, bootstrap_server: str) -> None:
     """List topics, read records, write records."""
@@ -161,9 +154,6 @@ def _topics(client: AdminClient | Consumer | Producer, bootstrap: str) -> dict[s
 def _cluster(client: AdminClient | Consumer | Producer, bootstrap: str) -> ClusterMetadata:
     try:
         # Of all topics: to ask for one by its name may create it.
-        return client.list_topics(timeout=_ANSWER_SECONDS)
+        return client.list_topics(timeout=ANSWER_SECONDS)
     except KafkaException as error:
-        raise click.ClickException(
-            f"No broker answered at {bootstrap} within {_ANSWER_SECONDS:g} s ({_text(error)}): "
-            "check --bootstrap-server, and that Kafka is running."
-        ) from error
+        raise unanswered(bootstrap, _text(error)) from error

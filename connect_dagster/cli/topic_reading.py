@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import click
 from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
-_ANSWER_SECONDS = 8.0
+from connect_dagster.brokers.groups import ANSWER_SECONDS
+
 _POLL_SECONDS = 0.2
 _BATCH = 500
 
@@ -80,7 +81,7 @@ def _checked(message: Message) -> Message:
 
 
 def _check_offset(consumer: Consumer, place: TopicPartition) -> None:
-    low, high = consumer.get_watermark_offsets(place, timeout=_ANSWER_SECONDS)
+    low, high = consumer.get_watermark_offsets(place, timeout=ANSWER_SECONDS)
     if not low <= place.offset <= high:
         raise click.ClickException(
             f"Offset {place.offset} is out of range: partition {place.partition} of topic {place.topic!r} "

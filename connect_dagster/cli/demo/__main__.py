@@ -22,7 +22,7 @@ from connect_dagster.cli.demo.project import TOPIC, DemoProject
 from connect_dagster.embedded.broker import EmbeddedBroker
 from connect_dagster.embedded.errors import EmbeddedError
 from connect_dagster.embedded.ports import free_port, is_free
-from connect_dagster.orchestration.interrupts import uninterrupted
+from connect_dagster.orchestration.hosting.interrupts import uninterrupted
 
 WORKER_SECONDS = 180
 DELIVERY_SECONDS = 180

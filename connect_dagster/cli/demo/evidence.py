@@ -12,10 +12,16 @@ from confluent_kafka import KafkaException
 from dagster import AssetKey, AssetRecordsFilter, DagsterInstance, DagsterRunStatus, RunRecord, RunsFilter
 
 from connect_dagster.cli.demo.project import SINK, SOURCE, TOPIC, DemoProject
-from connect_dagster.orchestration.asset_keys import file_key, topic_key
+from connect_dagster.orchestration.catalog.asset_keys import file_key, topic_key
 from connect_dagster.orchestration.client import KafkaConnectError
-from connect_dagster.orchestration.topic_offsets import Bounds, Partition, fetch_committed, fetch_topic_bounds, lag
-from connect_dagster.orchestration.worker_job import WORKER_JOB
+from connect_dagster.orchestration.hosting.job import WORKER_JOB
+from connect_dagster.orchestration.observing.topic_offsets import (
+    Bounds,
+    Partition,
+    fetch_committed,
+    fetch_topic_bounds,
+    lag,
+)
 
 REQUEST_TIMEOUT = 5.0
 TASKS = (f"{SOURCE}-0", f"{SINK}-0")

@@ -1,6 +1,5 @@
-"""The demo's files: a worker, two connectors and a Dagster home, and how Dagster is told of them."""
+"""The demo's files: what the worker and the connectors have of their own, and how Dagster is told of them."""
 
-import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,20 +12,16 @@ SINK = "local-file-sink"
 TOPIC = "connect-test"
 
 WORKER = """\
-bootstrap.servers={bootstrap_servers}
-listeners={rest_url}
+group.id=connect-demo
 key.converter=org.apache.kafka.connect.json.JsonConverter
 value.converter=org.apache.kafka.connect.json.JsonConverter
-offset.storage.file.filename={directory}/connect.offsets
+config.storage.topic=connect-configs
+config.storage.replication.factor=1
+offset.storage.topic=connect-offsets
+offset.storage.replication.factor=1
+status.storage.topic=connect-status
+status.storage.replication.factor=1
 offset.flush.interval.ms=1000
-"""
-
-CONNECTOR = """\
-name={name}
-connector.class={connector_class}
-tasks.max=1
-file={file}
-{topic}
 """
 
 
@@ -80,25 +75,11 @@ class DemoProject:
         """Write all files; the directory exists."""
         self.home.mkdir()
         shutil.copy(self.root / "dagster.yaml", self.home)
-        self._worker_file.write_text(
-            WORKER.format(bootstrap_servers=self.bootstrap_servers, rest_url=self.rest_url, directory=self.directory)
-        )
-        source = CONNECTOR.format(
-            name=SOURCE, connector_class="FileStreamSource", file=self.access_log, topic=f"topic={TOPIC}"
-        )
-        sink = CONNECTOR.format(
-            name=SINK, connector_class="FileStreamSink", file=self.sink_file, topic=f"topics={TOPIC}"
-        )
-        for file, text in zip(self._connector_files, (source, sink), strict=True):
-            file.write_text(text)
+        self._worker_file.write_text(WORKER)
 
     @property
     def _worker_file(self) -> Path:
-        return self.directory / "connect-standalone.properties"
-
-    @property
-    def _connector_files(self) -> list[Path]:
-        return [self.directory / f"{name}.properties" for name in (SOURCE, SINK)]
+        return self.directory / "connect-distributed.properties"
 
     def _environment(self) -> dict[str, str]:
         """The variables that `resources` reads."""
@@ -106,6 +87,9 @@ class DemoProject:
             "CONNECT_DAGSTER_REST_URL": self.rest_url,
             "CONNECT_DAGSTER_BOOTSTRAP_SERVERS": self.bootstrap_servers,
             "CONNECT_DAGSTER_WORKER_PROPERTIES": str(self._worker_file),
-            "CONNECT_DAGSTER_CONNECTOR_FILES": os.pathsep.join(map(str, self._connector_files)),
+            "CONNECT_DAGSTER_SOURCE_FILE": str(self.access_log),
+            "CONNECT_DAGSTER_SINK_FILE": str(self.sink_file),
+            "CONNECT_DAGSTER_TOPIC": TOPIC,
             "CONNECT_DAGSTER_POLL_SECONDS": "5",
+            "CONNECT_DAGSTER_EVENT_SECONDS": "5",
         }

@@ -31,14 +31,16 @@ def test_processor_time_includes_children_that_have_ended() -> None:
         assert 0.45 < ProcessTree(process.pid).cpu_seconds() < 2
 
 
-def test_peak_memory_stays_when_it_is_given_back() -> None:
+def test_peak_memory_stays_when_it_is_given_back_and_resident_memory_falls() -> None:
     held = 200 << 20
     code = f"data = b'x' * {held}\ndel data\nprint(flush=True)\ninput()\n"
     words = [sys.executable, "-c", code]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout
         process.stdout.readline()
-        assert held < ProcessTree(process.pid).peak_bytes() < held + (100 << 20)
+        processes = ProcessTree(process.pid)
+        assert held < processes.peak_bytes() < held + (100 << 20)
+        assert 0 < processes.resident_bytes() < 100 << 20
         process.kill()
 
 

@@ -48,3 +48,15 @@ def test_a_row_without_our_figure_is_printed_and_not_judged() -> None:
     assert cells(made)[6:] == ["void", "–", "–", "≥ 1.3x tuned –"]
     made.void.append("sink json 1, ours: the task failed")
     assert made.verdict() == "0 of 0 targets met\n\nVOID: sink json 1, ours: the task failed"
+
+
+def test_a_contestant_that_is_not_compared_is_not_void() -> None:
+    made = cells(report(Quantity.GROUP_RUNNING, {"java": [5.0], "ours": [4.0]}, tasks=100))
+    assert made[4:] == ["5.00", "–", "4.00", "0.80x", "–", "≤ 1x defaults ✓"]
+    assert cells(report(Quantity.GROUP_RUNNING, {"java": [5.0]}))[5:7] == ["–", "void"]
+
+
+def test_an_idle_worker_is_judged_with_a_hundred_connectors() -> None:
+    figures = {"java": [0.09], "ours": [0.14]}
+    assert cells(report(Quantity.IDLE_CPU, figures, tasks=100))[-1] == "≤ 0.15 cores ✓"
+    assert cells(report(Quantity.IDLE_CPU, figures, tasks=20))[-1] == "–"

@@ -1,0 +1,33 @@
+"""Why brokers did not tell what they were asked, each in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from confluent_kafka import KafkaError, KafkaException
+from kafka import errors as kafka_errors
+
+
+class BrokersError(Exception):
+    """The brokers refuse, or there is no such thing; says what."""
+
+
+class UnansweredError(BrokersError):
+    """No broker answered in time; says what the client library knows about it."""
+
+
+@contextmanager
+def brokers_errors() -> Iterator[None]:
+    """Turns what the client libraries raise into the errors above."""
+    try:
+        yield
+    except (kafka_errors.KafkaTimeoutError, kafka_errors.KafkaConnectionError) as error:
+        raise UnansweredError(str(error)) from error
+    except kafka_errors.KafkaError as error:
+        raise BrokersError(str(error)) from error
+    except KafkaException as error:
+        cause = error.args[0]
+        if isinstance(cause, KafkaError) and cause.code() in (KafkaError._TRANSPORT, KafkaError._TIMED_OUT):
+            raise UnansweredError(cause.str()) from error
+        raise BrokersError(str(cause)) from error

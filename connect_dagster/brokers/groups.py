@@ -1,0 +1,180 @@
+"""Groups of a cluster: what their coordinator says of them, and what their topic holds."""
+
+from __future__ import annotations
+
+import logging
+import time
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+from kafka import KafkaAdminClient
+from kafka import errors as kafka_errors
+from kafka.protocol.admin import DescribeGroupsRequest
+
+from connect_dagster.brokers.errors import BrokersError, brokers_errors
+from connect_dagster.brokers.topic_reading import CLIENT_ID, partition_count, read_topic
+from connect_dagster.protocol.group_metadata import OFFSETS_TOPIC, GroupKey, GroupMetadata, partition_of_group
+
+ANSWER_SECONDS = 8.0
+_RETRY_SECONDS = 0.2
+_GONE = "Dead"
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedMember:
+    """One member, as a source describes it; ``None`` for a timeout that it does not tell."""
+
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    client_host: str
+    subscription: bytes
+    assignment: bytes
+    rebalance_timeout: int | None = None
+    session_timeout: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedGroup:
+    """A group, as a source describes it; ``None`` for what it does not tell.
+
+    Attributes:
+        group: its id.
+        state: in the broker's words.
+        protocol_type: ``connect``, ``consumer`` or another client's word.
+        protocol: on which the members agreed.
+        members: in the source's order.
+        generation: grows with each rebalance.
+        leader: its member id.
+        current_state_timestamp: milliseconds since 1970 of the last change of state.
+    """
+
+    group: str | None
+    protocol_type: str
+    protocol: str | None
+    members: tuple[DescribedMember, ...]
+    state: str | None = None
+    generation: int | None = None
+    leader: str | None = None
+    current_state_timestamp: int | None = None
+
+    @classmethod
+    def of_record(cls, group: str | None, record: GroupMetadata) -> DescribedGroup:
+        """The group that a record of ``__consumer_offsets`` tells of."""
+        return cls(
+            group=group,
+            protocol_type=record.protocol_type,
+            protocol=record.protocol,
+            generation=record.generation,
+            leader=record.leader,
+            current_state_timestamp=record.current_state_timestamp,
+            members=tuple(
+                DescribedMember(
+                    member_id=member.member_id,
+                    group_instance_id=member.group_instance_id,
+                    client_id=member.client_id,
+                    client_host=member.client_host,
+                    rebalance_timeout=member.rebalance_timeout,
+                    session_timeout=member.session_timeout,
+                    subscription=member.subscription,
+                    assignment=member.assignment,
+                )
+                for member in record.members
+            ),
+        )
+
+
+def live_group(bootstrap: str, group: str, timeout: float = ANSWER_SECONDS) -> DescribedGroup:
+    """What the group's coordinator says of it.
+
+    Args:
+        bootstrap: Brokers, ``host:port``, separated by commas.
+        group: Its id.
+        timeout: Bound for each request, in seconds.
+
+    Raises:
+        BrokersError: No broker answers, or there is no such group; says which.
+    """
+    with brokers_errors(), closing(_Groups(bootstrap, timeout)) as groups:
+        found = groups.raw_description(group)
+    if found.group_state == _GONE:
+        # Older brokers answer so; newer ones have a sentence, which also tells groups of other protocols apart.
+        raise BrokersError(found.error_message or f"Group {group} not found.")
+    return DescribedGroup(
+        group=group,
+        state=found.group_state,
+        protocol_type=found.protocol_type,
+        protocol=found.protocol_data or None,
+        members=tuple(
+            DescribedMember(
+                member_id=member.member_id,
+                group_instance_id=member.group_instance_id,
+                client_id=member.client_id,
+                client_host=member.client_host,
+                subscription=bytes(member.member_metadata),
+                assignment=bytes(member.member_assignment),
+            )
+            for member in found.members
+        ),
+    )
+
+
+def recorded_group(bootstrap: str, group: str, timeout: float = ANSWER_SECONDS) -> GroupMetadata:
+    """The group as the last record of it in ``__consumer_offsets`` tells it.
+
+    Args:
+        bootstrap: Brokers, ``host:port``, separated by commas.
+        group: Its id.
+        timeout: How long the brokers may say nothing, in seconds.
+
+    Raises:
+        BrokersError: No broker answers, or there is no such record; says which.
+        MalformedBytes: The record is none that is known; says where.
+    """
+    count = partition_count(bootstrap, OFFSETS_TOPIC, timeout)
+    if count is None:
+        raise BrokersError(f"There is no topic {OFFSETS_TOPIC} yet: the cluster never had a group.")
+    partition, key = partition_of_group(group, count), GroupKey(group).encode()
+    records = read_topic(bootstrap, OFFSETS_TOPIC, timeout, partition)
+    values = [record.value() for record in records if record.key() == key]
+    if not values:
+        raise BrokersError(f"Partition {partition} of {OFFSETS_TOPIC} has no record of group {group!r}.")
+    if values[-1] is None:
+        raise BrokersError(f"Group {group!r} was deleted: its last record in {OFFSETS_TOPIC} is a tombstone.")
+    return GroupMetadata.decode(values[-1])
+
+
+class _Groups(KafkaAdminClient):  # type: ignore[misc]  # kafka-python has no types
+    """kafka-python's admin client, whose own answer takes every member's bytes for a consumer's."""
+
+    def __init__(self, bootstrap: str, timeout: float) -> None:
+        # What the client library would log is said in one sentence by the error.
+        logging.getLogger("kafka").setLevel(logging.CRITICAL)
+        self._timeout = timeout
+        super().__init__(
+            bootstrap_servers=bootstrap.split(","),
+            client_id=CLIENT_ID,
+            bootstrap_timeout_ms=int(timeout * 1000),
+            request_timeout_ms=int(timeout * 1000),
+        )
+
+    def raw_description(self, group: str) -> Any:
+        """The ``DescribedGroup`` of the answer. Raises KafkaError; waits for a coordinator that comes."""
+        deadline = time.monotonic() + self._timeout
+        while True:
+            try:
+                return self._manager.run(self._described, group)
+            except kafka_errors.KafkaError as error:
+                if not error.retriable or time.monotonic() > deadline:
+                    raise
+                time.sleep(_RETRY_SECONDS)
+
+    async def _described(self, group: str) -> Any:
+        coordinator = await self._find_coordinator_id(group)
+        answer = await self._manager.send(DescribeGroupsRequest(groups=[group]), node_id=coordinator)
+        (found,) = answer.groups
+        error = kafka_errors.for_code(found.error_code)
+        if error not in (kafka_errors.NoError, kafka_errors.GroupIdNotFoundError):
+            raise error(found.error_message or "")
+        return found

@@ -1,0 +1,85 @@
+"""Reading a topic from its beginning to the end it has now."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import closing
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from connect_dagster.brokers.errors import BrokersError, brokers_errors
+
+CLIENT_ID = "connect-dagster"
+_WAIT_SECONDS = 0.2
+_BATCH = 500
+
+
+def partition_count(bootstrap: str, topic: str, timeout: float) -> int | None:
+    """How many partitions a topic has; None when there is no such topic.
+
+    Raises:
+        BrokersError: The brokers refuse, or none answers within ``timeout`` seconds.
+    """
+    # Not a consumer: with its first step it looks for its group, for which brokers make the topic of groups.
+    admin = AdminClient({"bootstrap.servers": bootstrap, "client.id": CLIENT_ID, "log_level": 0})
+    with brokers_errors():
+        found = admin.list_topics(timeout=timeout).topics.get(topic)
+    return None if found is None else len(found.partitions)
+
+
+def read_topic(bootstrap: str, topic: str, timeout: float, partition: int | None = None) -> Iterator[Message]:
+    """Records of a topic up to where it ends now, each partition's in their order.
+
+    Args:
+        bootstrap: Brokers, ``host:port``, separated by commas.
+        topic: Its name.
+        timeout: How long nothing may come before its end, in seconds.
+        partition: The only one to read; all of them when None.
+
+    Raises:
+        BrokersError: The brokers refuse, there is no such topic, or nothing came for so long.
+    """
+    count = partition_count(bootstrap, topic, timeout)
+    if count is None:
+        raise BrokersError(f"There is no topic {topic!r}.")
+    numbers = range(count) if partition is None else [partition]
+    with brokers_errors(), closing(_consumer(bootstrap)) as consumer:
+        consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in numbers])
+        yield from _until_ends(consumer, len(numbers), timeout)
+
+
+def _until_ends(consumer: Consumer, partitions: int, timeout: float) -> Iterator[Message]:
+    ended: set[int | None] = set()
+    heard = time.monotonic()
+    while len(ended) < partitions:
+        messages = consumer.consume(_BATCH, timeout=_WAIT_SECONDS)
+        if messages:
+            heard = time.monotonic()
+        elif time.monotonic() - heard > timeout:
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+        for message in messages:
+            error = message.error()
+            if error is None:
+                yield message
+            elif error.code() == KafkaError._PARTITION_EOF:
+                ended.add(message.partition())
+            else:
+                raise KafkaException(error)
+
+
+def _consumer(bootstrap: str) -> Consumer:
+    return Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "client.id": CLIENT_ID,
+            "log_level": 0,
+            # Nobody joins this group: the partitions are assigned by hand and nothing is committed.
+            "group.id": "connect-dagster-reader",
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            # What Connect's own topics and groups' records hold belongs to no transaction that could be open.
+            "isolation.level": "read_uncommitted",
+        }
+    )

@@ -1,0 +1,93 @@
+"""Which cluster ``connect-dagster`` operates, and how the commands that do so end.
+
+A command exits with 0 when all is as it was wished, 1 when it is not (a state that was not reached in time, a task
+that FAILED, a configuration that differs), and 2 when the worker could not be asked or refused, or the command was
+not understood.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import click
+import dagster as dg
+
+from connect_dagster.orchestration.client import Access, KafkaConnectClient, KafkaConnectError
+
+NOT_AS_WISHED = 1
+INTERVAL_SECONDS = 0.2
+
+_OPTIONS = (
+    click.option(
+        "--url",
+        envvar="CONNECT_DAGSTER_REST_URL",
+        default="http://127.0.0.1:8083",
+        show_default=True,
+        show_envvar=True,
+        help="REST address of a worker.",
+    ),
+    click.option("--username", envvar="CONNECT_DAGSTER_USERNAME", show_envvar=True, help="User of its REST API."),
+    click.option(
+        "--password",
+        envvar="CONNECT_DAGSTER_PASSWORD",
+        show_envvar=True,
+        help="That user's password; give it in the variable, as others can see command lines.",
+    ),
+    click.option(
+        "--ca-file", type=click.Path(exists=True, dir_okay=False), help="CA that signed the certificate of https."
+    ),
+)
+
+timeout_option = click.option(
+    "--timeout",
+    type=click.FloatRange(min=0),
+    default=60.0,
+    show_default=True,
+    help="Seconds until the effect has to be seen.",
+)
+json_option = click.option("-J", "--json", "in_json", is_flag=True, help="Print JSON.")
+
+
+class Trouble(click.ClickException):
+    """A worker that cannot be asked, or refuses."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """How long a command waits for its effect, in seconds."""
+
+    timeout: float
+    interval: float = INTERVAL_SECONDS
+
+
+def asks_worker(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that lead to a worker; it gets a client as its first argument."""
+
+    @functools.wraps(command)
+    def asking(*, url: str, username: str | None, password: str | None, ca_file: str | None, **arguments: Any) -> Any:
+        access = Access(username, password, verify=ca_file or True)
+        with one_sentence():
+            return command(KafkaConnectClient(url, access=access), **arguments)
+
+    for option in reversed(_OPTIONS):
+        asking = option(asking)
+    return asking
+
+
+@contextmanager
+def one_sentence() -> Iterator[None]:
+    """Tell errors of the worker without a traceback."""
+    try:
+        yield
+    except KafkaConnectError as error:
+        raise Trouble(str(error)) from error
+    except dg.Failure as error:
+        raise Trouble(str(error.description)) from error
+    except dg.DagsterInvalidDefinitionError as error:
+        raise Trouble(str(error)) from error

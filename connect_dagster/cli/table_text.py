@@ -1,0 +1,20 @@
+"""Tables as ``connect-dagster`` prints them: columns in line, two spaces between them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+
+def table_text(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """The rows below their heads; a cell's line breaks become spaces.
+
+    Examples:
+        >>> print(table_text(("NAME", "STATE"), [("local-file-source", "RUNNING")]))
+        NAME               STATE
+        local-file-source  RUNNING
+    """
+    lines = [tuple(heads), *(tuple(cell.replace("\n", " ") for cell in row) for row in rows)]
+    widths = [max(len(cell) for cell in column) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
+    )

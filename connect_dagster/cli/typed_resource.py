@@ -1,0 +1,50 @@
+"""``connect-dagster typed-resource``: the source of a Dagster resource for any plugin a worker has."""
+
+from __future__ import annotations
+
+import click
+
+from connect_dagster.cli.rest_access import Trouble, asks_worker
+from connect_dagster.orchestration.client import KafkaConnectClient
+from connect_dagster.orchestration.declaring.connector_resource import ConnectorResource
+from connect_dagster.orchestration.declaring.resource_source import WrittenResource, module_source
+from connect_dagster.orchestration.declaring.resource_types import live_resource_type
+from connect_dagster.orchestration.declaring.typed_resources import SinkConnectorResource, SourceConnectorResource
+from connect_dagster.orchestration.records import ConnectorPlugin
+
+BASES: dict[str, type[ConnectorResource]] = {"source": SourceConnectorResource, "sink": SinkConnectorResource}
+
+
+@click.command("typed-resource")
+@click.argument("plugin")
+@asks_worker
+def typed_resource_command(client: KafkaConnectClient, plugin: str) -> None:
+    """Print a Dagster resource for PLUGIN.
+
+    It has a field for each key that the worker's plugin defines, with its type and text, so that editors complete
+    and type checkers check what is declared. PLUGIN is a class, by its whole or its simple name.
+    """
+    found = _find(client, plugin)
+    base = BASES[found.type]
+    made = live_resource_type(client.plugin_config(found.plugin_class), found.plugin_class, base)
+    written = WrittenResource(
+        made.__name__,
+        f"A {found.type} of class {found.plugin_class}.",
+        made,
+        base.__name__,
+        frozenset(base.model_fields),
+    )
+    title = f"A resource for {found.plugin_class}, written by ``connect-dagster typed-resource``."
+    click.echo(module_source(title, "connect_dagster", base.__name__, [written]), nl=False)
+
+
+def _find(client: KafkaConnectClient, plugin: str) -> ConnectorPlugin:
+    plugins = [each for each in client.plugins() if each.type in BASES]
+    names = {plugin, f"{plugin}Connector"}
+    for each in plugins:
+        if names & {each.plugin_class, each.plugin_class.rpartition(".")[2]}:
+            return each
+    raise Trouble(
+        f"The worker at {client.url} has no connector plugin {plugin}; "
+        f"it has {', '.join(each.plugin_class for each in plugins) or 'none at all'}"
+    )
