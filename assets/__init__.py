@@ -1,33 +1,47 @@
-"""The Dagster project that ships with connect_dagster: a worker, its connectors, what they read and write.
+"""The Dagster project that ships with connect_dagster: a worker, its connectors, what they read and write, a report.
 
-Loading it reads the connectors' files and nothing else: neither a broker nor a worker has to run.
+Loading it asks nobody: neither a broker nor a worker has to run, and Spark is not loaded.
 """
 
 import dagster as dg
 
-from connect_dagster.orchestration import (
-    build_connect_worker_job,
-    build_connect_worker_keepalive_sensor,
-    build_connector_asset_specs,
-    build_connector_status_sensor,
-    build_kafka_connect_jobs,
-    build_worker_asset_spec,
+from assets.downstream import build_requests_by_status
+from connect_dagster import (
+    build_connect_worker_definitions,
+    build_connector_definitions,
+    build_connector_lag_checks,
+    build_kafka_connect_polling_sensor,
 )
-from connect_dagster.worker.connector_file import read_connector_file
-from resources import CONNECTOR_FILES, POLL_SECONDS, connect_worker, kafka_connect
+from resources import (
+    EVENT_SECONDS,
+    POLL_SECONDS,
+    TOPIC,
+    connect_worker,
+    kafka_connect,
+    local_file_sink,
+    local_file_source,
+    pyspark,
+)
 
-connectors = [read_connector_file(file) for file in CONNECTOR_FILES]
-worker_job = build_connect_worker_job()
+connectors = [local_file_source, local_file_sink]
 
-defs = dg.Definitions(
-    assets=[
-        build_worker_asset_spec(),
-        *build_connector_asset_specs(kafka_connect.cluster, [connector.config for connector in connectors]),
-    ],
-    jobs=[worker_job, *build_kafka_connect_jobs(connectors=[connector.name for connector in connectors])],
-    sensors=[
-        build_connect_worker_keepalive_sensor(job=worker_job),
-        build_connector_status_sensor(minimum_interval_seconds=POLL_SECONDS),
-    ],
-    resources={"connect_worker": connect_worker, "kafka_connect": kafka_connect},
+defs = dg.Definitions.merge(
+    build_connect_worker_definitions(workers={"worker": connect_worker}),
+    build_connector_definitions(*connectors, minimum_interval_seconds=POLL_SECONDS),
+    dg.Definitions(
+        assets=[build_requests_by_status(TOPIC)],
+        asset_checks=build_connector_lag_checks(
+            workspace=kafka_connect, connectors=[local_file_sink.name], max_lag=10_000
+        ),
+        sensors=[
+            build_kafka_connect_polling_sensor(
+                workspace=kafka_connect,
+                minimum_interval_seconds=POLL_SECONDS,
+                event_interval_seconds=EVENT_SECONDS,
+            )
+        ],
+        resources={"pyspark": pyspark},
+        # Steps ask a worker and wait: a process for each would take longer than what it does.
+        executor=dg.in_process_executor,
+    ),
 )

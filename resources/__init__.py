@@ -2,43 +2,68 @@
 
 All begin with `CONNECT_DAGSTER_`:
 
-- `REST_URL`: where the worker's REST API answers; `http://127.0.0.1:8083`.
-- `BOOTSTRAP_SERVERS`: brokers the sensors ask, and in place of the worker file's; `127.0.0.1:9092`, the file's.
-- `WORKER_PROPERTIES`: the worker's configuration file; `examples/file/connect-standalone.properties`.
-- `CONNECTOR_FILES`: connectors it starts with, separated like `PATH`; `local-file-source` and `-sink` there.
-- `WORKER_COMMAND`: what is run with these files, as in a shell; `connect-standalone` of this package.
+- `REST_URL`: where the worker's REST API listens; `http://127.0.0.1:8083`.
+- `BOOTSTRAP_SERVERS`: brokers of the worker, the sensors and the report; `127.0.0.1:9092`.
+- `WORKER_PROPERTIES`: the worker's further configuration; `examples/distributed/connect-distributed.properties`.
+- `SOURCE_FILE`, `SINK_FILE`: what the connectors read and write; `/tmp/test.txt`, `/tmp/test.sink.txt`.
+- `TOPIC`: the topic between them; `connect-test`.
 - `POLL_SECONDS`: seconds between two looks at the connectors; 30.
+- `EVENT_SECONDS`: seconds between two events of an asset that has no news but its numbers; 900.
 """
 
 import os
-import shlex
-import sys
 from pathlib import Path
 
-from connect_dagster.orchestration import ConnectWorkerResource, KafkaConnectWorkspace
+from connect_dagster import (
+    ConnectWorkerResource,
+    FileStreamSinkResource,
+    FileStreamSourceResource,
+    KafkaConnectWorkspace,
+    KafkaPySparkResource,
+)
 
-EXAMPLE = Path(__file__).parent.parent / "examples" / "file"
-EXAMPLE_CONNECTORS = [EXAMPLE / "local-file-source.properties", EXAMPLE / "local-file-sink.properties"]
+EXAMPLE = Path(__file__).parent.parent / "examples" / "distributed" / "connect-distributed.properties"
 
 
 def _setting(name: str, default: str) -> str:
     return os.environ.get(f"CONNECT_DAGSTER_{name}", default)
 
 
-CONNECTOR_FILES = _setting("CONNECTOR_FILES", os.pathsep.join(map(str, EXAMPLE_CONNECTORS))).split(os.pathsep)
+REST_URL = _setting("REST_URL", "http://127.0.0.1:8083")
+BOOTSTRAP_SERVERS = _setting("BOOTSTRAP_SERVERS", "127.0.0.1:9092")
+TOPIC = _setting("TOPIC", "connect-test")
 POLL_SECONDS = int(_setting("POLL_SECONDS", "30"))
+EVENT_SECONDS = int(_setting("EVENT_SECONDS", "900"))
 
-kafka_connect = KafkaConnectWorkspace(
-    url=_setting("REST_URL", "http://127.0.0.1:8083"),
-    bootstrap_servers=_setting("BOOTSTRAP_SERVERS", "127.0.0.1:9092"),
-)
-
-STANDALONE = [sys.executable, "-m", "connect_dagster.cli.standalone"]
+kafka_connect = KafkaConnectWorkspace(url=REST_URL, bootstrap_servers=BOOTSTRAP_SERVERS)
 
 connect_worker = ConnectWorkerResource(
-    command=shlex.split(_setting("WORKER_COMMAND", shlex.join(STANDALONE))),
     workspace=kafka_connect,
-    worker_properties=_setting("WORKER_PROPERTIES", str(EXAMPLE / "connect-standalone.properties")),
-    connector_files=CONNECTOR_FILES,
-    bootstrap_servers=os.environ.get("CONNECT_DAGSTER_BOOTSTRAP_SERVERS"),
+    worker_properties=_setting("WORKER_PROPERTIES", str(EXAMPLE)),
+    bootstrap_servers=BOOTSTRAP_SERVERS,
+    listener=REST_URL,
+)
+
+local_file_source = FileStreamSourceResource(
+    workspace=kafka_connect,
+    name="local-file-source",
+    file=_setting("SOURCE_FILE", "/tmp/test.txt"),
+    topic=TOPIC,
+)
+
+local_file_sink = FileStreamSinkResource(
+    workspace=kafka_connect,
+    name="local-file-sink",
+    file=_setting("SINK_FILE", "/tmp/test.sink.txt"),
+    topics=[TOPIC],
+)
+
+pyspark = KafkaPySparkResource(
+    bootstrap_servers=BOOTSTRAP_SERVERS,
+    spark_config={
+        "spark.master": "local[2]",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.ui.enabled": "false",
+    },
 )

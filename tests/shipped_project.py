@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dagster import DagsterInstance, DagsterRunStatus, RunRecord
+from dagster._core.scheduler.instigation import SensorInstigatorData
 
 from connect_dagster.cli.demo.evidence import newest_worker_run
 from connect_dagster.cli.demo.project import SINK, SOURCE, DemoProject
 from connect_dagster.embedded.ports import free_port
 from connect_dagster.orchestration.client import KafkaConnectClient, KafkaConnectError
+from connect_dagster.orchestration.names import identifier
+from connect_dagster.orchestration.operating.reconciliation import ConnectorSensorCursor
 from connect_dagster.orchestration.records import State
 
 ROOT = Path(__file__).parents[1]
@@ -35,8 +38,9 @@ class ShippedProject:
         return run
 
     def wait_running(self) -> None:
-        """Wait until the worker answers and both connectors run."""
+        """Wait until both connectors run and their sensors saw it: what differs from now on is a person's will."""
         self.wait_state(State.RUNNING, SOURCE, SINK)
+        wait_until(lambda: all(map(self._is_reached, (SOURCE, SINK))), "be seen by the connectors' sensors", 120)
 
     def wait_state(self, state: State, *connectors: str, timeout: float = START_SECONDS) -> None:
         """Wait until connectors and their tasks are in a state."""
@@ -51,6 +55,12 @@ class ShippedProject:
 
         wait_until(reached, f"see run {run_id} {status.value}", timeout)
 
+    def _is_reached(self, connector: str) -> bool:
+        sensor = f"kafka_connect_local__{identifier(connector)}_sensor"
+        known = [state for state in self.instance.all_instigator_state() if state.instigator_name == sensor]
+        data = known[0].instigator_data if known else None
+        return isinstance(data, SensorInstigatorData) and ConnectorSensorCursor.read(data.cursor).reached
+
     def _has_reached(self, connector: str, state: State) -> bool:
         try:
             return self.client.status(connector).has_reached(state)
@@ -64,7 +74,8 @@ def shipped_project(directory: Path, bootstrap_servers: str) -> Iterator[Shipped
     directory.mkdir()
     files = DemoProject(ROOT, directory, bootstrap_servers, free_port(), free_port())
     files.write()
-    with files.dagster() as dagster, DagsterInstance.from_config(str(files.home)) as instance:
+    # The instance first: two that make the same database at once are in each other's way.
+    with DagsterInstance.from_config(str(files.home)) as instance, files.dagster() as dagster:
         dagster.wait_ready(START_SECONDS)
         yield ShippedProject(files, dagster.url, files.client(), instance)
 

@@ -3,26 +3,150 @@
 Speaks REST to a worker and nothing else, so what it operates may as well be a Java cluster.
 """
 
+from dagster_shared.libraries import DagsterLibraryRegistry
+
+import connect_dagster
+from connect_dagster.orchestration.back_off import BackOff
+from connect_dagster.orchestration.catalog.asset_decorator import (
+    build_kafka_connect_assets_definitions,
+    kafka_connect_assets,
+)
+from connect_dagster.orchestration.catalog.asset_specs import (
+    ConnectorSelectorFn,
+    build_kafka_connect_asset_specs,
+    load_kafka_connect_asset_specs,
+)
+from connect_dagster.orchestration.catalog.event_iterator import KafkaConnectApplyConfig, KafkaConnectEventIterator
+from connect_dagster.orchestration.catalog.metadata_sets import KafkaConnectMetadataSet, KafkaConnectTagSet
+from connect_dagster.orchestration.catalog.props import (
+    KafkaConnectBucketProps,
+    KafkaConnectConnectorProps,
+    KafkaConnectDatasetProps,
+    KafkaConnectFileProps,
+    KafkaConnectTableProps,
+    KafkaConnectTopicProps,
+)
+from connect_dagster.orchestration.catalog.translator import DagsterKafkaConnectTranslator
+from connect_dagster.orchestration.catalog.workspace_data import KafkaConnectConnectorData, KafkaConnectWorkspaceData
+from connect_dagster.orchestration.checks.config_drift import build_connector_config_drift_checks
+from connect_dagster.orchestration.checks.data import build_connector_data_checks
+from connect_dagster.orchestration.checks.data_sides import DataSide, FileLines, QueriedRows, TopicRecords
+from connect_dagster.orchestration.checks.dead_letters import build_dead_letter_checks
+from connect_dagster.orchestration.checks.lag import build_connector_lag_checks
+from connect_dagster.orchestration.checks.state import build_connector_state_checks
 from connect_dagster.orchestration.client import KafkaConnectClient, KafkaConnectError, RetryPolicy
-from connect_dagster.orchestration.connector_jobs import build_kafka_connect_jobs
-from connect_dagster.orchestration.keepalive_sensor import BackOff, build_connect_worker_keepalive_sensor
-from connect_dagster.orchestration.lineage import build_connector_asset_specs
-from connect_dagster.orchestration.status_sensor import build_connector_status_sensor
-from connect_dagster.orchestration.worker_job import build_connect_worker_job, build_worker_asset_spec
-from connect_dagster.orchestration.worker_resource import ConnectWorkerResource
+from connect_dagster.orchestration.components import (
+    ConnectWorkerComponent,
+    KafkaConnectConnectorComponent,
+    KafkaConnectWorkspaceComponent,
+)
+from connect_dagster.orchestration.declaring.connector_resource import ConnectorResource
+from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec
+from connect_dagster.orchestration.declaring.resource_types import connector_resource_type
+from connect_dagster.orchestration.declaring.typed_resources import (
+    FileStreamSinkResource,
+    FileStreamSourceResource,
+    SinkConnectorResource,
+    SourceConnectorResource,
+)
+from connect_dagster.orchestration.hosting.definitions import build_connect_worker_definitions, numbered_workers
+from connect_dagster.orchestration.hosting.failure_sensor import build_connect_worker_failure_sensor
+from connect_dagster.orchestration.hosting.heartbeat_checks import build_worker_heartbeat_checks
+from connect_dagster.orchestration.hosting.job import build_connect_worker_job
+from connect_dagster.orchestration.hosting.keepalive_sensor import build_connect_worker_keepalive_sensor
+from connect_dagster.orchestration.hosting.resource import (
+    ConnectWorkerResource,
+    HostedWorker,
+    StandaloneConnectWorkerResource,
+)
+from connect_dagster.orchestration.hosting.worker_assets import build_connect_group_assets, build_worker_asset_spec
+from connect_dagster.orchestration.observing.polling_sensor import build_kafka_connect_polling_sensor
+from connect_dagster.orchestration.operating.auto_restart_sensor import build_kafka_connect_auto_restart_sensor
+from connect_dagster.orchestration.operating.connector_definitions import build_connector_definitions
+from connect_dagster.orchestration.operating.connector_sensor import build_connector_sensor
+from connect_dagster.orchestration.operating.jobs import build_kafka_connect_jobs
+from connect_dagster.orchestration.operating.ops import (
+    build_kafka_connect_apply_op,
+    kafka_connect_alter_offsets_op,
+    kafka_connect_delete_op,
+    kafka_connect_pause_op,
+    kafka_connect_reset_offsets_op,
+    kafka_connect_restart_op,
+    kafka_connect_resume_op,
+    kafka_connect_stop_op,
+)
+from connect_dagster.orchestration.topic_frames import KafkaPySparkResource
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
 __all__ = [
     "BackOff",
+    "ConnectWorkerComponent",
     "ConnectWorkerResource",
+    "ConnectorResource",
+    "ConnectorSelectorFn",
+    "DagsterKafkaConnectTranslator",
+    "DataSide",
+    "FileLines",
+    "FileStreamSinkResource",
+    "FileStreamSourceResource",
+    "HostedWorker",
+    "KafkaConnectApplyConfig",
+    "KafkaConnectBucketProps",
     "KafkaConnectClient",
+    "KafkaConnectConnectorComponent",
+    "KafkaConnectConnectorData",
+    "KafkaConnectConnectorProps",
+    "KafkaConnectConnectorSpec",
+    "KafkaConnectDatasetProps",
     "KafkaConnectError",
+    "KafkaConnectEventIterator",
+    "KafkaConnectFileProps",
+    "KafkaConnectMetadataSet",
+    "KafkaConnectTableProps",
+    "KafkaConnectTagSet",
+    "KafkaConnectTopicProps",
     "KafkaConnectWorkspace",
+    "KafkaConnectWorkspaceComponent",
+    "KafkaConnectWorkspaceData",
+    "KafkaPySparkResource",
+    "QueriedRows",
     "RetryPolicy",
+    "SinkConnectorResource",
+    "SourceConnectorResource",
+    "StandaloneConnectWorkerResource",
+    "TopicRecords",
+    "build_connect_group_assets",
+    "build_connect_worker_definitions",
+    "build_connect_worker_failure_sensor",
     "build_connect_worker_job",
     "build_connect_worker_keepalive_sensor",
-    "build_connector_asset_specs",
-    "build_connector_status_sensor",
+    "build_connector_config_drift_checks",
+    "build_connector_data_checks",
+    "build_connector_definitions",
+    "build_connector_lag_checks",
+    "build_connector_sensor",
+    "build_connector_state_checks",
+    "build_dead_letter_checks",
+    "build_kafka_connect_apply_op",
+    "build_kafka_connect_asset_specs",
+    "build_kafka_connect_assets_definitions",
+    "build_kafka_connect_auto_restart_sensor",
     "build_kafka_connect_jobs",
+    "build_kafka_connect_polling_sensor",
     "build_worker_asset_spec",
+    "build_worker_heartbeat_checks",
+    "connector_resource_type",
+    "kafka_connect_alter_offsets_op",
+    "kafka_connect_assets",
+    "kafka_connect_delete_op",
+    "kafka_connect_pause_op",
+    "kafka_connect_reset_offsets_op",
+    "kafka_connect_restart_op",
+    "kafka_connect_resume_op",
+    "kafka_connect_stop_op",
+    "load_kafka_connect_asset_specs",
+    "numbered_workers",
 ]
+
+# Not one of Dagster's own packages, whose versions are to be the core's.
+DagsterLibraryRegistry.register("connect-dagster", connect_dagster.__version__, is_dagster_package=False)

@@ -1,27 +1,42 @@
 """REST client for one Kafka Connect worker, ours or Java's.
 
-One method for each endpoint the package uses. Requests that found no listener and answers that ask to come
-back (409 while a cluster rebalances, 502 to 504) are retried; everything else that is not a success becomes a
-:class:`KafkaConnectError` with the worker's own sentence. Knows nothing of Dagster.
+One method for each endpoint the package uses. Requests that found no listener and answers that ask to come back
+(502 to 504) are retried, a cluster that rebalances (409) is waited for; everything else that is not a success becomes
+a :class:`KafkaConnectError` with the worker's own sentence, secrets masked. Knows nothing of Dagster.
 """
 
 import time
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import requests
+from prometheus_client.parser import text_string_to_metric_families
 
 import connect_dagster
+from connect_dagster.orchestration.masking import mask_text
 from connect_dagster.orchestration.records import (
+    ConfigValidation,
     Connector,
+    ConnectorInfo,
+    ConnectorPlugin,
     ConnectorStatus,
+    KeyDefinition,
     PartitionOffset,
     ServerInfo,
     TaskProgress,
 )
 
-RETRIED_STATUSES = frozenset({409, 502, 503, 504})
+Parsed = TypeVar("Parsed")
+
+CONFLICT = 409
+RETRIED_STATUSES = frozenset({CONFLICT, 502, 503, 504})
+# The one conflict that does not pass (Java: AlreadyExistsException).
+ALREADY_EXISTS = " already exists"
+REBALANCE_POLL_SECONDS = 0.5
+REFUSED_STATUSES = frozenset({401, 403})
+JSON, TEXT = "application/json", "text/plain"
 
 
 class KafkaConnectError(Exception):
@@ -40,14 +55,38 @@ class KafkaConnectError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How often and how patiently a request is repeated: ``delay`` seconds, doubled after each retry."""
+    """How often and how patiently a request is repeated.
+
+    Attributes:
+        retries: How often at most, when nobody answered or a proxy did.
+        delay: Seconds before the first retry, doubled after each.
+        rebalance: Seconds for which a cluster is waited for that rebalances, which answers 409 meanwhile.
+    """
 
     retries: int = 3
     delay: float = 0.25
+    rebalance: float = 30.0
 
     def delays(self) -> list[float]:
         """Seconds to wait before each retry."""
         return [self.delay * 2**attempt for attempt in range(self.retries)]
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What a worker's REST API asks of its clients.
+
+    Attributes:
+        username: For basic authentication; None for none.
+        password: The user's.
+        headers: Sent with each request, such as a proxy's token.
+        verify: Whether the certificate of ``https`` is checked, or the file of the CA that signed it.
+    """
+
+    username: str | None = None
+    password: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    verify: bool | str = True
 
 
 class KafkaConnectClient:
@@ -57,62 +96,136 @@ class KafkaConnectClient:
         url: Where the worker's REST API listens, as ``http://host:port``.
         timeout: Bound for each request, in seconds.
         retry: When a request is repeated.
+        access: Credentials and the like; none by default.
     """
 
-    def __init__(self, url: str, *, timeout: float = 10.0, retry: RetryPolicy | None = None) -> None:
+    def __init__(
+        self, url: str, *, timeout: float = 10.0, retry: RetryPolicy | None = None, access: Access | None = None
+    ) -> None:
         self.url = url.rstrip("/")
+        self._shown_url = mask_text(self.url)
         self._timeout = timeout
         self._retry = retry or RetryPolicy()
-        self._session = requests.Session()
-        # A proxy of the environment never stands between Dagster and its worker.
-        self._session.trust_env = False
-        version = connect_dagster.__version__
-        self._session.headers.update({"User-Agent": f"connect-dagster/{version}", "Accept": "application/json"})
+        self._session = _session(access or Access())
 
     def server_info(self) -> ServerInfo:
         """``GET /``."""
-        return ServerInfo.model_validate(self._json("GET", "/"))
+        return self._parsed(ServerInfo.model_validate, "GET", "/")
 
     def is_alive(self) -> bool:
         """Whether ``GET /`` answers in time, asked once."""
         try:
             return self._send_once("GET", "/").ok
-        except requests.RequestException:
+        except OSError:
             return False
 
     def connectors(self) -> dict[str, Connector]:
         """Configuration and states of all connectors in one request, by name."""
-        answer = self._json("GET", "/connectors?expand=status&expand=info")
-        return {name: Connector.model_validate(entry) for name, entry in sorted(answer.items())}
+        return self._parsed(_connectors, "GET", "/connectors?expand=status&expand=info")
 
     def status(self, connector: str) -> ConnectorStatus:
         """States of one connector and its tasks."""
-        return ConnectorStatus.model_validate(self._json("GET", f"{_path(connector)}/status"))
+        return self._parsed(ConnectorStatus.model_validate, "GET", f"{_path(connector)}/status")
+
+    def info(self, connector: str) -> ConnectorInfo | None:
+        """One connector's configuration as it was given; None when the cluster has no such connector."""
+        try:
+            return self._parsed(ConnectorInfo.model_validate, "GET", _path(connector))
+        except KafkaConnectError as error:
+            if error.status == 404:
+                return None
+            raise
+
+    def task_configs(self, connector: str) -> list[dict[str, str | None]]:
+        """Configurations of a connector's tasks, in the order of their numbers."""
+        return self._parsed(
+            lambda answer: [dict(entry["config"]) for entry in answer], "GET", f"{_path(connector)}/tasks"
+        )
+
+    def plugins(self) -> list[ConnectorPlugin]:
+        """Connector classes the worker has."""
+        return self._parsed(_all(ConnectorPlugin.model_validate), "GET", "/connector-plugins")
+
+    def plugin_config(self, connector_class: str) -> list[KeyDefinition]:
+        """How a connector class defines its keys (KIP-769)."""
+        path = f"/connector-plugins/{quote(connector_class, safe='')}/config"
+        return self._parsed(_all(KeyDefinition.model_validate), "GET", path)
+
+    def validate(self, config: Mapping[str, str | None]) -> ConfigValidation:
+        """Check a configuration without applying it; it names its ``connector.class``."""
+        plugin = quote(config.get("connector.class") or "", safe="")
+        path = f"/connector-plugins/{plugin}/config/validate"
+        return self._parsed(ConfigValidation.model_validate, "PUT", path, dict(config))
 
     def active_topics(self, connector: str) -> list[str]:
-        """Topics the connector has used; empty where topic tracking is off."""
+        """Topics the connector has used; empty where topic tracking is off, and for a connector that is gone."""
         try:
-            answer = self._json("GET", f"{_path(connector)}/topics")
+            return self._parsed(lambda answer: sorted(answer[connector]["topics"]), "GET", f"{_path(connector)}/topics")
         except KafkaConnectError as error:
-            if error.status == 403:
+            if error.status in (403, 404):
                 return []
             raise
-        return sorted(answer[connector]["topics"])
 
     def offsets(self, connector: str) -> list[PartitionOffset]:
         """Committed offsets of a source, or of a sink's consumer group (KIP-875)."""
-        answer = self._json("GET", f"{_path(connector)}/offsets")
-        return [PartitionOffset.model_validate(entry) for entry in answer["offsets"]]
+        read = _all(PartitionOffset.model_validate)
+        return self._parsed(lambda answer: read(answer["offsets"]), "GET", f"{_path(connector)}/offsets")
 
     def progress(self) -> dict[str, TaskProgress]:
         """Spark progress by ``connector-task``; empty from a worker that is not ours."""
         try:
-            answer = self._json("GET", "/dagster/progress")
+            return self._parsed(_progress, "GET", "/dagster/progress")
         except KafkaConnectError as error:
             if error.status == 404:
                 return {}
             raise
-        return {task: TaskProgress.model_validate(record) for task, record in answer.items()}
+
+    def metrics(self) -> dict[str, float]:
+        """``GET /metrics``: numbers without labels, by name; empty from a worker that is not ours."""
+        try:
+            text = self._send("GET", "/metrics", accept=TEXT).text
+        except KafkaConnectError as error:
+            if error.status == 404:
+                return {}
+            raise
+        try:
+            families = list(text_string_to_metric_families(text))
+        except ValueError:
+            raise KafkaConnectError(f"GET {self._shown_url}/metrics did not answer with metrics") from None
+        return {each.name: each.value for family in families for each in family.samples if not each.labels}
+
+    def create(self, config: Mapping[str, str | None], initial_state: str) -> None:
+        """Create a connector in a state: RUNNING, PAUSED or STOPPED (KIP-980)."""
+        body = {"name": config["name"], "config": dict(config), "initial_state": initial_state}
+        self._send("POST", "/connectors", body)
+
+    def put_config(self, connector: str, config: Mapping[str, str | None]) -> None:
+        """Give a connector a configuration in place of the one it has; creates it RUNNING where it is missing."""
+        self._send("PUT", f"{_path(connector)}/config", dict(config))
+
+    def delete(self, connector: str) -> None:
+        """Delete a connector; its offsets stay."""
+        self._send("DELETE", _path(connector))
+
+    def alter_offsets(self, connector: str, offsets: Sequence[Mapping[str, Any]]) -> str:
+        """Set offsets of a STOPPED connector (KIP-875).
+
+        Args:
+            connector: Its name.
+            offsets: Entries ``{"partition": …, "offset": …}``; an offset of None resets that partition.
+
+        Returns:
+            What the worker says about it.
+        """
+        return self._parsed(_told, "PATCH", f"{_path(connector)}/offsets", {"offsets": list(offsets)})
+
+    def reset_offsets(self, connector: str) -> str:
+        """Forget all offsets of a STOPPED connector (KIP-875); answers what the worker says about it."""
+        return self._parsed(_told, "DELETE", f"{_path(connector)}/offsets")
+
+    def stop(self, connector: str) -> None:
+        """Ask for STOPPED, in which a connector has no tasks; the worker gets there later."""
+        self._send("PUT", f"{_path(connector)}/stop")
 
     def pause(self, connector: str) -> None:
         """Ask for PAUSED; the worker gets there later."""
@@ -123,54 +236,115 @@ class KafkaConnectClient:
         self._send("PUT", f"{_path(connector)}/resume")
 
     def restart(self, connector: str, *, only_failed: bool) -> None:
-        """Restart the connector and its tasks (KIP-745), or those of them that failed."""
+        """Restart the connector and its tasks (KIP-745), or those of them that failed.
+
+        Not the endpoint's own default, which restarts the connector alone and leaves a FAILED task as it is.
+        """
         query = f"includeTasks=true&onlyFailed={str(only_failed).lower()}"
         self._send("POST", f"{_path(connector)}/restart?{query}")
 
-    def _json(self, method: str, path: str) -> Any:
-        response = self._send(method, path)
+    def _parsed(self, parse: Callable[[Any], Parsed], method: str, path: str, body: object = None) -> Parsed:
+        response = self._send(method, path, body)
         try:
-            return response.json()
-        except requests.JSONDecodeError as error:
-            raise KafkaConnectError(
-                f"{method} {self.url}{path} did not answer with JSON: is this Kafka Connect?"
-            ) from error
+            return parse(response.json())
+        except requests.JSONDecodeError:
+            what = "did not answer with JSON"
+        except (ValueError, TypeError, LookupError, AttributeError):  # pydantic's is a ValueError, and quotes its input
+            what = "answered with JSON that Kafka Connect would not write"
+        raise KafkaConnectError(f"{method} {self._shown_url}{path} {what}: is this Kafka Connect?")
 
-    def _send(self, method: str, path: str) -> requests.Response:
-        for delay in self._retry.delays():
+    def _send(self, method: str, path: str, body: object = None, accept: str = JSON) -> requests.Response:
+        delays = iter(self._retry.delays())
+        rebalanced_by = time.monotonic() + self._retry.rebalance
+        while True:
             try:
-                return self._attempt(method, path)
+                return self._attempt(method, path, body, accept)
             except KafkaConnectError as error:
                 if not error.retriable:
                     raise
-                time.sleep(delay)
-        return self._attempt(method, path)
+                rebalances = error.status == CONFLICT and time.monotonic() < rebalanced_by
+                delay = REBALANCE_POLL_SECONDS if rebalances else next(delays, None)
+                if delay is None:
+                    raise
+            time.sleep(delay)
 
-    def _attempt(self, method: str, path: str) -> requests.Response:
+    def _attempt(self, method: str, path: str, body: object, accept: str) -> requests.Response:
+        where = f"{method} {self._shown_url}{path}"
         try:
-            response = self._send_once(method, path)
-        except requests.ConnectionError as error:
-            message = f"No Kafka Connect worker answers at {self.url}: connection refused or broken"
-            raise KafkaConnectError(message, retriable=True) from error
-        except requests.RequestException as error:
-            raise KafkaConnectError(f"{method} {self.url}{path} failed: {error}") from error
+            response = self._send_once(method, path, body, accept)
+        except requests.exceptions.SSLError as error:
+            raise KafkaConnectError(f"TLS with {self._shown_url} failed: {_cause(error)}") from None
+        except requests.ConnectionError:
+            message = f"No Kafka Connect worker answers at {self._shown_url}: connection refused or broken"
+            raise KafkaConnectError(message, retriable=True) from None
+        except OSError as error:  # requests' own errors are some, and a missing file of the CA
+            raise KafkaConnectError(f"{where} failed: {_cause(error)}") from None
         if response.ok:
             return response
         status = response.status_code
-        message = f"{method} {self.url}{path} → {status}: {_message(response)}"
-        raise KafkaConnectError(message, status=status, retriable=status in RETRIED_STATUSES)
+        message = f"{where} → {status}: {_message(response)}"
+        if status in REFUSED_STATUSES and not _is_of_connect(response):
+            message = f"{self._shown_url} refuses the credentials ({status}): check username, password and headers"
+        passing = status in RETRIED_STATUSES and not message.endswith(ALREADY_EXISTS)
+        raise KafkaConnectError(message, status=status, retriable=passing)
 
-    def _send_once(self, method: str, path: str) -> requests.Response:
-        return self._session.request(method, self.url + path, timeout=self._timeout)
+    def _send_once(self, method: str, path: str, body: object = None, accept: str = JSON) -> requests.Response:
+        return self._session.request(
+            method, self.url + path, json=body, headers={"Accept": accept}, timeout=self._timeout
+        )
+
+
+def _session(access: Access) -> requests.Session:
+    session = requests.Session()
+    # A proxy of the environment never stands between Dagster and its worker.
+    session.trust_env = False
+    session.headers["User-Agent"] = f"connect-dagster/{connect_dagster.__version__}"
+    session.headers.update(access.headers)
+    session.verify = access.verify
+    if access.username is not None:
+        session.auth = (access.username, access.password or "")
+    return session
 
 
 def _path(connector: str) -> str:
     return f"/connectors/{quote(connector, safe='')}"
 
 
+def _is_of_connect(response: requests.Response) -> bool:
+    """Whether the answer has the shape of Kafka Connect's errors, as a 403 of topic tracking that is off."""
+    try:
+        return "error_code" in response.json()
+    except (requests.JSONDecodeError, TypeError):
+        return False
+
+
 def _message(response: requests.Response) -> str:
     """The sentence of Kafka Connect's error body ``{"error_code", "message"}``, or the body as it is."""
     try:
-        return str(response.json()["message"])
+        return mask_text(str(response.json()["message"]))
     except (requests.JSONDecodeError, KeyError, TypeError):
-        return response.text or response.reason
+        return mask_text(response.text) or response.reason
+
+
+def _cause(error: Exception) -> str:
+    """The innermost sentence of what urllib3 wraps several times."""
+    reason = getattr(error.args[0], "reason", error) if error.args else error
+    return mask_text(str(reason))
+
+
+def _connectors(answer: Any) -> dict[str, Connector]:
+    """Those that are whole: one that is deleted meanwhile comes without its configuration."""
+    whole = {name: entry for name, entry in sorted(answer.items()) if entry.get("info") and entry.get("status")}
+    return {name: Connector.model_validate(entry) for name, entry in whole.items()}
+
+
+def _progress(answer: Any) -> dict[str, TaskProgress]:
+    return {task: TaskProgress.model_validate(record) for task, record in answer.items()}
+
+
+def _all(parse: Callable[[Any], Parsed]) -> Callable[[Any], list[Parsed]]:
+    return lambda answer: [parse(entry) for entry in answer]
+
+
+def _told(answer: Any) -> str:
+    return str(answer["message"])

@@ -66,6 +66,12 @@ class DagsterDev:
                 start_new_session=True,
             )
 
+    @property
+    def pid(self) -> int:
+        """Process id of the one that started the others, which is the id of their group too."""
+        assert self._process is not None, "it was not started"
+        return self._process.pid
+
     def wait_ready(self, timeout: float = 120.0) -> None:
         """Wait until the UI answers.
 

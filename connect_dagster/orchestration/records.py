@@ -76,6 +76,11 @@ class ConnectorStatus(Answer):
         tasks_there = self.tasks_in(state) == len(self.tasks)
         return self.connector.state is state and tasks_there and bool(self.tasks or state is not State.RUNNING)
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether the connector or a task of it FAILED."""
+        return self.connector.state is State.FAILED or self.tasks_in(State.FAILED) > 0
+
     def summary(self) -> str:
         """States on one line, like ``PAUSED, task 0 PAUSED``."""
         return ", ".join([self.connector.state.value, *(f"task {task.id} {task.state.value}" for task in self.tasks)])
@@ -94,15 +99,27 @@ class ConnectorInfo(Answer):
 
 
 class Connector(Answer):
-    """One entry of ``GET /connectors?expand=status&expand=info``."""
+    """One entry of ``GET /connectors?expand=status&expand=info``.
+
+    Attributes:
+        status: Its states.
+        info: Its configuration.
+        secret_keys: Keys its plugin defines as PASSWORD, where it was asked; no part of the answer.
+    """
 
     status: ConnectorStatus
     info: ConnectorInfo
+    secret_keys: frozenset[str] = frozenset()
 
     @property
     def name(self) -> str:
         """The connector's name."""
         return self.info.name
+
+    @property
+    def connector_class(self) -> str:
+        """Class of its plugin, as it was configured."""
+        return self.info.config.get("connector.class") or ""
 
 
 class PartitionOffset(Answer):
@@ -120,3 +137,54 @@ class TaskProgress(Answer):
     processed_rows_per_second: float = Field(0.0, alias="processedRowsPerSecond")
     duration_ms: dict[str, float] = Field(default_factory=dict, alias="durationMs")
     total_input_rows: int = Field(0, alias="totalInputRows")
+
+
+class ConnectorPlugin(Answer):
+    """One entry of ``GET /connector-plugins``."""
+
+    plugin_class: str = Field(alias="class")
+    type: str
+    version: str | None = None
+
+
+class ValidatedValue(Answer):
+    """What became of one key of a configuration."""
+
+    name: str
+    value: str | None = None
+    errors: tuple[str, ...] = ()
+
+
+class KeyDefinition(Answer):
+    """How a plugin defines one key."""
+
+    name: str
+    type: str
+    required: bool = False
+    default_value: str | None = None
+    documentation: str | None = None
+
+
+class ValidatedKey(Answer):
+    """Definition and value of one key; keys the plugin does not know have no definition."""
+
+    definition: KeyDefinition | None = None
+    value: ValidatedValue | None = None
+
+
+class ConfigValidation(Answer):
+    """``PUT /connector-plugins/{class}/config/validate``."""
+
+    name: str
+    error_count: int
+    configs: tuple[ValidatedKey, ...]
+
+    def errors(self) -> dict[str, tuple[str, ...]]:
+        """Errors by key, of the keys that have any."""
+        values = (key.value for key in self.configs if key.value is not None)
+        return {value.name: value.errors for value in values if value.errors}
+
+    def secret_keys(self) -> frozenset[str]:
+        """Keys that the plugin defines as PASSWORD."""
+        definitions = (key.definition for key in self.configs if key.definition is not None)
+        return frozenset(definition.name for definition in definitions if definition.type == "PASSWORD")

@@ -4,6 +4,8 @@ import re
 import shlex
 import subprocess
 import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -11,12 +13,14 @@ import pytest
 from connect_dagster.embedded.leash import start_leashed
 from connect_dagster.embedded.ports import free_port
 from tests.conftest import Broker
+from tests.integration.topics import create
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 COMMANDS = [
     line for block in re.findall(r"```bash\n(.*?)```", TEXT, re.DOTALL) for line in block.splitlines()
 ] + re.findall(r"`((?:\.venv/bin/|make )[^`]+)`", TEXT)
+LINES = "first message\nseconde line\n세번째 메시지\n"
 
 
 def _command(beginning: str) -> list[str]:
@@ -25,7 +29,14 @@ def _command(beginning: str) -> list[str]:
 
 
 def test_every_command_of_the_readme_is_run_by_a_test() -> None:
-    run_here = ["make demo", "make install", ".venv/bin/connect-standalone", ".venv/bin/connect-dagster topic read"]
+    run_here = [
+        "make demo",
+        "make install",
+        ".venv/bin/connect-standalone",
+        ".venv/bin/connect-distributed",
+        "curl",
+        ".venv/bin/connect-dagster topic read",
+    ]
     run_elsewhere = ["make help", "make test", "make check", "make bench"]  # CI is made of them
     unknown = [command for command in COMMANDS if not command.startswith((*run_here, *run_elsewhere))]
     assert unknown == []
@@ -54,42 +65,80 @@ def test_the_demo_delivers_every_line_and_shows_it() -> None:
 def test_the_worker_of_the_readme_takes_lines_to_a_topic_and_a_file(
     broker: Broker, topic_prefix: str, tmp_path: Path
 ) -> None:
-    places = {
-        "127.0.0.1:9092": broker.bootstrap_servers,
-        "127.0.0.1:8083": f"127.0.0.1:{free_port()}",
-        "/tmp/": f"{tmp_path}/",
-        "connect-test": f"{topic_prefix}connect-test",
-    }
+    places = _places(broker, topic_prefix, tmp_path)
     program, *files = _command(".venv/bin/connect-standalone")
     moved = [_moved(ROOT / file, tmp_path, places) for file in files]
-    (tmp_path / "test.txt").write_text("first message\nseconde line\n세번째 메시지\n", encoding="utf-8")
-    with (tmp_path / "worker.log").open("wb") as log:
-        worker = start_leashed([ROOT / program, *moved], log=log)
-    try:
+    (tmp_path / "test.txt").write_text(LINES, encoding="utf-8")
+    with _running([ROOT / program, *moved], tmp_path):
         _await_content(tmp_path / "test.sink.txt", (tmp_path / "test.txt").read_bytes())
+    assert "세번째 메시지" in _shown(broker, places, 3)
+
+
+def test_the_group_of_the_readme_takes_a_connector_over_rest(broker: Broker, topic_prefix: str, tmp_path: Path) -> None:
+    places = _places(broker, topic_prefix, tmp_path) | {
+        name: f"{topic_prefix}{name}"
+        for name in ("connect-cluster", "connect-configs", "connect-offsets", "connect-status")
+    }
+    create(broker.bootstrap_servers, places["connect-test"], 1)
+    program, file = _command(".venv/bin/connect-distributed")
+    (tmp_path / "test.txt").write_text(LINES, encoding="utf-8")
+    curl = _command("curl")
+    (connector,) = [word.removeprefix("@") for word in curl if word.startswith("@")]
+    request = ["--fail", "--retry", "60", "--retry-delay", "1", "--retry-connrefused", "--silent", "--show-error"]
+    with _running([ROOT / program, _moved(ROOT / file, tmp_path, places)], tmp_path):
+        words = [
+            _replaced(word, {**places, connector: str(_moved(ROOT / connector, tmp_path, places))}) for word in curl
+        ]
+        created = subprocess.run([*words, *request], check=True, capture_output=True, text=True, timeout=90)
+        assert '"name":"local-file-source"' in created.stdout
+        assert "세번째 메시지" in _shown(broker, places, 3)
+
+
+def _places(broker: Broker, topic_prefix: str, folder: Path) -> dict[str, str]:
+    """What a test has instead of the README's addresses, folders and names."""
+    return {
+        "127.0.0.1:9092": broker.bootstrap_servers,
+        "127.0.0.1:8083": f"127.0.0.1:{free_port()}",
+        "/tmp/": f"{folder}/",
+        "connect-test": f"{topic_prefix}connect-test",
+    }
+
+
+@contextmanager
+def _running(command: Sequence[str | Path], folder: Path) -> Iterator[None]:
+    with (folder / "worker.log").open("wb") as log:
+        worker = start_leashed(command, log=log)
+    try:
+        yield
     finally:
         worker.terminate()
         worker.wait(30)
-    read = _command(".venv/bin/connect-dagster topic read")
-    words = [places.get(word, word) for word in [str(ROOT / read[0]), *read[1:]]]
-    shown = subprocess.run(
-        [*words, "--max-messages", "3"],
+
+
+def _shown(broker: Broker, places: Mapping[str, str], records: int) -> str:
+    """What the README's look into the topic prints."""
+    program, *words = _command(".venv/bin/connect-dagster topic read")
+    done = subprocess.run(
+        [ROOT / program, *(_replaced(word, places) for word in words), "--max-messages", str(records)],
         env={"KAFKA_BOOTSTRAP_SERVERS": broker.bootstrap_servers},
         check=True,
         capture_output=True,
         text=True,
         timeout=60,
     )
-    assert "세번째 메시지" in shown.stdout
+    return done.stdout
 
 
-def _moved(file: Path, folder: Path, places: dict[str, str]) -> Path:
-    text = file.read_text(encoding="utf-8")
+def _moved(file: Path, folder: Path, places: Mapping[str, str]) -> Path:
+    copy = folder / file.name
+    copy.write_text(_replaced(file.read_text(encoding="utf-8"), places), encoding="utf-8")
+    return copy
+
+
+def _replaced(text: str, places: Mapping[str, str]) -> str:
     for here, there in places.items():
         text = text.replace(here, there)
-    copy = folder / file.name
-    copy.write_text(text, encoding="utf-8")
-    return copy
+    return text
 
 
 def _await_content(file: Path, content: bytes) -> None:

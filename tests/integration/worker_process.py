@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from connect_dagster.embedded.leash import start_leashed
 from connect_dagster.embedded.ports import HOST, free_port
@@ -15,6 +15,11 @@ from tests.rest_calls import Answer, call
 COMMAND = Path(sys.executable).with_name("connect-standalone")
 POLL_SECONDS = 0.05
 JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
+COMMON_DEFAULTS = {
+    "key.converter": JSON_CONVERTER,
+    "value.converter": JSON_CONVERTER,
+    "offset.flush.interval.ms": "1000",
+}
 
 
 class WorkerProcess:
@@ -26,10 +31,12 @@ class WorkerProcess:
         workdir: for the worker's property file, offsets file and log.
     """
 
+    command: ClassVar[Path] = COMMAND
+
     def __init__(self, worker_props: Mapping[str, str], connector_files: Sequence[Path], workdir: Path) -> None:
         self.workdir = workdir
         self.log_file = workdir / "worker.log"
-        self.props = _defaults(workdir) | dict(worker_props)
+        self.props = self._defaults() | dict(worker_props)
         self.rest_url = reachable(self.props["listeners"].split(",")[0])
         self._files = connector_files
         self._process: subprocess.Popen[bytes] | None = None
@@ -39,7 +46,7 @@ class WorkerProcess:
         self.workdir.mkdir(parents=True, exist_ok=True)
         worker = write_properties(self.workdir / "worker.properties", self.props)
         with self.log_file.open("ab") as log:
-            self._process = start_leashed([COMMAND, worker, *self._files], log=log)
+            self._process = start_leashed([self.command, worker, *self._files], log=log)
 
     @property
     def pid(self) -> int:
@@ -129,6 +136,12 @@ class WorkerProcess:
         assert self._process is not None, "the worker was not started"
         return self._process
 
+    def _defaults(self) -> dict[str, str]:
+        return COMMON_DEFAULTS | {
+            "listeners": f"http://{HOST}:{free_port()}",
+            "offset.storage.file.filename": str(self.workdir / "connect.offsets"),
+        }
+
     def _created(self) -> int:
         """How many connectors it has; -1 as long as it is not healthy."""
         try:
@@ -156,13 +169,3 @@ def reachable(listener: str) -> str:
     scheme, _, address = listener.partition("://")
     host, _, port = address.rpartition(":")
     return f"{scheme.lower()}://{HOST if host in ('', '0.0.0.0') else host}:{port}"
-
-
-def _defaults(workdir: Path) -> dict[str, str]:
-    return {
-        "listeners": f"http://{HOST}:{free_port()}",
-        "key.converter": JSON_CONVERTER,
-        "value.converter": JSON_CONVERTER,
-        "offset.storage.file.filename": str(workdir / "connect.offsets"),
-        "offset.flush.interval.ms": "1000",
-    }

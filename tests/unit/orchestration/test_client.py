@@ -1,10 +1,15 @@
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
 
+import dagster as dg
 import pytest
 
 from connect_dagster.embedded.ports import free_port
-from connect_dagster.orchestration.client import KafkaConnectClient, KafkaConnectError, RetryPolicy
+from connect_dagster.orchestration import KafkaConnectWorkspace, build_kafka_connect_polling_sensor
+from connect_dagster.orchestration.client import Access, KafkaConnectClient, KafkaConnectError, RetryPolicy
+from tests.unit.orchestration.connect_server import connect_server
 
 
 def test_retries_wait_twice_as_long_each_time() -> None:
@@ -21,12 +26,88 @@ def test_a_port_where_nobody_listens_is_one_clear_sentence() -> None:
 
 
 def test_another_server_at_the_address_is_recognised() -> None:
-    with HTTPServer(("127.0.0.1", 0), HelloServer) as server:
+    with (
+        serving_text("hello") as url,
+        pytest.raises(KafkaConnectError, match=r"did not answer with JSON: is this Kafka Connect\?"),
+    ):
+        KafkaConnectClient(url).server_info()
+
+
+def test_a_cluster_that_rebalances_is_waited_for() -> None:
+    with connect_server() as server:
+        server.create("lines")
+        client = KafkaConnectClient(server.workspace.url, retry=RetryPolicy(retries=0, rebalance=30))
+        client.stop("lines")
+        server.herder.rebalancing = 2
+        assert client.reset_offsets("lines")
+        assert server.herder.rebalancing == 0
+        server.herder.rebalancing = 1
+        impatient = KafkaConnectClient(server.workspace.url, retry=RetryPolicy(retries=0, rebalance=0))
+        with pytest.raises(KafkaConnectError, match="→ 409: "):
+            impatient.reset_offsets("lines")
+
+
+def test_a_connector_that_exists_is_no_reason_to_wait() -> None:
+    with connect_server() as server:
+        server.create("lines")
+        client = KafkaConnectClient(server.workspace.url, retry=RetryPolicy(retries=3, delay=60, rebalance=60))
+        with pytest.raises(KafkaConnectError, match="Connector lines already exists") as error:
+            client.create({"name": "lines", "connector.class": "FileStreamSource"}, "RUNNING")
+        assert not error.value.retriable
+
+
+@pytest.mark.parametrize(
+    "answer", ["{}", "[]", "null", '{"lines": []}', '{"lines": {"status": {"password": "kafka123"}, "info": 1}}']
+)
+def test_json_of_another_shape_is_one_sentence_without_its_content(answer: str) -> None:
+    with serving_text(answer) as url:
+        client = KafkaConnectClient(url.replace("://", "://ann:geheim99@"))
+        asked: list[Callable[[], object]] = [
+            lambda: client.status("lines"),
+            lambda: client.info("lines"),
+            lambda: client.offsets("lines"),
+            lambda: client.active_topics("lines"),
+            client.server_info,
+        ]
+        for ask in asked:
+            with pytest.raises(KafkaConnectError, match="that Kafka Connect would not write: is this Kafka") as error:
+                ask()
+            assert not {"kafka123", "geheim99"} & set(str(error.value).replace(":", " ").replace("@", " ").split())
+
+
+def test_a_connector_that_is_deleted_meanwhile_is_left_out() -> None:
+    """Java answers so: the list is older than its entries."""
+    with serving_text('{"gone": {"status": null, "info": null}}') as url:
+        assert KafkaConnectClient(url).connectors() == {}
+
+
+def test_a_ca_that_is_not_there_is_named() -> None:
+    client = KafkaConnectClient("https://127.0.0.1:1", access=Access(verify="/no/such/ca.pem"))
+    assert not client.is_alive()
+    with pytest.raises(KafkaConnectError, match=r"/no/such/ca\.pem"):
+        client.connectors()
+
+
+def test_variables_of_a_workspace_that_are_not_set_are_named() -> None:
+    workspace = KafkaConnectWorkspace(url=dg.EnvVar("NO_SUCH_URL"))
+    sentence = r"needs environment variables that are not set: NO_SUCH_URL \(for url\)"
+    with pytest.raises(KafkaConnectError, match=sentence), workspace.initialized():
+        pass
+    sensor = build_kafka_connect_polling_sensor(workspace=workspace)
+    with dg.DagsterInstance.ephemeral() as instance, dg.build_sensor_context(instance=instance) as context:
+        skipped = sensor.evaluate_tick(context).skip_message
+    assert skipped is not None
+    assert "NO_SUCH_URL (for url)" in skipped
+
+
+@contextmanager
+def serving_text(text: str) -> Iterator[str]:
+    """The address of a web server that always answers the same."""
+    handler = type("Server", (HelloServer,), {"text": text})
+    with HTTPServer(("127.0.0.1", 0), handler) as server:
         Thread(target=server.serve_forever, daemon=True).start()
-        url = f"http://127.0.0.1:{server.server_port}"
         try:
-            with pytest.raises(KafkaConnectError, match=r"did not answer with JSON: is this Kafka Connect\?"):
-                KafkaConnectClient(url).server_info()
+            yield f"http://127.0.0.1:{server.server_port}"
         finally:
             server.shutdown()
 
@@ -34,10 +115,12 @@ def test_another_server_at_the_address_is_recognised() -> None:
 class HelloServer(BaseHTTPRequestHandler):
     """A web server that is no Connect worker."""
 
+    text = "hello"
+
     def do_GET(self) -> None:
         self.send_response(200)
         self.end_headers()
-        self.wfile.write(b"hello")
+        self.wfile.write(self.text.encode())
 
     def log_message(self, format: str, *args: object) -> None:
         """Nothing: the test's output stays clean."""

@@ -7,7 +7,7 @@ import dagster as dg
 
 import assets
 import resources
-from connect_dagster.orchestration.asset_keys import connector_key, file_key, topic_key
+from connect_dagster.orchestration.catalog.asset_keys import connector_key, file_key, topic_key
 from tests.shipped_project import ROOT
 
 
@@ -36,7 +36,7 @@ def test_the_workers_run_is_never_retried() -> None:
 
 
 def test_the_worker_is_this_packages_own() -> None:
-    assert resources.connect_worker.command == [sys.executable, "-m", "connect_dagster.cli.standalone"]
+    assert resources.connect_worker.command == [sys.executable, "-m", "connect_dagster.cli.distributed"]
 
 
 def test_loading_it_brings_in_neither_spark_nor_the_worker() -> None:

@@ -1,0 +1,40 @@
+"""What Dagster's own integrations use and Dagster does not export: all imports of its private modules.
+
+Checked against Dagster 1.13, which is pinned.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from dagster import ComponentLoadContext
+from dagster._core.definitions.definitions_load_context import DefinitionsLoadContext, StateBackedDefinitionsLoader
+from dagster._core.definitions.metadata.metadata_set import NamespacedMetadataSet, TableMetadataSet, UriMetadataSet
+from dagster._core.definitions.tags.tag_set import NamespacedTagSet
+from dagster._core.storage.defs_state.base import DefsStateStorage
+from dagster.components.component_scaffolding import scaffold_component
+from dagster.components.utils.defs_state import DefsStateConfig, DefsStateConfigArgs, ResolvedDefsStateConfig
+from dagster.components.utils.translation import TranslationFn, TranslationFnResolver
+
+__all__ = [
+    "DefsStateConfig",
+    "DefsStateConfigArgs",
+    "NamespacedMetadataSet",
+    "NamespacedTagSet",
+    "ResolvedDefsStateConfig",
+    "StateBackedDefinitionsLoader",
+    "TableMetadataSet",
+    "TranslationFn",
+    "TranslationFnResolver",
+    "UriMetadataSet",
+    "last_state",
+    "scaffold_component",
+]
+
+
+@contextmanager
+def last_state(config: DefsStateConfig, context: ComponentLoadContext) -> Iterator[Path | None]:
+    """File with the state of a component as it was last stored; None when none ever was."""
+    load = DefinitionsLoadContext.get()
+    with load.state_path(config, DefsStateStorage.get(), context.project_root) as path:
+        yield path

@@ -1,0 +1,196 @@
+"""Connectors and all they read and write, joined into one graph of assets."""
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+import dagster as dg
+from dagster import AssetKey, AssetSpec
+from pydantic import ValidationError
+
+from connect_dagster.orchestration._compat import StateBackedDefinitionsLoader
+from connect_dagster.orchestration.catalog.lineage import connector_lineage
+from connect_dagster.orchestration.catalog.metadata_sets import NAMESPACE
+from connect_dagster.orchestration.catalog.props import KafkaConnectConnectorProps
+from connect_dagster.orchestration.catalog.translator import DagsterKafkaConnectTranslator
+from connect_dagster.orchestration.catalog.workspace_data import KafkaConnectWorkspaceData, connector_props
+from connect_dagster.orchestration.client import KafkaConnectError
+from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec
+
+if TYPE_CHECKING:
+    from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
+
+ConnectorSelectorFn: TypeAlias = Callable[[KafkaConnectConnectorProps], bool]
+
+log = logging.getLogger(__name__)
+
+
+def load_kafka_connect_asset_specs(
+    *,
+    workspace: "KafkaConnectWorkspace",
+    dagster_kafka_connect_translator: DagsterKafkaConnectTranslator | None = None,
+    connector_selector_fn: ConnectorSelectorFn | None = None,
+    snapshot_path: str | Path | None = None,
+) -> Sequence[AssetSpec]:
+    """Loads the connectors a cluster has, with all they read and write, as external assets.
+
+    The cluster is asked when a code location loads, and not again by the runs it starts.
+
+    Args:
+        workspace (KafkaConnectWorkspace): The Connect cluster.
+        dagster_kafka_connect_translator (Optional[DagsterKafkaConnectTranslator]): Makes the assets.
+        connector_selector_fn (Optional[ConnectorSelectorFn]): Tells which connectors are loaded. Defaults to all.
+        snapshot_path (Optional[str | Path]): File that keeps what the cluster answered last, for when it does not
+            answer. Without it, the cluster has to run for the location to load.
+
+    Returns:
+        Sequence[AssetSpec]: The assets, each once.
+
+    Raises:
+        Failure: The cluster cannot be asked, and there is no snapshot.
+
+    Examples:
+        .. code-block:: python
+
+            import dagster as dg
+            from connect_dagster import KafkaConnectWorkspace, load_kafka_connect_asset_specs
+
+            workspace = KafkaConnectWorkspace(url="http://127.0.0.1:8083")
+
+            @dg.definitions
+            def defs():
+                specs = load_kafka_connect_asset_specs(workspace=workspace, snapshot_path="connect.json")
+                return dg.Definitions(assets=specs)
+    """
+    props = load_connector_props(
+        workspace=workspace, connector_selector_fn=connector_selector_fn, snapshot_path=snapshot_path
+    )
+    return asset_graph(props, dagster_kafka_connect_translator or DagsterKafkaConnectTranslator())
+
+
+def build_kafka_connect_asset_specs(
+    *,
+    workspace: "KafkaConnectWorkspace",
+    connectors: Iterable[KafkaConnectConnectorSpec],
+    dagster_kafka_connect_translator: DagsterKafkaConnectTranslator | None = None,
+) -> Sequence[AssetSpec]:
+    """Builds external assets for declared connectors and all they read and write, without asking the cluster.
+
+    Args:
+        workspace (KafkaConnectWorkspace): The Connect cluster they belong to.
+        connectors (Iterable[KafkaConnectConnectorSpec]): The connectors.
+        dagster_kafka_connect_translator (Optional[DagsterKafkaConnectTranslator]): Makes the assets.
+
+    Returns:
+        Sequence[AssetSpec]: The assets, each once.
+
+    Examples:
+        .. code-block:: python
+
+            from connect_dagster import (
+                KafkaConnectConnectorSpec,
+                KafkaConnectWorkspace,
+                build_kafka_connect_asset_specs,
+            )
+
+            lines = KafkaConnectConnectorSpec("lines", "FileStreamSource", {"file": "/tmp/in.txt", "topic": "lines"})
+            specs = build_kafka_connect_asset_specs(workspace=KafkaConnectWorkspace(), connectors=[lines])
+    """
+    props = [declared_props(workspace, connector) for connector in connectors]
+    return asset_graph(props, dagster_kafka_connect_translator or DagsterKafkaConnectTranslator())
+
+
+def declared_props(
+    workspace: "KafkaConnectWorkspace", connector: KafkaConnectConnectorSpec
+) -> KafkaConnectConnectorProps:
+    """A declared connector for a translator, as far as its declaration tells."""
+    config = connector.declared_config()
+    return connector_props(
+        workspace.cluster,
+        config,
+        connector_lineage(config),
+        rest_url=_plain(workspace.url),
+        bootstrap_servers=_plain(workspace.bootstrap_servers),
+    )
+
+
+def load_connector_props(
+    *,
+    workspace: "KafkaConnectWorkspace",
+    connector_selector_fn: ConnectorSelectorFn | None = None,
+    snapshot_path: str | Path | None = None,
+) -> list[KafkaConnectConnectorProps]:
+    """The connectors a cluster has, asked once for a code location; see :func:`load_kafka_connect_asset_specs`."""
+    state = _WorkspaceState(workspace, Path(snapshot_path) if snapshot_path else None).get_or_fetch_state()
+    chosen = connector_selector_fn or (lambda _: True)
+    return [props for props in KafkaConnectWorkspaceData.model_validate_json(state).connector_props() if chosen(props)]
+
+
+def asset_graph(
+    connectors: Iterable[KafkaConnectConnectorProps], translator: DagsterKafkaConnectTranslator
+) -> list[AssetSpec]:
+    """The assets of connectors, of what they read, and of what they write, which depends on them."""
+    specs: dict[AssetKey, AssetSpec] = {}
+    for connector in connectors:
+        own = translator.get_asset_spec(connector)
+        read = [translator.get_asset_spec(dataset) for dataset in connector.inputs]
+        written = [_fed_by(translator.get_asset_spec(dataset), own.key) for dataset in connector.outputs]
+        for spec in (own, *read, *written):
+            specs[spec.key] = _united(specs[spec.key], spec) if spec.key in specs else spec
+    return list(specs.values())
+
+
+def _fed_by(spec: AssetSpec, feeder: AssetKey) -> AssetSpec:
+    return spec.replace_attributes(deps=[*spec.deps, feeder])
+
+
+def _united(one: AssetSpec, other: AssetSpec) -> AssetSpec:
+    deps = {dep.asset_key for spec in (one, other) for dep in spec.deps}
+    return one.replace_attributes(deps=sorted(deps))
+
+
+def _plain(text: str | None) -> str | None:
+    """A setting of a workspace; None for an ``EnvVar``, which definitions do not resolve."""
+    return None if isinstance(text, dg.EnvVar) else text
+
+
+class _WorkspaceState(StateBackedDefinitionsLoader[str]):
+    """The snapshot as JSON text, fetched when a location loads and handed on to its runs."""
+
+    def __init__(self, workspace: "KafkaConnectWorkspace", snapshot: Path | None) -> None:
+        self._workspace = workspace
+        self._snapshot = snapshot
+
+    @property
+    def defs_key(self) -> str:
+        return f"{NAMESPACE}/{self._workspace.cluster}"
+
+    def fetch_state(self) -> str:
+        try:
+            with self._workspace.initialized() as ready:
+                state: str = ready.fetch_kafka_connect_workspace_data().model_dump_json()
+        except KafkaConnectError as error:
+            return self._last_state(error)
+        if self._snapshot:
+            fresh = self._snapshot.with_name(f"{self._snapshot.name}.new")
+            fresh.write_text(state)
+            # In one step: who loads meanwhile finds the last state or the next.
+            fresh.replace(self._snapshot)
+        return state
+
+    def defs_from_state(self, state: str) -> dg.Definitions:
+        props = KafkaConnectWorkspaceData.model_validate_json(state).connector_props()
+        return dg.Definitions(assets=asset_graph(props, DagsterKafkaConnectTranslator()))
+
+    def _last_state(self, error: KafkaConnectError) -> str:
+        what = f"The connectors of cluster '{self._workspace.cluster}' cannot be loaded: {error}"
+        if self._snapshot is None:
+            raise dg.Failure(f"{what}. Start a worker, or give a snapshot_path to fall back on") from None
+        try:
+            state = self._snapshot.read_text()
+            KafkaConnectWorkspaceData.model_validate_json(state)
+        except (OSError, ValidationError):
+            raise dg.Failure(f"{what}. There is no snapshot of them in {self._snapshot} either") from None
+        log.warning("%s. The snapshot %s is used instead", what, self._snapshot)
+        return state

@@ -1,0 +1,143 @@
+"""Columns of a topic's records, from the schemas they are written with: Connect's own, Avro's, JSON Schema's.
+
+Types are named as Connect names them: ``int32``, ``string``, ``Timestamp``. A column that may be null has no
+constraint; one that may not is ``non-nullable``. A change event of Debezium has the columns of the row it tells of.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dagster import TableColumn, TableColumnConstraints, TableSchema
+
+_LOGICAL_PREFIXES = ("org.apache.kafka.connect.data.", "io.debezium.time.", "io.debezium.data.")
+_AVRO_TYPES = {"int": "int32", "long": "int64", "float": "float32", "double": "float64"}
+_AVRO_LOGICAL = {
+    "timestamp-millis": "Timestamp",
+    "timestamp-micros": "Timestamp",
+    "date": "Date",
+    "time-millis": "Time",
+    "time-micros": "Time",
+    "decimal": "Decimal",
+    "uuid": "string",
+}
+_JSON_TYPES = {"integer": "int64", "number": "float64"}
+_ROW_OF_CHANGE = "after"
+
+
+def connect_columns(schema: Mapping[str, Any]) -> TableSchema | None:
+    """Columns of the schema that JSON records carry beside their payload; None when it is no struct."""
+    if schema.get("type") != "struct":
+        return None
+    if str(schema.get("name")).endswith(".Envelope"):
+        rows = [field for field in schema["fields"] if field.get("field") == _ROW_OF_CHANGE]
+        return connect_columns(rows[0]) if rows else None
+    return _table(
+        (field["field"], _connect_type(field), bool(field.get("optional")), field.get("doc"))
+        for field in schema["fields"]
+    )
+
+
+def avro_columns(schema: Mapping[str, Any]) -> TableSchema | None:
+    """Columns of an Avro record; None for another Avro type."""
+    if schema.get("type") != "record":
+        return None
+    if schema.get("name") == "Envelope":
+        for field in schema["fields"]:
+            if field["name"] == _ROW_OF_CHANGE:
+                row, _ = _avro_alternatives(field["type"])
+                return avro_columns(row) if isinstance(row, Mapping) else None
+    columns = []
+    for field in schema["fields"]:
+        kind, nullable = _avro_alternatives(field["type"])
+        columns.append((field["name"], _avro_type(kind), nullable, field.get("doc")))
+    return _table(columns)
+
+
+def json_schema_columns(schema: Mapping[str, Any]) -> TableSchema | None:
+    """Columns of a JSON Schema object; None for another type. Connect's converter adds ``connect.…`` keys."""
+    properties = schema.get("properties")
+    if not isinstance(properties, Mapping):
+        return None
+    required = schema.get("required") or ()
+    ordered = sorted(properties.items(), key=lambda item: int(item[1].get("connect.index", 0)))
+    columns = []
+    for name, described in ordered:
+        kind, nullable = _json_alternatives(described)
+        columns.append((name, _json_type(kind), nullable or name not in required, kind.get("description")))
+    return _table(columns)
+
+
+def _table(columns: Any) -> TableSchema:
+    return TableSchema(
+        [
+            TableColumn(name, kind, description=doc, constraints=TableColumnConstraints(nullable=nullable))
+            for name, kind, nullable, doc in columns
+        ]
+    )
+
+
+def _connect_type(schema: Mapping[str, Any]) -> str:
+    if logical := _logical(str(schema.get("name"))):
+        return logical
+    match schema.get("type"):
+        case "array":
+            return f"array<{_connect_type(schema.get('items') or {})}>"
+        case "map":
+            return f"map<{_connect_type(schema.get('keys') or {})}, {_connect_type(schema.get('values') or {})}>"
+        case kind:
+            return str(kind)
+
+
+def _logical(name: str) -> str | None:
+    """The simple name of a logical type of Connect or Debezium; None for the name of a struct."""
+    prefix = next((prefix for prefix in _LOGICAL_PREFIXES if name.startswith(prefix)), None)
+    return name.removeprefix(prefix) if prefix else None
+
+
+def _avro_alternatives(kind: Any) -> tuple[Any, bool]:
+    """An Avro type without ``null``, and whether it had it."""
+    if not isinstance(kind, Sequence) or isinstance(kind, str):
+        return kind, False
+    others = [one for one in kind if one != "null"]
+    return (others[0] if len(others) == 1 else others), len(others) < len(kind)
+
+
+def _avro_type(kind: Any) -> str:
+    if isinstance(kind, str):
+        return _AVRO_TYPES.get(kind, kind)
+    if not isinstance(kind, Mapping):
+        return " | ".join(_avro_type(one) for one in kind)
+    if logical := _logical(str(kind.get("connect.name"))) or _AVRO_LOGICAL.get(str(kind.get("logicalType"))):
+        return logical
+    match kind["type"]:
+        case "record":
+            return "struct"
+        case "array":
+            return f"array<{_avro_type(kind['items'])}>"
+        case "map":
+            return f"map<string, {_avro_type(kind['values'])}>"
+        case "enum" | "fixed" as named:
+            return {"enum": "string", "fixed": "bytes"}[named]
+        case simple:
+            # Connect's converter writes the types Avro lacks, such as int16, beside the type it uses instead.
+            return str(kind.get("connect.type") or _avro_type(simple))
+
+
+def _json_alternatives(described: Mapping[str, Any]) -> tuple[Mapping[str, Any], bool]:
+    alternatives = described.get("oneOf") or described.get("anyOf")
+    if not alternatives:
+        return described, False
+    others = [one for one in alternatives if one.get("type") != "null"]
+    return (others[0] if others else {}), len(others) < len(alternatives)
+
+
+def _json_type(described: Mapping[str, Any]) -> str:
+    if logical := _logical(str(described.get("title"))):
+        return logical
+    match described.get("type"):
+        case "object":
+            return "struct"
+        case "array":
+            return f"array<{_json_type(described.get('items') or {})}>"
+        case kind:
+            return str(described.get("connect.type") or _JSON_TYPES.get(str(kind), kind))

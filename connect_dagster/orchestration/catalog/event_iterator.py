@@ -1,0 +1,307 @@
+"""What a run tells of the connectors it applied: a chain of events that can be asked to tell more.
+
+The worker is asked once for each connector; what more is told costs requests to brokers or a schema registry, and
+where those fail a warning is logged and the rest is told all the same.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
+
+import dagster as dg
+from confluent_kafka import KafkaException
+from dagster import AssetKey, AssetMaterialization, AssetObservation, AssetSpec, MaterializeResult, TableSchema
+from pydantic import Field
+
+from connect_dagster.orchestration._compat import TableMetadataSet
+from connect_dagster.orchestration.catalog.column_lineage import (
+    column_lineage,
+    columns_after,
+    field_renames,
+    upstream_of,
+)
+from connect_dagster.orchestration.catalog.metadata_sets import NAMESPACE, KafkaConnectMetadataSet
+from connect_dagster.orchestration.catalog.newest_record import columns_of_newest_record
+from connect_dagster.orchestration.catalog.props import (
+    KafkaConnectDatasetProps,
+    KafkaConnectTableProps,
+    KafkaConnectTopicProps,
+)
+from connect_dagster.orchestration.catalog.schema_registry import SchemaRegistryError, registered_columns
+from connect_dagster.orchestration.catalog.translator import DagsterKafkaConnectTranslator
+from connect_dagster.orchestration.client import KafkaConnectClient
+from connect_dagster.orchestration.declaring.apply import ASK_FOR, carry_out, plan
+from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec
+from connect_dagster.orchestration.declaring.waiting import GONE, await_states
+from connect_dagster.orchestration.failures import one_sentence
+from connect_dagster.orchestration.observing.connector_metadata import (
+    applied_metadata,
+    materialization_metadata,
+    offsets_metadata,
+    shown_trace,
+)
+from connect_dagster.orchestration.observing.connector_poll import ConnectorPoll
+from connect_dagster.orchestration.observing.connector_snapshot import ConnectorSnapshot
+from connect_dagster.orchestration.records import Connector, State
+from connect_dagster.plugin.connector_file import DesiredState
+
+if TYPE_CHECKING:
+    from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
+
+DECLARATION_KEY = f"{NAMESPACE}/declaration"
+
+REGISTRY_TIMEOUT = 5.0
+READING_TIMEOUT = 10.0
+
+KafkaConnectEvent: TypeAlias = MaterializeResult[Any] | AssetMaterialization | AssetObservation
+
+
+class KafkaConnectApplyConfig(dg.Config):
+    """How connectors are applied."""
+
+    state: DesiredState | None = Field(
+        default=None, description="The state they are to reach; by default the declared one, or else RUNNING."
+    )
+    timeout: float | None = Field(
+        default=None, description="Seconds until it has to be reached; the workspace's poll_timeout if not given."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What an asset's metadata carries from its definition to its run, unseen by the event log.
+
+    Attributes:
+        connector: The declared connector; None when it is taken as the cluster has it.
+        translator: Gives the keys of its data.
+    """
+
+    connector: KafkaConnectConnectorSpec | None
+    translator: DagsterKafkaConnectTranslator
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedConnector:
+    """A connector that is where it is to be, and what is told about it and its data.
+
+    Attributes:
+        key: Its asset.
+        snapshot: What was seen of it.
+        translator: Gives the keys of its data.
+        metadata: For its materialisation.
+        data: For events of its data, by asset.
+    """
+
+    key: AssetKey
+    snapshot: ConnectorSnapshot
+    translator: DagsterKafkaConnectTranslator
+    metadata: dict[str, Any]
+    data: dict[AssetKey, dict[str, Any]] = field(default_factory=dict)
+
+    def tell(self, key: AssetKey, **metadata: Any) -> None:
+        """Add to what is told of one of its data."""
+        self.data.setdefault(key, {}).update(metadata)
+
+    def topic_asset(self, topic: str) -> AssetKey:
+        """The asset of one of its topics."""
+        return self.translator.get_asset_spec(KafkaConnectTopicProps(topic)).key
+
+    def outputs(self) -> dict[AssetKey, KafkaConnectDatasetProps]:
+        """What it writes, by asset."""
+        return {self.translator.get_asset_spec(one).key: one for one in self.snapshot.lineage.outputs}
+
+
+class KafkaConnectEventIterator(Iterator[KafkaConnectEvent]):
+    """Events of applied connectors: a materialisation of each, and what is asked for about its data.
+
+    That is told as observations; columns that are new or changed as a materialisation, because the UI takes columns
+    from nowhere else.
+
+    Examples:
+        .. code-block:: python
+
+            import dagster as dg
+            from connect_dagster import KafkaConnectConnectorSpec, KafkaConnectWorkspace, kafka_connect_assets
+
+            workspace = KafkaConnectWorkspace(bootstrap_servers="127.0.0.1:9092")
+            lines = KafkaConnectConnectorSpec("lines", "FileStreamSource", {"file": "/tmp/in.txt", "topic": "lines"})
+
+            @kafka_connect_assets(workspace=workspace, connector=lines)
+            def lines_connector(context: dg.AssetExecutionContext, kafka_connect: KafkaConnectWorkspace):
+                yield from kafka_connect.apply_and_poll(context).fetch_offsets().fetch_column_metadata()
+    """
+
+    def __init__(
+        self,
+        workspace: "KafkaConnectWorkspace",
+        context: dg.AssetExecutionContext,
+        applied: Iterator[AppliedConnector],
+        more: Sequence[Callable[[AppliedConnector], None]] = (),
+    ) -> None:
+        self._workspace = workspace
+        self._context = context
+        self._applied = applied
+        self._more = tuple(more)
+        self._events = self._told()
+
+    def __next__(self) -> KafkaConnectEvent:
+        return next(self._events)
+
+    def __iter__(self) -> Self:
+        return self
+
+    def fetch_offsets(self) -> "KafkaConnectEventIterator":
+        """Tell committed offsets, and with brokers the lag, of each connector."""
+        return self._with(lambda one: one.metadata.update(offsets_metadata(one.snapshot)))
+
+    def fetch_topic_stats(self) -> "KafkaConnectEventIterator":
+        """Observe each topic: its partitions, and where it begins and ends. Needs ``bootstrap_servers``."""
+        return self._with(_tell_topic_stats)
+
+    def fetch_column_metadata(self) -> "KafkaConnectEventIterator":
+        """Tell the columns of topics and tables, and which comes from which.
+
+        Columns come from the workspace's schema registry, or else, with ``bootstrap_servers``, from the schema that
+        the newest JSON record carries.
+        """
+        return self._with(self._tell_columns)
+
+    def _with(self, tell: Callable[[AppliedConnector], None]) -> "KafkaConnectEventIterator":
+        return KafkaConnectEventIterator(self._workspace, self._context, self._applied, (*self._more, tell))
+
+    def _told(self) -> Iterator[KafkaConnectEvent]:
+        for one in self._applied:
+            for tell in self._more:
+                tell(one)
+            yield MaterializeResult(asset_key=one.key, metadata=one.metadata)
+            outputs = one.outputs()
+            for key, metadata in one.data.items():
+                yield self._data_event(one, key, outputs.get(key), metadata)
+
+    def _data_event(
+        self, one: AppliedConnector, key: AssetKey, output: KafkaConnectDatasetProps | None, metadata: dict[str, Any]
+    ) -> AssetMaterialization | AssetObservation:
+        columns = TableMetadataSet.extract(metadata).column_schema
+        last = self._context.instance.get_latest_materialization_event(key)
+        known = last.asset_materialization.metadata if last and last.asset_materialization else {}
+        if columns is None or columns == TableMetadataSet.extract(known).column_schema:
+            return AssetObservation(key, metadata=metadata)
+        progress = materialization_metadata(one.snapshot, output, time.time()) if output else {}
+        return AssetMaterialization(key, metadata={**progress, **metadata})
+
+    def _tell_columns(self, one: AppliedConnector) -> None:
+        lineage = one.snapshot.lineage
+        columns = {topic: found for topic in lineage.topics if (found := self._columns(one, topic))}
+        for topic, found in columns.items():
+            one.tell(one.topic_asset(topic), **TableMetadataSet(column_schema=found))
+        renames = field_renames(one.snapshot.connector.info.config)
+        if renames is None:
+            return
+        for output in lineage.outputs:
+            upstream = upstream_of(lineage, output)
+            match upstream, output:
+                case KafkaConnectTableProps(), KafkaConnectTopicProps(topic=topic) if topic in columns:
+                    written = columns[topic]
+                case KafkaConnectTopicProps(topic=topic), KafkaConnectTableProps() if topic in columns:
+                    written = columns_after(columns[topic], renames)
+                case _:
+                    continue
+            source, target = (one.translator.get_asset_spec(end).key for end in (upstream, output))
+            told = TableMetadataSet(column_schema=written, column_lineage=column_lineage(written, source, renames))
+            one.tell(target, **told)
+
+    def _columns(self, one: AppliedConnector, topic: str) -> TableSchema | None:
+        registry, brokers = self._workspace.schema_registry_url, self._workspace.bootstrap_servers
+        try:
+            if registry and (columns := registered_columns(registry, topic, REGISTRY_TIMEOUT)):
+                return columns
+            if brokers:
+                return columns_of_newest_record(brokers, topic, one.snapshot.bounds or {}, READING_TIMEOUT)
+        except (SchemaRegistryError, KafkaException) as error:
+            self._context.log.warning(f"No columns of topic '{topic}': {error}")
+        return None
+
+
+def apply_and_poll(
+    workspace: "KafkaConnectWorkspace", context: dg.AssetExecutionContext, config: KafkaConnectApplyConfig
+) -> KafkaConnectEventIterator:
+    """Apply the connectors whose assets a run has selected; see :meth:`KafkaConnectWorkspace.apply_and_poll`."""
+    specs = [spec for spec in context.assets_def.specs if spec.key in context.selected_asset_keys]
+    unknown = [spec.key.to_user_string() for spec in specs if DECLARATION_KEY not in spec.metadata]
+    if unknown:
+        raise dg.DagsterInvariantViolationError(
+            f"The assets {unknown} are no connectors. Were they defined by @kafka_connect_assets?"
+        )
+    return KafkaConnectEventIterator(workspace, context, _applied(workspace, context.log, specs, config))
+
+
+def _applied(
+    workspace: "KafkaConnectWorkspace",
+    log: dg.DagsterLogManager,
+    specs: Sequence[AssetSpec],
+    config: KafkaConnectApplyConfig,
+) -> Iterator[AppliedConnector]:
+    for spec in specs:
+        declaration: Declaration = spec.metadata[DECLARATION_KEY]
+        name = KafkaConnectMetadataSet.extract(spec.metadata).connector or ""
+        with one_sentence():
+            client = workspace.get_client()
+            goal = _ask(client, log, name, declaration.connector, config.state)
+            timeout = config.timeout or workspace.poll_timeout
+            late = await_states(client, {name: goal}, timeout=timeout, interval=workspace.poll_interval)
+            poll = ConnectorPoll(workspace)
+            connector = poll.connectors().get(name)
+            if late or connector is None:
+                raise _unreached(name, goal, late.get(name, GONE), connector)
+            snapshot = next(poll.snapshots([connector]))
+        for warning in poll.warnings:
+            log.warning(warning)
+        yield AppliedConnector(spec.key, snapshot, declaration.translator, applied_metadata(connector, workspace.url))
+
+
+def _ask(
+    client: KafkaConnectClient,
+    log: dg.DagsterLogManager,
+    name: str,
+    declared: KafkaConnectConnectorSpec | None,
+    wanted: DesiredState | None,
+) -> DesiredState:
+    """Have the worker bring a connector where it is to be; answers that state."""
+    if declared is not None:
+        planned = plan(client, declared if wanted is None else replace(declared, state=wanted))
+        for line in planned.lines():
+            log.info(line)
+        carry_out(client, planned)
+        return planned.goal
+    goal = wanted or DesiredState.RUNNING
+    status = client.status(name)
+    if status.connector.state is not State(goal.value):
+        ASK_FOR[goal](client, name)
+    if goal is DesiredState.RUNNING and status.has_failed:
+        client.restart(name, only_failed=True)
+    return goal
+
+
+def _unreached(name: str, goal: DesiredState, where: str, connector: Connector | None) -> dg.Failure:
+    traces: dict[str, str] = {}
+    if connector is not None:
+        traces = {owner: shown_trace(trace, connector) for owner, trace in connector.status.traces()}
+    reasons = "".join(f" {owner}: {trace.partition(chr(10))[0]}" for owner, trace in traces.items())
+    return dg.Failure(
+        f"Connector '{name}' did not reach {goal.value}: {where}.{reasons}",
+        metadata={owner: dg.MetadataValue.md(f"```\n{trace}\n```") for owner, trace in traces.items()},
+    )
+
+
+def _tell_topic_stats(one: AppliedConnector) -> None:
+    bounds = one.snapshot.bounds or {}
+    for topic in one.snapshot.lineage.topics:
+        edges = [edge for (name, _), edge in bounds.items() if name == topic]
+        if edges:
+            one.tell(
+                one.topic_asset(topic),
+                partition_count=len(edges),
+                start_offset_total=sum(edge.start for edge in edges),
+                end_offset_total=sum(edge.end for edge in edges),
+            )

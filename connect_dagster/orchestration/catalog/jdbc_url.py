@@ -1,0 +1,52 @@
+"""What a JDBC URL says about the database: its kind, and the names that lead to its tables."""
+
+import re
+from dataclasses import dataclass
+
+# One pattern for each way to name a database; the group `db` is its name.
+_DATABASE = {
+    "sqlserver": re.compile(r"(?i);\s*database(?:name)?=(?P<db>[^;]+)"),
+    "jtds": re.compile(r"//[^/;]+/(?P<db>[^;?]+)"),
+    "oracle": re.compile(r"@(?://)?[^/@]*?(?::\d+)?[:/](?P<db>[\w.$-]+)$"),
+    "sqlite": re.compile(r"(?:.*[/\\])?(?P<db>[^/\\?]+?)(?:\.\w+)?(?:\?.*)?$"),
+}
+_USUAL = re.compile(r"//[^/?;]*/(?P<db>[^?;]+)")
+_KINDS = {"postgresql": "postgres", "jtds": "sqlserver"}
+_DEFAULT_SCHEMAS = {"postgres": "public", "sqlserver": "dbo"}
+_SCHEMA_PARAMETER = re.compile(r"[?&]currentSchema=(\w+)")
+
+
+@dataclass(frozen=True, slots=True)
+class JdbcDatabase:
+    """A database that a JDBC URL leads to.
+
+    Attributes:
+        system: Its kind, such as ``mysql``.
+        name: Its name; empty when the URL has none.
+        schema: Schema of tables that are named without one; None where databases have no schemas.
+    """
+
+    system: str
+    name: str
+    schema: str | None
+
+    def table_path(self, table: str) -> tuple[str, ...]:
+        """Database, schema where there is one, and table for a name as connectors are configured with it."""
+        parts = tuple(part.strip('`"[] ') for part in table.split("."))
+        if len(parts) == 1 and self.schema:
+            parts = (self.schema, *parts)
+        if self.name and parts[0] != self.name:
+            parts = (self.name, *parts)
+        return parts
+
+
+def jdbc_database(url: str) -> JdbcDatabase | None:
+    """Read a URL such as ``jdbc:mysql://localhost:3306/kafkadb?user=kafka``; None when it is not JDBC."""
+    scheme, _, rest = url.partition(":")
+    kind, _, address = rest.partition(":")
+    if scheme != "jdbc" or not address:
+        return None
+    found = _DATABASE.get(kind, _USUAL).search(address)
+    system = _KINDS.get(kind, kind)
+    schema = _SCHEMA_PARAMETER.search(address)
+    return JdbcDatabase(system, found["db"] if found else "", schema[1] if schema else _DEFAULT_SCHEMAS.get(system))

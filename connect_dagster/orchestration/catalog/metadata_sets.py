@@ -1,0 +1,49 @@
+"""Metadata and tags of our own namespace on assets and events."""
+
+from typing import Literal
+
+from dagster import JsonMetadataValue, UrlMetadataValue
+
+from connect_dagster.orchestration._compat import NamespacedMetadataSet, NamespacedTagSet
+
+NAMESPACE = "connect-dagster"
+
+
+class KafkaConnectMetadataSet(NamespacedMetadataSet):
+    """What definitions of connectors and their data, and events about them, say besides Dagster's standard keys.
+
+    Args:
+        cluster (Optional[str]): Name of the Connect cluster.
+        connector (Optional[str]): Name of the connector.
+        connector_class (Optional[str]): Its class.
+        config (Optional[JsonMetadataValue]): Its configuration, secrets masked.
+        rest_url (Optional[UrlMetadataValue]): Where the connector answers.
+        offsets_version (Optional[str]): On a materialisation, hash of the offsets it stands for.
+    """
+
+    cluster: str | None = None
+    connector: str | None = None
+    connector_class: str | None = None
+    config: JsonMetadataValue | None = None
+    rest_url: UrlMetadataValue | None = None
+    offsets_version: str | None = None
+
+    @classmethod
+    def namespace(cls) -> str:
+        return NAMESPACE
+
+
+class KafkaConnectTagSet(NamespacedTagSet):
+    """Tags of connectors, for asset selections such as ``tag:"connect-dagster/connector_type"="sink"``.
+
+    Args:
+        connector_type (Optional[Literal["source", "sink"]]): Which way the connector moves records.
+        plugin (Optional[str]): Simple name of its class.
+    """
+
+    connector_type: Literal["source", "sink"] | None = None
+    plugin: str | None = None
+
+    @classmethod
+    def namespace(cls) -> str:
+        return NAMESPACE

@@ -1,0 +1,150 @@
+"""How connectors and their data become assets: one class that users subclass to change any of it."""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from functools import singledispatchmethod
+from pathlib import Path
+from typing import Literal
+
+from dagster import AssetSpec, JsonMetadataValue, UrlMetadataValue
+
+from connect_dagster.orchestration._compat import TableMetadataSet, UriMetadataSet
+from connect_dagster.orchestration.catalog.asset_keys import (
+    GROUP_NAME,
+    bucket_key,
+    connector_key,
+    file_key,
+    table_key,
+    topic_key,
+)
+from connect_dagster.orchestration.catalog.metadata_sets import KafkaConnectMetadataSet, KafkaConnectTagSet
+from connect_dagster.orchestration.catalog.props import (
+    KafkaConnectBucketProps,
+    KafkaConnectConnectorProps,
+    KafkaConnectDatasetProps,
+    KafkaConnectFileProps,
+    KafkaConnectTableProps,
+    KafkaConnectTopicProps,
+)
+from connect_dagster.orchestration.records import Direction
+
+_LONGEST_TAG = 63
+_TYPES: Mapping[Direction, Literal["source", "sink"]] = {Direction.SOURCE: "source", Direction.SINK: "sink"}
+
+
+class DagsterKafkaConnectTranslator:
+    """Gives the asset of a connector, and of each topic, table, bucket and file it reads or writes.
+
+    Override :meth:`get_asset_spec` to change keys, groups, owners, descriptions or anything else. Keys have to
+    follow from the props alone, because definitions and sensors both ask for them.
+
+    Examples:
+        .. code-block:: python
+
+            import dagster as dg
+            from connect_dagster import DagsterKafkaConnectTranslator, KafkaConnectConnectorProps
+
+            class OwnedByShop(DagsterKafkaConnectTranslator):
+                def get_asset_spec(self, props):
+                    spec = super().get_asset_spec(props)
+                    if isinstance(props, KafkaConnectConnectorProps):
+                        spec = spec.replace_attributes(owners=["team:shop"])
+                    return spec
+    """
+
+    def get_asset_spec(self, props: KafkaConnectConnectorProps | KafkaConnectDatasetProps) -> AssetSpec:
+        """The asset of a connector, or of data at either end of one.
+
+        A connector's asset depends on what it reads. The specs of what it writes get their dependency on the
+        connector where the graph is put together.
+
+        Args:
+            props (KafkaConnectConnectorProps | KafkaConnectDatasetProps): What is to become an asset.
+
+        Returns:
+            AssetSpec: The asset.
+        """
+        return self._spec(props)
+
+    @singledispatchmethod
+    def _spec(self, props: object) -> AssetSpec:
+        raise TypeError(f"There is no asset for {type(props).__name__}")
+
+    @_spec.register
+    def _connector(self, props: KafkaConnectConnectorProps) -> AssetSpec:
+        metadata = KafkaConnectMetadataSet(
+            cluster=props.cluster,
+            connector=props.name,
+            connector_class=props.connector_class,
+            config=JsonMetadataValue(dict(props.config)),
+            rest_url=UrlMetadataValue(props.rest_url) if props.rest_url else None,
+        )
+        tags = KafkaConnectTagSet(
+            connector_type=_TYPES.get(props.type),
+            plugin=tag_value(props.connector_class.rpartition(".")[2]),
+        )
+        return AssetSpec(
+            connector_key(props.cluster, props.name),
+            deps=[self.get_asset_spec(dataset).key for dataset in props.inputs],
+            description=f"{props.type.value.capitalize()} connector `{props.name}` of `{props.connector_class}`.",
+            metadata={**metadata, **UriMetadataSet(uri=props.rest_url)} if props.rest_url else {**metadata},
+            group_name=GROUP_NAME,
+            kinds={"kafka", *([props.system] if props.system else [])},
+            tags={**tags},
+            code_version=config_version(props.config),
+        )
+
+    @_spec.register
+    def _topic(self, props: KafkaConnectTopicProps) -> AssetSpec:
+        uri = f"kafka://{props.bootstrap_servers}/{props.topic}" if props.bootstrap_servers else None
+        where = f" of cluster `{props.cluster}`" if props.cluster else ""
+        return AssetSpec(
+            topic_key(props.topic, props.cluster),
+            description=f"Kafka topic `{props.topic}`{where}.",
+            metadata={**UriMetadataSet(uri=uri)} if uri else {},
+            group_name=GROUP_NAME,
+            kinds={"kafka"},
+        )
+
+    @_spec.register
+    def _table(self, props: KafkaConnectTableProps) -> AssetSpec:
+        return AssetSpec(
+            table_key(props.system, props.path),
+            description=f"`{props.table_name}` in {props.system}.",
+            metadata={**TableMetadataSet(table_name=props.table_name, storage_kind=props.system)},
+            group_name=GROUP_NAME,
+            kinds={props.system, "table"},
+        )
+
+    @_spec.register
+    def _bucket(self, props: KafkaConnectBucketProps) -> AssetSpec:
+        return AssetSpec(
+            bucket_key(props.system, props.bucket, props.prefix),
+            description=f"Objects of bucket `{props.bucket}` below `{props.prefix}`.",
+            metadata={**UriMetadataSet(uri=props.uri), **TableMetadataSet(storage_kind=props.system)},
+            group_name=GROUP_NAME,
+            kinds={props.system},
+        )
+
+    @_spec.register
+    def _file(self, props: KafkaConnectFileProps) -> AssetSpec:
+        path = Path(props.file).absolute()
+        return AssetSpec(
+            file_key(props.file),
+            description=f"File `{path.name}`.",
+            metadata={**UriMetadataSet(uri=path.as_uri())},
+            group_name=GROUP_NAME,
+            kinds={"file"},
+        )
+
+
+def config_version(config: Mapping[str, str | None]) -> str:
+    """Hash of a configuration whose secrets are masked, the same whatever its order."""
+    return hashlib.sha256(json.dumps(dict(config), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def tag_value(text: str) -> str | None:
+    """The text as a tag can hold it; None when nothing of it is left."""
+    return re.sub(r"[^\w.-]", "_", text)[:_LONGEST_TAG].strip("._-") or None

@@ -1,0 +1,162 @@
+"""What a Connect cluster has, as a value that can be stored: definitions are built from it without the cluster.
+
+It goes to the processes of runs and into snapshot files, so secrets are masked before it is made.
+"""
+
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from pydantic import BaseModel, ConfigDict
+
+from connect_dagster.orchestration.catalog.connector_classes import Config
+from connect_dagster.orchestration.catalog.lineage import ConnectorLineage, connector_lineage
+from connect_dagster.orchestration.catalog.props import (
+    KafkaConnectConnectorProps,
+    KafkaConnectDatasetProps,
+    KafkaConnectTopicProps,
+)
+from connect_dagster.orchestration.client import KafkaConnectClient
+from connect_dagster.orchestration.masking import mask_config, mask_text
+from connect_dagster.orchestration.observing.plugin_secrets import PARALLEL_REQUESTS, with_secret_keys
+from connect_dagster.orchestration.records import Connector, Direction
+
+if TYPE_CHECKING:
+    from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
+
+
+class KafkaConnectConnectorData(BaseModel):
+    """A connector as its cluster describes it.
+
+    Attributes:
+        name: Its name.
+        type: Which way it moves records.
+        config: Its configuration, secrets masked.
+        topics: Topics it has used so far.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    type: Direction
+    config: dict[str, str | None]
+    topics: tuple[str, ...]
+
+
+class KafkaConnectWorkspaceData(BaseModel):
+    """A snapshot of a Connect cluster.
+
+    Attributes:
+        cluster: Name of the cluster.
+        rest_url: Where it answers.
+        bootstrap_servers: The Kafka brokers of its topics, when known.
+        connectors: Its connectors, by name in order.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    cluster: str
+    rest_url: str
+    bootstrap_servers: str | None
+    connectors: tuple[KafkaConnectConnectorData, ...]
+
+    @classmethod
+    def fetch(
+        cls, client: KafkaConnectClient, cluster: str, bootstrap_servers: str | None = None
+    ) -> "KafkaConnectWorkspaceData":
+        """Ask the cluster: one request for all connectors, one for each class of them, and one for each one's topics.
+
+        Raises:
+            KafkaConnectError: The cluster cannot be asked.
+        """
+        found = with_secret_keys(client, client.connectors())
+        with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:
+            topics = dict(zip(found, pool.map(client.active_topics, found), strict=True))
+        connectors = tuple(
+            KafkaConnectConnectorData(
+                name=name,
+                type=connector.status.type,
+                config=mask_config(connector.info.config, connector.secret_keys),
+                topics=tuple(topics[name]),
+            )
+            for name, connector in found.items()
+        )
+        return cls(
+            cluster=cluster,
+            rest_url=mask_text(client.url),
+            bootstrap_servers=bootstrap_servers,
+            connectors=connectors,
+        )
+
+    def connector_props(self) -> list[KafkaConnectConnectorProps]:
+        """The connectors with what they read and write, for a translator."""
+        return [
+            connector_props(
+                self.cluster,
+                connector.config,
+                connector_lineage({**connector.config, "name": connector.name}, connector.topics, connector.type),
+                rest_url=self.rest_url,
+                bootstrap_servers=self.bootstrap_servers,
+            )
+            for connector in self.connectors
+        ]
+
+
+def connector_props(
+    cluster: str, config: Config, lineage: ConnectorLineage, *, rest_url: str | None, bootstrap_servers: str | None
+) -> KafkaConnectConnectorProps:
+    """A connector for a translator.
+
+    Args:
+        cluster: Name of the Connect cluster.
+        config: The connector's configuration; its secrets are masked here.
+        lineage: What it reads and writes.
+        rest_url: Where the cluster answers, when known.
+        bootstrap_servers: The brokers of its topics, when known.
+    """
+    return KafkaConnectConnectorProps(
+        cluster=cluster,
+        name=lineage.name,
+        type=lineage.direction,
+        config=mask_config(config),
+        system=lineage.system,
+        inputs=_located(lineage.inputs, bootstrap_servers),
+        outputs=_located(lineage.outputs, bootstrap_servers),
+        rest_url=connector_url(rest_url, lineage.name) if rest_url else None,
+    )
+
+
+def live_props(workspace: "KafkaConnectWorkspace", connector: Connector) -> KafkaConnectConnectorProps:
+    """A connector for a translator, as the cluster describes it, but for topics it does not name in its configuration.
+
+    Args:
+        workspace: The cluster, its fields resolved.
+        connector: What it answered.
+    """
+    config = mask_config(connector.info.config, connector.secret_keys)
+    return connector_props(
+        workspace.cluster,
+        config,
+        connector_lineage({**connector.info.config, "name": connector.name}, (), connector.status.type),
+        rest_url=workspace.url,
+        bootstrap_servers=workspace.bootstrap_servers,
+    )
+
+
+def connector_url(rest_url: str, connector: str) -> str:
+    """Where a connector answers; without credentials, should the address hold any."""
+    return f"{mask_text(rest_url).rstrip('/')}/connectors/{quote(connector, safe='')}"
+
+
+def _located(
+    datasets: Iterable[KafkaConnectDatasetProps], bootstrap_servers: str | None
+) -> tuple[KafkaConnectDatasetProps, ...]:
+    """The data with the brokers of those topics that are on the workers' own cluster."""
+    return tuple(
+        replace(one, bootstrap_servers=bootstrap_servers)
+        if isinstance(one, KafkaConnectTopicProps) and one.cluster is None
+        else one
+        for one in datasets
+    )

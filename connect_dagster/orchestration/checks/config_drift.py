@@ -1,0 +1,91 @@
+"""The check of drift: the cluster has a connector's configuration as it is declared."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import dagster as dg
+from dagster import AssetCheckKey, MetadataValue
+
+from connect_dagster.orchestration.catalog.asset_specs import declared_props
+from connect_dagster.orchestration.catalog.translator import DagsterKafkaConnectTranslator
+from connect_dagster.orchestration.checks.connector_checks import connector_checks
+from connect_dagster.orchestration.checks.verdict import Verdict
+from connect_dagster.orchestration.client import KafkaConnectClient
+from connect_dagster.orchestration.declaring.apply import ApplyPlan, InvalidConnectorError, plan
+from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec
+from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
+
+CONFIG_DRIFT_CHECK = "config_drift"
+
+
+def build_connector_config_drift_checks(
+    *,
+    workspace: KafkaConnectWorkspace,
+    connectors: Iterable[KafkaConnectConnectorSpec],
+    dagster_kafka_connect_translator: DagsterKafkaConnectTranslator | None = None,
+) -> Sequence[dg.AssetChecksDefinition]:
+    """Creates the check ``config_drift`` of each declared connector's asset.
+
+    It fails when the live configuration is another one than the declared, with the difference in its metadata, secrets
+    masked; and when the worker would refuse the declared one.
+
+    Args:
+        workspace (KafkaConnectWorkspace): The Connect cluster.
+        connectors (Iterable[KafkaConnectConnectorSpec]): The declared connectors.
+        dagster_kafka_connect_translator (Optional[DagsterKafkaConnectTranslator]): Gives the keys of the connectors'
+            assets; the one their definitions are made with.
+
+    Returns:
+        Sequence[AssetChecksDefinition]: The checks.
+
+    Examples:
+        .. code-block:: python
+
+            import dagster as dg
+            from connect_dagster.orchestration import (
+                KafkaConnectConnectorSpec,
+                KafkaConnectWorkspace,
+                build_connector_config_drift_checks,
+            )
+
+            lines = KafkaConnectConnectorSpec("lines", "FileStreamSource", {"file": "/tmp/in.txt", "topic": "lines"})
+            checks = build_connector_config_drift_checks(workspace=KafkaConnectWorkspace(), connectors=[lines])
+            defs = dg.Definitions(asset_checks=checks)
+    """
+    declared = {spec.name: spec for spec in connectors}
+    translator = dagster_kafka_connect_translator or DagsterKafkaConnectTranslator()
+    assets = {name: translator.get_asset_spec(declared_props(workspace, spec)).key for name, spec in declared.items()}
+
+    def judge(
+        context: dg.AssetCheckExecutionContext, ready: KafkaConnectWorkspace, keys: Mapping[str, AssetCheckKey]
+    ) -> Mapping[str, Verdict]:
+        client = ready.get_client()
+        return {name: _verdict(client, declared[name]) for name in keys}
+
+    return connector_checks(
+        name=CONFIG_DRIFT_CHECK,
+        description="The live configuration is the declared one.",
+        workspace=workspace,
+        assets=assets,
+        judge=judge,
+    )
+
+
+def drift_verdict(planned: ApplyPlan) -> Verdict:
+    """Judge what it would take to bring a connector to its declaration."""
+    changed = planned.diff.changed_keys
+    diff = MetadataValue.md("```diff\n" + "\n".join(planned.diff.lines()) + "\n```")
+    metadata = {"changed_keys": len(changed)} | ({"diff": diff} if changed else {})
+    if planned.creates:
+        return Verdict(False, f"The cluster has no connector '{planned.spec.name}'", metadata)
+    if planned.diff.is_empty:
+        return Verdict(True, "The live configuration is the declared one", metadata)
+    return Verdict(False, f"{len(changed)} keys are not as declared: {', '.join(changed)}", metadata)
+
+
+def _verdict(client: KafkaConnectClient, spec: KafkaConnectConnectorSpec) -> Verdict:
+    try:
+        return drift_verdict(plan(client, spec))
+    except InvalidConnectorError as error:
+        return Verdict(False, str(error.description))
+    except dg.Failure as failure:
+        return Verdict(False, str(failure.description))

@@ -1,0 +1,96 @@
+"""Checks of connectors that look at the cluster once for all of them: the shape they share."""
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+import dagster as dg
+from dagster import AssetCheckKey, AssetCheckResult, AssetCheckSpec, AssetKey, AssetsDefinition, AssetSpec
+
+from connect_dagster.orchestration.catalog.asset_keys import connector_key
+from connect_dagster.orchestration.catalog.metadata_sets import KafkaConnectMetadataSet
+from connect_dagster.orchestration.checks.verdict import Verdict
+from connect_dagster.orchestration.client import KafkaConnectError
+from connect_dagster.orchestration.names import identifier
+from connect_dagster.orchestration.observing.connector_poll import ConnectorPoll
+from connect_dagster.orchestration.observing.connector_snapshot import ConnectorSnapshot
+from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
+
+ConnectorAsset: TypeAlias = str | AssetSpec | AssetsDefinition
+"""A connector: its name, or its asset where a translator of the user's gives it another key."""
+
+Judge = Callable[
+    [dg.AssetCheckExecutionContext, KafkaConnectWorkspace, Mapping[str, AssetCheckKey]], Mapping[str, Verdict]
+]
+
+
+def connector_checks(
+    *,
+    name: str,
+    description: str,
+    workspace: KafkaConnectWorkspace,
+    assets: Mapping[str, AssetKey],
+    judge: Judge,
+) -> Sequence[dg.AssetChecksDefinition]:
+    """One check of each connector's asset, all of them executed by one step.
+
+    Args:
+        name: Of the check.
+        description: What it checks.
+        workspace: The cluster.
+        assets: The connectors' assets, by the connectors' names.
+        judge: Looks at connectors and tells a verdict on each. What it raises of the worker becomes the verdict on
+            all.
+    """
+    if not assets:
+        return []
+    keys = {connector: AssetCheckKey(asset, name) for connector, asset in assets.items()}
+    specs = [AssetCheckSpec(name, asset=key.asset_key, description=description) for key in keys.values()]
+
+    @dg.multi_asset_check(name=_op_name(name, workspace.cluster, list(assets)), specs=specs, can_subset=True)
+    def connector_check(context: dg.AssetCheckExecutionContext) -> Iterator[AssetCheckResult]:
+        chosen = {connector: key for connector, key in keys.items() if key in context.selected_asset_check_keys}
+        try:
+            with workspace.initialized() as ready:
+                verdicts = judge(context, ready, chosen)
+        except KafkaConnectError as error:
+            verdicts = {connector: Verdict(False, str(error)) for connector in chosen}
+        for connector, key in chosen.items():
+            yield verdicts.get(connector, _missing(workspace.cluster, connector)).result(key)
+
+    return [connector_check]
+
+
+def connector_assets(workspace: KafkaConnectWorkspace, connectors: Iterable[ConnectorAsset]) -> dict[str, AssetKey]:
+    """Assets of connectors by the connectors' names; assets of anything else are left out."""
+    found: dict[str, AssetKey] = {}
+    for connector in connectors:
+        if isinstance(connector, str):
+            found[connector] = connector_key(workspace.cluster, connector)
+            continue
+        for spec in [connector] if isinstance(connector, AssetSpec) else connector.specs:
+            if name := KafkaConnectMetadataSet.extract(spec.metadata).connector:
+                found[name] = spec.key
+    return found
+
+
+def snapshots(
+    context: dg.AssetCheckExecutionContext, workspace: KafkaConnectWorkspace, connectors: Iterable[str]
+) -> dict[str, ConnectorSnapshot]:
+    """What worker and brokers know of connectors; those that do not exist are left out. Raises KafkaConnectError."""
+    poll = ConnectorPoll(workspace)
+    found = poll.connectors()
+    taken = list(poll.snapshots([found[connector] for connector in connectors if connector in found]))
+    for warning in poll.warnings:
+        context.log.warning(warning)
+    return {snapshot.connector.name: snapshot for snapshot in taken}
+
+
+def _missing(cluster: str, connector: str) -> Verdict:
+    return Verdict(False, f"The cluster '{cluster}' has no connector '{connector}'")
+
+
+def _op_name(name: str, cluster: str, connectors: Sequence[str]) -> str:
+    """Distinct for distinct connectors, as a code location may call a builder more than once."""
+    whom = connectors[0] if len(connectors) == 1 else hashlib.sha256("\n".join(connectors).encode()).hexdigest()[:8]
+    return f"kafka_connect_{identifier(cluster)}__{identifier(whom)}__{name}"

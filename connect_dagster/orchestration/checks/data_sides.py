@@ -1,0 +1,137 @@
+"""Data on either side of a connector, for the check that compares them: how many rows, and which keys.
+
+A side is read in runs, never in sensors. Files and topics are read here; for anything else :class:`QueriedRows` takes
+three functions of the user's, such as queries of a database.
+"""
+
+import heapq
+import zlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from confluent_kafka import Message
+
+from connect_dagster.brokers.topic_reading import read_topic
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What a look at one side found: how many rows there are, and keys of some of them."""
+
+    rows: int
+    keys: frozenset[str]
+
+
+class DataSide(ABC):
+    """Rows with keys on one side of a connector."""
+
+    @abstractmethod
+    def sample(self, size: int) -> Survey:
+        """Count the rows, and take the keys of at most ``size`` of them."""
+
+    @abstractmethod
+    def find(self, keys: Collection[str]) -> Survey:
+        """Count the rows, and tell which of ``keys`` are there."""
+
+
+class StreamedRows(DataSide):
+    """Rows that can only be read from their beginning to their end; one reading answers all."""
+
+    @abstractmethod
+    def read(self) -> Iterator[str]:
+        """The keys of all rows."""
+
+    def sample(self, size: int) -> Survey:
+        """Count the rows, and take keys spread over all of them, the same ones each time."""
+        counted = _Counted(self.read())
+        chosen = heapq.nsmallest(size, counted, key=lambda key: zlib.crc32(key.encode()))
+        return Survey(counted.rows, frozenset(chosen))
+
+    def find(self, keys: Collection[str]) -> Survey:
+        """Count the rows, and tell which of ``keys`` go by."""
+        wanted, counted = frozenset(keys), _Counted(self.read())
+        found = frozenset(key for key in counted if key in wanted)
+        return Survey(counted.rows, found)
+
+
+@dataclass(frozen=True, slots=True)
+class FileLines(StreamedRows):
+    """Lines of a file.
+
+    Attributes:
+        file: The file, in UTF-8.
+        key: The key of a line, which comes without its end; the line itself by default.
+    """
+
+    file: str | Path
+    key: Callable[[str], str] = str
+
+    def read(self) -> Iterator[str]:
+        """The keys of all lines. Raises OSError."""
+        with Path(self.file).open(encoding="utf-8", errors="replace") as lines:
+            for line in lines:
+                yield self.key(line.removesuffix("\n"))
+
+
+def value_text(message: Message) -> str:
+    """The value of a record as text; empty for a tombstone."""
+    return (message.value() or b"").decode("utf-8", "replace")
+
+
+@dataclass(frozen=True, slots=True)
+class TopicRecords(StreamedRows):
+    """Records of a topic, up to where it ends when the reading begins.
+
+    Attributes:
+        bootstrap_servers: Kafka brokers, host:port, separated by commas.
+        topic: Its name.
+        key: The key of a record; the text of its value by default.
+        timeout: How long nothing may come before the end, in seconds.
+    """
+
+    bootstrap_servers: str
+    topic: str
+    key: Callable[[Message], str] = value_text
+    timeout: float = 10.0
+
+    def read(self) -> Iterator[str]:
+        """The keys of all records. Raises BrokersError."""
+        return map(self.key, read_topic(self.bootstrap_servers, self.topic, self.timeout))
+
+
+@dataclass(frozen=True, slots=True)
+class QueriedRows(DataSide):
+    """Rows of a store that answers questions, such as a database.
+
+    Attributes:
+        count: How many rows there are: ``select count(*) from …``.
+        some_keys: Keys of at most so many rows: ``select id from … limit …``.
+        present_keys: Which of some keys are there: ``select id from … where id in (…)``.
+    """
+
+    count: Callable[[], int]
+    some_keys: Callable[[int], Collection[str]]
+    present_keys: Callable[[Collection[str]], Collection[str]]
+
+    def sample(self, size: int) -> Survey:
+        """Ask for the count and for some keys."""
+        return Survey(self.count(), frozenset(self.some_keys(size)))
+
+    def find(self, keys: Collection[str]) -> Survey:
+        """Ask for the count and for these keys."""
+        return Survey(self.count(), frozenset(self.present_keys(keys)) & frozenset(keys))
+
+
+class _Counted:
+    """Keys, counted as they go by."""
+
+    def __init__(self, keys: Iterator[str]) -> None:
+        self._keys = keys
+        self.rows = 0
+
+    def __iter__(self) -> Iterator[str]:
+        for key in self._keys:
+            self.rows += 1
+            yield key

@@ -1,0 +1,77 @@
+"""The check of states: a connector and all of its tasks do what they are asked to."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import dagster as dg
+from dagster import AssetCheckEvaluation, AssetCheckKey, AssetCheckSeverity, AssetKey
+
+from connect_dagster.orchestration.checks.connector_checks import ConnectorAsset, connector_assets, connector_checks
+from connect_dagster.orchestration.checks.verdict import Verdict
+from connect_dagster.orchestration.observing.connector_metadata import status_metadata
+from connect_dagster.orchestration.observing.plugin_secrets import with_secret_keys
+from connect_dagster.orchestration.records import Connector, State
+from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
+
+STATE_CHECK = "connector_state"
+SETTLED = (State.RUNNING, State.PAUSED, State.STOPPED)
+
+
+def build_connector_state_checks(
+    *, workspace: KafkaConnectWorkspace, connectors: Iterable[ConnectorAsset]
+) -> Sequence[dg.AssetChecksDefinition]:
+    """Creates the check ``connector_state`` of each connector's asset.
+
+    It fails when the connector or a task FAILED, with the trace's first line and the trace in its metadata, and warns
+    while something is UNASSIGNED, RESTARTING or without tasks. PAUSED and STOPPED are somebody's will, and pass.
+
+    Args:
+        workspace (KafkaConnectWorkspace): The Connect cluster.
+        connectors (Iterable[str | AssetSpec | AssetsDefinition]): The connectors by name, or as assets.
+
+    Returns:
+        Sequence[AssetChecksDefinition]: The checks.
+
+    Examples:
+        .. code-block:: python
+
+            import dagster as dg
+            from connect_dagster.orchestration import KafkaConnectWorkspace, build_connector_state_checks
+
+            checks = build_connector_state_checks(workspace=KafkaConnectWorkspace(), connectors=["lines"])
+            defs = dg.Definitions(asset_checks=checks)
+    """
+
+    def judge(
+        context: dg.AssetCheckExecutionContext, ready: KafkaConnectWorkspace, keys: Mapping[str, AssetCheckKey]
+    ) -> Mapping[str, Verdict]:
+        client = ready.get_client()
+        known = client.connectors()
+        found = with_secret_keys(client, {name: known[name] for name in keys if name in known})
+        return {name: state_verdict(one) for name, one in found.items()}
+
+    return connector_checks(
+        name=STATE_CHECK,
+        description="Neither the connector nor a task of it FAILED.",
+        workspace=workspace,
+        assets=connector_assets(workspace, connectors),
+        judge=judge,
+    )
+
+
+def state_evaluation(asset: AssetKey, connector: Connector) -> AssetCheckEvaluation:
+    """The check's outcome for a connector that was read already, for a sensor to report."""
+    return state_verdict(connector).evaluation(AssetCheckKey(asset, STATE_CHECK))
+
+
+def state_verdict(connector: Connector) -> Verdict:
+    """Judge the states of a connector and its tasks."""
+    status = connector.status
+    failed = status.tasks_in(State.FAILED)
+    metadata = status_metadata(connector)
+    if status.has_failed:
+        who = f"{failed} of {len(status.tasks)} tasks" if failed else "The connector"
+        return Verdict(False, f"{who} FAILED: {metadata.get('error', 'no trace')}", metadata)
+    state = status.connector.state
+    if state not in SETTLED or not status.has_reached(state):
+        return Verdict(False, f"Not settled: {status.summary()}", metadata, AssetCheckSeverity.WARN)
+    return Verdict(True, status.summary(), metadata)

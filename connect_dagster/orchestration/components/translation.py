@@ -1,0 +1,54 @@
+"""What components say of their assets in YAML: one translation for connectors, one for what they read and write."""
+
+from typing import Annotated, Protocol, TypeAlias
+
+import dagster as dg
+
+from connect_dagster.orchestration._compat import TranslationFn, TranslationFnResolver
+from connect_dagster.orchestration.catalog.props import KafkaConnectConnectorProps, KafkaConnectDatasetProps
+from connect_dagster.orchestration.catalog.translator import DagsterKafkaConnectTranslator
+
+Props: TypeAlias = KafkaConnectConnectorProps | KafkaConnectDatasetProps
+
+ResolvedTranslation: TypeAlias = (
+    Annotated[
+        TranslationFn[KafkaConnectConnectorProps],
+        TranslationFnResolver(template_vars_for_translation_fn=lambda props: {"props": props}),
+    ]
+    | None
+)
+ResolvedDataTranslation: TypeAlias = (
+    Annotated[
+        TranslationFn[KafkaConnectDatasetProps],
+        TranslationFnResolver(template_vars_for_translation_fn=lambda props: {"props": props}),
+    ]
+    | None
+)
+
+
+class TranslatingComponent(Protocol):
+    """A component whose assets YAML and subclasses may change."""
+
+    translation: ResolvedTranslation
+    data_translation: ResolvedDataTranslation
+
+    def get_asset_spec(self, props: Props) -> dg.AssetSpec:
+        """The asset of a connector, or of its data, before YAML's translation."""
+
+
+class ComponentTranslator(DagsterKafkaConnectTranslator):
+    """Makes assets as a component says: its method first, which subclasses override, then what stands in YAML."""
+
+    def __init__(self, component: TranslatingComponent) -> None:
+        self._component = component
+
+    def get_asset_spec(self, props: Props) -> dg.AssetSpec:
+        """The asset of a connector, or of its data."""
+        spec = self._component.get_asset_spec(props)
+        if isinstance(props, KafkaConnectConnectorProps):
+            return self._component.translation(spec, props) if self._component.translation else spec
+        return self._component.data_translation(spec, props) if self._component.data_translation else spec
+
+    def untranslated(self, props: Props) -> dg.AssetSpec:
+        """The asset as any project has it, upstream keys apart, which are the component's."""
+        return super().get_asset_spec(props)

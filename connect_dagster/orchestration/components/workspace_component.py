@@ -1,0 +1,204 @@
+"""The connectors a cluster has, in YAML."""
+
+import logging
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated
+
+import dagster as dg
+from pydantic import Field, PrivateAttr
+
+from connect_dagster.orchestration._compat import (
+    DefsStateConfig,
+    DefsStateConfigArgs,
+    ResolvedDefsStateConfig,
+    last_state,
+)
+from connect_dagster.orchestration.catalog.event_iterator import KafkaConnectApplyConfig, KafkaConnectEvent
+from connect_dagster.orchestration.catalog.props import KafkaConnectConnectorProps
+from connect_dagster.orchestration.catalog.workspace_data import KafkaConnectWorkspaceData
+from connect_dagster.orchestration.checks.state import build_connector_state_checks
+from connect_dagster.orchestration.client import KafkaConnectError
+from connect_dagster.orchestration.components.scaffolders import WorkspaceScaffolder
+from connect_dagster.orchestration.components.translation import (
+    ComponentTranslator,
+    Props,
+    ResolvedDataTranslation,
+    ResolvedTranslation,
+)
+from connect_dagster.orchestration.components.yaml_values import ResolvedWorkspace
+from connect_dagster.orchestration.observing.polling_sensor import build_kafka_connect_polling_sensor
+from connect_dagster.orchestration.operating.connector_definitions import JOB_PREFIX, apply_connector, connector_assets
+from connect_dagster.orchestration.operating.jobs import build_kafka_connect_jobs
+from connect_dagster.orchestration.records import Direction
+from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
+
+log = logging.getLogger(__name__)
+
+ConnectorSelector = Callable[[KafkaConnectConnectorProps], bool]
+
+
+class ByName(dg.Model):
+    """Connectors by their names."""
+
+    by_name: list[str] = Field(description="Names of the connectors.")
+
+
+class ByType(dg.Model):
+    """Sources, or sinks."""
+
+    by_type: Direction = Field(description="source or sink.")
+
+
+def _resolve_selector(context: dg.ResolutionContext, model: ByName | ByType) -> ConnectorSelector:
+    if isinstance(model, ByName):
+        names = frozenset(context.resolve_value(model.by_name))
+        return lambda props: props.name in names
+    direction = model.by_type
+    return lambda props: props.type is direction
+
+
+@dg.scaffold_with(WorkspaceScaffolder)
+class KafkaConnectWorkspaceComponent(dg.StateBackedComponent, dg.Model, dg.Resolvable):
+    """Loads the connectors of a Kafka Connect cluster, ours or Java's, as assets with all they read and write.
+
+    What the cluster has is kept as state, so that definitions load while it is down; ``dg dev`` asks it anew at each
+    load, ``dg utils refresh-defs-state`` elsewhere.
+
+    Examples:
+        .. code-block:: yaml
+
+            # defs.yaml
+            type: connect_dagster.KafkaConnectWorkspaceComponent
+            attributes:
+              workspace:
+                url: http://127.0.0.1:8083
+                cluster: prod
+                bootstrap_servers: 127.0.0.1:9092
+              connector_selector:
+                by_type: sink
+              translation:
+                group_name: ingest
+    """
+
+    workspace: ResolvedWorkspace
+    connector_selector: (
+        Annotated[ConnectorSelector, dg.Resolver(_resolve_selector, model_field_type=ByName | ByType)] | None
+    ) = Field(default=None, description="Which connectors are loaded; all by default.")
+    translation: ResolvedTranslation = Field(default=None, description="Attributes of the connectors' assets.")
+    data_translation: ResolvedDataTranslation = Field(
+        default=None, description="Attributes of the assets of what they read and write."
+    )
+    polling_sensor: bool = Field(default=True, description="Whether a sensor reports states, lag and progress.")
+    job_prefix: str = Field(default=JOB_PREFIX, description="Begin of the jobs' names.")
+    defs_state: ResolvedDefsStateConfig = DefsStateConfigArgs.local_filesystem()
+
+    _fetched: KafkaConnectWorkspaceData | None = PrivateAttr(default=None)
+
+    @cached_property
+    def translator(self) -> ComponentTranslator:
+        """Makes the assets."""
+        return ComponentTranslator(self)
+
+    @property
+    def defs_state_config(self) -> DefsStateConfig:
+        """Where what the cluster has is kept."""
+        return DefsStateConfig.from_args(
+            self.defs_state, default_key=f"{type(self).__name__}[{self.workspace.cluster}]"
+        )
+
+    def get_asset_spec(self, props: Props) -> dg.AssetSpec:
+        """Gives the asset of a connector, or of what it reads or writes.
+
+        Override this method to change assets by what they stand for:
+
+        .. code-block:: python
+
+            import dagster as dg
+            from connect_dagster import KafkaConnectTableProps, KafkaConnectWorkspaceComponent
+
+            class TaggedTables(KafkaConnectWorkspaceComponent):
+                def get_asset_spec(self, props):
+                    spec = super().get_asset_spec(props)
+                    if isinstance(props, KafkaConnectTableProps):
+                        spec = spec.merge_attributes(tags={"system": props.system})
+                    return spec
+        """
+        return self.translator.untranslated(props)
+
+    def execute(
+        self,
+        context: dg.AssetExecutionContext,
+        config: KafkaConnectApplyConfig,
+        kafka_connect: KafkaConnectWorkspace,
+    ) -> Iterator[KafkaConnectEvent]:
+        """Does what Materialize is to do: have the connector run, and tell its offsets, topics and columns.
+
+        Override this method to do more, or to tell less:
+
+        .. code-block:: python
+
+            from connect_dagster import KafkaConnectWorkspaceComponent
+
+            class BriefConnectors(KafkaConnectWorkspaceComponent):
+                def execute(self, context, config, kafka_connect):
+                    yield from kafka_connect.apply_and_poll(context, config)
+        """
+        yield from apply_connector(context, config, kafka_connect)
+
+    async def refresh_state(self, project_root: Path) -> str:
+        """Ask the cluster for its connectors; the last state stays when it does not answer.
+
+        Raises:
+            KafkaConnectError: It cannot be asked.
+        """
+        # Dagster throws the last state away before it asks for the next one.
+        self._fetched = self._fetch()
+        return await super().refresh_state(project_root)
+
+    def write_state_to_path(self, state_path: Path) -> None:
+        """Write what the cluster has."""
+        found = self._fetched or self._fetch()
+        state_path.write_text(found.model_dump_json(), encoding="utf-8")
+
+    def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
+        """Definitions of what the cluster has, or had when it was last asked."""
+        try:
+            return super().build_defs(context)
+        except KafkaConnectError as error:
+            log.warning(
+                "Connectors of cluster '%s' are shown as they were last seen: %s", self.workspace.cluster, error
+            )
+            with last_state(self.defs_state_config, context) as state_path:
+                return self.build_defs_from_state(context, state_path)
+
+    def build_defs_from_state(self, context: dg.ComponentLoadContext, state_path: Path | None) -> dg.Definitions:
+        """Assets of the connectors, and what operates and watches the whole cluster."""
+        connectors = self._connectors(state_path)
+        sensor = build_kafka_connect_polling_sensor(
+            workspace=self.workspace,
+            dagster_kafka_connect_translator=self.translator,
+            connector_selector_fn=self.connector_selector,
+        )
+        return dg.Definitions(
+            assets=connector_assets(self.workspace, connectors, {}, self.translator, self.execute),
+            asset_checks=build_connector_state_checks(
+                workspace=self.workspace, connectors=map(self.translator.get_asset_spec, connectors)
+            ),
+            jobs=build_kafka_connect_jobs(workspace=self.workspace, prefix=self.job_prefix),
+            sensors=[sensor] if self.polling_sensor else [],
+        )
+
+    def _fetch(self) -> KafkaConnectWorkspaceData:
+        with self.workspace.initialized() as ready:
+            found: KafkaConnectWorkspaceData = ready.fetch_kafka_connect_workspace_data()
+            return found
+
+    def _connectors(self, state_path: Path | None) -> list[KafkaConnectConnectorProps]:
+        if state_path is None:
+            return []
+        known = KafkaConnectWorkspaceData.model_validate_json(state_path.read_text(encoding="utf-8"))
+        return [
+            props for props in known.connector_props() if not self.connector_selector or self.connector_selector(props)
+        ]

@@ -1,0 +1,197 @@
+"""Bringing a connector to what is declared: validate, compare, change what differs, reach the state.
+
+Doing it twice does nothing the second time. :func:`plan` only looks, which is the dry run; :func:`carry_out` acts.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import dagster as dg
+
+from connect_dagster.orchestration.client import CONFLICT, KafkaConnectClient, KafkaConnectError
+from connect_dagster.orchestration.declaring.config_diff import ConfigDiff
+from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec
+from connect_dagster.orchestration.masking import mask_text
+from connect_dagster.orchestration.records import ConfigValidation, ConnectorStatus, State
+from connect_dagster.plugin.connector_file import DesiredState
+
+
+class InvalidConnectorError(dg.Failure):
+    """A declared configuration that the worker refuses."""
+
+    def __init__(self, name: str, errors: dict[str, tuple[str, ...]]) -> None:
+        told = "; ".join(f"{key}: {sentence}" for key, sentences in errors.items() for sentence in sentences)
+        super().__init__(f"The worker refuses the configuration of connector '{name}': {told}")
+
+
+class InvalidConnectorsError(dg.Failure):
+    """Several declared connectors of which the worker refuses some, so that none is changed.
+
+    Attributes:
+        sentences: What is wrong with each, and what follows.
+    """
+
+    def __init__(self, sentences: Sequence[str]) -> None:
+        super().__init__(" ".join(sentences))
+        self.sentences = tuple(sentences)
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyPlan:
+    """What is to be done so that the cluster has a connector as it is declared.
+
+    Attributes:
+        spec: The declaration.
+        diff: What changes in its configuration.
+        state: Where the connector is now; None when the cluster does not have it.
+        failed: Whether it, or a task of it, FAILED.
+    """
+
+    spec: KafkaConnectConnectorSpec
+    diff: ConfigDiff
+    state: State | None
+    failed: bool = False
+
+    @property
+    def creates(self) -> bool:
+        """Whether the cluster does not have the connector yet."""
+        return self.diff.live is None
+
+    @property
+    def changes_state(self) -> bool:
+        """Whether the connector is asked for another state. What FAILED is restarted, which is another request."""
+        settled = (None, State(self.spec.state.value), State.FAILED, State.UNASSIGNED, State.RESTARTING)
+        return self.state not in settled
+
+    @property
+    def goal(self) -> DesiredState:
+        """The state the connector ends in."""
+        return self.spec.state
+
+    @property
+    def restarts(self) -> bool:
+        """Whether what FAILED is restarted: it would never run otherwise."""
+        return self.failed and self.goal is DesiredState.RUNNING
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is to be done."""
+        return self.diff.is_empty and not self.changes_state and not self.restarts
+
+    def lines(self) -> list[str]:
+        """The plan as a person reads it, a heading first; secrets masked."""
+        if self.is_empty:
+            return [f"{self.spec.name}: no change"]
+        steps = {
+            "create": self.creates,
+            "change": not self.creates and not self.diff.is_empty,
+            f"go from {self.state} to {self.spec.state}": self.changes_state,
+            "restart what FAILED": self.restarts,
+        }
+        told = " and ".join(step for step, is_due in steps.items() if is_due)
+        return [f"{self.spec.name}: {told}", *(f"  {line}" for line in self.diff.lines())]
+
+
+def plan(client: KafkaConnectClient, spec: KafkaConnectConnectorSpec) -> ApplyPlan:
+    """Have the worker validate a declared connector, and compare it with the live one.
+
+    Raises:
+        InvalidConnectorError: The worker refuses the configuration; names each key and what is wrong with it.
+        KafkaConnectError: The worker cannot be asked.
+        Failure: An environment variable of the declaration is not set.
+    """
+    config = spec.resolved_config()
+    validation = _validate(client, spec, config)
+    live = client.info(spec.name)
+    diff = ConfigDiff(
+        None if live is None else _with_name(live.config, spec.name),
+        config,
+        validation.secret_keys() | spec.hidden_keys,
+    )
+    status = None if live is None else _status(client, spec.name)
+    if status is None:
+        return ApplyPlan(spec, diff, None)
+    return ApplyPlan(spec, diff, status.connector.state, status.has_failed)
+
+
+def plan_all(client: KafkaConnectClient, specs: Iterable[KafkaConnectConnectorSpec]) -> list[ApplyPlan]:
+    """Plans for all of several connectors, as :func:`plan` makes them, or for none.
+
+    Raises:
+        InvalidConnectorsError: Names every connector that the worker refuses, and why.
+    """
+    plans, refused = [], []
+    for spec in specs:
+        try:
+            plans.append(plan(client, spec))
+        except InvalidConnectorError as error:
+            refused.append(str(error.description))
+    if refused:
+        raise InvalidConnectorsError([*refused, "Nothing was changed."])
+    return plans
+
+
+def carry_out(client: KafkaConnectClient, planned: ApplyPlan) -> None:
+    """Do what a plan says; the worker gets there later.
+
+    Raises:
+        KafkaConnectError: The worker cannot be asked, or refuses.
+    """
+    name, config = planned.spec.name, planned.diff.declared
+    if planned.creates and _created(client, planned):
+        return
+    if not planned.diff.is_empty:
+        client.put_config(name, config)
+    if planned.changes_state or planned.creates:
+        ASK_FOR[planned.spec.state](client, name)
+    if planned.restarts:
+        client.restart(name, only_failed=True)
+
+
+def _created(client: KafkaConnectClient, planned: ApplyPlan) -> bool:
+    """Create the connector; False when somebody else was faster."""
+    try:
+        client.create(planned.diff.declared, planned.spec.state.value)
+    except KafkaConnectError as error:
+        if error.status == CONFLICT:
+            return False
+        raise
+    return True
+
+
+ASK_FOR: dict[DesiredState, Callable[[KafkaConnectClient, str], None]] = {
+    DesiredState.RUNNING: KafkaConnectClient.resume,
+    DesiredState.PAUSED: KafkaConnectClient.pause,
+    DesiredState.STOPPED: KafkaConnectClient.stop,
+}
+
+
+def _validate(
+    client: KafkaConnectClient, spec: KafkaConnectConnectorSpec, config: dict[str, str | None]
+) -> ConfigValidation:
+    try:
+        validation = client.validate(config)
+    except KafkaConnectError as error:
+        # A class the worker lacks is no list of errors but a refusal: 404 from ours, 500 from Java's.
+        if error.status in (400, 404, 500):
+            told = mask_text(str(error), [config], spec.hidden_keys)
+            raise InvalidConnectorError(spec.name, {"connector.class": (told,)}) from None
+        raise
+    if errors := validation.errors():
+        secret_keys = validation.secret_keys() | spec.hidden_keys
+        shown = {key: tuple(mask_text(one, [config], secret_keys) for one in told) for key, told in errors.items()}
+        raise InvalidConnectorError(spec.name, shown)
+    return validation
+
+
+def _with_name(config: dict[str, str | None], name: str) -> dict[str, str | None]:
+    return config | {"name": name}
+
+
+def _status(client: KafkaConnectClient, name: str) -> ConnectorStatus | None:
+    try:
+        return client.status(name)
+    except KafkaConnectError as error:
+        if error.status == 404:
+            return None
+        raise

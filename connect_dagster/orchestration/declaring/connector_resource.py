@@ -1,0 +1,250 @@
+"""A connector as a Dagster resource: what it is to be, and every verb on it.
+
+Each verb waits for its effect, within the workspace's ``poll_timeout``. They work in runs, where Dagster has resolved
+the fields, and as well in a script or notebook, where an ``EnvVar`` is resolved when a verb needs it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import dagster as dg
+from pydantic import Field
+from pydantic.fields import FieldInfo
+
+from connect_dagster.orchestration.client import KafkaConnectClient
+from connect_dagster.orchestration.declaring.apply import ASK_FOR, ApplyPlan, carry_out, plan
+from connect_dagster.orchestration.declaring.connector_spec import ConfigValue, KafkaConnectConnectorSpec
+from connect_dagster.orchestration.declaring.waiting import await_deleted, await_states
+from connect_dagster.orchestration.operating.offsets_change import Modify, OffsetsChange, aim_of, change_offsets
+from connect_dagster.orchestration.records import ConnectorStatus, PartitionOffset
+from connect_dagster.orchestration.workspace import SECRET, KafkaConnectWorkspace
+from connect_dagster.plugin.connector_file import DesiredState
+
+# What a field of a resource says of itself: the configuration key it is for.
+CONFIG_KEY = "connector_config_key"
+
+
+class ConnectorResource(dg.ConfigurableResource[Any]):
+    """A declared connector. Subclasses have a field for each key their plugin knows.
+
+    Examples:
+        .. code-block:: python
+
+            import dagster as dg
+            from connect_dagster import ConnectorResource, KafkaConnectWorkspace
+
+            products = ConnectorResource(
+                workspace=KafkaConnectWorkspace(url="http://127.0.0.1:8083"),
+                name="mysql-products",
+                connector_class="io.confluent.connect.jdbc.JdbcSourceConnector",
+                config={"connection.password": dg.EnvVar("PRODUCTS_PASSWORD"), "mode": "bulk"},
+            )
+    """
+
+    workspace: KafkaConnectWorkspace = Field(description="The Connect cluster that runs it.")
+    name: str = Field(description="Name of the connector, one of a kind in the cluster.")
+    connector_class: str = Field(description="Its plugin, as `connector.class` takes it.")
+    # Its asset shows it with only the secrets masked.
+    config: dict[str, str] = Field(
+        default={},
+        description="Its configuration, or what no field of its own has.",
+        json_schema_extra={SECRET: True},
+    )
+    tasks_max: int = Field(default=1, ge=1, description="How many tasks the connector may have at most.")
+    state: DesiredState = Field(default=DesiredState.RUNNING, description="The state it is to be in.")
+
+    def spec(self) -> KafkaConnectConnectorSpec:
+        """The declaration these fields make; an ``EnvVar`` stays unresolved in it.
+
+        Raises:
+            DagsterInvalidDefinitionError: A key is given twice, as a field and in ``config``.
+        """
+        typed = {key: value for key, field in config_fields(type(self)) if (value := getattr(self, field)) is not None}
+        if twice := sorted(typed.keys() & self.config.keys()):
+            raise dg.DagsterInvalidDefinitionError(
+                f"Connector '{self.name}' has {', '.join(twice)} twice: as a field and in config"
+            )
+        values: dict[str, Any] = {**typed, **self.config}
+        return KafkaConnectConnectorSpec(
+            self.name,
+            self.connector_class,
+            {key: _config_value(value) for key, value in values.items()},
+            self.tasks_max,
+            self.state,
+            secret_config_keys(type(self)),
+        )
+
+    def plan(self) -> ApplyPlan:
+        """What :meth:`apply` would do, the dry run.
+
+        Raises:
+            InvalidConnectorError: The worker refuses the configuration.
+            KafkaConnectError: The worker cannot be asked.
+        """
+        with self._operations() as connector:
+            return plan(connector.client, self.spec())
+
+    def apply(self) -> ApplyPlan:
+        """Have the cluster run the connector as it is declared; a second time does nothing.
+
+        Returns:
+            What was done.
+
+        Raises:
+            InvalidConnectorError: The worker refuses the configuration.
+            KafkaConnectError: The worker cannot be asked, or refuses.
+            Failure: The connector did not get to its state in time, as one whose task FAILED again.
+        """
+        with self._operations() as connector:
+            return connector.apply(self.spec())
+
+    def start(self) -> ApplyPlan:
+        """As :meth:`apply`, but to RUNNING, whichever state is declared."""
+        with self._operations() as connector:
+            return connector.apply(replace(self.spec(), state=DesiredState.RUNNING))
+
+    def pause(self) -> None:
+        """Keep the tasks, but have them move no records."""
+        with self._operations() as connector:
+            connector.go_to(DesiredState.PAUSED)
+
+    def resume(self) -> None:
+        """Have a paused or stopped connector run again."""
+        with self._operations() as connector:
+            connector.go_to(DesiredState.RUNNING)
+
+    def stop(self) -> None:
+        """End the tasks; configuration and offsets stay."""
+        with self._operations() as connector:
+            connector.go_to(DesiredState.STOPPED)
+
+    def restart(self, only_failed: bool = True) -> None:
+        """Restart what FAILED, or otherwise the connector and all its tasks.
+
+        Raises:
+            Failure: It did not get back to its state in time.
+        """
+        with self._operations() as connector:
+            connector.restart(only_failed=only_failed)
+
+    def delete(self) -> None:
+        """Have the cluster forget the connector; its offsets stay.
+
+        Raises:
+            Failure: The worker still knew it after the bound.
+        """
+        with self._operations() as connector:
+            connector.delete()
+
+    def status(self) -> ConnectorStatus:
+        """The states of the connector and of its tasks."""
+        with self._operations() as connector:
+            return connector.client.status(self.name)
+
+    def offsets(self) -> list[PartitionOffset]:
+        """Committed offsets of a source, or of a sink's consumer group."""
+        with self._operations() as connector:
+            return connector.client.offsets(self.name)
+
+    def alter_offsets(self, offsets: Sequence[Mapping[str, Any]]) -> OffsetsChange:
+        """Set offsets: the connector is stopped for it, and taken back to the state it was in.
+
+        Args:
+            offsets: Entries ``{"partition": …, "offset": …}``; an offset of None resets that partition.
+
+        Returns:
+            The offsets before and after.
+        """
+        with self._operations() as connector:
+            return connector.change_offsets(lambda client, name: client.alter_offsets(name, offsets))
+
+    def reset_offsets(self) -> OffsetsChange:
+        """Forget all offsets: the connector is stopped for it, and taken back to the state it was in.
+
+        Returns:
+            The offsets before and after.
+        """
+        with self._operations() as connector:
+            return connector.change_offsets(KafkaConnectClient.reset_offsets)
+
+    @contextmanager
+    def _operations(self) -> Iterator["_Operations"]:
+        with self.workspace.initialized() as ready:
+            yield _Operations(self.name, ready, ready.get_client())
+
+
+def config_fields(resource: type[ConnectorResource]) -> list[tuple[str, str]]:
+    """Keys of a connector's configuration that a resource has fields for, each with its field."""
+    keys = ((_said(field).get(CONFIG_KEY), name) for name, field in resource.model_fields.items())
+    return [(key, name) for key, name in keys if isinstance(key, str)]
+
+
+def secret_config_keys(resource: type[ConnectorResource]) -> frozenset[str]:
+    """Those of the keys whose values a resource keeps secret."""
+    fields = resource.model_fields
+    return frozenset(key for key, name in config_fields(resource) if _said(fields[name]).get(SECRET))
+
+
+def _said(field: FieldInfo) -> Mapping[str, Any]:
+    return field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
+
+
+@dataclass(frozen=True, slots=True)
+class _Operations:
+    """Verbs on one connector, each of which ends when its effect was seen."""
+
+    name: str
+    workspace: KafkaConnectWorkspace
+    client: KafkaConnectClient
+
+    def apply(self, spec: KafkaConnectConnectorSpec) -> ApplyPlan:
+        planned = plan(self.client, spec)
+        carry_out(self.client, planned)
+        self._await(planned.goal)
+        return planned
+
+    def go_to(self, state: DesiredState) -> None:
+        ASK_FOR[state](self.client, self.name)
+        self._await(state)
+
+    def restart(self, *, only_failed: bool) -> None:
+        goal = aim_of(self.client.status(self.name))
+        self.client.restart(self.name, only_failed=only_failed)
+        self._await(goal)
+
+    def delete(self) -> None:
+        self.client.delete(self.name)
+        if await_deleted(self.client, [self.name], timeout=self._timeout, interval=self.workspace.poll_interval):
+            raise dg.Failure(f"Connector '{self.name}' is still there {self._timeout:g} s after it was deleted")
+
+    def change_offsets(self, modify: Modify) -> OffsetsChange:
+        return change_offsets(
+            self.client,
+            self.name,
+            modify,
+            lambda before: before,
+            timeout=self._timeout,
+            interval=self.workspace.poll_interval,
+        )
+
+    def _await(self, state: DesiredState) -> None:
+        missed = await_states(
+            self.client, {self.name: state}, timeout=self._timeout, interval=self.workspace.poll_interval
+        )
+        if missed:
+            raise dg.Failure(
+                f"Connector '{self.name}' did not reach {state} within {self._timeout:g} s: {missed[self.name]}"
+            )
+
+    @property
+    def _timeout(self) -> float:
+        return self.workspace.poll_timeout
+
+
+def _config_value(value: Any) -> ConfigValue:
+    # EnvVar.int gives an int that knows its variable; a connector's configuration is text all the same.
+    if variable := getattr(value, "env_var_name", None):
+        return dg.EnvVar(variable)
+    return ",".join(value) if isinstance(value, list) else value

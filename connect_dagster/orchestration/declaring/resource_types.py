@@ -1,0 +1,118 @@
+"""Typed resources from a plugin's configuration definition: a field for each key, with its type and text.
+
+For plugins that users write. What this makes of the plugins that ship stands as source, which editors and type
+checkers can read, in :mod:`connect_dagster.orchestration.declaring.typed_resources`.
+"""
+
+import keyword
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from pydantic import Field, create_model
+from pydantic.config import JsonDict
+
+from connect_dagster.orchestration.declaring.connector_resource import (
+    CONFIG_KEY,
+    ConnectorResource,
+    config_fields,
+)
+from connect_dagster.orchestration.records import KeyDefinition
+from connect_dagster.orchestration.workspace import SECRET
+from connect_dagster.plugin.config import NO_DEFAULT, ConfigDef, ConfigKey, Type, parse_value, to_text
+
+_OWN_KEYS = frozenset({"name", "connector.class", "tasks.max"})
+_PYTHON_TYPES: dict[Type, Any] = {
+    Type.BOOLEAN: bool,
+    Type.INT: int,
+    Type.SHORT: int,
+    Type.LONG: int,
+    Type.DOUBLE: float,
+    Type.LIST: list[str],
+}
+
+
+def connector_resource_type(
+    config_def: type[ConfigDef], connector_class: str, *, base: type[ConnectorResource] = ConnectorResource
+) -> type[Any]:
+    """Creates the typed resource for a plugin from its configuration definition.
+
+    A key ``batch.size`` becomes a field ``batch_size``. A field that is left out is left out of the configuration,
+    so that the plugin's own default counts.
+
+    Args:
+        config_def (Type[ConfigDef]): The plugin's configuration definition.
+        connector_class (str): The plugin, as ``connector.class`` takes it.
+        base (Type[ConnectorResource]): What it extends: ``SourceConnectorResource`` and ``SinkConnectorResource``
+            have fields for the keys of all sources and sinks. Defaults to a connector without such fields.
+
+    Returns:
+        Type[Any]: The resource's class, a subclass of ``base``; type checkers do not know its fields.
+
+    Examples:
+        .. code-block:: python
+
+            from connect_dagster import KafkaConnectWorkspace, SourceConnectorResource, connector_resource_type
+            from connect_dagster.plugin.config import ConfigDef, Type, setting
+
+            class DiceConfig(ConfigDef):
+                topic: str = setting("topic", type=Type.STRING, doc="Where rolls go.")
+                rolls_per_second: int = setting("rolls.per.second", type=Type.INT, default=1, doc="How often.")
+
+            DiceResource = connector_resource_type(DiceConfig, "dice.DiceConnector", base=SourceConnectorResource)
+            dice = DiceResource(workspace=KafkaConnectWorkspace(), name="dice", topic="rolls", rolls_per_second=5)
+    """
+    return _resource_type(config_def.table(), connector_class, base)
+
+
+def live_resource_type(
+    definitions: Iterable[KeyDefinition], connector_class: str, base: type[ConnectorResource]
+) -> type[Any]:
+    """The typed resource for a plugin as a worker defines it, ours or Java's; see :func:`connector_resource_type`."""
+    return _resource_type(map(_config_key, definitions), connector_class, base)
+
+
+def _resource_type(keys: Iterable[ConfigKey], connector_class: str, base: type[ConnectorResource]) -> type[Any]:
+    known = _OWN_KEYS.union(key for key, _ in config_fields(base))
+    fields: dict[str, Any] = {
+        field_name(key.name): (_annotation(key), _field(key)) for key in keys if key.name not in known
+    }
+    plugin = (str, Field(default=connector_class, description="Its plugin, as `connector.class` takes it."))
+    simple = connector_class.rpartition(".")[2].removesuffix("Connector")
+    doc = f"A connector of class {connector_class}."
+    return create_model(f"{simple}Resource", __base__=base, __doc__=doc, connector_class=plugin, **fields)
+
+
+def field_name(key: str) -> str:
+    """The field for a configuration key: what no name can hold becomes ``_``; names in use get one at their end.
+
+    Examples:
+        >>> field_name("batch.size"), field_name("state"), field_name("from")
+        ('batch_size', 'state_', 'from_')
+    """
+    name = re.sub(r"^[^a-zA-Z]+", "", re.sub(r"\W", "_", key))
+    taken = keyword.iskeyword(name) or hasattr(ConnectorResource, name) or name in ConnectorResource.model_fields
+    return f"{name}_" if taken else name
+
+
+def _config_key(definition: KeyDefinition) -> ConfigKey:
+    # Whether a class exists is the worker's to say.
+    kind = Type.STRING if definition.type == Type.CLASS.value else Type(definition.type)
+    default = NO_DEFAULT if definition.required else parse_value(definition.name, definition.default_value, kind)
+    return ConfigKey(definition.name, kind, default, documentation=definition.documentation or "")
+
+
+def _annotation(key: ConfigKey) -> Any:
+    kind = _PYTHON_TYPES.get(key.type, str)
+    return kind if key.required else kind | None
+
+
+def _field(key: ConfigKey) -> Any:
+    extra: JsonDict = {CONFIG_KEY: key.name, **({SECRET: True} if key.type is Type.PASSWORD else {})}
+    default: dict[str, Any] = {} if key.required else {"default": None}
+    return Field(**default, description=_description(key), json_schema_extra=extra)
+
+
+def _description(key: ConfigKey) -> str:
+    default = None if key.required or key.type is Type.PASSWORD else to_text(key.default, key.type)
+    return f"{key.documentation} Default: {default}." if default else key.documentation

@@ -1,0 +1,146 @@
+"""The job that hosts workers: one run is one life of a worker.
+
+Its op supervises the worker, reports it as observations of the worker's asset, and drains it when the run is
+terminated. The run's end tells why: CANCELED when a user stopped it, FAILURE when the worker died or the run
+was interrupted otherwise. There is no retry policy and no run retry: the keep-alive sensor decides on the
+next life.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import dagster as dg
+from dagster import AssetObservation
+from pydantic import Field
+
+from connect_dagster.orchestration.catalog.asset_keys import worker_key
+from connect_dagster.orchestration.hosting import worker_report
+from connect_dagster.orchestration.hosting.interrupts import uninterrupted
+from connect_dagster.orchestration.hosting.resource import HostedWorker, worker_failure
+from connect_dagster.orchestration.hosting.run_process import RunProcess
+from connect_dagster.orchestration.masking import mask_text
+
+WORKER_JOB = "connect_worker"
+WORKER_ID_TAG = "connect-dagster/worker_id"
+GENERATION_TAG = "connect-dagster/generation"
+PROCESS_TAG = "connect-dagster/process"
+
+
+class ConnectWorkerConfig(dg.Config):
+    """How a run hosts its worker; all times in seconds."""
+
+    worker_id: str | None = Field(default=None, description="Which worker, by its name in Dagster; else the first.")
+    report_interval: float = Field(
+        default=300.0, gt=0, description="Between two observations of the worker; each adds 9 KB to the event log."
+    )
+    start_timeout: float = Field(default=120.0, gt=0, description="Until the worker's REST API has to answer.")
+    stop_timeout: float = Field(default=30.0, gt=0, description="For the worker to drain; then it is killed.")
+
+
+def build_connect_worker_job(*, workers: Mapping[str, HostedWorker], name: str = WORKER_JOB) -> dg.JobDefinition:
+    """Creates the job that runs a worker for as long as its run lasts.
+
+    Terminating the run stops the worker, which first delivers what is under way; launching the job starts it again.
+
+    Args:
+        workers (Mapping[str, HostedWorker]): The workers it can host, by their names in Dagster. The name tags the
+            runs and ends the worker's asset key; the first one is hosted unless the run's config says otherwise.
+        name (str): The job's name. Defaults to ``connect_worker``.
+
+    Returns:
+        JobDefinition: The job.
+
+    Examples:
+        .. code-block:: python
+
+            from connect_dagster.orchestration import (
+                KafkaConnectWorkspace,
+                StandaloneConnectWorkerResource,
+                build_connect_worker_job,
+            )
+
+            worker = StandaloneConnectWorkerResource(
+                workspace=KafkaConnectWorkspace(), worker_properties="connect-standalone.properties"
+            )
+            job = build_connect_worker_job(workers={"standalone": worker})
+    """
+    first = next(iter(workers))
+
+    @dg.op(name=_op_name(name))
+    def host_worker(context: dg.OpExecutionContext, config: ConnectWorkerConfig) -> None:
+        """Runs the worker until it ends or the run is terminated."""
+        worker_id = config.worker_id or first
+        if worker_id not in workers:
+            raise dg.Failure(f"There is no worker {worker_id!r}; there are {', '.join(workers)}.")
+        with workers[worker_id].process_config_and_initialize_cm() as resource:
+            _tag(context, worker_id, resource.generation)
+            _Host(context, config, resource, worker_id).run()
+
+    # The tag of the first worker is right until the op knows better: runs launched by hand have no other.
+    @dg.job(
+        name=name,
+        executor_def=dg.in_process_executor,
+        config=run_config(name, first),
+        tags={WORKER_ID_TAG: first, "dagster/max_retries": "0"},
+        description="Runs a Connect worker; Terminate stops it for good, launching the job starts it again.",
+    )
+    def connect_worker_job() -> None:
+        host_worker()
+
+    return connect_worker_job
+
+
+def run_config(job_name: str, worker_id: str) -> dg.RunConfig:
+    """Config of a run that hosts a worker as usual.
+
+    Args:
+        job_name: Of the workers' job.
+        worker_id: The worker's name in Dagster.
+    """
+    return dg.RunConfig(ops={_op_name(job_name): ConnectWorkerConfig(worker_id=worker_id)})
+
+
+def _op_name(job_name: str) -> str:
+    """Ops of two jobs must not have one name."""
+    return f"{job_name}_op"
+
+
+class _Host:
+    """One life of a worker."""
+
+    def __init__(
+        self, context: dg.OpExecutionContext, config: ConnectWorkerConfig, resource: HostedWorker, worker_id: str
+    ) -> None:
+        self._context = context
+        self._config = config
+        self._resource = resource
+        self._key = worker_key(worker_id)
+        self._client = resource.workspace.get_client()
+        self._rest_worker_id = resource.rest_worker_id
+
+    def run(self) -> None:
+        """Start the worker, observe it, and stop it however this ends."""
+        worker = self._resource.start(self._config.start_timeout)
+        try:
+            where = mask_text(self._client.url)
+            self._context.log.info(f"Worker {worker.pid} answers at {where} after {worker.uptime:.1f} s")
+            while worker.is_alive():
+                self._report(worker_report.running(worker, self._client, self._rest_worker_id))
+                worker.wait(self._config.report_interval)
+            raise worker_failure(worker, "The worker ended by itself")
+        finally:
+            with uninterrupted():
+                worker.stop(self._config.stop_timeout)
+                self._report(worker_report.ended(worker, self._rest_worker_id))
+
+    def _report(self, metadata: Mapping[str, Any]) -> None:
+        self._context.log_event(AssetObservation(self._key, metadata=metadata))
+        # The event is stored; the copy the context keeps for the op's end would only grow.
+        for _ in self._context.consume_events():
+            pass
+
+
+def _tag(context: dg.OpExecutionContext, worker_id: str, generation: str) -> None:
+    process = RunProcess.current()
+    tags = {WORKER_ID_TAG: worker_id, GENERATION_TAG: generation} | ({PROCESS_TAG: process.text()} if process else {})
+    context.instance.add_run_tags(context.run_id, tags)

@@ -1,0 +1,264 @@
+"""The sensor that keeps workers alive: it launches their job, and again when a life ended badly.
+
+Its switch in the UI is the workers' switch. Each tick looks at the newest runs of each worker and asks its REST API
+once:
+
+1. A run that is not over, and REST answers: nothing to do, unless the worker was started with another configuration
+   than it has now. Then its run is terminated, one worker at a time and only while all others answer that nobody
+   stopped.
+2. A run that is not over, but REST is dead and its process is gone, or no observation came for long: a zombie of a
+   crash; it is marked, and the worker gets a new life unless the run was being terminated.
+3. The newest run was CANCELED, and not by this sensor: somebody wants the worker down. Launching the job by hand
+   ends that.
+4. The newest run failed: wait, twice as long after each failure in a row.
+5. Otherwise a new run. Run keys name the configuration and count attempts, and are never used twice, as Dagster
+   drops a known key silently.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+import dagster as dg
+from dagster import AssetRecordsFilter, DagsterInstance, DagsterRun, DagsterRunStatus, RunRecord, RunsFilter
+from pydantic import Field
+
+from connect_dagster.orchestration.back_off import BackOff
+from connect_dagster.orchestration.catalog.asset_keys import worker_key
+from connect_dagster.orchestration.hosting.job import GENERATION_TAG, PROCESS_TAG, WORKER_ID_TAG, run_config
+from connect_dagster.orchestration.hosting.resource import HostedWorker
+from connect_dagster.orchestration.hosting.run_process import RunProcess
+from connect_dagster.orchestration.sensor_cursor import SensorCursor
+
+ATTEMPT_TAG = "connect-dagster/attempt"
+REPLACED_TAG = "connect-dagster/replaced_by_generation"
+REMEMBERED_RUNS = 25
+
+UNFINISHED = frozenset(
+    {
+        DagsterRunStatus.QUEUED,
+        DagsterRunStatus.NOT_STARTED,
+        DagsterRunStatus.MANAGED,
+        DagsterRunStatus.STARTING,
+        DagsterRunStatus.STARTED,
+        DagsterRunStatus.CANCELING,
+    }
+)
+
+
+class KeepaliveCursor(SensorCursor):
+    """Number of the last attempt this sensor asked for, by worker, in case the runs that carry it are deleted."""
+
+    attempts: dict[str, int] = Field(default={})
+
+
+def build_connect_worker_keepalive_sensor(
+    *,
+    job: dg.JobDefinition,
+    workers: Mapping[str, HostedWorker],
+    heartbeat_timeout: float = 900.0,
+    back_off: BackOff | None = None,
+    minimum_interval_seconds: int = 10,
+) -> dg.SensorDefinition:
+    """Creates the sensor ``connect_worker__keepalive_sensor``, named after the job.
+
+    Each worker has a life of its own: one that was terminated in the UI stays down while the others are kept alive.
+
+    Args:
+        job (JobDefinition): The workers' job, see :func:`build_connect_worker_job`.
+        workers (Mapping[str, HostedWorker]): The workers to keep alive, by their names in Dagster.
+        heartbeat_timeout (float): Seconds without an observation after which a run whose REST is dead counts
+            as dead, where it cannot be seen whether its process is gone. Defaults to 900.
+        back_off (Optional[BackOff]): Waiting times after failures. Defaults to 5 s, doubled up to 5 min.
+        minimum_interval_seconds (int): Seconds between two looks. Defaults to 10.
+
+    Returns:
+        SensorDefinition: The sensor; it runs unless it is switched off.
+
+    Examples:
+        .. code-block:: python
+
+            from connect_dagster.orchestration import (
+                KafkaConnectWorkspace,
+                StandaloneConnectWorkerResource,
+                build_connect_worker_job,
+                build_connect_worker_keepalive_sensor,
+            )
+
+            workers = {
+                "standalone": StandaloneConnectWorkerResource(
+                    workspace=KafkaConnectWorkspace(), worker_properties="connect-standalone.properties"
+                )
+            }
+            sensor = build_connect_worker_keepalive_sensor(
+                job=build_connect_worker_job(workers=workers), workers=workers
+            )
+    """
+    waits = back_off or BackOff()
+
+    @dg.sensor(
+        name=f"{job.name}__keepalive_sensor",
+        job=job,
+        minimum_interval_seconds=minimum_interval_seconds,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Keeps Connect workers running; its switch is the workers' switch.",
+    )
+    def connect_worker_keepalive_sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+        now, cursor = time.time(), KeepaliveCursor.read(context.cursor)
+        requests: list[dg.RunRequest] = []
+        reasons: list[str] = []
+        looks = [
+            WorkerLook(context.instance, worker_id, answer, heartbeat_timeout, waits)
+            for worker_id, answer in _answers(workers).items()
+        ]
+        for look in looks:
+            if reason := look.reason_to_skip(now):
+                reasons.append(f"{look.worker_id}: {reason}")
+                continue
+            attempt = max(cursor.attempts.get(look.worker_id, 0), look.last_attempt()) + 1
+            cursor.attempts[look.worker_id] = attempt
+            requests.append(_request(job.name, look, attempt))
+        if all(look.alive or look.is_stopped for look in looks):
+            reasons += [look.replace() for look in looks if look.is_outdated][:1]
+        # Dagster takes reasons or requests, not both.
+        told = None if requests else "; ".join(reasons)
+        return dg.SensorResult(requests, skip_reason=told, cursor=cursor.model_dump_json())
+
+    return connect_worker_keepalive_sensor
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a tick learns of a worker outside of Dagster: whether its REST API answers, and its configuration's hash."""
+
+    alive: bool
+    generation: str
+
+
+def _answers(workers: Mapping[str, HostedWorker]) -> dict[str, Answer]:
+    """Asks all workers at once: each of them may take two seconds to not answer."""
+    with ExitStack() as stack, ThreadPoolExecutor(max_workers=len(workers)) as pool:
+        ready = [stack.enter_context(worker.process_config_and_initialize_cm()) for worker in workers.values()]
+        alive = pool.map(HostedWorker.is_alive, ready)
+        return {
+            worker_id: Answer(answers, worker.generation)
+            for worker_id, worker, answers in zip(workers, ready, alive, strict=True)
+        }
+
+
+def _request(job_name: str, look: "WorkerLook", attempt: int) -> dg.RunRequest:
+    worker_id, generation = look.worker_id, look.generation
+    tags = {WORKER_ID_TAG: worker_id, GENERATION_TAG: generation, ATTEMPT_TAG: str(attempt)}
+    key = f"{worker_id}:{generation}:{attempt}"
+    return dg.RunRequest(key, run_config=run_config(job_name, worker_id), tags=tags)
+
+
+class WorkerLook:
+    """One look at a worker: its newest runs, newest first, whether it answers, and what it should run with.
+
+    Args:
+        instance: Where its runs and observations are.
+        worker_id: Its name in Dagster.
+        answer: What it said, and what it should run with.
+        heartbeat_timeout: Seconds of silence after which a run whose process cannot be seen counts as dead.
+        back_off: Waiting times after failures.
+    """
+
+    def __init__(
+        self, instance: DagsterInstance, worker_id: str, answer: Answer, heartbeat_timeout: float, back_off: BackOff
+    ) -> None:
+        self.worker_id = worker_id
+        self.alive = answer.alive
+        self.generation = answer.generation
+        self._instance = instance
+        self._heartbeat_timeout = heartbeat_timeout
+        self._back_off = back_off
+        self._runs = instance.get_run_records(RunsFilter(tags={WORKER_ID_TAG: worker_id}), limit=REMEMBERED_RUNS)
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether its run started it with another configuration than it has now."""
+        run = self._newest()
+        if run is None or run.status is not DagsterRunStatus.STARTED:
+            return False
+        return run.tags.get(GENERATION_TAG, self.generation) != self.generation
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether somebody terminated its newest run, and not this sensor."""
+        run = self._newest()
+        return run is not None and run.status is DagsterRunStatus.CANCELED and REPLACED_TAG not in run.tags
+
+    def replace(self) -> str:
+        """Terminate its run, for a later tick to launch another; answers what was done."""
+        run = self._newest()
+        assert run is not None  # it is outdated
+        self._instance.add_run_tags(run.run_id, {REPLACED_TAG: self.generation})
+        self._instance.run_coordinator.cancel_run(run.run_id)
+        return f"{self.worker_id}: run {run.run_id[:8]} is terminated, as the worker's configuration has changed"
+
+    def last_attempt(self) -> int:
+        """Highest attempt number the runs carry; 0 without any."""
+        return max((int(run.dagster_run.tags.get(ATTEMPT_TAG, 0)) for run in self._runs), default=0)
+
+    def reason_to_skip(self, now: float) -> str | None:
+        """Why no new life is due at ``now`` (epoch seconds), or None. Marks a zombie run as what it is."""
+        for run in self._runs:
+            if run.dagster_run.status in UNFINISHED and (reason := self._reason_of_unfinished(run, now)):
+                return reason
+        if self.alive:
+            return "A worker that Dagster did not launch answers at the address"
+        if self.is_stopped:
+            return f"Stopped by a user; launch the job {self._runs[0].dagster_run.job_name} to start it again"
+        return self._reason_of_back_off(now)
+
+    def _newest(self) -> DagsterRun | None:
+        return self._runs[0].dagster_run if self._runs else None
+
+    def _reason_of_unfinished(self, run: RunRecord, now: float) -> str | None:
+        short_id, status = run.dagster_run.run_id[:8], run.dagster_run.status
+        if self.alive:
+            return f"Alive in run {short_id}"
+        if (death := self._death(run, now)) is None:
+            return f"Run {short_id} is {status.value} and its worker does not answer yet"
+        if status is DagsterRunStatus.CANCELING:
+            self._instance.report_run_canceled(run.dagster_run, death)
+            return f"Run {short_id} was being terminated: {death}"
+        self._instance.report_run_failed(run.dagster_run, death)
+        return None
+
+    def _death(self, run: RunRecord, now: float) -> str | None:
+        """Why a run that is not over is dead all the same; None while it may live."""
+        process = RunProcess.read(run.dagster_run.tags.get(PROCESS_TAG))
+        if process is not None and process.is_gone():
+            return f"The worker does not answer, and process {process.pid} of the run is gone"
+        silence = now - self._last_sign_of_life(run)
+        has_begun = run.dagster_run.status in (DagsterRunStatus.STARTED, DagsterRunStatus.CANCELING)
+        if not has_begun or silence < self._heartbeat_timeout:
+            return None
+        return f"The worker does not answer and was last observed {silence:.0f} s ago: its process is gone"
+
+    def _last_sign_of_life(self, run: RunRecord) -> float:
+        observed = self._instance.fetch_observations(AssetRecordsFilter(worker_key(self.worker_id)), limit=1).records
+        return max([run.start_time or 0.0, *(record.timestamp for record in observed)])
+
+    def _reason_of_back_off(self, now: float) -> str | None:
+        if not self._runs:
+            return None
+        failures = failures_in_a_row(self._runs, self._back_off.settled)
+        due = (self._runs[0].end_time or 0.0) + self._back_off.delay(failures)
+        return f"Waiting {due - now:.0f} s after a failure" if due > now else None
+
+
+def failures_in_a_row(runs: Sequence[RunRecord], settled: float) -> int:
+    """How many of the newest of ``runs`` (newest first) failed, up to one that lasted ``settled`` seconds."""
+    count = 0
+    for run in runs:
+        if run.dagster_run.status is not DagsterRunStatus.FAILURE:
+            break
+        count += 1
+        if (run.end_time or 0.0) - (run.start_time or 0.0) >= settled:
+            break
+    return count

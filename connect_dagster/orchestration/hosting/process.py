@@ -1,0 +1,122 @@
+"""A Connect worker as a child process: started in a session of its own, watched, stopped, never left behind.
+
+The child gets a pipe as stdin that stays open as long as the parent lives; a worker of ours drains and exits
+when it closes, so even ``kill -9`` of the parent leaves no orphan. Signals sent to the parent's group
+(Ctrl+C) do not reach it. Knows nothing of Dagster, and of Kafka Connect only the command it is told to run.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import IO
+
+from connect_dagster.orchestration.hosting.process_memory import session_memory
+
+EXIT_ON_STDIN_EOF = "CONNECT_DAGSTER_EXIT_ON_STDIN_EOF"
+REMEMBERED_LINES = 40
+POLL_SECONDS = 0.2
+
+
+class WorkerProcess:
+    """A running child, see :meth:`spawn`. Its output goes on to stderr, the last lines are remembered."""
+
+    def __init__(self, process: subprocess.Popen[bytes], mask: Callable[[str], str]) -> None:
+        self._process = process
+        self._mask = mask
+        self._started = time.monotonic()
+        self._last_lines: deque[str] = deque(maxlen=REMEMBERED_LINES)
+        self._copier = threading.Thread(target=self._copy_output, name="worker-output", daemon=True)
+        self._copier.start()
+
+    @classmethod
+    def spawn(cls, command: Sequence[str], mask: Callable[[str], str] = str) -> "WorkerProcess":
+        """Start ``command``.
+
+        Args:
+            command: The program and its arguments.
+            mask: Takes secrets out of a line of its output, before anybody sees it.
+
+        Raises:
+            OSError: It cannot be run.
+        """
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, EXIT_ON_STDIN_EOF: "1"},
+            start_new_session=True,
+        )
+        return cls(process, mask)
+
+    @property
+    def pid(self) -> int:
+        """Process id, which is the id of its session and group too."""
+        return self._process.pid
+
+    @property
+    def uptime(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self._started
+
+    @property
+    def memory(self) -> int | None:
+        """Resident bytes of it and of all that it started; None where the system does not tell."""
+        return session_memory(self.pid)
+
+    def is_alive(self) -> bool:
+        """Whether the process runs."""
+        return self._process.poll() is None
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until the process ends or ``seconds`` are over; whether it ended.
+
+        Waits in short slices, so that a signal to this process is handled at once on every platform.
+        """
+        deadline = time.monotonic() + seconds
+        while self.is_alive() and (left := deadline - time.monotonic()) > 0:
+            time.sleep(min(POLL_SECONDS, left))
+        return not self.is_alive()
+
+    def stop(self, grace: float) -> None:
+        """End the process: close its stdin, SIGTERM, and after ``grace`` seconds SIGKILL to its group."""
+        if self._process.stdin:
+            self._process.stdin.close()
+        if self.is_alive():
+            self._process.terminate()
+        self.wait(grace)
+        # Also after a graceful end: whatever the worker started goes with it.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
+        self._process.wait()
+        self._copier.join(timeout=1.0)
+
+    def exit_description(self) -> str:
+        """How it ended: ``exit code 2`` or ``signal SIGKILL``; ``running`` when it did not."""
+        match self._process.poll():
+            case None:
+                return "running"
+            case int(code) if code < 0:
+                return f"signal {signal.Signals(-code).name}"
+            case code:
+                return f"exit code {code}"
+
+    def last_lines(self) -> str:
+        """The end of its output; after its end all of it was read, if nothing it started still writes."""
+        if not self.is_alive():
+            self._copier.join(timeout=1.0)
+        return "\n".join(self._last_lines)
+
+    def _copy_output(self) -> None:
+        output: IO[bytes] | None = self._process.stdout
+        assert output is not None
+        for line in output:
+            text = self._mask(line.decode(errors="replace").rstrip("\n"))
+            self._last_lines.append(text)
+            print(text, file=sys.stderr, flush=True)  # noqa: T201

@@ -1,0 +1,74 @@
+"""A worker's property file: what a resource says on top of the file a user has, and how a line is written.
+
+The last line of a key counts, so what is appended wins. Java: ``Properties.load``.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from connect_dagster.plugin.properties import load_properties, read_text
+
+JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
+
+# A worker needs these and has no default for them.
+_WITHOUT_A_FILE = {"key.converter": JSON_CONVERTER, "value.converter": JSON_CONVERTER}
+_ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f"})
+
+
+def effective(file: str | None, additions: Mapping[str, str]) -> dict[str, str]:
+    """The properties a worker runs with.
+
+    Args:
+        file: The user's property file; None for none.
+        additions: Properties that take the place of the file's.
+
+    Raises:
+        ConfigError: The file cannot be read; names it.
+    """
+    return {**(load_properties(file) if file else _WITHOUT_A_FILE), **additions}
+
+
+def write_effective(file: str | None, additions: Mapping[str, str], folder: Path) -> Path:
+    """The file a worker is started with: the user's own, or a copy in ``folder`` with the additions at its end.
+
+    Raises:
+        ConfigError: The user's file cannot be read; names it.
+    """
+    if file and not additions:
+        return Path(file)
+    text = read_text(file) if file else property_lines(_WITHOUT_A_FILE)
+    copy = folder / (Path(file).name if file else "worker.properties")
+    copy.touch(mode=0o600)
+    copy.write_text(f"{text}\n{property_lines(additions)}", encoding="utf-8")
+    return copy
+
+
+def property_lines(properties: Mapping[str, str]) -> str:
+    """Properties as lines of such a file."""
+    return "".join(f"{_key(key)}={_value(value)}\n" for key, value in properties.items())
+
+
+def spark_properties(config: Mapping[str, Any]) -> dict[str, str]:
+    """The ``spark_config`` of dagster-pyspark's resources, flat or nested, as a worker's properties."""
+    flat: dict[str, str] = {}
+    for key, value in config.items():
+        nested = spark_properties(value) if isinstance(value, Mapping) else None
+        flat |= {key: _text(value)} if nested is None else {f"{key}.{name}": text for name, text in nested.items()}
+    return flat
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _key(key: str) -> str:
+    escaped = key.translate(_ESCAPES)
+    for separator in " =:#!":
+        escaped = escaped.replace(separator, f"\\{separator}")
+    return escaped
+
+
+def _value(value: str) -> str:
+    escaped = value.translate(_ESCAPES)
+    return f"\\{escaped}" if escaped.startswith(" ") else escaped

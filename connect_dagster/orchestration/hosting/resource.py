@@ -1,0 +1,273 @@
+"""Workers as Dagster resources: what they run with, starting them, and what brokers know of their group."""
+
+import hashlib
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+
+import dagster as dg
+from dagster import MetadataValue
+from pydantic import Field
+
+from connect_dagster.brokers.errors import BrokersError, UnansweredError
+from connect_dagster.orchestration.hosting import group_topics, property_file
+from connect_dagster.orchestration.hosting.group_topics import StoredConfigs, StoredOffset, StoredStatus
+from connect_dagster.orchestration.hosting.interrupts import uninterrupted
+from connect_dagster.orchestration.hosting.process import WorkerProcess
+from connect_dagster.orchestration.hosting.worker_group import GroupMember, WorkerGroup, read_worker_group
+from connect_dagster.orchestration.masking import mask_text
+from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
+from connect_dagster.plugin.errors import ConfigError
+
+ANSWER_TIMEOUT = 2.0
+FAILED_START_GRACE = 10.0
+
+
+class HostedWorker(dg.ConfigurableResource[Any]):
+    """What a worker of either kind is started with.
+
+    Properties count in this order, the later ones win: the file, ``spark``, ``properties``, the fields.
+    """
+
+    property_of_field: ClassVar[dict[str, str]] = {"bootstrap_servers": "bootstrap.servers", "listener": "listeners"}
+
+    workspace: KafkaConnectWorkspace = Field(description="How the worker is asked once it runs.")
+    worker_properties: str | None = Field(default=None, description="Worker configuration file, as Kafka's.")
+    bootstrap_servers: str | None = Field(default=None, description="Kafka brokers: bootstrap.servers.")
+    listener: str | None = Field(default=None, description="Where its REST API listens: listeners.")
+    properties: dict[str, str] = Field(default={}, description="Further worker properties, by their Java names.")
+    # Of any type, so that loading definitions does not load PySpark.
+    spark: dg.ResourceDependency[Any] = Field(
+        default=None,  # type: ignore[arg-type]
+        description="dagster-pyspark's LazyPySparkResource: its spark_config is that of the worker's own session.",
+    )
+    command: list[str] = Field(description="What is run, with the property file and :attr:`arguments` following.")
+
+    @property
+    def arguments(self) -> list[str]:
+        """What follows the property file on the command line."""
+        return []
+
+    @property
+    def effective_properties(self) -> dict[str, str]:
+        """All properties the worker runs with.
+
+        Raises:
+            Failure: The file cannot be read.
+        """
+        try:
+            return property_file.effective(self.worker_properties, self._additions())
+        except ConfigError as error:
+            raise dg.Failure(str(error)) from error
+
+    @property
+    def generation(self) -> str:
+        """Short hash of all it is started with: a worker that was started with another one is out of date.
+
+        Raises:
+            Failure: The file cannot be read.
+        """
+        told = json.dumps([self.command, self.arguments, self.effective_properties], sort_keys=True)
+        return hashlib.sha256(told.encode()).hexdigest()[:8]
+
+    @property
+    def rest_worker_id(self) -> str:
+        """The ``worker_id`` that connectors and tasks on it report: ``host:port`` where it says it listens."""
+        known = self.effective_properties
+        listener = urlsplit(known.get("listeners", "").split(",")[0])
+        asked = urlsplit(self.workspace.url)
+        host = known.get("rest.advertised.host.name") or listener.hostname or asked.hostname
+        return f"{host}:{known.get('rest.advertised.port') or listener.port or asked.port}"
+
+    def is_alive(self) -> bool:
+        """Whether a worker answers at the address, asked once and for at most two seconds."""
+        return self.workspace.get_client(timeout=ANSWER_TIMEOUT).is_alive()
+
+    def start(self, timeout: float = 120.0) -> WorkerProcess:
+        """Start the worker and wait until its REST API answers; a worker of a group has joined it then.
+
+        Args:
+            timeout: Bound for the wait, in seconds.
+
+        Raises:
+            Failure: Something else answers there, the property file cannot be read, or the worker ended or did not
+                answer in time.
+        """
+        if self.is_alive():
+            where = mask_text(self.workspace.url)
+            raise dg.Failure(f"Another worker answers at {where} already; stop it or choose another listener.")
+        known = self.effective_properties
+        with tempfile.TemporaryDirectory(prefix="connect-dagster-") as scratch:
+            file = property_file.write_effective(self.worker_properties, self._additions(), Path(scratch))
+            mask = partial(mask_text, configs=[known])
+            worker = WorkerProcess.spawn([*self.command, str(file), *self.arguments], mask)
+            try:
+                self._await_answer(worker, timeout)
+            except BaseException:
+                with uninterrupted():
+                    worker.stop(FAILED_START_GRACE)
+                raise
+        return worker
+
+    def _additions(self) -> dict[str, str]:
+        given = {name: _from_environment(getattr(self, field)) for field, name in self.property_of_field.items()}
+        spark = property_file.spark_properties(self.spark.spark_config) if self.spark else {}
+        return {**spark, **self.properties, **{name: value for name, value in given.items() if value is not None}}
+
+    def _await_answer(self, worker: WorkerProcess, timeout: float) -> None:
+        deadline = time.monotonic() + timeout
+        while not self.is_alive():
+            if worker.wait(0.2):
+                raise worker_failure(worker, "The worker ended before its REST API answered")
+            if time.monotonic() > deadline:
+                raise worker_failure(worker, f"The worker's REST API did not answer within {timeout:g} s")
+
+
+class StandaloneConnectWorkerResource(HostedWorker):
+    """A standalone Connect worker that Dagster starts as a child process.
+
+    Examples:
+        .. code-block:: python
+
+            from connect_dagster.orchestration import KafkaConnectWorkspace, StandaloneConnectWorkerResource
+
+            worker = StandaloneConnectWorkerResource(
+                workspace=KafkaConnectWorkspace(url="http://127.0.0.1:8083"),
+                worker_properties="config/connect-standalone.properties",
+                connector_files=["config/local-file-source.properties"],
+            )
+    """
+
+    connector_files: list[str] = Field(default=[], description="Connectors the worker starts with: properties or JSON.")
+    command: list[str] = Field(
+        default=[sys.executable, "-m", "connect_dagster.cli.standalone"],
+        description="What is run, with the files as arguments; Java's connect-standalone.sh works too.",
+    )
+
+    @property
+    def arguments(self) -> list[str]:
+        return self.connector_files
+
+
+class ConnectWorkerResource(HostedWorker):
+    """A Connect worker that Dagster starts as a child process and that joins a group of workers.
+
+    What it says of the group and its topics comes from the brokers; it needs no worker that runs.
+
+    Examples:
+        .. code-block:: python
+
+            from dagster_pyspark import LazyPySparkResource
+
+            from connect_dagster.orchestration import ConnectWorkerResource, KafkaConnectWorkspace
+
+            worker = ConnectWorkerResource(
+                workspace=KafkaConnectWorkspace(url="http://127.0.0.1:8083"),
+                bootstrap_servers="127.0.0.1:9092",
+                listener="http://127.0.0.1:8083",
+                group_id="connect",
+                config_storage_topic="connect-configs",
+                offset_storage_topic="connect-offsets",
+                status_storage_topic="connect-status",
+                spark=LazyPySparkResource(spark_config={"spark.driver.memory": "2g"}),
+            )
+    """
+
+    property_of_field: ClassVar[dict[str, str]] = {
+        **HostedWorker.property_of_field,
+        "group_id": "group.id",
+        "config_storage_topic": "config.storage.topic",
+        "offset_storage_topic": "offset.storage.topic",
+        "status_storage_topic": "status.storage.topic",
+    }
+
+    group_id: str | None = Field(default=None, description="The group it joins: group.id.")
+    config_storage_topic: str | None = Field(default=None, description="Topic of configurations: config.storage.topic.")
+    offset_storage_topic: str | None = Field(default=None, description="Topic of offsets: offset.storage.topic.")
+    status_storage_topic: str | None = Field(default=None, description="Topic of statuses: status.storage.topic.")
+    request_timeout: float = Field(default=10.0, gt=0, description="Bound for each request to the brokers, in seconds.")
+    command: list[str] = Field(
+        default=[sys.executable, "-m", "connect_dagster.cli.distributed"],
+        description="What is run, with the file as argument; Java's connect-distributed.sh works too.",
+    )
+
+    def group(self) -> WorkerGroup:
+        """The group as its coordinator knows it.
+
+        Raises:
+            Failure: No broker answers, or there is no such group.
+        """
+        with _brokers(self.named("bootstrap.servers")) as servers:
+            return read_worker_group(servers, self.named("group.id"), self.request_timeout)
+
+    def members(self) -> tuple[GroupMember, ...]:
+        """The workers of the group; as :meth:`group`."""
+        return self.group().members
+
+    def configs(self) -> StoredConfigs:
+        """Connectors in the config topic, read to its end.
+
+        Raises:
+            Failure: No broker answers, or there is no such topic.
+        """
+        with _brokers(self.named("bootstrap.servers")) as servers:
+            return group_topics.read_configs(servers, self.named("config.storage.topic"), self.request_timeout)
+
+    def offsets(self) -> tuple[StoredOffset, ...]:
+        """Offsets of source connectors in the offset topic, read to its end; as :meth:`configs`."""
+        with _brokers(self.named("bootstrap.servers")) as servers:
+            return group_topics.read_offsets(servers, self.named("offset.storage.topic"), self.request_timeout)
+
+    def statuses(self) -> tuple[StoredStatus, ...]:
+        """States of connectors and tasks in the status topic, read to its end; as :meth:`configs`."""
+        with _brokers(self.named("bootstrap.servers")) as servers:
+            return group_topics.read_statuses(servers, self.named("status.storage.topic"), self.request_timeout)
+
+    def named(self, name: str) -> str:
+        """A property the worker runs with.
+
+        Args:
+            name: Its Java name, such as ``group.id``.
+
+        Raises:
+            Failure: It has none of that name, or its file cannot be read; says which field to give.
+        """
+        if value := self.effective_properties.get(name):
+            return value
+        fields = {key: field for field, key in self.property_of_field.items()}
+        raise dg.Failure(f"The worker has no {name}: give {fields[name]}, or a worker_properties file that names it.")
+
+
+@contextmanager
+def _brokers(bootstrap_servers: str) -> Iterator[str]:
+    """Says in one sentence of a Failure what brokers did not tell."""
+    try:
+        yield bootstrap_servers
+    except UnansweredError as error:
+        raise dg.Failure(f"No broker answers at {bootstrap_servers}: {error}", allow_retries=True) from error
+    except BrokersError as error:
+        raise dg.Failure(f"Kafka at {bootstrap_servers}: {error}") from error
+
+
+def _from_environment(value: str | None) -> str | None:
+    """The value; that of the variable where definitions are made and Dagster has not looked it up yet."""
+    return value.get_value() if isinstance(value, dg.EnvVar) else value
+
+
+def worker_failure(worker: WorkerProcess, what: str) -> dg.Failure:
+    """Failure of a run whose worker is in trouble, with what is needed to see why."""
+    return dg.Failure(
+        f"{what}: {worker.exit_description()}",
+        metadata={
+            "pid": MetadataValue.int(worker.pid),
+            "exit": MetadataValue.text(worker.exit_description()),
+            "last_lines": MetadataValue.md(f"```\n{worker.last_lines()}\n```"),
+        },
+    )

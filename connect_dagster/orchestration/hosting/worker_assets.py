@@ -1,0 +1,120 @@
+"""Workers and their groups as assets: where observations of workers and what brokers say of groups are shown."""
+
+from collections.abc import Iterable, Mapping
+
+import dagster as dg
+from dagster import AssetKey, AssetSpec
+
+from connect_dagster.orchestration.catalog.asset_keys import GROUP_NAME, group_key, topic_key, worker_key
+from connect_dagster.orchestration.hosting.group_metadata import (
+    configs_metadata,
+    group_metadata,
+    offsets_metadata,
+    statuses_metadata,
+)
+from connect_dagster.orchestration.hosting.resource import ConnectWorkerResource
+from connect_dagster.orchestration.names import identifier
+
+TOPIC_PROPERTIES = {
+    "config.storage.topic": "configurations",
+    "offset.storage.topic": "offsets of sources",
+    "status.storage.topic": "states of connectors and tasks",
+}
+
+
+def build_worker_asset_spec(worker_id: str = "standalone") -> AssetSpec:
+    """The worker as an external asset, which carries the observations of the job's runs.
+
+    Args:
+        worker_id (str): Name of the worker in Dagster.
+    """
+    return AssetSpec(
+        worker_key(worker_id),
+        description="Connect worker: one process with one Spark session, run by the job `connect_worker`.",
+        group_name=GROUP_NAME,
+        kinds={"kafka", "spark", "python"},
+    )
+
+
+def build_connect_group_assets(*, worker: ConnectWorkerResource, worker_ids: Iterable[str] = ()) -> dg.AssetsDefinition:
+    """Creates the assets of a group of workers: the group, and the three topics that hold its state.
+
+    Materialising one reads it from the brokers, not from a worker: who is in the group and runs what; per connector
+    the number of tasks and the names of its properties, the offset of each partition, the state with its generation.
+    Values of properties stay where they are, as they may be secret.
+
+    Args:
+        worker (ConnectWorkerResource): A worker of the group; it does not have to run.
+        worker_ids (Iterable[str]): Names in Dagster of the group's workers, which the group then depends on.
+
+    Returns:
+        AssetsDefinition: The four assets, each of which may be materialised alone.
+
+    Raises:
+        Failure: The worker names no group or no topics, or its property file cannot be read.
+
+    Examples:
+        .. code-block:: python
+
+            import dagster as dg
+
+            from connect_dagster.orchestration import (
+                ConnectWorkerResource,
+                KafkaConnectWorkspace,
+                build_connect_group_assets,
+            )
+
+            worker = ConnectWorkerResource(
+                workspace=KafkaConnectWorkspace(),
+                bootstrap_servers="127.0.0.1:9092",
+                group_id="connect",
+                config_storage_topic="connect-configs",
+                offset_storage_topic="connect-offsets",
+                status_storage_topic="connect-status",
+            )
+            defs = dg.Definitions(assets=[build_connect_group_assets(worker=worker)])
+    """
+    group_id = worker.named("group.id")
+    keys = {name: topic_key(worker.named(name)) for name in TOPIC_PROPERTIES}
+    group = group_key(group_id)
+
+    @dg.multi_asset(
+        name=f"connect_group_{identifier(group_id)}",
+        specs=[_group_spec(group_id, worker_ids), *_topic_specs(keys, group)],
+        can_subset=True,
+    )
+    def connect_group(context: dg.AssetExecutionContext) -> Iterable[dg.MaterializeResult[None]]:
+        """Reads the group and its topics from the brokers."""
+        wanted = context.selected_asset_keys
+        with worker.process_config_and_initialize_cm() as ready:
+            if group in wanted:
+                yield dg.MaterializeResult(group, metadata=group_metadata(ready.group()))
+            if (key := keys["config.storage.topic"]) in wanted:
+                yield dg.MaterializeResult(key, metadata=configs_metadata(ready.configs()))
+            if (key := keys["offset.storage.topic"]) in wanted:
+                yield dg.MaterializeResult(key, metadata=offsets_metadata(ready.offsets()))
+            if (key := keys["status.storage.topic"]) in wanted:
+                yield dg.MaterializeResult(key, metadata=statuses_metadata(ready.statuses(), ready.configs()))
+
+    return connect_group
+
+
+def _group_spec(group_id: str, worker_ids: Iterable[str]) -> AssetSpec:
+    return AssetSpec(
+        group_key(group_id),
+        deps=[worker_key(worker_id) for worker_id in worker_ids],
+        description=f"Group `{group_id}` of Connect workers: its members, and what each one runs.",
+        group_name=GROUP_NAME,
+        kinds={"kafka"},
+    )
+
+
+def _topic_specs(keys: Mapping[str, AssetKey], group: AssetKey) -> Iterable[AssetSpec]:
+    for name, key in keys.items():
+        yield AssetSpec(
+            key,
+            deps=[group],
+            description=f"Topic `{key.path[-1]}`, where the group keeps {TOPIC_PROPERTIES[name]} (`{name}`).",
+            group_name=GROUP_NAME,
+            kinds={"kafka"},
+        )

@@ -1,0 +1,69 @@
+"""What Dagster shows of a worker: metadata of the observations that its run reports.
+
+The UI plots whole and decimal numbers only, and one key keeps one type.
+"""
+
+import math
+import time
+from typing import Any
+
+from dagster import MetadataValue
+
+from connect_dagster.orchestration.client import KafkaConnectClient, KafkaConnectError
+from connect_dagster.orchestration.hosting.process import WorkerProcess
+from connect_dagster.orchestration.masking import mask_text
+from connect_dagster.orchestration.records import State
+
+REBALANCES = "kafka_connect_worker_rebalance_completed_rebalances_total"
+
+
+def running(worker: WorkerProcess, client: KafkaConnectClient, rest_worker_id: str) -> dict[str, Any]:
+    """A worker that runs, with what its REST API says.
+
+    Args:
+        worker: Its process.
+        client: Asks it.
+        rest_worker_id: The ``worker_id`` under which connectors and tasks on it report.
+    """
+    metadata: dict[str, Any] = {
+        "pid": worker.pid,
+        "worker_id": rest_worker_id,
+        "rest_url": MetadataValue.url(mask_text(client.url)),
+        "uptime_seconds": float(worker.uptime),
+        "heartbeat": MetadataValue.timestamp(time.time()),
+        "worker_running": 1,
+    }
+    if (memory := worker.memory) is not None:
+        metadata["rss_bytes"] = memory
+    try:
+        return metadata | {"rest_answering": 1} | _told_by_rest(client, rest_worker_id)
+    except KafkaConnectError as error:
+        return metadata | {"rest_answering": 0, "rest_error": str(error)}
+
+
+def ended(worker: WorkerProcess, rest_worker_id: str) -> dict[str, Any]:
+    """A worker whose process has ended."""
+    return {
+        "pid": worker.pid,
+        "worker_id": rest_worker_id,
+        "uptime_seconds": float(worker.uptime),
+        "worker_running": 0,
+        "rest_answering": 0,
+        "exit": worker.exit_description(),
+    }
+
+
+def _told_by_rest(client: KafkaConnectClient, rest_worker_id: str) -> dict[str, Any]:
+    server = client.server_info()
+    statuses = [connector.status for connector in client.connectors().values()]
+    tasks = [task for status in statuses for task in status.tasks if task.worker_id == rest_worker_id]
+    told = {
+        "version": server.version,
+        "commit": server.commit,
+        "kafka_cluster_id": server.kafka_cluster_id,
+        "connector_count": sum(status.connector.worker_id == rest_worker_id for status in statuses),
+        "task_count": len(tasks),
+        "tasks_failed": sum(task.state is State.FAILED for task in tasks),
+    }
+    rebalances = client.metrics().get(REBALANCES, math.nan)
+    return told if math.isnan(rebalances) else told | {"rebalance_total": int(rebalances)}

@@ -1,0 +1,1 @@
+"""Looking at a cluster: states, offsets, lag and rates, and the sensor that tells them."""

@@ -1,0 +1,258 @@
+"""The sensor that polls a Connect cluster and writes what it sees into Dagster's event log.
+
+It looks often and writes seldom, because the event log is never pruned: a connector is observed at once when its
+states or its configuration changed, and otherwise once in an interval. A change is an evaluation of the check
+``connector_state`` as well, so that a failure shows in the graph without a run. Where its offsets moved, what it
+writes (the topics of a source, the tables of a sink) gets a materialisation, so that freshness policies and
+automation conditions of assets downstream work.
+"""
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import dagster as dg
+from dagster import AssetCheckEvaluation, AssetMaterialization, AssetObservation, DagsterInstance, TableSchema
+from pydantic import BaseModel, ConfigDict, Field
+
+from connect_dagster.orchestration._compat import TableMetadataSet
+from connect_dagster.orchestration.catalog.asset_specs import ConnectorSelectorFn
+from connect_dagster.orchestration.catalog.metadata_sets import KafkaConnectMetadataSet
+from connect_dagster.orchestration.catalog.props import KafkaConnectDatasetProps, KafkaConnectTopicProps
+from connect_dagster.orchestration.catalog.schema_registry import SchemaRegistryError, registered_columns
+from connect_dagster.orchestration.catalog.translator import DagsterKafkaConnectTranslator, config_version
+from connect_dagster.orchestration.catalog.workspace_data import live_props
+from connect_dagster.orchestration.checks.state import state_evaluation
+from connect_dagster.orchestration.client import KafkaConnectError
+from connect_dagster.orchestration.names import identifier
+from connect_dagster.orchestration.observing.connector_metadata import materialization_metadata, observation_metadata
+from connect_dagster.orchestration.observing.connector_poll import ConnectorPoll
+from connect_dagster.orchestration.observing.connector_snapshot import ConnectorSnapshot
+from connect_dagster.orchestration.observing.connector_trend import ConnectorMark, ConnectorTrend
+from connect_dagster.orchestration.records import Connector
+from connect_dagster.orchestration.sensor_cursor import SensorCursor
+
+if TYPE_CHECKING:
+    from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
+
+# When columns are asked for no more: a tick has 40 s, see connector_poll, and one such request this long.
+COLUMNS_UNTIL_SECONDS = 36.0
+REGISTRY_TIMEOUT = 2.0
+
+EVENT_INTERVAL_SECONDS = 900
+MOST_WARNINGS = 20
+
+AssetEvent: TypeAlias = AssetObservation | AssetMaterialization | AssetCheckEvaluation
+
+
+class ConnectorMemory(BaseModel):
+    """What the sensor remembers of a connector.
+
+    Attributes:
+        mark: Of its last poll.
+        observed_at: When it was last observed, in epoch seconds.
+        look: States and configuration it was observed with.
+        materialized_at: When its outputs were last materialised.
+        materialized_version: Hash of the offsets they were materialised with.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    mark: ConnectorMark | None = None
+    observed_at: float = 0.0
+    look: str = ""
+    materialized_at: float = 0.0
+    materialized_version: str = ""
+
+
+class KafkaConnectPollingSensorCursor(SensorCursor):
+    """What the sensor remembers between ticks.
+
+    Attributes:
+        connectors: Connectors by name.
+        resume_after: Name of the last connector polled when a tick ran out of time.
+    """
+
+    connectors: dict[str, ConnectorMemory] = Field(default={})
+    resume_after: str | None = None
+
+
+def build_kafka_connect_polling_sensor(
+    *,
+    workspace: "KafkaConnectWorkspace",
+    dagster_kafka_connect_translator: DagsterKafkaConnectTranslator | None = None,
+    connector_selector_fn: ConnectorSelectorFn | None = None,
+    name: str | None = None,
+    minimum_interval_seconds: int = 30,
+    event_interval_seconds: int = EVENT_INTERVAL_SECONDS,
+    default_status: dg.DefaultSensorStatus = dg.DefaultSensorStatus.RUNNING,
+) -> dg.SensorDefinition:
+    """Creates a sensor that polls a Connect cluster and reports its connectors and their progress.
+
+    Works for connectors operated from anywhere, by Dagster or not, on our workers or Java's.
+
+    Args:
+        workspace (KafkaConnectWorkspace): The Connect cluster. With ``bootstrap_servers`` lag, rates and end offsets
+            are reported too, with ``schema_registry_url`` the columns of topics.
+        dagster_kafka_connect_translator (Optional[DagsterKafkaConnectTranslator]): Gives the keys of the assets; the
+            one their definitions are made with.
+        connector_selector_fn (Optional[ConnectorSelectorFn]): Tells which connectors are reported. Defaults to all.
+        name (Optional[str]): Name of the sensor. Defaults to ``kafka_connect_<cluster>__connector_status_sensor``.
+        minimum_interval_seconds (int): Seconds between two polls. Defaults to 30.
+        event_interval_seconds (int): Seconds between two events of an asset, unless a state or the configuration
+            changed. It decides how fast the event log grows: by default, ten connectors that always move records
+            add less than 20 MB a day to SQLite. Defaults to 900.
+        default_status (DefaultSensorStatus): Whether it runs at first. Defaults to RUNNING.
+
+    Returns:
+        SensorDefinition: The sensor.
+
+    Examples:
+        .. code-block:: python
+
+            import dagster as dg
+            from connect_dagster import KafkaConnectWorkspace, build_kafka_connect_polling_sensor
+
+            workspace = KafkaConnectWorkspace(url="http://127.0.0.1:8083", bootstrap_servers="127.0.0.1:9092")
+            defs = dg.Definitions(sensors=[build_kafka_connect_polling_sensor(workspace=workspace)])
+    """
+    translator = dagster_kafka_connect_translator or DagsterKafkaConnectTranslator()
+
+    @dg.sensor(
+        name=name or f"kafka_connect_{identifier(workspace.cluster)}__connector_status_sensor",
+        minimum_interval_seconds=minimum_interval_seconds,
+        default_status=default_status,
+        description="Observes connectors, and materialises what they write when their offsets advance.",
+    )
+    def connector_status_sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
+        cursor = KafkaConnectPollingSensorCursor.read(context.cursor)
+        try:
+            with workspace.initialized() as ready:
+                tick = PollingTick(ready, translator, context.instance, cursor, event_interval_seconds)
+                events = list(tick.events(connector_selector_fn))
+        except KafkaConnectError as error:
+            return dg.SkipReason(str(error))
+        for warning in tick.warnings[:MOST_WARNINGS]:
+            context.log.warning(warning)
+        seen, moved = (
+            sum(isinstance(one, kind) for one in events) for kind in (AssetObservation, AssetMaterialization)
+        )
+        told = f"Polled {tick.polled} connectors: {seen} observations, {moved} outputs advanced"
+        return dg.SensorResult(asset_events=events, cursor=tick.cursor.model_dump_json(), skip_reason=told)
+
+    return connector_status_sensor
+
+
+class PollingTick:
+    """One tick: polls the cluster, tells the events, and moves the cursor on.
+
+    Args:
+        workspace: The cluster, its fields resolved.
+        translator: Gives the keys of assets.
+        instance: Where events of runs are found, which are not told again.
+        cursor: What the last tick left.
+        event_interval: Seconds between two events of an asset without news.
+    """
+
+    def __init__(
+        self,
+        workspace: "KafkaConnectWorkspace",
+        translator: DagsterKafkaConnectTranslator,
+        instance: DagsterInstance,
+        cursor: KafkaConnectPollingSensorCursor,
+        event_interval: float,
+    ) -> None:
+        self.cursor = cursor
+        self.polled = 0
+        self._workspace = workspace
+        self._translator = translator
+        self._instance = instance
+        self._event_interval = event_interval
+        self._columns_until = time.monotonic() + COLUMNS_UNTIL_SECONDS
+        self._poll = ConnectorPoll(workspace)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What could not be read."""
+        return self._poll.warnings
+
+    def events(self, selector: ConnectorSelectorFn | None) -> Iterator[AssetEvent]:
+        """Observations and checks of connectors, materialisations of what advanced. Raises KafkaConnectError."""
+        connectors = self._chosen(selector)
+        known = self.cursor.connectors
+        self.cursor.connectors = {name: memory for name, memory in known.items() if name in connectors}
+        order = rotated(list(connectors), self.cursor.resume_after)
+        generation = self._poll.generation()
+        for snapshot in self._poll.snapshots(connectors[name] for name in order):
+            self.polled += 1
+            yield from self._told(snapshot, generation)
+        self.cursor.resume_after = order[self.polled - 1] if self.polled < len(order) else None
+
+    def _chosen(self, selector: ConnectorSelectorFn | None) -> Mapping[str, Connector]:
+        found = self._poll.connectors()
+        if selector is None:
+            return found
+        return {name: one for name, one in found.items() if selector(live_props(self._workspace, one))}
+
+    def _told(self, snapshot: ConnectorSnapshot, generation: int | None) -> Iterator[AssetEvent]:
+        name, now = snapshot.connector.name, time.time()
+        memory = self.cursor.connectors.get(name, ConnectorMemory())
+        mark = ConnectorMark.of(snapshot, now, memory.mark)
+        news: dict[str, Any] = {"mark": mark}
+        look = _look(snapshot.connector)
+        if look != memory.look or now - memory.observed_at >= self._event_interval:
+            trend = ConnectorTrend.between(memory.mark, mark)
+            key = self._translator.get_asset_spec(live_props(self._workspace, snapshot.connector)).key
+            metadata = observation_metadata(snapshot, self._workspace.url, trend=trend, generation=generation)
+            yield AssetObservation(key, metadata=metadata)
+            if look != memory.look:
+                yield state_evaluation(key, snapshot.connector)
+            news |= {"observed_at": now, "look": look}
+        # What cannot be read now is told when it can: an event stands for offsets that were seen.
+        advanced = snapshot.offsets is not None and mark.offsets_version not in ("", memory.materialized_version)
+        if advanced and now - memory.materialized_at >= self._event_interval:
+            yield from self._materializations(snapshot, now)
+            news |= {"materialized_at": now, "materialized_version": mark.offsets_version}
+        self.cursor.connectors[name] = memory.model_copy(update=news)
+
+    def _materializations(self, snapshot: ConnectorSnapshot, now: float) -> Iterator[AssetMaterialization]:
+        for output in snapshot.lineage.outputs:
+            key = self._translator.get_asset_spec(output).key
+            last = self._instance.get_latest_materialization_event(key)
+            known = last.asset_materialization.metadata if last and last.asset_materialization else {}
+            if KafkaConnectMetadataSet.extract(known).offsets_version == snapshot.offsets_version:
+                # A run has told of these offsets, or the sensor before its cursor was reset.
+                continue
+            columns = self._columns(output, known)
+            yield AssetMaterialization(key, metadata={**materialization_metadata(snapshot, output, now), **columns})
+
+    def _columns(self, output: KafkaConnectDatasetProps, last: Mapping[str, Any]) -> TableMetadataSet:
+        """Columns as the registry has them, or as a run has told them: the UI shows the newest materialisation's."""
+        told = TableMetadataSet.extract(last)
+        known = TableMetadataSet(column_schema=told.column_schema, column_lineage=told.column_lineage)
+        columns = self._registered(output) if isinstance(output, KafkaConnectTopicProps) else None
+        return known if columns in (None, told.column_schema) else TableMetadataSet(column_schema=columns)
+
+    def _registered(self, topic: KafkaConnectTopicProps) -> TableSchema | None:
+        registry = self._workspace.schema_registry_url
+        if registry is None or time.monotonic() > self._columns_until:
+            return None
+        try:
+            return registered_columns(registry, topic.topic, REGISTRY_TIMEOUT)
+        except SchemaRegistryError as error:
+            self.warnings.append(str(error))
+            return None
+
+
+def rotated(names: list[str], last: str | None) -> list[str]:
+    """Sorted names, beginning after ``last``, around to it."""
+    ordered = sorted(names)
+    return sorted(ordered, key=lambda name: last is not None and name <= last)
+
+
+def _look(connector: Connector) -> str:
+    """States and configuration, in short."""
+    status = connector.status
+    states = [status.connector, *status.tasks]
+    told = "|".join(f"{part.state}@{part.worker_id}" for part in states)
+    return config_version({**connector.info.config, "": told})

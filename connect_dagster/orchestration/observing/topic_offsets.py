@@ -1,0 +1,76 @@
+"""Where topics begin and end, asked from the brokers with plain admin calls; what lag is reckoned from.
+
+No consumer: a sensor that polls one could block the daemon for everybody.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+
+Partition = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """First offset of a partition, and the one its next record gets."""
+
+    start: int
+    end: int
+
+
+def fetch_topic_bounds(bootstrap_servers: str, topics: Iterable[str], timeout: float) -> dict[Partition, Bounds]:
+    """Bounds of every partition of those of ``topics`` that exist.
+
+    Args:
+        bootstrap_servers: Kafka brokers, host:port, separated by commas.
+        topics: Names of topics.
+        timeout: Bound for each of the three requests, in seconds.
+
+    Raises:
+        KafkaException: The brokers did not answer in time.
+    """
+    admin = AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 0})
+    known = admin.list_topics(timeout=timeout).topics
+    partitions = [(topic, number) for topic in topics if topic in known for number in known[topic].partitions]
+    starts = _offsets(admin, partitions, OffsetSpec.earliest(), timeout)  # type: ignore[no-untyped-call]
+    ends = _offsets(admin, partitions, OffsetSpec.latest(), timeout)  # type: ignore[no-untyped-call]
+    return {partition: Bounds(starts[partition], ends[partition]) for partition in partitions}
+
+
+def _offsets(admin: AdminClient, partitions: list[Partition], spec: OffsetSpec, timeout: float) -> dict[Partition, int]:
+    if not partitions:
+        return {}
+    wanted = {TopicPartition(*partition): spec for partition in partitions}
+    answers = admin.list_offsets(wanted, request_timeout=timeout)
+    return {(asked.topic, asked.partition): answer.result().offset for asked, answer in answers.items()}
+
+
+def lags(bounds: Mapping[Partition, Bounds], committed: Mapping[Partition, int]) -> list[int]:
+    """Records between committed offset and end of each partition; one without a commit counts from its start."""
+    return [edge.end - committed.get(partition, edge.start) for partition, edge in bounds.items()]
+
+
+def lag(bounds: Mapping[Partition, Bounds], committed: Mapping[Partition, int]) -> int:
+    """The same of all partitions together."""
+    return sum(lags(bounds, committed))
+
+
+def fetch_committed(
+    bootstrap_servers: str, group: str, partitions: Iterable[Partition], timeout: float
+) -> dict[Partition, int]:
+    """Offsets a consumer group has committed, of those of ``partitions`` that have one.
+
+    Asked by a consumer that never joins the group: the admin client's request for this kills the process
+    (librdkafka 2.16) when the broker does not know the group's coordinator yet, as in its first seconds.
+
+    Raises:
+        KafkaException: The brokers did not answer within ``timeout`` seconds.
+    """
+    consumer = Consumer({"bootstrap.servers": bootstrap_servers, "group.id": group, "log_level": 0})
+    try:
+        found = consumer.committed([TopicPartition(*partition) for partition in partitions], timeout=timeout)
+    finally:
+        consumer.close()
+    return {(one.topic, one.partition): one.offset for one in found if one.offset >= 0}

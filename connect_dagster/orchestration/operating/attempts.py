@@ -1,0 +1,74 @@
+"""When to try again and when to give up, for whatever a sensor wants to put right.
+
+Attempts in a row wait longer and longer for their effect. After the last one the sensor gives up, once. What was well
+for a while is well: the count starts anew after it.
+"""
+
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from pydantic import BaseModel, ConfigDict
+
+from connect_dagster.orchestration.back_off import BackOff
+
+
+class Step(Enum):
+    """What is to be done now."""
+
+    NOTHING = auto()
+    WAIT = auto()
+    TRY = auto()
+    GIVE_UP = auto()
+    GIVEN_UP = auto()
+
+
+class Attempts(BaseModel):
+    """What is remembered of attempts between two looks.
+
+    Attributes:
+        count: Attempts in a row.
+        last_at: When the last one was made, in epoch seconds.
+        well_since: Since when all is well again; None while it is not.
+        gave_up: Whether the last attempt was in vain.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    count: int = 0
+    last_at: float = 0.0
+    well_since: float | None = None
+    gave_up: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptPolicy:
+    """How often and how patiently something is tried.
+
+    Attributes:
+        most: Attempts in a row after which it is given up.
+        back_off: How long each attempt has for its effect, and how long it has to be well for a new count.
+    """
+
+    most: int
+    back_off: BackOff
+
+    def after_good_look(self, attempts: Attempts, now: float) -> Attempts:
+        """What is remembered when all is well at ``now`` (epoch seconds)."""
+        since = now if attempts.well_since is None else attempts.well_since
+        is_settled = now - since >= self.back_off.settled
+        return Attempts() if is_settled or attempts == Attempts() else attempts.model_copy(update={"well_since": since})
+
+    def after_bad_look(self, attempts: Attempts, now: float) -> tuple[Step, Attempts]:
+        """What to do when all is not well at ``now`` (epoch seconds), and what is remembered then."""
+        known = attempts.model_copy(update={"well_since": None})
+        if known.gave_up:
+            return Step.GIVEN_UP, known
+        if now < self.due(known):
+            return Step.WAIT, known
+        if known.count >= self.most:
+            return Step.GIVE_UP, known.model_copy(update={"gave_up": True})
+        return Step.TRY, known.model_copy(update={"count": known.count + 1, "last_at": now})
+
+    def due(self, attempts: Attempts) -> float:
+        """When the next attempt may be made, in epoch seconds."""
+        return attempts.last_at + self.back_off.delay(attempts.count)

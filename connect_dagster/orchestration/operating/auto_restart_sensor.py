@@ -1,0 +1,194 @@
+"""The sensor that restarts what FAILED anywhere in a cluster, declared or not, and nothing else.
+
+PAUSED and STOPPED connectors are somebody's will; it never touches them. Connectors that fail together are restarted by
+one run.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+import dagster as dg
+from dagster import AssetObservation
+from pydantic import Field
+
+from connect_dagster.orchestration.back_off import BackOff
+from connect_dagster.orchestration.catalog.translator import DagsterKafkaConnectTranslator
+from connect_dagster.orchestration.catalog.workspace_data import live_props
+from connect_dagster.orchestration.client import KafkaConnectError
+from connect_dagster.orchestration.failures import listed
+from connect_dagster.orchestration.names import identifier
+from connect_dagster.orchestration.observing.plugin_secrets import with_secret_keys
+from connect_dagster.orchestration.operating.attempts import AttemptPolicy, Attempts, Step
+from connect_dagster.orchestration.operating.connector_sensor import (
+    REQUEST_TIMEOUT,
+    RESTART_OP,
+    RESTARTS,
+    given_up,
+    job_with,
+)
+from connect_dagster.orchestration.operating.jobs import CLUSTER_TAG
+from connect_dagster.orchestration.operating.launches import Launches
+from connect_dagster.orchestration.operating.offsets_change import aim_of
+from connect_dagster.orchestration.operating.operation_config import RestartSelection
+from connect_dagster.orchestration.records import Connector
+from connect_dagster.orchestration.sensor_cursor import SensorCursor
+from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
+from connect_dagster.plugin.connector_file import DesiredState
+
+AUTO_RESTART_TAG = "connect-dagster/auto_restart"
+
+
+class AutoRestartCursor(SensorCursor):
+    """What the sensor remembers between two ticks.
+
+    Attributes:
+        connectors: Attempts at restarting connectors that failed lately, by name.
+        launches: Number of the last run that was asked for.
+    """
+
+    connectors: dict[str, Attempts] = Field(default={})
+    launches: int = 0
+
+
+def build_kafka_connect_auto_restart_sensor(
+    *,
+    workspace: KafkaConnectWorkspace,
+    jobs: Sequence[dg.JobDefinition],
+    connector_selector_fn: Callable[[Connector], bool] = lambda _: True,
+    max_restarts: int = 5,
+    back_off: BackOff = RESTARTS,
+    minimum_interval_seconds: int = 30,
+    default_status: dg.DefaultSensorStatus = dg.DefaultSensorStatus.RUNNING,
+    dagster_kafka_connect_translator: DagsterKafkaConnectTranslator | None = None,
+) -> dg.SensorDefinition:
+    """Creates the sensor ``kafka_connect_<cluster>__auto_restart_sensor``, which restarts what FAILED.
+
+    Connectors that have a sensor of their own (:func:`build_connector_sensor`) are to be left out here, as both would
+    restart them.
+
+    Args:
+        workspace (KafkaConnectWorkspace): The Connect cluster.
+        jobs (Sequence[JobDefinition]): What :func:`build_kafka_connect_jobs` made for this cluster.
+        connector_selector_fn (Callable[[Connector], bool]): Which connectors it looks after. Defaults to all.
+        max_restarts (int): Attempts in a row before it gives up on a connector, with one observation of its asset.
+        back_off (BackOff): Seconds between attempts. Defaults to 30 s, doubled up to 10 min, and a new count after
+            10 min without failure.
+        minimum_interval_seconds (int): Seconds between two looks. Defaults to 30.
+        default_status (DefaultSensorStatus): Whether it runs at first. Defaults to RUNNING.
+        dagster_kafka_connect_translator (Optional[DagsterKafkaConnectTranslator]): Gives the keys of the connectors'
+            assets; the one their definitions are made with.
+
+    Returns:
+        SensorDefinition: The sensor.
+
+    Examples:
+        .. code-block:: python
+
+            import dagster as dg
+            from connect_dagster.orchestration import (
+                KafkaConnectWorkspace,
+                build_kafka_connect_auto_restart_sensor,
+                build_kafka_connect_jobs,
+            )
+
+            workspace = KafkaConnectWorkspace()
+            jobs = build_kafka_connect_jobs(workspace=workspace)
+            sensor = build_kafka_connect_auto_restart_sensor(workspace=workspace, jobs=jobs)
+            defs = dg.Definitions(jobs=jobs, sensors=[sensor])
+    """
+    restart_job = job_with(RESTART_OP, jobs)
+    policy = AttemptPolicy(max_restarts, back_off)
+    translator = dagster_kafka_connect_translator or DagsterKafkaConnectTranslator()
+
+    @dg.sensor(
+        name=f"kafka_connect_{identifier(workspace.cluster)}__auto_restart_sensor",
+        job=restart_job,
+        minimum_interval_seconds=minimum_interval_seconds,
+        default_status=default_status,
+        description="Restarts connectors and tasks that FAILED, and gives up on those that fail again and again.",
+    )
+    def auto_restart_sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
+        try:
+            with workspace.initialized() as ready:
+                client = ready.get_client(timeout=REQUEST_TIMEOUT, retries=0)
+                found = client.connectors()
+                # Traces of what is given up may quote secrets that only a plugin knows as such.
+                found |= with_secret_keys(client, {name: one for name, one in found.items() if one.status.traces()})
+                chosen = {name: connector for name, connector in found.items() if connector_selector_fn(connector)}
+                keys = {name: translator.get_asset_spec(live_props(ready, one)).key for name, one in chosen.items()}
+        except KafkaConnectError as error:
+            return dg.SkipReason(str(error))
+        cursor = AutoRestartCursor.read(context.cursor)
+        now = time.time()
+        launches = Launches(context.instance, {CLUSTER_TAG: workspace.cluster, AUTO_RESTART_TAG: "true"}, now)
+        if run := launches.under_way:
+            return dg.SkipReason(f"Run {run} is at it")
+        tick = RestartTick(cursor.connectors, policy, now)
+        for name, connector in chosen.items():
+            tick.look(name, connector)
+        events = [tick.event(keys[name], chosen[name]) for name in tick.names_at(Step.GIVE_UP)]
+        for event in events:
+            context.log.error(str(event.description))
+        due = tick.names_at(Step.TRY)
+        number = launches.next_number(cursor.launches) if due else cursor.launches
+        return dg.SensorResult(
+            run_requests=[
+                dg.RunRequest(
+                    f"{workspace.cluster}:{number}",
+                    run_config=dg.RunConfig(ops={RESTART_OP: RestartSelection(connectors=due)}),
+                    tags=launches.tags(number),
+                )
+            ]
+            if due
+            else None,
+            skip_reason=None if due else tick.told(len(chosen)),
+            asset_events=events,
+            cursor=AutoRestartCursor(connectors=tick.remembered, launches=number).model_dump_json(),
+        )
+
+    return auto_restart_sensor
+
+
+class RestartTick:
+    """One look at connectors: what is to be done about each that fails, and what is remembered.
+
+    Args:
+        known: Attempts by connector, as remembered.
+        policy: How often and how patiently connectors are restarted.
+        now: Epoch seconds.
+    """
+
+    def __init__(self, known: Mapping[str, Attempts], policy: AttemptPolicy, now: float) -> None:
+        self._known = known
+        self._policy = policy
+        self._now = now
+        self._steps: dict[str, Step] = {}
+        self.remembered: dict[str, Attempts] = {}
+
+    def look(self, name: str, connector: Connector) -> None:
+        """Take a connector in."""
+        attempts = self._known.get(name, Attempts())
+        if connector.status.has_failed and aim_of(connector.status) is DesiredState.RUNNING:
+            self._steps[name], attempts = self._policy.after_bad_look(attempts, self._now)
+        else:
+            attempts = self._policy.after_good_look(attempts, self._now)
+        if attempts != Attempts():
+            self.remembered[name] = attempts
+
+    def names_at(self, step: Step) -> list[str]:
+        """Connectors for which this is to be done."""
+        return [name for name, due in self._steps.items() if due is step]
+
+    def event(self, key: dg.AssetKey, connector: Connector) -> AssetObservation:
+        """What is told of a connector that is given up."""
+        told = f"Gave up on connector '{connector.name}' after {self._policy.most} restarts: it FAILED again"
+        return given_up(key, connector, told, self._policy.most)
+
+    def told(self, looked_at: int) -> str:
+        """The tick as a sentence, when nothing is to be done."""
+        parts = {
+            "waiting for the effect of restarts of": self.names_at(Step.WAIT),
+            "given up on": [*self.names_at(Step.GIVE_UP), *self.names_at(Step.GIVEN_UP)],
+        }
+        told = [f"{what} {listed(names)}" for what, names in parts.items() if names]
+        return f"Looked at {looked_at} connectors: {'; '.join(told) or 'none FAILED'}"

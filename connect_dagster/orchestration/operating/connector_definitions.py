@@ -1,0 +1,233 @@
+"""All that Dagster has for declared connectors, in one call: assets, sensors, jobs, and the connectors as resources."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+import dagster as dg
+
+from connect_dagster.orchestration.catalog.asset_specs import asset_graph, declared_props
+from connect_dagster.orchestration.catalog.event_iterator import (
+    DECLARATION_KEY,
+    Declaration,
+    KafkaConnectApplyConfig,
+    KafkaConnectEvent,
+)
+from connect_dagster.orchestration.catalog.props import KafkaConnectConnectorProps, KafkaConnectTopicProps
+from connect_dagster.orchestration.catalog.translator import DagsterKafkaConnectTranslator
+from connect_dagster.orchestration.checks.config_drift import build_connector_config_drift_checks
+from connect_dagster.orchestration.checks.dead_letters import build_dead_letter_checks
+from connect_dagster.orchestration.checks.state import build_connector_state_checks
+from connect_dagster.orchestration.declaring.connector_resource import ConnectorResource
+from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec
+from connect_dagster.orchestration.failures import one_sentence
+from connect_dagster.orchestration.names import identifier
+from connect_dagster.orchestration.operating.connector_sensor import build_connector_sensor
+from connect_dagster.orchestration.operating.jobs import build_kafka_connect_jobs
+from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
+
+JOB_PREFIX = "kafka_connect"
+DEAD_LETTER_TOPIC = "errors.deadletterqueue.topic.name"
+
+Execute: TypeAlias = Callable[
+    [dg.AssetExecutionContext, KafkaConnectApplyConfig, KafkaConnectWorkspace], Iterator[KafkaConnectEvent]
+]
+
+
+def apply_connector(
+    context: dg.AssetExecutionContext, config: KafkaConnectApplyConfig, kafka_connect: KafkaConnectWorkspace
+) -> Iterator[KafkaConnectEvent]:
+    """What Materialize does unless told otherwise: apply, wait, and tell all that can be told."""
+    yield from kafka_connect.apply_and_poll(context, config).fetch_offsets().fetch_topic_stats().fetch_column_metadata()
+
+
+def build_connector_definitions(
+    *connectors: ConnectorResource,
+    dagster_kafka_connect_translator: DagsterKafkaConnectTranslator | None = None,
+    job_prefix: str = JOB_PREFIX,
+    minimum_interval_seconds: int = 30,
+    default_sensor_status: dg.DefaultSensorStatus = dg.DefaultSensorStatus.RUNNING,
+) -> dg.Definitions:
+    """Creates all that operates connectors of one cluster.
+
+    These are for each connector its asset, between what it reads and what it writes, which Materialize applies and
+    brings to its state; checks of its states, its configuration, and, with brokers, of its dead letters;
+    a sensor that keeps it as declared; and a resource of its name, for code of one's own. For all of
+    them there are jobs to apply, pause, resume, stop, restart and delete, and to alter and reset offsets.
+
+    The cluster is not asked when definitions load, and an ``EnvVar`` stays unresolved until a run or a tick needs it.
+
+    Args:
+        connectors (ConnectorResource): The connectors, all of the same workspace.
+        dagster_kafka_connect_translator (Optional[DagsterKafkaConnectTranslator]): Makes the assets.
+        job_prefix (str): Begin of the jobs' names; give another one for a second cluster. Defaults to
+            ``kafka_connect``.
+        minimum_interval_seconds (int): Seconds between two looks of a sensor. Defaults to 30.
+        default_sensor_status (DefaultSensorStatus): Whether the sensors run at first. Defaults to RUNNING.
+
+    Returns:
+        Definitions: To be merged with others.
+
+    Raises:
+        DagsterInvalidDefinitionError: There is no connector, or two of them have the same name or other workspaces.
+
+    Examples:
+        .. code-block:: python
+
+            from connect_dagster import (
+                FileStreamSinkResource,
+                FileStreamSourceResource,
+                KafkaConnectWorkspace,
+                build_connector_definitions,
+            )
+
+            workspace = KafkaConnectWorkspace(url="http://127.0.0.1:8083")
+            defs = build_connector_definitions(
+                FileStreamSourceResource(workspace=workspace, name="access-log", file="/tmp/access.log", topic="log"),
+                FileStreamSinkResource(workspace=workspace, name="archive", file="/tmp/archive.txt", topics=["log"]),
+            )
+    """
+    workspace = _one_workspace(connectors)
+    operations = declared_connectors_definitions(
+        workspace,
+        [connector.spec() for connector in connectors],
+        translator=dagster_kafka_connect_translator or DagsterKafkaConnectTranslator(),
+        job_prefix=job_prefix,
+        minimum_interval_seconds=minimum_interval_seconds,
+        default_sensor_status=default_sensor_status,
+    )
+    resources = {identifier(connector.name): connector for connector in connectors}
+    return dg.Definitions.merge(operations, dg.Definitions(resources=resources))
+
+
+def declared_connectors_definitions(
+    workspace: KafkaConnectWorkspace,
+    connectors: Sequence[KafkaConnectConnectorSpec],
+    *,
+    translator: DagsterKafkaConnectTranslator,
+    job_prefix: str = JOB_PREFIX,
+    minimum_interval_seconds: int = 30,
+    default_sensor_status: dg.DefaultSensorStatus = dg.DefaultSensorStatus.RUNNING,
+    execute: Execute = apply_connector,
+) -> dg.Definitions:
+    """The same for declarations; see :func:`build_connector_definitions`.
+
+    Args:
+        workspace: The Connect cluster.
+        connectors: The declarations.
+        translator: Makes the assets.
+        job_prefix: Begin of the jobs' names.
+        minimum_interval_seconds: Seconds between two looks of a sensor.
+        default_sensor_status: Whether the sensors run at first.
+        execute: What Materialize does.
+    """
+    _check_names(connectors)
+    jobs = build_kafka_connect_jobs(
+        workspace=workspace,
+        connectors=connectors,
+        prefix=job_prefix,
+        dagster_kafka_connect_translator=translator,
+    )
+    sensors = [
+        build_connector_sensor(
+            workspace=workspace,
+            spec=connector,
+            jobs=jobs,
+            minimum_interval_seconds=minimum_interval_seconds,
+            default_status=default_sensor_status,
+            dagster_kafka_connect_translator=translator,
+        )
+        for connector in connectors
+    ]
+    props = [declared_props(workspace, connector) for connector in connectors]
+    declared = {connector.name: connector for connector in connectors}
+    return dg.Definitions(
+        assets=connector_assets(workspace, props, declared, translator, execute),
+        asset_checks=_checks(workspace, connectors, translator),
+        jobs=jobs,
+        sensors=sensors,
+    )
+
+
+def connector_assets(
+    workspace: KafkaConnectWorkspace,
+    connectors: Sequence[KafkaConnectConnectorProps],
+    declared: Mapping[str, KafkaConnectConnectorSpec],
+    translator: DagsterKafkaConnectTranslator,
+    execute: Execute,
+) -> list[dg.AssetsDefinition | dg.AssetSpec]:
+    """Connectors as assets that can be materialised, and external ones for their data, but topics that are only read.
+
+    Who writes such a topic describes it, most likely in definitions that these are merged with; Dagster refuses two
+    specs of one asset of which but one has its upstream.
+
+    Args:
+        workspace: The Connect cluster.
+        connectors: The connectors.
+        declared: Their declarations by name; one without is taken as the cluster has it.
+        translator: Makes the assets.
+        execute: What Materialize does.
+    """
+    specs = asset_graph(connectors, translator)
+    by_key = {translator.get_asset_spec(props).key: props for props in connectors}
+    inputs = [data for props in connectors for data in props.inputs if isinstance(data, KafkaConnectTopicProps)]
+    topics = {translator.get_asset_spec(data).key for data in inputs}
+    return [
+        _applied(workspace, spec, Declaration(declared.get(by_key[spec.key].name), translator), execute)
+        if spec.key in by_key
+        else spec
+        for spec in specs
+        if spec.key not in topics or spec.deps
+    ]
+
+
+def _applied(
+    workspace: KafkaConnectWorkspace, spec: dg.AssetSpec, declaration: Declaration, execute: Execute
+) -> dg.AssetsDefinition:
+    executable = spec.merge_attributes(metadata={DECLARATION_KEY: declaration})
+
+    @dg.multi_asset(name=f"apply_{identifier(spec.key.to_python_identifier())}", specs=[executable])
+    def applied(context: dg.AssetExecutionContext, config: KafkaConnectApplyConfig) -> Iterator[KafkaConnectEvent]:
+        """Applies the connector, and tells its offsets, its topics and their columns."""
+        with one_sentence(), workspace.initialized() as ready:
+            yield from execute(context, config, ready)
+
+    return applied
+
+
+def _checks(
+    workspace: KafkaConnectWorkspace,
+    connectors: Sequence[KafkaConnectConnectorSpec],
+    translator: DagsterKafkaConnectTranslator,
+) -> list[dg.AssetChecksDefinition]:
+    assets = {
+        connector.name: translator.get_asset_spec(declared_props(workspace, connector)) for connector in connectors
+    }
+    checks = [
+        *build_connector_state_checks(workspace=workspace, connectors=assets.values()),
+        *build_connector_config_drift_checks(
+            workspace=workspace, connectors=connectors, dagster_kafka_connect_translator=translator
+        ),
+    ]
+    with_dead_letters = [assets[connector.name] for connector in connectors if DEAD_LETTER_TOPIC in connector.config]
+    if with_dead_letters and workspace.bootstrap_servers:
+        checks += build_dead_letter_checks(workspace=workspace, connectors=with_dead_letters)
+    return checks
+
+
+def _one_workspace(connectors: Sequence[ConnectorResource]) -> KafkaConnectWorkspace:
+    if not connectors:
+        raise dg.DagsterInvalidDefinitionError("build_connector_definitions needs at least one connector")
+    first, *others = connectors
+    for other in others:
+        if other.workspace != first.workspace:
+            raise dg.DagsterInvalidDefinitionError(
+                f"Connectors '{first.name}' and '{other.name}' have different workspaces: "
+                "call build_connector_definitions once for each cluster, with a job_prefix of its own"
+            )
+    return first.workspace
+
+
+def _check_names(connectors: Sequence[KafkaConnectConnectorSpec]) -> None:
+    names = [connector.name for connector in connectors]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise dg.DagsterInvalidDefinitionError(f"A cluster has one connector of a name, but {twice} are declared twice")

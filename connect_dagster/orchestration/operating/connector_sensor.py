@@ -1,0 +1,207 @@
+"""The sensor that drives one declared connector: it compares it with its declaration, and asks for runs that act.
+
+The rules are in :mod:`connect_dagster.orchestration.operating.reconciliation`. The sensor itself changes nothing: what
+it wants done is a run of the jobs ``apply`` and ``restart``, so everything that was done is to be seen among the runs.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import dagster as dg
+from dagster import AssetObservation
+
+from connect_dagster.orchestration.back_off import BackOff
+from connect_dagster.orchestration.catalog.asset_specs import declared_props
+from connect_dagster.orchestration.catalog.translator import DagsterKafkaConnectTranslator
+from connect_dagster.orchestration.client import KafkaConnectClient, KafkaConnectError
+from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec
+from connect_dagster.orchestration.names import identifier
+from connect_dagster.orchestration.observing.connector_metadata import status_metadata
+from connect_dagster.orchestration.observing.plugin_secrets import with_secret_keys
+from connect_dagster.orchestration.operating.attempts import AttemptPolicy, Step
+from connect_dagster.orchestration.operating.jobs import CLUSTER_TAG
+from connect_dagster.orchestration.operating.launches import Launches
+from connect_dagster.orchestration.operating.operation_config import AppliedState, ApplySelection, RestartSelection
+from connect_dagster.orchestration.operating.reconciliation import (
+    Ailment,
+    ConnectorSensorCursor,
+    Look,
+    Reconciliation,
+    reconcile,
+)
+from connect_dagster.orchestration.records import Connector
+from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
+
+CONNECTOR_TAG = "connect-dagster/connector"
+APPLY_OP, RESTART_OP = "kafka_connect_apply_op", "kafka_connect_restart_op"
+# Three requests, so a tick is over long before its 60 s.
+REQUEST_TIMEOUT = 5.0
+RESTARTS = BackOff(base=30.0, cap=600.0, settled=600.0)
+
+
+def build_connector_sensor(
+    *,
+    workspace: KafkaConnectWorkspace,
+    spec: KafkaConnectConnectorSpec,
+    jobs: Sequence[dg.JobDefinition],
+    max_attempts: int = 5,
+    back_off: BackOff = RESTARTS,
+    minimum_interval_seconds: int = 30,
+    default_status: dg.DefaultSensorStatus = dg.DefaultSensorStatus.RUNNING,
+    dagster_kafka_connect_translator: DagsterKafkaConnectTranslator | None = None,
+) -> dg.SensorDefinition:
+    """Creates the sensor ``kafka_connect_<cluster>__<connector>_sensor``, which keeps a connector as it is declared.
+
+    It creates the connector when it is missing, changes its configuration when it differs, brings it to its declared
+    state, and restarts what FAILED, alone, waiting longer after each attempt; after the last one it gives up with one
+    observation on the connector's asset. The count starts anew once a correction is seen, when nothing FAILED for a
+    while, and with another declaration.
+
+    A connector that was once in its declared state and is then PAUSED, STOPPED or RUNNING instead was moved by a
+    person, and is left alone until another state is declared. Its configuration is kept up to date all the same, and
+    when a worker has lost it, it is created again in the state the person left it in. The sensor's cursor remembers
+    this; who resets it lets the declared state be reached once more.
+
+    Args:
+        workspace (KafkaConnectWorkspace): The Connect cluster.
+        spec (KafkaConnectConnectorSpec): The declared connector.
+        jobs (Sequence[JobDefinition]): What :func:`build_kafka_connect_jobs` made for this cluster and connector.
+        max_attempts (int): Attempts in a row at a correction, or a restart, before the sensor gives up.
+        back_off (BackOff): Seconds between attempts. Defaults to 30 s, doubled up to 10 min, and a new count after
+            10 min that were well.
+        minimum_interval_seconds (int): Seconds between two looks. Defaults to 30.
+        default_status (DefaultSensorStatus): Whether it runs at first. Defaults to RUNNING.
+        dagster_kafka_connect_translator (Optional[DagsterKafkaConnectTranslator]): Gives the key of the connector's
+            asset; the one its definition is made with.
+
+    Returns:
+        SensorDefinition: The sensor.
+
+    Examples:
+        .. code-block:: python
+
+            import dagster as dg
+            from connect_dagster.orchestration import (
+                KafkaConnectConnectorSpec,
+                KafkaConnectWorkspace,
+                build_connector_sensor,
+                build_kafka_connect_jobs,
+            )
+
+            workspace = KafkaConnectWorkspace()
+            lines = KafkaConnectConnectorSpec("lines", "FileStreamSource", {"file": "/tmp/in.txt", "topic": "lines"})
+            jobs = build_kafka_connect_jobs(workspace=workspace, connectors=[lines])
+            sensor = build_connector_sensor(workspace=workspace, spec=lines, jobs=jobs)
+            defs = dg.Definitions(jobs=jobs, sensors=[sensor])
+    """
+    apply_job, restart_job = job_with(APPLY_OP, jobs), job_with(RESTART_OP, jobs)
+    policy = AttemptPolicy(max_attempts, back_off)
+    translator = dagster_kafka_connect_translator or DagsterKafkaConnectTranslator()
+    key = translator.get_asset_spec(declared_props(workspace, spec)).key
+
+    @dg.sensor(
+        name=f"kafka_connect_{identifier(workspace.cluster)}__{identifier(spec.name)}_sensor",
+        jobs=[apply_job, restart_job],
+        minimum_interval_seconds=minimum_interval_seconds,
+        default_status=default_status,
+        description=f"Keeps connector `{spec.name}` as it is declared, and restarts what FAILED.",
+    )
+    def connector_sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
+        try:
+            config = spec.resolved_config()
+            with workspace.initialized() as ready:
+                live = fetch_connector(ready.get_client(timeout=REQUEST_TIMEOUT, retries=0), spec.name)
+        except KafkaConnectError as error:
+            return dg.SkipReason(str(error))
+        except dg.Failure as failure:
+            return dg.SkipReason(str(failure.description))
+        now = time.time()
+        cursor = ConnectorSensorCursor.read(context.cursor).declaring(spec.state, config)
+        look = Look(spec.state, config, live, cursor)
+        tags = {CLUSTER_TAG: workspace.cluster, CONNECTOR_TAG: spec.name}
+        if look.ailment is None:
+            return _result(reconcile(look, policy, now).cursor, skip_reason=look.told())
+        launches = Launches(context.instance, tags, now)
+        if run := launches.under_way:
+            return _result(cursor, skip_reason=f"{look.told()}; run {run} is at it")
+        outcome = reconcile(look, policy, now)
+        if outcome.step is Step.TRY:
+            number = launches.next_number(cursor.launches)
+            job = restart_job if outcome.ailment is Ailment.FAILED else apply_job
+            request = dg.RunRequest(
+                f"{workspace.cluster}/{spec.name}:{number}",
+                run_config=_run_config(outcome, look),
+                job_name=job.name,
+                tags=launches.tags(number),
+            )
+            context.log.info(f"Connector '{spec.name}': {look.told()}; {_why(outcome)}, so {job.name} is launched")
+            return _result(outcome.cursor.model_copy(update={"launches": number}), run_requests=[request])
+        if outcome.step is Step.GIVE_UP:
+            told = f"Gave up on connector '{spec.name}' after {max_attempts} attempts: {_why(outcome)}"
+            context.log.error(told)
+            return _result(outcome.cursor, asset_events=[given_up(key, live, told, max_attempts)], skip_reason=told)
+        return _result(outcome.cursor, skip_reason=f"{look.told()}; {_waiting(outcome, policy)}")
+
+    return connector_sensor
+
+
+def job_with(op: str, jobs: Sequence[dg.JobDefinition]) -> dg.JobDefinition:
+    """The job that consists of an op.
+
+    Raises:
+        DagsterInvalidDefinitionError: There is none.
+    """
+    for job in jobs:
+        if job.graph.has_node_named(op):
+            return job
+    names = ", ".join(job.name for job in jobs) or "none"
+    raise dg.DagsterInvalidDefinitionError(
+        f"The sensor needs the job with the op {op}, which build_kafka_connect_jobs makes for declared connectors; "
+        f"it was given: {names}"
+    )
+
+
+def fetch_connector(client: KafkaConnectClient, name: str) -> Connector | None:
+    """A connector as the cluster has it; None when it does not.
+
+    One with a trace has the secret keys of its plugin, for the trace may quote them.
+
+    Raises:
+        KafkaConnectError: The worker cannot be asked, or has no status of the connector yet.
+    """
+    info = client.info(name)
+    if info is None:
+        return None
+    found = Connector(info=info, status=client.status(name))
+    return with_secret_keys(client, {name: found})[name] if found.status.traces() else found
+
+
+def given_up(key: dg.AssetKey, live: Connector | None, told: str, attempts: int) -> AssetObservation:
+    """The event of a sensor that gives up on a connector: its states, its traces without secrets, and the count."""
+    metadata: Mapping[str, Any] = status_metadata(live) if live else {}
+    return AssetObservation(key, description=told, metadata={**metadata, "gave_up": 1, "attempts": attempts})
+
+
+def _run_config(outcome: Reconciliation, look: Look) -> dg.RunConfig:
+    name = look.config["name"] or ""
+    if outcome.ailment is Ailment.FAILED:
+        return dg.RunConfig(ops={RESTART_OP: RestartSelection(connectors=[name])})
+    state = AppliedState(look.persons_state.value) if look.persons_state else AppliedState.AS_DECLARED
+    return dg.RunConfig(ops={APPLY_OP: ApplySelection(connectors=[name], state=state)})
+
+
+def _why(outcome: Reconciliation) -> str:
+    return outcome.ailment.value if outcome.ailment else "all is well"
+
+
+def _waiting(outcome: Reconciliation, policy: AttemptPolicy) -> str:
+    is_restart = outcome.ailment is Ailment.FAILED
+    attempts = outcome.cursor.restarts if is_restart else outcome.cursor.corrections
+    if attempts.gave_up:
+        return f"given up after {attempts.count} attempts: {_why(outcome)}"
+    return f"attempt {attempts.count} has until {time.ctime(policy.due(attempts))}: {_why(outcome)}"
+
+
+def _result(cursor: ConnectorSensorCursor, **result: Any) -> dg.SensorResult:
+    return dg.SensorResult(cursor=cursor.model_dump_json(), **result)

@@ -1,0 +1,112 @@
+"""Jobs that operate connectors from the Launchpad, the command line or a sensor, one for each verb."""
+
+from collections.abc import Mapping, Sequence
+
+import dagster as dg
+from dagster import MetadataValue
+
+from connect_dagster.orchestration.catalog.asset_specs import declared_props
+from connect_dagster.orchestration.catalog.translator import DagsterKafkaConnectTranslator
+from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec
+from connect_dagster.orchestration.operating.operation_config import (
+    AlterOffsetsConfig,
+    ApplySelection,
+    ConnectorSelection,
+    DeleteSelection,
+    ResetOffsetsSelection,
+    RestartSelection,
+)
+from connect_dagster.orchestration.operating.ops import (
+    build_kafka_connect_apply_op,
+    kafka_connect_alter_offsets_op,
+    kafka_connect_delete_op,
+    kafka_connect_pause_op,
+    kafka_connect_reset_offsets_op,
+    kafka_connect_restart_op,
+    kafka_connect_resume_op,
+    kafka_connect_stop_op,
+)
+from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
+
+CLUSTER_TAG = "connect-dagster/cluster"
+
+
+def build_kafka_connect_jobs(
+    *,
+    workspace: KafkaConnectWorkspace,
+    connectors: Sequence[KafkaConnectConnectorSpec] = (),
+    prefix: str = "kafka_connect",
+    dagster_kafka_connect_translator: DagsterKafkaConnectTranslator | None = None,
+) -> list[dg.JobDefinition]:
+    """Creates the jobs ``kafka_connect_{apply,pause,resume,stop,restart,delete,alter_offsets,reset_offsets}``.
+
+    Each waits until its effect was seen. What they are launched with by default is harmless: pause, resume, stop and
+    restart go to the declared connectors, or to all where none is declared; delete, alter_offsets and reset_offsets
+    need names. There is no apply without declarations.
+
+    Args:
+        workspace (KafkaConnectWorkspace): The Connect cluster.
+        connectors (Sequence[KafkaConnectConnectorSpec]): Declared connectors. Defaults to none.
+        prefix (str): Begin of the jobs' names; give another one for a second cluster.
+        dagster_kafka_connect_translator (Optional[DagsterKafkaConnectTranslator]): Gives the keys of the declared
+            connectors' assets, which the jobs observe; the one their definitions are made with.
+
+    Returns:
+        list[JobDefinition]: The jobs.
+
+    Examples:
+        .. code-block:: python
+
+            import dagster as dg
+            from connect_dagster.orchestration import (
+                KafkaConnectConnectorSpec,
+                KafkaConnectWorkspace,
+                build_kafka_connect_jobs,
+            )
+
+            lines = KafkaConnectConnectorSpec("lines", "FileStreamSource", {"file": "/tmp/in.txt", "topic": "lines"})
+            defs = dg.Definitions(jobs=build_kafka_connect_jobs(workspace=KafkaConnectWorkspace(), connectors=[lines]))
+    """
+    translator = dagster_kafka_connect_translator or DagsterKafkaConnectTranslator()
+    keys = {spec.name: translator.get_asset_spec(declared_props(workspace, spec)).key for spec in connectors}
+    named = list(keys)
+    with_defaults: dict[str, tuple[dg.OpDefinition, dg.Config]] = {
+        "pause": (kafka_connect_pause_op, ConnectorSelection(connectors=named)),
+        "resume": (kafka_connect_resume_op, ConnectorSelection(connectors=named)),
+        "stop": (kafka_connect_stop_op, ConnectorSelection(connectors=named)),
+        "restart": (kafka_connect_restart_op, RestartSelection(connectors=named)),
+        "delete": (kafka_connect_delete_op, DeleteSelection()),
+        "alter_offsets": (kafka_connect_alter_offsets_op, AlterOffsetsConfig()),
+        "reset_offsets": (kafka_connect_reset_offsets_op, ResetOffsetsSelection()),
+    }
+    if connectors:
+        # Its definition holds the declarations, so a second cluster's is another one, and needs another name.
+        apply = build_kafka_connect_apply_op(connectors=connectors, name=f"{prefix}_apply_op")
+        with_defaults = {"apply": (apply, ApplySelection(connectors=named)), **with_defaults}
+    return [_job(f"{prefix}_{verb}", verb, *how, workspace, keys) for verb, how in with_defaults.items()]
+
+
+def _job(
+    name: str,
+    verb: str,
+    op: dg.OpDefinition,
+    config: dg.Config,
+    workspace: KafkaConnectWorkspace,
+    keys: Mapping[str, dg.AssetKey],
+) -> dg.JobDefinition:
+    node = f"kafka_connect_{verb}_op"
+    graph = dg.GraphDefinition(
+        name=name,
+        node_defs=[op],
+        dependencies={dg.NodeInvocation(op.name, alias=node): {}},
+        description=op.description,
+    )
+    return graph.to_job(
+        config=dg.RunConfig(ops={node: config}),
+        resource_defs={"kafka_connect": workspace},
+        executor_def=dg.in_process_executor,
+        # Where the ops find which assets to observe, and users too.
+        metadata={connector: MetadataValue.asset(key) for connector, key in keys.items()},
+        # Who operates decides on another attempt, be it a person or a sensor.
+        tags={CLUSTER_TAG: workspace.cluster, "dagster/max_retries": "0"},
+    )

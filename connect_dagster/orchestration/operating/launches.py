@@ -1,0 +1,48 @@
+"""Runs a sensor asked for: whether one is under way, and the number the next one gets.
+
+Dagster runs a key once, ever, and drops it silently when it comes again. So keys count, and the count is taken from
+the runs as well as from the cursor: a cursor that was reset must not bring back old keys.
+"""
+
+from collections.abc import Mapping
+
+from dagster import DagsterInstance, RunsFilter
+
+from connect_dagster.orchestration.hosting.keepalive_sensor import ATTEMPT_TAG, REMEMBERED_RUNS, UNFINISHED
+
+# An operation takes minutes. A run that is older and not over lost its process, and nobody will ever say so.
+OVERDUE_SECONDS = 900.0
+
+
+class Launches:
+    """The newest of the runs that carry a sensor's tags, looked up once.
+
+    Args:
+        instance: Where the runs are.
+        tags: What they carry besides their number.
+        now: Epoch seconds.
+    """
+
+    def __init__(self, instance: DagsterInstance, tags: Mapping[str, str], now: float) -> None:
+        self._tags = dict(tags)
+        self._now = now
+        runs = instance.get_run_records(RunsFilter(tags=self._tags), limit=REMEMBERED_RUNS)
+        self._newest = runs[0] if runs else None
+        # Not the newest one's: a run that is executed again has the number of the first time.
+        self._last_number = max((int(run.dagster_run.tags.get(ATTEMPT_TAG, 0)) for run in runs), default=0)
+
+    @property
+    def under_way(self) -> str | None:
+        """Id of the newest run, shortened, if it is not over and not overdue."""
+        if self._newest is None or self._newest.dagster_run.status not in UNFINISHED:
+            return None
+        is_overdue = self._now - self._newest.create_timestamp.timestamp() > OVERDUE_SECONDS
+        return None if is_overdue else self._newest.dagster_run.run_id[:8]
+
+    def next_number(self, remembered: int) -> int:
+        """Number of the next run, given the last one that the cursor knows."""
+        return max(remembered, self._last_number) + 1
+
+    def tags(self, number: int) -> dict[str, str]:
+        """Tags of the run with this number."""
+        return {**self._tags, ATTEMPT_TAG: str(number)}

@@ -1,0 +1,56 @@
+"""What a run shows of its operation: states before and after as its output's metadata, and observations."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import dagster as dg
+from dagster import AssetObservation, DagsterAssetMetadataValue, MetadataValue, TableColumn, TableRecord, TableSchema
+
+from connect_dagster.orchestration.catalog.asset_keys import connector_key
+from connect_dagster.orchestration.client import KafkaConnectError
+from connect_dagster.orchestration.observing.connector_metadata import observation_metadata
+from connect_dagster.orchestration.observing.connector_poll import ConnectorPoll
+from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
+
+STATES = TableSchema([TableColumn(name) for name in ("connector", "before", "after")])
+
+
+def states_table(before: Mapping[str, str], after: Mapping[str, str]) -> MetadataValue:
+    """Connectors with their states before and after."""
+    rows = [
+        TableRecord({"connector": name, "before": state, "after": after.get(name, "not looked at")})
+        for name, state in before.items()
+    ]
+    return MetadataValue.table(rows, schema=STATES)
+
+
+def observe(
+    context: dg.OpExecutionContext,
+    workspace: KafkaConnectWorkspace,
+    names: Collection[str],
+    further: Mapping[str, Any] | None = None,
+) -> None:
+    """Show connectors as they are now, with all numbers a sensor's poll would give, so that no curve has a hole.
+
+    Args:
+        context: Of the op.
+        workspace: The cluster.
+        names: The connectors; those that do not exist are left out.
+        further: Metadata to show besides.
+    """
+    poll = ConnectorPoll(workspace)
+    try:
+        chosen = [connector for name, connector in poll.connectors().items() if name in names]
+    except KafkaConnectError as error:
+        context.log.warning(f"The connectors cannot be observed now: {error}")
+        return
+    for snapshot in poll.snapshots(chosen):
+        metadata = observation_metadata(snapshot, poll.client.url) | dict(further or {})
+        key = observed_key(context, workspace.cluster, snapshot.connector.name)
+        context.log_event(AssetObservation(key, metadata=metadata))
+
+
+def observed_key(context: dg.OpExecutionContext, cluster: str, connector: str) -> dg.AssetKey:
+    """The connector's asset: the one the job was built with, or the one that connectors have by default."""
+    told = context.job_def.metadata.get(connector)
+    return told.asset_key if isinstance(told, DagsterAssetMetadataValue) else connector_key(cluster, connector)

@@ -1,0 +1,301 @@
+"""Ops that operate connectors: each waits until its effect was seen, and fails with the names where it was not.
+
+All need a resource ``kafka_connect`` (:class:`KafkaConnectWorkspace`). Names the cluster does not have stop an op
+before it does anything. See :func:`build_kafka_connect_jobs` for jobs of them.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import dagster as dg
+from dagster import AssetObservation, MetadataValue
+
+from connect_dagster.orchestration.client import KafkaConnectClient
+from connect_dagster.orchestration.declaring.apply import ApplyPlan, carry_out, plan_all
+from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec
+from connect_dagster.orchestration.declaring.waiting import await_deleted, await_states
+from connect_dagster.orchestration.failures import one_sentence, reasons, refusals, unknown_names
+from connect_dagster.orchestration.masking import mask_text
+from connect_dagster.orchestration.observing.connector_metadata import shown_offsets
+from connect_dagster.orchestration.operating.offsets_change import Modify, OffsetsChange, aim_of, change_offsets
+from connect_dagster.orchestration.operating.operation_config import (
+    Afterwards,
+    AlterOffsetsConfig,
+    ApplySelection,
+    ConnectorSelection,
+    DeleteSelection,
+    Patience,
+    ResetOffsetsSelection,
+    RestartSelection,
+)
+from connect_dagster.orchestration.operating.operation_report import observe, observed_key, states_table
+from connect_dagster.orchestration.records import Connector, ConnectorStatus, PartitionOffset
+from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
+from connect_dagster.plugin.connector_file import DesiredState
+
+
+@dg.op(name="kafka_connect_pause_op")
+def kafka_connect_pause_op(
+    context: dg.OpExecutionContext, config: ConnectorSelection, kafka_connect: KafkaConnectWorkspace
+) -> None:
+    """Pauses connectors: their tasks stay, records stop."""
+    _operate(context, config, kafka_connect, Verb("pause", KafkaConnectClient.pause, DesiredState.PAUSED))
+
+
+@dg.op(name="kafka_connect_resume_op")
+def kafka_connect_resume_op(
+    context: dg.OpExecutionContext, config: ConnectorSelection, kafka_connect: KafkaConnectWorkspace
+) -> None:
+    """Resumes paused and stopped connectors."""
+    _operate(context, config, kafka_connect, Verb("resume", KafkaConnectClient.resume, DesiredState.RUNNING))
+
+
+@dg.op(name="kafka_connect_stop_op")
+def kafka_connect_stop_op(
+    context: dg.OpExecutionContext, config: ConnectorSelection, kafka_connect: KafkaConnectWorkspace
+) -> None:
+    """Stops connectors: their tasks are gone, their configuration and offsets stay."""
+    _operate(context, config, kafka_connect, Verb("stop", KafkaConnectClient.stop, DesiredState.STOPPED))
+
+
+@dg.op(name="kafka_connect_restart_op")
+def kafka_connect_restart_op(
+    context: dg.OpExecutionContext, config: RestartSelection, kafka_connect: KafkaConnectWorkspace
+) -> None:
+    """Restarts what failed of connectors, or connectors with all their tasks; paused ones stay paused.
+
+    A restart of what was RUNNING leaves no trace in REST: the run then succeeds as soon as all is RUNNING.
+    """
+
+    def restart(client: KafkaConnectClient, name: str) -> None:
+        client.restart(name, only_failed=config.only_failed)
+
+    _operate(context, config, kafka_connect, Verb("restart", restart, None))
+
+
+@dg.op(name="kafka_connect_delete_op")
+def kafka_connect_delete_op(
+    context: dg.OpExecutionContext, config: DeleteSelection, kafka_connect: KafkaConnectWorkspace
+) -> None:
+    """Deletes connectors; their offsets stay, and count again when one of the same name is created."""
+    _require_names(config.connectors, "delete")
+    client = kafka_connect.get_client()
+    with one_sentence():
+        before = _chosen(client, kafka_connect, config.connectors, "delete")
+        left = refusals(before, client.delete)
+        asked = [name for name in before if name not in left]
+        timeout = _timeout(config, kafka_connect)
+        present = await_deleted(client, asked, timeout=timeout, interval=kafka_connect.poll_interval)
+    left |= dict.fromkeys(present, "it is still there")
+    gone = [name for name in before if name not in left]
+    for name in gone:
+        context.log.info(f"Connector '{name}' is deleted")
+        key = observed_key(context, kafka_connect.cluster, name)
+        context.log_event(AssetObservation(key, metadata={"state": "DELETED"}))
+    states = {"states": states_table(_summaries(before), dict.fromkeys(gone, "DELETED") | left)}
+    if left:
+        told = f"{len(left)} of {len(before)} connectors were not deleted: {reasons(left)}"
+        raise dg.Failure(told, metadata=states)
+    context.add_output_metadata(states)
+
+
+@dg.op(name="kafka_connect_reset_offsets_op")
+def kafka_connect_reset_offsets_op(
+    context: dg.OpExecutionContext, config: ResetOffsetsSelection, kafka_connect: KafkaConnectWorkspace
+) -> None:
+    """Lets connectors forget their offsets, so that a source sends everything again, and a sink reads it."""
+    _require_names(config.connectors, "reset the offsets of")
+    _change_all(context, kafka_connect, config.connectors, KafkaConnectClient.reset_offsets, config, config.afterwards)
+
+
+@dg.op(name="kafka_connect_alter_offsets_op")
+def kafka_connect_alter_offsets_op(
+    context: dg.OpExecutionContext, config: AlterOffsetsConfig, kafka_connect: KafkaConnectWorkspace
+) -> None:
+    """Sets offsets of a connector, so that it goes on from there."""
+    _require_names([config.connector] if config.connector else [], "alter the offsets of")
+    if not config.offsets:
+        raise dg.Failure("There are no offsets to set: list them in `offsets`. Nothing was done.")
+    entries = [{"partition": entry.partition, "offset": entry.offset} for entry in config.offsets]
+    _change_all(
+        context,
+        kafka_connect,
+        [config.connector],
+        lambda client, name: client.alter_offsets(name, entries),
+        config,
+        config.afterwards,
+    )
+
+
+def build_kafka_connect_apply_op(
+    *, connectors: Iterable[KafkaConnectConnectorSpec], name: str = "kafka_connect_apply_op"
+) -> dg.OpDefinition:
+    """Creates the op ``kafka_connect_apply_op``, which brings connectors to what is declared.
+
+    Args:
+        connectors (Iterable[KafkaConnectConnectorSpec]): The declarations.
+        name (str): Its name; two ops of one code location have different ones.
+
+    Returns:
+        OpDefinition: The op; its config chooses among the declarations by name.
+    """
+    declared = {spec.name: spec for spec in connectors}
+
+    @dg.op(name=name)
+    def kafka_connect_apply_op(
+        context: dg.OpExecutionContext, config: ApplySelection, kafka_connect: KafkaConnectWorkspace
+    ) -> None:
+        """Creates and changes connectors so that the cluster has them as they are declared."""
+        client = kafka_connect.get_client()
+        if unknown := [name for name in config.connectors if name not in declared]:
+            raise unknown_names(unknown, declared, "The project")
+        named = [declared[name] for name in config.connectors or declared]
+        chosen = [replace(spec, state=config.state.instead_of(spec.state)) for spec in named]
+        with one_sentence():
+            plans = plan_all(client, chosen)
+            diff = "\n".join(line for planned in plans for line in planned.lines())
+            context.log.info(diff)
+            shown: dict[str, Any] = {"diff": MetadataValue.md(f"```diff\n{diff}\n```"), "dry_run": config.dry_run}
+            if not config.dry_run:
+                shown |= _apply(context, client, kafka_connect, plans, config)
+            context.add_output_metadata(shown)
+
+    return kafka_connect_apply_op
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """What is asked of each connector, and the state it ends in; None for the one it was to be in before."""
+
+    name: str
+    ask: Callable[[KafkaConnectClient, str], None]
+    goal: DesiredState | None
+
+    def goal_of(self, before: ConnectorStatus) -> DesiredState:
+        """The state a connector ends in."""
+        return self.goal or aim_of(before)
+
+
+def _operate(
+    context: dg.OpExecutionContext, config: ConnectorSelection, workspace: KafkaConnectWorkspace, verb: Verb
+) -> None:
+    client = workspace.get_client()
+    with one_sentence():
+        before = _chosen(client, workspace, config.connectors, verb.name)
+    goals = {name: verb.goal_of(connector.status) for name, connector in before.items()}
+    states = _ask_and_await(context, config, workspace, goals, lambda name: verb.ask(client, name), _summaries(before))
+    context.add_output_metadata(states)
+
+
+def _apply(
+    context: dg.OpExecutionContext,
+    client: KafkaConnectClient,
+    workspace: KafkaConnectWorkspace,
+    plans: Sequence[ApplyPlan],
+    config: ApplySelection,
+) -> dict[str, MetadataValue]:
+    by_name = {planned.spec.name: planned for planned in plans}
+    goals = {name: planned.goal for name, planned in by_name.items()}
+    before = {name: planned.state.value if planned.state else "not there" for name, planned in by_name.items()}
+    return _ask_and_await(context, config, workspace, goals, lambda name: carry_out(client, by_name[name]), before)
+
+
+def _ask_and_await(
+    context: dg.OpExecutionContext,
+    config: ConnectorSelection,
+    workspace: KafkaConnectWorkspace,
+    goals: Mapping[str, DesiredState],
+    ask: Callable[[str], None],
+    before: Mapping[str, str],
+) -> dict[str, MetadataValue]:
+    """Ask each connector, wait for all of them, tell where they are; fail with those that are elsewhere."""
+    unreached = refusals(goals, ask)
+    reached: dict[str, str] = {}
+
+    def arrived(name: str, summary: str) -> None:
+        reached[name] = summary
+        context.log.info(f"Connector '{name}' is {summary}")
+
+    asked = {name: goal for name, goal in goals.items() if name not in unreached}
+    if config.wait:
+        timeout = _timeout(config, workspace)
+        interval = workspace.poll_interval
+        unreached |= await_states(workspace.get_client(), asked, timeout=timeout, interval=interval, reached=arrived)
+        observe(context, workspace, asked.keys())
+    states = {"states": states_table(before, reached | unreached)}
+    if unreached:
+        aims = "/".join(sorted({goals[name].value for name in unreached}))
+        told = f"{len(unreached)} of {len(goals)} connectors did not reach {aims}: {reasons(unreached)}"
+        raise dg.Failure(told, metadata=states)
+    return states
+
+
+def _change_all(
+    context: dg.OpExecutionContext,
+    workspace: KafkaConnectWorkspace,
+    names: Sequence[str],
+    modify: Modify,
+    config: Patience,
+    afterwards: Afterwards,
+) -> None:
+    client = workspace.get_client()
+    shown: dict[str, MetadataValue] = {}
+    with one_sentence():
+        chosen = _chosen(client, workspace, names, "change")
+        for name in chosen:
+            changed = change_offsets(
+                client,
+                name,
+                modify,
+                afterwards.instead_of,
+                timeout=_timeout(config, workspace),
+                interval=workspace.poll_interval,
+            )
+            context.log.info(f"Connector '{name}': {changed.message}")
+            observe(context, workspace, [name], _shown_change(changed))
+            prefix = f"{name}: " if len(chosen) > 1 else ""
+            shown |= {prefix + key: value for key, value in _shown_change(changed).items()}
+    context.add_output_metadata(shown)
+
+
+def _shown_change(changed: OffsetsChange) -> dict[str, MetadataValue]:
+    return {
+        "offsets_before": _shown_offsets(changed.before),
+        "offsets_after": _shown_offsets(changed.after),
+        "message": MetadataValue.text(changed.message),
+    }
+
+
+def _shown_offsets(offsets: Iterable[PartitionOffset]) -> MetadataValue:
+    return MetadataValue.json({"offsets": shown_offsets(offsets)})
+
+
+def _chosen(
+    client: KafkaConnectClient, workspace: KafkaConnectWorkspace, names: Collection[str], verb: str
+) -> dict[str, Connector]:
+    """The connectors of these names, or all there are.
+
+    Raises:
+        Failure: A name is not known, or there is no connector at all.
+    """
+    known = client.connectors()
+    where = f"The cluster '{workspace.cluster}' at {mask_text(client.url)}"
+    if unknown := [name for name in names if name not in known]:
+        raise unknown_names(unknown, known, where)
+    if not known:
+        raise dg.Failure(f"{where} has no connectors, so there is nothing to {verb}.")
+    return {name: known[name] for name in names} or known
+
+
+def _require_names(names: Collection[str], verb: str) -> None:
+    if not names:
+        raise dg.Failure(f"Name the connectors to {verb}: there is no default for what cannot be undone.")
+
+
+def _summaries(connectors: Mapping[str, Connector]) -> dict[str, str]:
+    return {name: connector.status.summary() for name, connector in connectors.items()}
+
+
+def _timeout(config: Patience, workspace: KafkaConnectWorkspace) -> float:
+    return config.timeout or workspace.poll_timeout

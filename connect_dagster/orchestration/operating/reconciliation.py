@@ -1,0 +1,173 @@
+"""What a connector's sensor makes of one look at its connector: the rules, without cluster, clock or Dagster.
+
+The declaration is a configuration and a state. The configuration is always the declared one: what differs is changed.
+The state is the declared one until the connector was seen in it; from then on a connector that is RUNNING, PAUSED or
+STOPPED against its declaration was moved by a person, which is left alone, also when its configuration has to be
+changed. Another state declared in code is the newer will, and is reached again. A connector that is gone, as after the
+loss of a standalone worker, is created again in the state it was left in; who wants it gone takes it out of the code.
+
+What FAILED was moved by nobody. In a connector that is to run, it is restarted, and nothing else is.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from pydantic import ConfigDict
+
+from connect_dagster.orchestration.declaring.config_diff import ConfigDiff
+from connect_dagster.orchestration.operating.attempts import AttemptPolicy, Attempts, Step
+from connect_dagster.orchestration.operating.offsets_change import aim_of
+from connect_dagster.orchestration.records import Connector, State
+from connect_dagster.orchestration.sensor_cursor import SensorCursor
+from connect_dagster.plugin.connector_file import DesiredState
+
+Config = Mapping[str, str | None]
+
+
+class Ailment(Enum):
+    """What is not as it should be."""
+
+    MISSING = "it is missing"
+    CONFIG = "its configuration differs from the declared one"
+    STATE = "it has not been in its declared state yet"
+    FAILED = "it or a task of it FAILED"
+
+
+class ConnectorSensorCursor(SensorCursor):
+    """What the sensor remembers of its connector between two ticks.
+
+    Attributes:
+        state: The declared state at the last tick; None at first.
+        version: Hash of the declared configuration at the last tick.
+        reached: Whether the connector was seen in that state since it was declared.
+        persons_state: The state a person has moved it to since; None while it is where it is declared.
+        corrections: Attempts at bringing it to its declaration.
+        restarts: Attempts at restarting what FAILED.
+        launches: Number of the last run that was asked for.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    state: DesiredState | None = None
+    version: str = ""
+    reached: bool = False
+    persons_state: DesiredState | None = None
+    corrections: Attempts = Attempts()
+    restarts: Attempts = Attempts()
+    launches: int = 0
+
+    def declaring(self, state: DesiredState, config: Config) -> "ConnectorSensorCursor":
+        """The memory under a declaration; another one than the last is tried afresh."""
+        version = hashlib.sha256(json.dumps(dict(config), sort_keys=True).encode()).hexdigest()[:16]
+        if (state, version) == (self.state, self.version):
+            return self
+        fresh = ConnectorSensorCursor(state=state, version=version, launches=self.launches)
+        if state is not self.state:
+            return fresh
+        return fresh.model_copy(update={"reached": self.reached, "persons_state": self.persons_state})
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One look at a connector.
+
+    Attributes:
+        state: Its declared state.
+        config: Its declared configuration.
+        live: What the cluster has; None when it has no such connector.
+        cursor: What is remembered of it, under this declaration.
+    """
+
+    state: DesiredState
+    config: Config
+    live: Connector | None
+    cursor: ConnectorSensorCursor
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the connector is in its declared state, whatever its tasks do."""
+        return self.live is not None and self.live.status.connector.state is State(self.state.value)
+
+    @property
+    def moved_by_person(self) -> bool:
+        """Whether somebody has paused, stopped or resumed it against the declaration."""
+        return self.cursor.reached and self._is_elsewhere
+
+    @property
+    def persons_state(self) -> DesiredState | None:
+        """The state a person wants it in; None for the declared one."""
+        if self.live is not None and self.moved_by_person:
+            return aim_of(self.live.status)
+        return None if self.is_there else self.cursor.persons_state
+
+    @property
+    def _is_elsewhere(self) -> bool:
+        settled = (State.RUNNING, State.PAUSED, State.STOPPED)
+        return self.live is not None and self.live.status.connector.state in settled and not self.is_there
+
+    @property
+    def ailment(self) -> Ailment | None:
+        """What is not as it should be, the gravest first; None when all is well."""
+        if self.live is None:
+            return Ailment.MISSING
+        if not ConfigDiff({**self.live.info.config, "name": self.live.name}, self.config).is_empty:
+            return Ailment.CONFIG
+        if self._is_elsewhere and not self.cursor.reached:
+            return Ailment.STATE
+        is_to_run = aim_of(self.live.status) is DesiredState.RUNNING
+        return Ailment.FAILED if self.live.status.has_failed and is_to_run else None
+
+    def told(self) -> str:
+        """Where the connector is, as a sentence."""
+        if self.live is None:
+            return "The cluster does not have it"
+        summary = self.live.status.summary()
+        if self.moved_by_person:
+            return f"{summary}: a person's will, left alone, though {self.state} is declared"
+        return f"{summary}, as declared" if self.ailment is None else summary
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciliation:
+    """What comes of a look.
+
+    Attributes:
+        ailment: What is not as it should be; None when all is well.
+        step: What is to be done about it.
+        cursor: What is remembered.
+    """
+
+    ailment: Ailment | None
+    step: Step
+    cursor: ConnectorSensorCursor
+
+
+def reconcile(look: Look, policy: AttemptPolicy, now: float) -> Reconciliation:
+    """Decide what is to be done.
+
+    Args:
+        look: At the connector.
+        policy: How often corrections and restarts are tried, each for themselves.
+        now: Epoch seconds.
+    """
+    cursor, ailment = look.cursor, look.ailment
+    step, corrections, restarts = Step.NOTHING, cursor.corrections, cursor.restarts
+    if ailment is Ailment.FAILED:
+        step, restarts = policy.after_bad_look(restarts, now)
+    elif ailment:
+        step, corrections = policy.after_bad_look(corrections, now)
+    else:
+        restarts = policy.after_good_look(restarts, now)
+    if ailment in (None, Ailment.FAILED):
+        # A correction that was seen has worked; that it is needed again, as after a worker's loss, is another matter.
+        corrections = Attempts()
+    update = {
+        "reached": cursor.reached or look.is_there,
+        "persons_state": look.persons_state,
+        "corrections": corrections,
+        "restarts": restarts,
+    }
+    return Reconciliation(ailment, step, cursor.model_copy(update=update))

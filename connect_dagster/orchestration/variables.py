@@ -1,0 +1,19 @@
+"""Environment variables that values refer to, and which of them are missing."""
+
+import os
+from collections.abc import Mapping
+
+import dagster as dg
+
+
+def unset_variables(values: Mapping[str, object]) -> list[str]:
+    """Variables that are not set, each with what it is for: ``PASSWORD (for connection.password)``.
+
+    Args:
+        values: Values by name; those that are an ``EnvVar`` count.
+    """
+    return [
+        f"{value.env_var_name} (for {name})"
+        for name, value in values.items()
+        if isinstance(value, dg.EnvVar) and value.env_var_name not in os.environ
+    ]

@@ -1,0 +1,1 @@
+"""A project made of YAML alone: what it runs stands in ``defs``."""

@@ -1,0 +1,36 @@
+import pytest
+
+from connect_dagster.orchestration.catalog.jdbc_url import jdbc_database
+
+
+@pytest.mark.parametrize(
+    ("url", "path"),
+    [
+        ("jdbc:mysql://localhost:3306/kafkadb?user=kafka&password=kafka123", ("mysql", "kafkadb", "orders")),
+        ("jdbc:mariadb://a:3306,b:3306/shop", ("mariadb", "shop", "orders")),
+        ("jdbc:postgresql://db/shop?sslmode=require", ("postgres", "shop", "public", "orders")),
+        ("jdbc:postgresql://db/shop?user=a&currentSchema=sales", ("postgres", "shop", "sales", "orders")),
+        ("jdbc:sqlserver://db:1433;encrypt=true;databaseName=shop;user=sa", ("sqlserver", "shop", "dbo", "orders")),
+        ("jdbc:oracle:thin:@//db:1521/XEPDB1", ("oracle", "XEPDB1", "orders")),
+        ("jdbc:oracle:thin:@db:1521:XE", ("oracle", "XE", "orders")),
+        ("jdbc:sqlite:/var/lib/shop.db", ("sqlite", "shop", "orders")),
+        ("jdbc:mysql://localhost:3306", ("mysql", "orders")),
+    ],
+)
+def test_database_and_schema_lead_to_the_table(url: str, path: tuple[str, ...]) -> None:
+    database = jdbc_database(url)
+    assert database is not None
+    assert (database.system, *database.table_path("orders")) == path
+
+
+def test_a_qualified_or_quoted_name_is_taken_as_it_is() -> None:
+    mysql, postgres = jdbc_database("jdbc:mysql://h/shop"), jdbc_database("jdbc:postgresql://h/shop")
+    assert mysql is not None
+    assert postgres is not None
+    assert mysql.table_path("`shop`.`orders`") == ("shop", "orders")
+    assert postgres.table_path("sales.orders") == ("shop", "sales", "orders")
+
+
+@pytest.mark.parametrize("url", ["", "http://h/shop", "jdbc:", "mongodb://h/shop"])
+def test_what_is_no_jdbc_url_is_no_database(url: str) -> None:
+    assert jdbc_database(url) is None

@@ -1,0 +1,67 @@
+"""Workers in YAML."""
+
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from connect_dagster.orchestration import ConnectWorkerComponent, StandaloneConnectWorkerResource
+from connect_dagster.orchestration.catalog.asset_keys import worker_key
+from tests.unit.orchestration.components.sandbox import loaded, scaffolded
+
+WORKSPACE = {"url": "http://127.0.0.1:8183"}
+WORKER = {
+    "bootstrap_servers": "127.0.0.1:9092",
+    "listener": "http://127.0.0.1:8183",
+    "group_id": "connect",
+    "config_storage_topic": "connect-configs",
+    "offset_storage_topic": "connect-offsets",
+    "status_storage_topic": "connect-status",
+    "properties": {"sasl.jaas.config": {"env": "JAAS"}},
+}
+
+
+def test_what_is_scaffolded_loads() -> None:
+    with scaffolded(ConnectWorkerComponent, group_id="ingest", bootstrap_servers="kafka:9092") as (component, defs):
+        (worker,) = component.workers().values()
+        assert (worker.group_id, worker.config_storage_topic) == ("ingest", "ingest-configs")
+        assert worker.bootstrap_servers == "kafka:9092"
+        assert worker_key("worker-1") in defs.resolve_asset_graph().get_all_asset_keys()
+
+
+def test_several_workers_of_a_group_have_a_job_sensors_and_assets() -> None:
+    given = {"workspace": WORKSPACE, "worker": WORKER, "count": 2, "spark_config": {"spark.driver.memory": "2g"}}
+    with loaded(ConnectWorkerComponent, given) as (component, defs):
+        workers = component.workers()
+        assert {name: worker.listener for name, worker in workers.items()} == {
+            "worker-1": "http://127.0.0.1:8183",
+            "worker-2": "http://127.0.0.1:8184",
+        }
+        assert {worker.spark.spark_config["spark.driver.memory"] for worker in workers.values()} == {"2g"}
+        assert isinstance(workers["worker-1"].properties["sasl.jaas.config"], dg.EnvVar)
+        repository = defs.get_repository_def()
+        assert "connect_worker" in repository.job_names
+        assert {"connect_worker__keepalive_sensor", "connect_worker__failure_sensor"} <= {
+            sensor.name for sensor in repository.sensor_defs
+        }
+        assert {worker_key("worker-1"), worker_key("worker-2")} <= defs.resolve_asset_graph().get_all_asset_keys()
+
+
+def test_a_standalone_worker_has_its_files_beside_the_yaml() -> None:
+    alone = {"worker_properties": "worker.properties", "connector_files": ["src.properties"]}
+    given = {"workspace": WORKSPACE, "standalone": alone, "name": "alone", "job_name": "files"}
+    with loaded(ConnectWorkerComponent, given) as (component, defs):
+        worker = component.workers()["alone"]
+        assert isinstance(worker, StandaloneConnectWorkerResource)
+        assert Path(worker.worker_properties or "").parts[-2:] == ("ingest", "worker.properties")
+        assert [Path(file).parts[-2:] for file in worker.connector_files] == [("ingest", "src.properties")]
+        assert "files" in defs.get_repository_def().job_names
+
+
+@pytest.mark.parametrize("given", [{}, {"worker": WORKER, "standalone": {}}], ids=["none", "both"])
+def test_there_is_one_kind_of_worker(given: dict[str, Any]) -> None:
+    with loaded(ConnectWorkerComponent, {"workspace": WORKSPACE, "worker": WORKER}):
+        component = ConnectWorkerComponent.resolve_from_dict({"workspace": WORKSPACE, **given})
+        with pytest.raises(dg.DagsterInvalidDefinitionError, match="either `worker`, one of a group, or `standalone`"):
+            component.workers()
