@@ -142,7 +142,8 @@ def _replaced(text: str, places: Mapping[str, str]) -> str:
 
 
 def _await_content(file: Path, content: bytes) -> None:
-    deadline = time.monotonic() + 90
+    deadline = time.monotonic() + 240
     while not file.exists() or file.read_bytes() != content:
-        assert time.monotonic() < deadline, f"{file} does not hold what was sent"
+        log = (file.parent / "worker.log").read_text(encoding="utf-8", errors="replace")
+        assert time.monotonic() < deadline, f"{file} does not hold what was sent; the worker's log ends with {log[-3000:]}"
         time.sleep(0.1)
