@@ -145,5 +145,7 @@ def _await_content(file: Path, content: bytes) -> None:
     deadline = time.monotonic() + 240
     while not file.exists() or file.read_bytes() != content:
         log = (file.parent / "worker.log").read_text(encoding="utf-8", errors="replace")
-        assert time.monotonic() < deadline, f"{file} does not hold what was sent; the worker's log ends with {log[-3000:]}"
+        assert time.monotonic() < deadline, (
+            f"{file} does not hold what was sent; the worker's log ends with {log[-3000:]}"
+        )
         time.sleep(0.1)
