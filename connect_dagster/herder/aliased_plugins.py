@@ -22,15 +22,11 @@ from connect_dagster.plugin.config import (
     Width,
     parse_value,
 )
-from connect_dagster.plugin.converter import Transform
+from connect_dagster.plugin.converter import Predicate, Transform
 from connect_dagster.plugin.errors import ConfigError
 from connect_dagster.worker.plugins import Kind, Plugins, class_name
 
 Properties = Mapping[str, str | None]
-
-
-class _NoPredicate:
-    """What no class is: this worker has no predicates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +38,7 @@ class _Aliased:
         group: first part of the form's groups.
         interface: Java's name of the kind.
         base: the class that they extend.
-        kind: theirs in the list of plugins, if it has any.
+        kind: theirs in the list of plugins.
         own: keys that each of them has besides its own.
     """
 
@@ -50,7 +46,7 @@ class _Aliased:
     group: str
     interface: str
     base: type[Any]
-    kind: Kind | None
+    kind: Kind
     own: tuple[ConfigKey, ...] = ()
 
 
@@ -62,7 +58,7 @@ _NEGATE = ConfigKey(
 )
 _KINDS = (
     _Aliased("transforms", "Transforms", "Transformation", Transform, Kind.TRANSFORMATION, (_NEGATE, _PREDICATE)),
-    _Aliased("predicates", "Predicates", "Predicate", _NoPredicate, None),
+    _Aliased("predicates", "Predicates", "Predicate", Predicate, Kind.PREDICATE),
 )
 
 
@@ -190,5 +186,5 @@ def _version_validator(plugin: str | None, plugins: Plugins) -> Validator:
 
 
 def _recommended(kind: _Aliased, plugins: Plugins) -> Recommender:
-    names = [one.class_name for one in plugins.all((kind.kind,) if kind.kind else ())]
+    names = [one.class_name for one in plugins.all((kind.kind,))]
     return Recommender(lambda name, parsed: names)

@@ -9,15 +9,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from connect_dagster.converters.json_converter import JsonConverter
 from connect_dagster.herder.version_range import check_version
 from connect_dagster.plugin.config import ConfigTable, Recommender, Validator
 from connect_dagster.plugin.connector import Connector
 from connect_dagster.plugin.converter import Converter
 from connect_dagster.plugin.errors import ConfigError
+from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.worker.config import WorkerConfig
 from connect_dagster.worker.connector_config import ConnectorConfig, enriched
-from connect_dagster.worker.plugins import SIMPLE_HEADER_CONVERTER, Kind, PluginDescription, Plugins
+from connect_dagster.worker.plugins import Kind, PluginDescription, Plugins
 from connect_dagster.worker.sink_connector_config import SinkConnectorConfig
 from connect_dagster.worker.source_connector_config import SourceConnectorConfig
 
@@ -25,6 +25,7 @@ CONNECTOR_VERSION = "connector.plugin.version"
 CONVERTERS: Mapping[str, str] = {"key": "Converter", "value": "Converter", "header": "HeaderConverter"}
 """Sides of a record that have a converter, with Java's interface of it."""
 
+_BASES: Mapping[str, type[Any]] = {"key": Converter, "value": Converter, "header": HeaderConverter}
 _CONFIGS: Mapping[Kind, type[ConnectorConfig]] = {Kind.SINK: SinkConnectorConfig, Kind.SOURCE: SourceConnectorConfig}
 
 
@@ -62,17 +63,15 @@ def enriched_table(
         name, version = f"{side}.converter", f"{side}.converter.plugin.version"
         defaults[name] = plugins.find_class(getattr(worker, f"{side}_converter"))
         given = config.get(name)
-        defaults[version] = version_of(plugins, defaults[name] if given is None else given, Converter)
+        defaults[version] = version_of(plugins, defaults[name] if given is None else given, _BASES[side])
         recommenders[name] = _fixed(_converters(plugins, side))
         recommenders[version] = _version_recommender(plugins, side)
-        validators |= {name: _class_validator(plugins, Converter, interface), version: check_version}
+        validators |= {name: _class_validator(plugins, _BASES[side], interface), version: check_version}
     return _checked(enriched(framework_table(described), defaults, recommenders), validators)
 
 
 def version_of(plugins: Plugins, name: str | None, base: type[Any]) -> str | None:
     """Version of the plugin of that name; ``None`` when there is none of that base class."""
-    if name == SIMPLE_HEADER_CONVERTER:
-        return JsonConverter.version
     found = plugins.class_named(name) if name else None
     return getattr(found, "version", None) if found is not None and issubclass(found, base) else None
 
@@ -108,15 +107,15 @@ def instantiated(found: type[Any], key: str, name: str) -> Any:
 
 def _class_validator(plugins: Plugins, base: type[Any], interface: str) -> Validator:
     def check(name: str, value: Any) -> None:
-        if value is not None and value != SIMPLE_HEADER_CONVERTER:
+        if value is not None:
             instantiated(concrete_class(plugins, value, base, interface), name, value)
 
     return check
 
 
 def _converters(plugins: Plugins, side: str) -> list[str]:
-    names = [one.class_name for one in plugins.all((Kind.CONVERTER,))]
-    return sorted([*names, SIMPLE_HEADER_CONVERTER]) if side == "header" else names
+    kind = Kind.HEADER_CONVERTER if side == "header" else Kind.CONVERTER
+    return [one.class_name for one in plugins.all((kind,))]
 
 
 def _fixed(values: Sequence[Any]) -> Recommender:
@@ -128,7 +127,7 @@ def _version_recommender(plugins: Plugins | None, side: str) -> Recommender:
     converter = f"{side}.converter"
 
     def values(name: str, parsed: Mapping[str, Any]) -> list[str]:
-        version = None if plugins is None else version_of(plugins, parsed[converter], Converter)
+        version = None if plugins is None else version_of(plugins, parsed[converter], _BASES[side])
         return [] if version is None else [version]
 
     return Recommender(values, lambda name, parsed: parsed[converter] is not None)

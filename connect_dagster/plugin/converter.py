@@ -10,7 +10,7 @@ from typing import ClassVar
 from pyspark.sql import Column, DataFrame
 
 from connect_dagster.plugin.config import ConfigDef
-from connect_dagster.plugin.frames import Frame
+from connect_dagster.plugin.frames import Frame, RecordFrame
 from connect_dagster.plugin.schema import Schema
 
 
@@ -60,6 +60,13 @@ class Converter(ABC):
             DataError: this converter cannot write such a schema.
         """
 
+    def unwritable(self, schema: Schema | None, column: Column) -> Column | None:
+        """Text of the error of each record that ``encode`` could not write, null where it could; ``None`` when none.
+
+        Where it is not null, ``encode`` is not evaluated.
+        """
+        return None
+
     @abstractmethod
     def decoders(self, df: DataFrame, column: str) -> Sequence[Decoder]:
         """How to read the binary column of a batch (Java: ``toConnectData``).
@@ -79,6 +86,9 @@ class Converter(ABC):
 class Transform(ABC):
     """Changes record frames between a connector and Kafka (Java: ``Transformation``), by column expressions.
 
+    Attributes:
+        drops: whether it leaves out every record it is applied to, as ``Filter`` does.
+
     Example:
         >>> def apply(self, frame: Frame) -> Frame:
         ...     return frame.with_column("value", F.upper(frame.column("value")))
@@ -87,6 +97,7 @@ class Transform(ABC):
     config_def: ClassVar[type[ConfigDef]]
     java_class: ClassVar[str | None] = None
     version: ClassVar[str] = "undefined"
+    drops: ClassVar[bool] = False
 
     @abstractmethod
     def configure(self, config: Mapping[str, str]) -> None:
@@ -94,4 +105,39 @@ class Transform(ABC):
 
     @abstractmethod
     def apply(self, frame: Frame) -> Frame:
-        """The frame with other columns, or fewer rows."""
+        """The frame with other columns, or fewer rows.
+
+        Called once for each batch, while the plan is made; records that cannot be changed are failed with
+        ``frame.failing``.
+
+        Raises:
+            DataError: no record of the frame can be changed, such as those of a wrong schema.
+            RetriableError: it may work when it is tried again (``errors.retry.timeout``).
+        """
+
+    def close(self) -> None:  # noqa: B027 (optional hook)
+        """Let go of what ``configure`` opened; called once, at the task's end."""
+
+
+class Predicate(ABC):
+    """Decides for which records a transform is applied (Java: ``Predicate``).
+
+    Example:
+        >>> def test(self, frame: RecordFrame) -> Column:
+        ...     return frame.column("topic").startswith("test-")
+    """
+
+    config_def: ClassVar[type[ConfigDef]]
+    java_class: ClassVar[str | None] = None
+    version: ClassVar[str] = "undefined"
+
+    @abstractmethod
+    def configure(self, config: Mapping[str, str]) -> None:
+        """Take the options (without the ``predicates.<alias>.`` prefix)."""
+
+    @abstractmethod
+    def test(self, frame: RecordFrame) -> Column:
+        """A boolean column over the frame, never null."""
+
+    def close(self) -> None:  # noqa: B027 (optional hook)
+        """Let go of what ``configure`` opened; called once, at the task's end."""

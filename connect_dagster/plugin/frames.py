@@ -13,10 +13,34 @@ from typing import Any, Self, TypeVar, cast
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
+from connect_dagster.plugin.errors import ConnectError, DataError
+from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.records import Header, SinkRecord
-from connect_dagster.plugin.schema import STRING_SCHEMA, Schema
+from connect_dagster.plugin.schema import OPTIONAL_BYTES_SCHEMA, STRING_SCHEMA, Schema
 
 _PLACE = ("topic", "partition", "offset")
+
+FAILURE = "__failure"
+"""Column of a frame in which records may fail: struct<stage, executor, exception, message: string>; null is well."""
+
+ROW = "__row"
+"""Column (long) that orders the records of a frame that was split."""
+
+
+@dataclass(frozen=True, slots=True)
+class Acting:
+    """What handles a frame now, as reports of failed records name it.
+
+    Attributes:
+        stage: Kafka Connect's stage, such as ``TRANSFORMATION`` (Java: ``Stage``).
+        executor: class that acts.
+    """
+
+    stage: str
+    executor: str
+
+
+_NOBODY = Acting("TASK_POLL", "")
 
 
 class RecordFrame:
@@ -26,12 +50,18 @@ class RecordFrame:
         df: the records.
         key_schema: schema of ``key``; ``None`` for schemaless.
         value_schema: schema of ``value``.
+        header_converter: makes the bytes in ``headers``; ``None`` outside a worker.
+        filtered: whether records were left out by ``where``.
+        acting: what changes the frame now.
     """
 
     __slots__ = ()
     df: DataFrame
     key_schema: Schema | None
     value_schema: Schema | None
+    header_converter: HeaderConverter | None
+    filtered: bool
+    acting: Acting
 
     def has(self, name: str) -> bool:
         """Whether ``df`` has this column."""
@@ -55,7 +85,30 @@ class RecordFrame:
 
     def where(self, condition: Column) -> Self:
         """The frame with those records only for which the condition is true."""
-        return self._with(df=self.df.where(condition))
+        return self._with(df=self.df.where(condition), filtered=True)
+
+    def failing(
+        self, condition: Column, message: Column | str, exception: type[ConnectError] | str = DataError
+    ) -> Self:
+        """The frame in which the records for which the condition is true have failed.
+
+        ``errors.tolerance`` decides what becomes of them. Later steps still see them, so no expression over a frame
+        may raise for a record that is not as it should be: it gives null (``try_cast`` and its like) and the record
+        is failed here. The first failure of a record stays.
+
+        Args:
+            condition: of columns as they are now, before what is to be changed; null is false.
+            message: the error's text, in Java's words where it has them.
+            exception: our error class, or the name of a Java class.
+        """
+        name = exception if isinstance(exception, str) else exception.java_name
+        text = F.lit(message) if isinstance(message, str) else message
+        parts = {"stage": self.acting.stage, "executor": self.acting.executor, "exception": name}
+        failure = F.when(
+            condition, F.struct(*(F.lit(part).alias(key) for key, part in parts.items()), text.alias("message"))
+        )
+        found = F.coalesce(F.col(FAILURE), failure) if self.has(FAILURE) else failure
+        return self._with(df=self.df.withColumn(FAILURE, found))
 
     def _with(self, **changes: Any) -> Self:
         return cast("Self", replace(cast("Any", self), **changes))
@@ -81,6 +134,7 @@ class SourceFrame(RecordFrame):
         value_schema: schema of ``value``; ``None`` for schemaless.
         key_schema: schema of ``key``.
         ascii: whether all text in keys and values is ASCII; what is not known is not.
+        header_converter, filtered, acting: set by the worker, see ``RecordFrame``.
 
     Example:
         >>> df = spark.createDataFrame([("hello",)], "value string")
@@ -95,6 +149,9 @@ class SourceFrame(RecordFrame):
     value_schema: Schema | None = field(default=STRING_SCHEMA)
     key_schema: Schema | None = None
     ascii: bool = False
+    header_converter: HeaderConverter | None = None
+    filtered: bool = False
+    acting: Acting = _NOBODY
 
     @property
     def offsets(self) -> tuple[tuple[Mapping[str, Any], Mapping[str, Any]], ...]:
@@ -118,12 +175,15 @@ class SinkFrame(RecordFrame):
     """Records from Kafka with one key schema and one value schema.
 
     ``df`` has ``topic`` (string), ``partition`` (int), ``offset`` (long), ``timestamp`` (long, epoch milliseconds),
-    ``key``, ``value`` and, when the task asked for them, ``headers``.
+    ``key``, ``value`` and, when the task asked for them, ``headers`` (array of struct<key: string, value: binary>).
     """
 
     df: DataFrame
     value_schema: Schema | None
     key_schema: Schema | None
+    header_converter: HeaderConverter | None = None
+    filtered: bool = False
+    acting: Acting = _NOBODY
 
     def records(self) -> list[SinkRecord]:
         """The records one by one, in the order of their partitions and offsets; a fresh list at each call."""
@@ -141,8 +201,14 @@ class SinkFrame(RecordFrame):
             key_schema=self.key_schema,
             value_schema=self.value_schema,
             timestamp=row["timestamp"],
-            headers=tuple(Header(h["key"], h["value"]) for h in row.get("headers") or ()),
+            headers=tuple(self._header(h["key"], h["value"]) for h in row.get("headers") or ()),
         )
+
+    def _header(self, key: str, data: bytes | None) -> Header:
+        if self.header_converter is None:
+            return Header(key, data, OPTIONAL_BYTES_SCHEMA)
+        schema, value = self.header_converter.to_value(data)
+        return Header(key, value, schema)
 
 
 @dataclass(frozen=True, slots=True)

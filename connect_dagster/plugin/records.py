@@ -11,10 +11,17 @@ from connect_dagster.plugin.schema import Schema
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """One record header; the value is what the header converter makes of the bytes."""
+    """One record header (Java: ``ConnectHeader``).
+
+    Attributes:
+        key: its name.
+        value: in Python's terms for the schema.
+        schema: ``None`` for a value without one.
+    """
 
     key: str
-    value: bytes | None
+    value: Any
+    schema: Schema | None = None
 
 
 @dataclass(frozen=True, slots=True)

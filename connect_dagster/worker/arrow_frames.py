@@ -14,6 +14,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from connect_dagster.plugin.errors import DataError
 from connect_dagster.plugin.frames import SourceFrame
+from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.records import SourceRecord
 from connect_dagster.plugin.schema import Schema
 from connect_dagster.worker.record_values import fitting
@@ -30,8 +31,13 @@ _HEADERS = spark_types.ArrayType(
 )
 
 
-def to_frames(spark: SparkSession, polled: Polled) -> list[SourceFrame]:
+def to_frames(spark: SparkSession, polled: Polled, headers: HeaderConverter) -> list[SourceFrame]:
     """Frames of whatever ``SourceTask.poll`` answered; records of equal schemas in a row share a frame.
+
+    Args:
+        spark: the worker's session.
+        polled: what was answered.
+        headers: makes the bytes of the headers of single records.
 
     Raises:
         DataError: a value that does not fit its schema.
@@ -44,11 +50,15 @@ def to_frames(spark: SparkSession, polled: Polled) -> list[SourceFrame]:
         return list(cast("Sequence[SourceFrame]", polled))
     records = cast("Sequence[SourceRecord]", polled)
     runs = itertools.groupby(records, key=lambda record: (record.key_schema, record.value_schema))
-    return [_frame(spark, list(run), *schemas) for schemas, run in runs]
+    return [_frame(spark, list(run), headers, *schemas) for schemas, run in runs]
 
 
 def _frame(
-    spark: SparkSession, records: list[SourceRecord], key_schema: Schema | None, value_schema: Schema | None
+    spark: SparkSession,
+    records: list[SourceRecord],
+    headers: HeaderConverter,
+    key_schema: Schema | None,
+    value_schema: Schema | None,
 ) -> SourceFrame:
     fields: dict[str, tuple[spark_types.DataType, list[Any]]] = {
         "topic": (spark_types.StringType(), [record.topic for record in records]),
@@ -57,7 +67,10 @@ def _frame(
         "value": (_type(value_schema), [_value(record.value, value_schema) for record in records]),
         "headers": (
             _HEADERS,
-            [[{"key": h.key, "value": h.value} for h in record.headers] for record in records],
+            [
+                [{"key": h.key, "value": headers.to_bytes(h.schema, h.value)} for h in record.headers]
+                for record in records
+            ],
         ),
         "timestamp": (spark_types.LongType(), [record.timestamp for record in records]),
     }
@@ -74,6 +87,10 @@ def _frame(
         value_schema=value_schema,
         key_schema=key_schema,
     )
+
+
+def _headers(record: SourceRecord, converter: HeaderConverter) -> list[dict[str, Any]]:
+    return [{"key": one.key, "value": converter.to_bytes(one.schema, one.value)} for one in record.headers]
 
 
 def _any(values: list[Any]) -> bool:

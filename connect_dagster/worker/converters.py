@@ -6,10 +6,13 @@ import logging
 from collections.abc import Mapping
 
 from connect_dagster.plugin.converter import Converter
+from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.worker.config import WorkerConfig
 from connect_dagster.worker.plugins import Plugins
 
 log = logging.getLogger(__name__)
+
+_SIMPLE = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
 
 
 class ConverterFactory:
@@ -33,14 +36,21 @@ class ConverterFactory:
         """
         return self._make(task, connector, "key"), self._make(task, connector, "value")
 
+    def for_headers(self, task: str, connector: Mapping[str, str]) -> HeaderConverter:
+        """Header converter of a connector's task. Raises ConnectError, ConfigError."""
+        source, whose = (connector, "connector") if connector.get("header.converter") else (self._worker, "worker")
+        described = self._plugins.header_converter(source.get("header.converter") or _SIMPLE)
+        converter: HeaderConverter = described.plugin()
+        converter.configure_headers(_options(source, "header.converter."))
+        log.info("Set up the header converter %s for task %s using the %s config", described.class_name, task, whose)
+        return converter
+
     def _make(self, task: str, connector: Mapping[str, str], side: str) -> Converter:
         name = f"{side}.converter"
         source, whose = (connector, "connector") if connector.get(name) else (self._worker, "worker")
         described = self._plugins.converter(source[name])
-        prefix = f"{name}."
-        options = {key.removeprefix(prefix): value for key, value in source.items() if key.startswith(prefix)}
         converter: Converter = described.plugin()
-        converter.configure(options, is_key=side == "key")
+        converter.configure(_options(source, f"{name}."), is_key=side == "key")
         log.info(
             "Set up the %s converter %s for task %s using the %s config",
             side,
@@ -49,3 +59,7 @@ class ConverterFactory:
             whose,
         )
         return converter
+
+
+def _options(source: Mapping[str, str], prefix: str) -> dict[str, str]:
+    return {key.removeprefix(prefix): value for key, value in source.items() if key.startswith(prefix)}

@@ -20,39 +20,19 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Generic, TypeVar
 
-from connect_dagster.config_providers.directory import DirectoryConfigProvider
-from connect_dagster.config_providers.environment import EnvVarConfigProvider
-from connect_dagster.config_providers.file import FileConfigProvider
-from connect_dagster.connectors.file.sink import FileStreamSinkConnector
-from connect_dagster.connectors.file.source import FileStreamSourceConnector
-from connect_dagster.converters.byte_array_converter import ByteArrayConverter
-from connect_dagster.converters.json_converter import JsonConverter
-from connect_dagster.converters.string_converter import StringConverter
 from connect_dagster.plugin.config_provider import ConfigProvider
 from connect_dagster.plugin.connector import Connector, SinkConnector, SourceConnector
-from connect_dagster.plugin.converter import Converter, Transform
+from connect_dagster.plugin.converter import Converter, Predicate, Transform
 from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.plugin.header_converter import HeaderConverter
+from connect_dagster.worker.bundled_plugins import BUNDLED
 
 log = logging.getLogger(__name__)
 
-Plugin = Connector | Converter | Transform | ConfigProvider
+Plugin = Connector | Converter | HeaderConverter | Transform | Predicate | ConfigProvider
 P = TypeVar("P", bound=Plugin, covariant=True)
 
-_BUNDLED: tuple[type[Plugin], ...] = (
-    FileStreamSinkConnector,
-    FileStreamSourceConnector,
-    ByteArrayConverter,
-    JsonConverter,
-    StringConverter,
-    DirectoryConfigProvider,
-    EnvVarConfigProvider,
-    FileConfigProvider,
-)
-
 _API = "connect_dagster.plugin"
-
-SIMPLE_HEADER_CONVERTER = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
-"""What header values go through in this worker: no plugin, but a name that configurations hold."""
 
 
 class Kind(Enum):
@@ -61,11 +41,20 @@ class Kind(Enum):
     SINK = "sink"
     SOURCE = "source"
     CONVERTER = "converter"
+    HEADER_CONVERTER = "header_converter"
     TRANSFORMATION = "transformation"
+    PREDICATE = "predicate"
     CONFIG_PROVIDER = "configprovider"
 
 
-LISTED = (Kind.SINK, Kind.SOURCE, Kind.CONVERTER, Kind.TRANSFORMATION)
+LISTED = (
+    Kind.SINK,
+    Kind.SOURCE,
+    Kind.CONVERTER,
+    Kind.HEADER_CONVERTER,
+    Kind.TRANSFORMATION,
+    Kind.PREDICATE,
+)
 """What ``GET /connector-plugins`` lists, in this order: all but config providers."""
 
 
@@ -73,14 +62,18 @@ _BASES: dict[Kind, type[Any]] = {
     Kind.SINK: SinkConnector,
     Kind.SOURCE: SourceConnector,
     Kind.CONVERTER: Converter,
+    Kind.HEADER_CONVERTER: HeaderConverter,
     Kind.TRANSFORMATION: Transform,
+    Kind.PREDICATE: Predicate,
     Kind.CONFIG_PROVIDER: ConfigProvider,
 }
 _SUFFIXES = {
     Kind.SINK: "Connector",
     Kind.SOURCE: "Connector",
     Kind.CONVERTER: "Converter",
+    Kind.HEADER_CONVERTER: "HeaderConverter",
     Kind.TRANSFORMATION: "",
+    Kind.PREDICATE: "",
     Kind.CONFIG_PROVIDER: "ConfigProvider",
 }
 
@@ -119,7 +112,7 @@ class Plugins:
 
     def __init__(self, path: Sequence[str] = ()) -> None:
         self._broken: dict[str, str] = {}
-        found = [_described(plugin, "classpath") for plugin in _BUNDLED]
+        found = [one for plugin in BUNDLED for one in _described(plugin, "classpath")]
         for folder in path:
             found.extend(self._on_path(Path(folder.strip())))
         self._all = sorted(found, key=lambda one: (list(Kind).index(one.kind), one.class_name))
@@ -141,9 +134,17 @@ class Plugins:
         """A converter by class name or alias. Raises ConnectError."""
         return self._find(name, (Kind.CONVERTER,), "Converter")
 
+    def header_converter(self, name: str) -> PluginDescription[HeaderConverter]:
+        """A header converter by class name or alias. Raises ConnectError."""
+        return self._find(name, (Kind.HEADER_CONVERTER,), "HeaderConverter")
+
     def transformation(self, name: str) -> PluginDescription[Transform]:
         """A transformation by class name or alias. Raises ConnectError."""
         return self._find(name, (Kind.TRANSFORMATION,), "Transformation")
+
+    def predicate(self, name: str) -> PluginDescription[Predicate]:
+        """A predicate by class name or alias. Raises ConnectError."""
+        return self._find(name, (Kind.PREDICATE,), "Predicate")
 
     def config_provider(self, name: str) -> PluginDescription[ConfigProvider]:
         """A config provider by class name or alias. Raises ConnectError."""
@@ -159,8 +160,6 @@ class Plugins:
 
     def find_class(self, name: str) -> str | None:
         """Full name of a class by name or alias, for configuration keys that hold one (``FindClass``)."""
-        if name in (SIMPLE_HEADER_CONVERTER, "SimpleHeaderConverter", "Simple"):
-            return SIMPLE_HEADER_CONVERTER
         found = self.class_named(name)
         return None if found is None else class_name(found)
 
@@ -180,7 +179,8 @@ class Plugins:
 
     def _importable(self, name: str, kinds: Sequence[Kind]) -> PluginDescription[Any] | None:
         plugin = self._attribute(name)
-        return _described(plugin, "classpath") if any(_is_plugin(plugin, _BASES[kind]) for kind in kinds) else None
+        found = _described(plugin, "classpath") if inspect.isclass(plugin) and not inspect.isabstract(plugin) else []
+        return next((one for one in found if one.kind in kinds), None)
 
     def _attribute(self, name: str) -> Any:
         module, _, attribute = name.rpartition(".")
@@ -227,7 +227,7 @@ class Plugins:
             return
         for plugin in _plugins_of(module):
             log.info("Added plugin '%s' from %s", plugin.__qualname__, entry)
-            yield _described(plugin, str(entry))
+            yield from _described(plugin, str(entry))
 
 
 def class_name(found: type[Any]) -> str:
@@ -311,6 +311,7 @@ def _is_plugin(candidate: Any, base: type[Any]) -> bool:
     return inspect.isclass(candidate) and issubclass(candidate, base) and not inspect.isabstract(candidate)
 
 
-def _described(plugin: Any, location: str) -> PluginDescription[Any]:
-    kind = next(kind for kind, base in _BASES.items() if issubclass(plugin, base))
-    return PluginDescription(plugin, kind, class_name(plugin), plugin.version, location)
+def _described(plugin: Any, location: str) -> list[PluginDescription[Any]]:
+    """One description for each kind of plugin that a class is."""
+    kinds = [kind for kind, base in _BASES.items() if issubclass(plugin, base)]
+    return [PluginDescription(plugin, kind, class_name(plugin), plugin.version, location) for kind in kinds]

@@ -16,10 +16,11 @@ from dataclasses import dataclass, field
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.plugin.converter import Converter, Decoder, Transform
+from connect_dagster.plugin.converter import Converter, Decoder
 from connect_dagster.plugin.errors import ConnectError
 from connect_dagster.plugin.frames import SinkBatch, SinkFrame
-from connect_dagster.worker.transforms import applied
+from connect_dagster.plugin.header_converter import HeaderConverter
+from connect_dagster.worker.transforms import Step, applied
 
 OTHER_SCHEMA = "connect_dagster: a record has another schema than the batch before"
 UNREADABLE = "connect_dagster: a record cannot be read by its converter"
@@ -53,7 +54,8 @@ class SinkPipeline:
     value_converter: Converter
     tolerate: bool
     headers: bool
-    transforms: Sequence[Transform] = ()
+    transforms: Sequence[Step] = ()
+    header_converter: HeaderConverter | None = None
     _kept: _Plan | None = field(default=None, init=False)
 
     def likely(self, df: DataFrame) -> SinkBatch | None:
@@ -64,7 +66,7 @@ class SinkPipeline:
         key, value = self.key_converter.likely("key"), self.value_converter.likely("value")
         if key is None or value is None:
             return None
-        return SinkBatch((self._planned(df, self._likely_plan(key, value)),))
+        return SinkBatch(tuple(self._planned(df, self._likely_plan(key, value))))
 
     def _likely_plan(self, key: Decoder, value: Decoder) -> _Plan:
         if self._kept is None or self._kept.key is not key or self._kept.value is not value:
@@ -88,12 +90,17 @@ class SinkPipeline:
                 matching = [one.matches for one in (key, value) if one.matches is not None]
                 rows = df.where(functools.reduce(operator.and_, matching)) if matching else df
                 if len(keys) * len(values) == 1 or not rows.isEmpty():
-                    yield self._planned(rows, self._plan(key, value, checked=False))
+                    yield from self._planned(rows, self._plan(key, value, checked=False))
 
-    def _planned(self, df: DataFrame, plan: _Plan) -> SinkFrame:
+    def _planned(self, df: DataFrame, plan: _Plan) -> list[SinkFrame]:
         for condition in plan.conditions:
             df = df.where(condition)
-        frame = SinkFrame(df.select(*plan.columns), value_schema=plan.value.schema, key_schema=plan.key.schema)
+        frame = SinkFrame(
+            df.select(*plan.columns),
+            value_schema=plan.value.schema,
+            key_schema=plan.key.schema,
+            header_converter=self.header_converter,
+        )
         return applied(self.transforms, frame)
 
     def _plan(self, key: Decoder, value: Decoder, *, checked: bool) -> _Plan:

@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 
 from connect_dagster.plugin.connector import OffsetReader, SourceTask
 from connect_dagster.plugin.errors import RetriableError
-from connect_dagster.plugin.frames import SourceFrame
+from connect_dagster.plugin.frames import ROW, SourceFrame
 from connect_dagster.plugin.records import SourceRecord
 from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.worker import arrow_frames
@@ -139,7 +139,7 @@ class WorkerSourceTask(WorkerTask):
             polled = self._source.poll()
             if polled is not None:
                 self._metrics.poll_ended(_since(began))
-            return arrow_frames.to_frames(self.spark, polled)
+            return arrow_frames.to_frames(self.spark, polled, self._pipeline.header_converter)
         except RetriableError as error:
             log.warning("WorkerSourceTask{id=%s} failed to poll records. Will retry.", self.id, exc_info=error)
             self._metrics.errors.retried()
@@ -150,13 +150,14 @@ class WorkerSourceTask(WorkerTask):
         began = time.monotonic()
         transformed = self._pipeline.transform(frame)
         plan = self._pipeline.encode(transformed)
+        topic = transformed[0].topic if len(transformed) == 1 else None
         took = {"queryPlanning": time.monotonic() - began}
         polled = 0
 
         def encode() -> pa.Table:
             nonlocal polled
             started = time.monotonic()
-            table = plan.toArrow()
+            table = _in_order(plan.toArrow())
             took["addBatch"] = time.monotonic() - started
             polled = max(rows_into_plan(plan), table.num_rows) if self._pipeline.transforms else table.num_rows
             self._metrics.batch_polled(polled)
@@ -167,9 +168,9 @@ class WorkerSourceTask(WorkerTask):
             self._metrics.batch_written(polled, table.num_rows)
             took["triggerExecution"] = time.monotonic() - began
             self.progress.batch_done(rows_through_plan(plan), _milliseconds(took), dict(frame.source_offset))
-            self._on_topics(_topics(transformed.topic, table))
+            self._on_topics(_topics(topic, table))
 
-        delivery.submit(Batch(encode, transformed.topic, delivered))
+        delivery.submit(Batch(encode, topic, delivered))
 
     def _acknowledge(self, frame: SourceFrame) -> None:
         with self._committing:
@@ -227,6 +228,11 @@ def _since(began: float) -> float:
 
 def _milliseconds(seconds: Mapping[str, float]) -> dict[str, int]:
     return {name: round(value * 1000) for name, value in seconds.items()}
+
+
+def _in_order(table: pa.Table) -> pa.Table:
+    """Records of several frames in the order in which they were polled."""
+    return table.sort_by(ROW).drop_columns([ROW]) if ROW in table.column_names else table
 
 
 def _topics(topic: str | None, table: pa.Table) -> set[str]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from connect_dagster.plugin.config import Type, parse_value
 from connect_dagster.plugin.connector import SinkTask, SourceTask
-from connect_dagster.plugin.converter import Converter, Transform
+from connect_dagster.plugin.converter import Converter
 from connect_dagster.worker.metrics.tasks import TaskPlugins, Transformed
 from connect_dagster.worker.plugins import Plugins, class_name
+from connect_dagster.worker.transforms import Step
 
 
 def task_plugins(
@@ -17,7 +17,7 @@ def task_plugins(
     task: SourceTask | SinkTask,
     key: Converter,
     value: Converter,
-    chain: Sequence[Transform],
+    chain: Sequence[Step],
 ) -> TaskPlugins:
     """Classes and versions by Kafka's names.
 
@@ -41,8 +41,6 @@ def task_plugins(
         "value-converter-class": class_name(type(value)),
         "value-converter-version": value.version,
     }
-    aliases = parse_value("transforms", config.get("transforms", ""), Type.LIST)
-    transforms = zip(aliases, chain, strict=True)
     return TaskPlugins(
-        texts, tuple(Transformed(alias, class_name(type(one)), one.version) for alias, one in transforms)
+        texts, tuple(Transformed(one.alias, class_name(type(one.transform)), one.transform.version) for one in chain)
     )

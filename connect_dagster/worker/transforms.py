@@ -1,23 +1,64 @@
 """The chain of transforms that a connector's records pass (``transforms=a,b`` and ``transforms.a.type=…``).
 
-Java: ``ConnectorConfig.transformationStages``. Knows nothing of directions: sources apply the chain before their
-converters, sinks after them.
+Java: ``ConnectorConfig.transformationStages`` and ``TransformationStage``. Knows nothing of directions: sources apply
+the chain before their converters, sinks after them.
+
+A frame has one schema, so a transform that a predicate restricts may split it: into the records it changed and the
+others. Where both have the same schemas, they stay one frame.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.plugin.config import Type, parse_value
-from connect_dagster.plugin.converter import Transform
+from connect_dagster.plugin.converter import Predicate, Transform
 from connect_dagster.plugin.errors import ConfigError
-from connect_dagster.plugin.frames import Frame
-from connect_dagster.worker.plugins import Plugins
+from connect_dagster.plugin.frames import ROW, Acting, Frame, RecordFrame, SourceFrame
+from connect_dagster.worker.plugins import Plugins, class_name
 
 log = logging.getLogger(__name__)
 
-_TYPE, _PREDICATE = "type", "predicate"
+TRANSFORMATION = "TRANSFORMATION"
+
+_TYPE, _VERSION, _PREDICATE, _NEGATE = "type", "plugin.version", "predicate", "negate"
+_BEFORE, _HOLDS = "__before", "__holds"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One transform of a chain, and for which records it is applied (Java: ``TransformationStage``).
+
+    Attributes:
+        alias: its name in the connector's configuration.
+        transform: what is applied.
+        predicate: where it is applied; ``None`` for everywhere.
+        negate: apply it where the predicate does not hold.
+    """
+
+    alias: str
+    transform: Transform
+    predicate: Predicate | None = None
+    negate: bool = False
+
+    def applied(self, frame: Frame) -> list[Frame]:
+        """The frame after the transform, in two parts where it has two schemas then."""
+        if self.predicate is None:
+            return [self.transform.apply(frame)]
+        holds = self.predicate.test(frame)
+        return _applied_where(self.transform, ~holds if self.negate else holds, frame)
+
+    def close(self) -> None:
+        """Let go of what the transform and its predicate hold."""
+        self.transform.close()
+        if self.predicate is not None:
+            self.predicate.close()
 
 
 class TransformFactory:
@@ -30,34 +71,83 @@ class TransformFactory:
     def __init__(self, plugins: Plugins) -> None:
         self._plugins = plugins
 
-    def chain(self, task: str, connector: Mapping[str, str]) -> tuple[Transform, ...]:
+    def chain(self, task: str, connector: Mapping[str, str]) -> tuple[Step, ...]:
         """The transforms of a connector's task, in their order.
 
         Raises:
             ConnectError: a class cannot be loaded.
-            ConfigError: a type is missing, or an option is wrong.
+            ConfigError: a type is missing, an option is wrong, or a predicate is not defined.
         """
         aliases = parse_value("transforms", connector.get("transforms", ""), Type.LIST)
-        chain = tuple(self._make(alias, connector) for alias in aliases)
+        chain = tuple(self._step(alias, connector) for alias in aliases)
         if chain:
-            names = ", ".join(f"{type(one).__module__}.{type(one).__qualname__}" for one in chain)
+            names = ", ".join(class_name(type(one.transform)) for one in chain)
             log.info("Initializing: transformation chain {%s} for task %s", names, task)
         return chain
 
-    def _make(self, alias: str, connector: Mapping[str, str]) -> Transform:
-        prefix = f"transforms.{alias}."
-        options = {key.removeprefix(prefix): value for key, value in connector.items() if key.startswith(prefix)}
-        if not options.get(_TYPE):
-            raise ConfigError.missing(prefix + _TYPE)
-        if _PREDICATE in options:
-            raise ConfigError.invalid(prefix + _PREDICATE, options[_PREDICATE], "this worker has no predicates")
-        transform = self._plugins.transformation(options.pop(_TYPE)).plugin()
+    def _step(self, alias: str, connector: Mapping[str, str]) -> Step:
+        options = _options(f"transforms.{alias}.", connector)
+        predicate = options.pop(_PREDICATE, None)
+        negate = parse_value(f"transforms.{alias}.{_NEGATE}", options.pop(_NEGATE, "false"), Type.BOOLEAN)
+        type_ = _type_of(f"transforms.{alias}.", options)
+        restricted = None if predicate is None else self._predicate(predicate, connector)
+        transform = self._plugins.transformation(type_).plugin()
         transform.configure(options)
-        return transform
+        return Step(alias, transform, restricted, negate)
+
+    def _predicate(self, alias: str, connector: Mapping[str, str]) -> Predicate:
+        options = _options(f"predicates.{alias}.", connector)
+        predicate = self._plugins.predicate(_type_of(f"predicates.{alias}.", options)).plugin()
+        predicate.configure(options)
+        return predicate
 
 
-def applied(chain: Sequence[Transform], frame: Frame) -> Frame:
-    """The frame after all transforms."""
-    for transform in chain:
-        frame = transform.apply(frame)
-    return frame
+def applied(chain: Sequence[Step], frame: Frame) -> list[Frame]:
+    """The frame after all transforms; several when their schemas differ, with a column ``ROW`` that orders them."""
+    frames = [frame]
+    for step in chain:
+        acting = Acting(TRANSFORMATION, class_name(type(step.transform)))
+        frames = [changed for one in frames for changed in step.applied(_with(one, acting=acting))]
+    return frames
+
+
+def _applied_where(transform: Transform, condition: Column, frame: Frame) -> list[Frame]:
+    if transform.drops:
+        return [frame.where(~condition)]
+    before = {_BEFORE: F.struct("*"), _HOLDS: condition}
+    after = transform.apply(_with(frame, df=frame.df.withColumns(before), filtered=False))
+    if _is_alike(after, frame):
+        return [_with(_chosen(after, frame), filtered=frame.filtered)]
+    ordered = frame if frame.has(ROW) else frame.with_column(ROW, F.monotonically_increasing_id())
+    return [transform.apply(ordered.where(condition)), ordered.where(~condition)]
+
+
+def _is_alike(after: RecordFrame, before: RecordFrame) -> bool:
+    same_schemas = (after.key_schema, after.value_schema) == (before.key_schema, before.value_schema)
+    return same_schemas and not after.filtered and after.has(_BEFORE) and after.has(_HOLDS)
+
+
+def _chosen(after: Frame, before: Frame) -> Frame:
+    """Of each record the columns after the transform where the condition holds, else those before it."""
+    names = [name for name in after.df.columns if name not in (_BEFORE, _HOLDS)]
+
+    def earlier(name: str) -> Column:
+        return F.col(_BEFORE)[name] if before.has(name) else before.column(name)
+
+    columns = [F.when(F.col(_HOLDS), F.col(name)).otherwise(earlier(name)).alias(name) for name in names]
+    return _with(after, df=after.df.select(*columns))
+
+
+def _with(frame: Frame, **changes: Any) -> Frame:
+    return cast("Frame", replace(cast("SourceFrame", frame), **changes))
+
+
+def _options(prefix: str, connector: Mapping[str, str]) -> dict[str, str]:
+    return {key.removeprefix(prefix): value for key, value in connector.items() if key.startswith(prefix)}
+
+
+def _type_of(prefix: str, options: dict[str, str]) -> str:
+    options.pop(_VERSION, None)
+    if not options.get(_TYPE):
+        raise ConfigError.missing(prefix + _TYPE)
+    return options.pop(_TYPE)

@@ -317,7 +317,7 @@ class Worker:
             self.metrics.listening(metrics, listeners.status),
             target,
             config=config,
-            pipeline=SourcePipeline(transforms, key, value),
+            pipeline=SourcePipeline(transforms, key, value, self._converters.for_headers(str(id), connector_config)),
             make_delivery=lambda: Delivery(
                 settings,
                 str(id),
@@ -373,6 +373,7 @@ class Worker:
                 tolerate=connector_config.get("errors.tolerance") == "all",
                 headers=task.needs_headers,
                 transforms=transforms,
+                header_converter=self._converters.for_headers(str(id), connector_config),
             ),
             on_topics=lambda topics: listeners.topics(id, topics),
             metrics=metrics,

@@ -194,7 +194,7 @@ def test_a_chain_in_its_order_with_its_options(module: WriteModule, tmp_path: Pa
         "transforms.c.type": "ignored",
     }
     chain = TransformFactory(Plugins([str(tmp_path)])).chain("c-0", config)
-    assert [vars(one)["config"] for one in chain] == [{"y": "2"}, {"x": "1"}]
+    assert [(one.alias, vars(one.transform)["config"]) for one in chain] == [("b", {"y": "2"}), ("a", {"x": "1"})]
 
 
 @pytest.mark.parametrize("config", [{}, {"transforms": ""}])
@@ -209,7 +209,7 @@ def test_no_transforms(config: dict[str, str]) -> None:
         ({"transforms": "a", "transforms.a.type": "No"}, "Failed to find any class that implements Transformation"),
         (
             {"transforms": "a", "transforms.a.type": "x", "transforms.a.predicate": "p"},
-            "Invalid value p for configuration transforms.a.predicate: this worker has no predicates",
+            'Missing required configuration "predicates.p.type" which has no default value.',
         ),
     ],
 )

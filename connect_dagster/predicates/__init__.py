@@ -1,0 +1,1 @@
+"""Predicates: which records a transform is applied to, one module for each."""

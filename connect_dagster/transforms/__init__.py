@@ -1,0 +1,1 @@
+"""Transforms: changes to records between connectors and Kafka, one module for each."""

@@ -1,0 +1,148 @@
+"""Java's transforms, predicates, converters and header converters in one child process that stays.
+
+Keys, values and header values travel as the envelope that ``JsonConverter`` writes with schemas (``{"schema": …,
+"payload": …}``, a null schema for schemaless data), ``None`` for null without a schema.
+"""
+
+import base64
+import json
+import os
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from connect_dagster.embedded.jars import resolve
+from connect_dagster.embedded.java import find_java
+
+_PROGRAM = Path(__file__).with_name("RecordsInJava.java")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record before or after a transform: a sink's where it has an offset, else a source's."""
+
+    value: bytes | None
+    key: bytes | None = None
+    topic: str = "topic"
+    partition: int | None = 0
+    timestamp: int | None = None
+    offset: int | None = None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """An error in Java: its class and text."""
+
+    error: str
+    message: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class JavaRecords:
+    """Asks the process; one caller at a time."""
+
+    _process: subprocess.Popen[str]
+
+    def transformed(
+        self, java_class: str, config: Mapping[str, str], records: Sequence[Record]
+    ) -> list[Record | Failed | None]:
+        """Each record after the transform; ``None`` where it was dropped."""
+        found = self._ask("transform", java_class, config, list(map(_told, records)))
+        return [_answer(one, before) for one, before in zip(found, records, strict=True)]
+
+    def tested(self, java_class: str, config: Mapping[str, str], records: Sequence[Record]) -> list[bool]:
+        """What a predicate says of each record."""
+        return list(self._ask("predicate", java_class, config, list(map(_told, records))))
+
+    def written(
+        self, java_class: str, config: Mapping[str, str], envelopes: Sequence[bytes | None], *, key: bool = False
+    ) -> list[bytes | Failed | None]:
+        """The bytes that a converter makes of data."""
+        return [_data(one) for one in self._ask("write", java_class, config, list(map(_text, envelopes)), key=key)]
+
+    def read(
+        self, java_class: str, config: Mapping[str, str], records: Sequence[bytes | None], *, key: bool = False
+    ) -> list[bytes | Failed | None]:
+        """The data that a converter reads from bytes, as envelopes."""
+        return [_data(one) for one in self._ask("read", java_class, config, list(map(_text, records)), key=key)]
+
+    def header_written(
+        self, java_class: str, config: Mapping[str, str], envelopes: Sequence[bytes | None]
+    ) -> list[bytes | Failed | None]:
+        """The bytes that a header converter makes of data."""
+        return [_data(one) for one in self._ask("write header", java_class, config, list(map(_text, envelopes)))]
+
+    def header_read(
+        self, java_class: str, config: Mapping[str, str], headers: Sequence[bytes | None]
+    ) -> list[bytes | Failed | None]:
+        """The data that a header converter reads from bytes, as envelopes."""
+        return [_data(one) for one in self._ask("read header", java_class, config, list(map(_text, headers)))]
+
+    def _ask(self, what: str, java_class: str, config: Mapping[str, str], records: list[Any], **more: Any) -> Any:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        asked = {"do": what, "class": java_class, "config": dict(config), "records": records, **more}
+        self._process.stdin.write(json.dumps(asked) + "\n")
+        self._process.stdin.flush()
+        answer = json.loads(self._process.stdout.readline())
+        if isinstance(answer, dict):  # the plugin could not be made or configured: so for each record
+            return [answer] * len(records)
+        return answer
+
+
+@contextmanager
+def java_records() -> Iterator[JavaRecords]:
+    """The process, for as long as the block runs."""
+    jars = os.pathsep.join(str(jar) for jar in resolve("java-connect"))
+    command = [str(find_java()), "-Duser.timezone=UTC", "-Xmx256m", "-cp", jars, str(_PROGRAM)]
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, encoding="utf-8"
+    )
+    with process:
+        yield JavaRecords(process)
+        assert process.stdin is not None
+        process.stdin.close()
+
+
+def _told(record: Record) -> dict[str, Any]:
+    return {
+        "topic": record.topic,
+        "partition": record.partition,
+        "timestamp": record.timestamp,
+        "offset": record.offset,
+        "key": _text(record.key),
+        "value": _text(record.value),
+        "headers": [[key, _text(value)] for key, value in record.headers],
+    }
+
+
+def _answer(found: Mapping[str, Any], before: Record) -> Record | Failed | None:
+    if "error" in found:
+        return Failed(found["error"], found["message"])
+    if "dropped" in found:
+        return None
+    return Record(
+        value=_bytes(found["value"]),
+        key=_bytes(found["key"]),
+        topic=found["topic"],
+        partition=found["partition"],
+        timestamp=found["timestamp"],
+        offset=before.offset,
+        headers=tuple((key, _bytes(value)) for key, value in found["headers"]),
+    )
+
+
+def _data(found: Mapping[str, Any]) -> bytes | Failed | None:
+    return Failed(found["error"], found["message"]) if "error" in found else _bytes(found["data"])
+
+
+def _text(data: bytes | None) -> str | None:
+    return None if data is None else base64.b64encode(data).decode()
+
+
+def _bytes(text: str | None) -> bytes | None:
+    return None if text is None else base64.b64decode(text)

@@ -1,0 +1,110 @@
+"""Chains of transforms over frames: predicates, schemas that differ afterwards, records left out."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+from pyspark.sql import Column, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
+
+from connect_dagster.plugin.converter import Predicate, Transform
+from connect_dagster.plugin.frames import FAILURE, ROW, Frame, RecordFrame, SourceFrame
+from connect_dagster.plugin.schema import STRING_SCHEMA, Schema, SchemaType
+from connect_dagster.worker.transforms import Step, applied
+
+
+class Even(Predicate):
+    def configure(self, config: Mapping[str, str]) -> None: ...
+
+    def test(self, frame: RecordFrame) -> Column:
+        return F.length("value") % 2 == 0
+
+
+class Change(Transform):
+    def configure(self, config: Mapping[str, str]) -> None: ...
+
+
+class Upper(Change):
+    def apply(self, frame: Frame) -> Frame:
+        return frame.with_column("value", F.upper("value")).with_column("topic", F.lit("upper"))
+
+
+class Length(Change):
+    def apply(self, frame: Frame) -> Frame:
+        return frame.with_value(F.length("value"), Schema(SchemaType.INT32))
+
+
+class OnlyA(Change):
+    def apply(self, frame: Frame) -> Frame:
+        return frame.where(F.col("value").startswith("a"))
+
+
+class Drop(Change):
+    drops = True
+
+    def apply(self, frame: Frame) -> Frame:
+        return frame.where(F.lit(False))
+
+
+class Fail(Change):
+    def apply(self, frame: Frame) -> Frame:
+        return frame.failing(F.col("value").startswith("b"), F.concat(F.lit("not "), "value"))
+
+
+@pytest.fixture
+def frame(spark: SparkSession) -> SourceFrame:
+    df = spark.createDataFrame([("a",), ("bb",), ("ccc",), ("aaaa",)], "value string")
+    return SourceFrame(df, {"p": 1}, {"o": 1}, topic="t")
+
+
+def test_a_predicate_leaves_one_frame_when_the_schemas_stay(frame: SourceFrame) -> None:
+    (changed,) = applied([Step("u", Upper(), Even())], frame)
+    assert [tuple(row) for row in changed.df.select("value", "topic").collect()] == [
+        ("a", "t"),
+        ("BB", "upper"),
+        ("ccc", "t"),
+        ("AAAA", "upper"),
+    ]
+
+
+def test_a_negated_predicate(frame: SourceFrame) -> None:
+    (changed,) = applied([Step("u", Upper(), Even(), negate=True)], frame)
+    assert [row.value for row in changed.df.collect()] == ["A", "bb", "CCC", "aaaa"]
+
+
+def test_a_frame_in_two_where_the_schemas_differ_then(frame: SourceFrame) -> None:
+    lengths, others = applied([Step("l", Length(), Even())], frame)
+    assert (lengths.value_schema, others.value_schema) == (Schema(SchemaType.INT32), STRING_SCHEMA)
+    rows = [(row[ROW], row.value) for one in (lengths, others) for row in one.df.collect()]
+    assert [value for _, value in sorted(rows)] == ["a", 2, "ccc", 4]
+
+
+def test_records_left_out_where_the_predicate_holds(frame: SourceFrame) -> None:
+    (left,) = applied([Step("d", Drop(), Even())], frame)
+    assert [row.value for row in left.df.collect()] == ["a", "ccc"]
+    (left,) = applied([Step("d", Drop())], frame)
+    assert left.df.collect() == []
+    parts = applied([Step("a", OnlyA(), Even())], frame)
+    assert sorted(row.value for one in parts for row in one.df.collect()) == ["a", "aaaa", "ccc"]
+
+
+def test_a_record_that_failed_says_where_and_why(frame: SourceFrame) -> None:
+    (failed,) = applied([Step("f", Fail()), Step("u", Upper())], frame)
+    found = {row.value: row[FAILURE] and row[FAILURE].asDict() for row in failed.df.collect()}
+    assert found.pop("BB") == {
+        "stage": "TRANSFORMATION",
+        "executor": f"{__name__}.Fail",
+        "exception": "org.apache.kafka.connect.errors.DataException",
+        "message": "not bb",
+    }
+    assert found == {"A": None, "CCC": None, "AAAA": None}
+
+
+def test_a_predicate_spares_records_from_failing(frame: SourceFrame) -> None:
+    (spared,) = applied([Step("f", Fail(), Even(), negate=True)], frame)
+    assert [row[FAILURE] for row in spared.df.collect()] == [None] * 4
+
+
+def test_a_frame_keeps_its_place(frame: SourceFrame) -> None:
+    (changed,) = applied([Step("u", Upper(), Even())], replace(frame, other_offsets=(({"p": 2}, {"o": 3}),)))
+    assert changed.offsets == (({"p": 1}, {"o": 1}), ({"p": 2}, {"o": 3}))
