@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from connect_dagster.plugin.errors import ConfigError, ConnectError
+from connect_dagster.plugin.jaas import parse_entries
 from connect_dagster.rest.basic_auth import ENTRY, BasicAuth
-from connect_dagster.rest.jaas import parse_entries
 from tests.rest_calls import call
 from tests.unit.rest.conftest import LOGIN_MODULE
 from tests.unit.rest.memory_herder import MemoryHerder

@@ -179,7 +179,7 @@ def test_versions_can_be_chosen(herder: MemoryHerder, files: Path) -> None:
     [
         ({}, "A listener with https needs ssl.keystore.location, or"),
         ({"ssl.keystore.location": "/none/x.p12"}, "Cannot read the key store /none/x.p12: No such file"),
-        ({"ssl.keystore.location": "{files}/old.jks"}, "has the format JKS, which cannot be read here. Convert it"),
+        ({"ssl.keystore.location": "{files}/old.jks"}, "Invalid keystore format: it ends too early"),
         ({"ssl.keystore.location": "{files}/worker.p12", "ssl.keystore.password": "no"}, "or its password is wrong"),
         ({"ssl.keystore.location": "{files}/worker.pem", "ssl.key.password": "no"}, "holds PEM that cannot be read"),
         ({"ssl.keystore.location": "{files}/trusted.pem"}, "needs a private key and its certificate"),

@@ -1,8 +1,7 @@
-"""Private keys and certificates from the files that Kafka's ``ssl.*`` settings name: PKCS12 and PEM.
+"""Private keys and certificates from the files that Kafka's ``ssl.*`` settings name: PKCS12, JKS and PEM.
 
 What a file holds is told by its content, as Java does: a store that is declared ``JKS``, the default, most often
-is PKCS12, which keytool has written since Java 9. A store in the old format itself is refused, because no
-maintained library for Python reads it.
+is PKCS12, which keytool has written since Java 9.
 """
 
 from __future__ import annotations
@@ -16,15 +15,18 @@ from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,
     Encoding,
+    NoEncryption,
     PrivateFormat,
+    load_der_private_key,
     load_pem_private_key,
 )
 from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
-from cryptography.x509 import Certificate, load_pem_x509_certificates
+from cryptography.x509 import Certificate, load_der_x509_certificate, load_pem_x509_certificates
 
+from connect_dagster.java.jks import MAGIC, JksError, read_jks
 from connect_dagster.plugin.errors import ConfigError
 
-_OLD_JAVA_FORMATS = {b"\xfe\xed\xfe\xed": "JKS", b"\xce\xce\xce\xce": "JCEKS"}
+_JCEKS = b"\xce\xce\xce\xce"
 _BLOCK = re.compile(r"-----BEGIN (?P<label>[A-Z0-9 ]+)-----(?P<content>.*?)-----END (?P=label)-----", re.DOTALL)
 _KEY_LABEL = "PRIVATE KEY"
 
@@ -45,10 +47,10 @@ class KeyStore:
         """The certificates as PEM, in their order."""
         return "".join(certificate.public_bytes(Encoding.PEM).decode() for certificate in self.certificates)
 
-    def key_pem(self, password: bytes) -> str:
-        """The private key as PEM, encrypted. There must be one."""
+    def key_pem(self, password: bytes | None) -> str:
+        """The private key as PEM, encrypted if there is a password. There must be a key."""
         assert self.key is not None
-        encryption = BestAvailableEncryption(password)
+        encryption = NoEncryption() if password is None else BestAvailableEncryption(password)
         return self.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption).decode()
 
 
@@ -56,9 +58,9 @@ def read_store(file: str, password: str | None, key_password: str | None = None)
     """The store in a file.
 
     Args:
-        file: a PKCS12 store, or PEM text with certificates and perhaps a key.
-        password: of a PKCS12 store.
-        key_password: of an encrypted key in PEM.
+        file: a PKCS12 or JKS store, or PEM text with certificates and perhaps a key.
+        password: of a PKCS12 or JKS store.
+        key_password: of an encrypted key in PEM, or of the key in JKS when it has its own.
 
     Raises:
         ConfigError: the file cannot be read, is in a format that cannot be used here, or the password is wrong.
@@ -67,11 +69,13 @@ def read_store(file: str, password: str | None, key_password: str | None = None)
         content = Path(file).read_bytes()
     except OSError as error:
         raise ConfigError(f"Cannot read the key store {file}: {error.strerror}") from error
-    if (old := _OLD_JAVA_FORMATS.get(content[:4])) is not None:
+    if content.startswith(_JCEKS):
         raise ConfigError(
-            f"The key store {file} has the format {old}, which cannot be read here. Convert it to PKCS12: "
+            f"The key store {file} has the format JCEKS, which cannot be read here. Convert it to PKCS12: "
             f"keytool -importkeystore -srckeystore {file} -destkeystore {file}.p12 -deststoretype PKCS12"
         )
+    if content.startswith(MAGIC):
+        return _jks(content, password, key_password, file)
     if b"-----BEGIN " in content:
         return read_pem(content.decode("latin-1"), key_password, file)
     return _pkcs12(content, password, file)
@@ -107,6 +111,18 @@ def _rewrapped(block: re.Match[str]) -> str:
     if ":" not in content:  # not the header of an old encrypted key
         content = "\n".join(textwrap.wrap("".join(content.split()), 64))
     return f"-----BEGIN {label}-----\n{content.strip()}\n-----END {label}-----\n"
+
+
+def _jks(content: bytes, password: str | None, key_password: str | None, file: str) -> KeyStore:
+    try:
+        store = read_jks(content, password, key_password)
+    except JksError as error:
+        raise ConfigError(f"The key store {file} cannot be read: {error}") from error
+    if not store.keys:
+        return KeyStore(tuple(map(load_der_x509_certificate, store.certificates)))
+    first = store.keys[0]
+    key = load_der_private_key(first.key, None)
+    return KeyStore(tuple(map(load_der_x509_certificate, (*first.chain, *store.certificates))), key)
 
 
 def _pkcs12(content: bytes, password: str | None, file: str) -> KeyStore:

@@ -1,6 +1,6 @@
-"""JAAS login files, as far as Kafka Connect's own login module needs them.
+"""JAAS: who logs in how, in Kafka clients' ``sasl.jaas.config`` and in login files.
 
-The form is that of ``javax.security.auth.login.Configuration``::
+The form is that of ``javax.security.auth.login.Configuration``; ``sasl.jaas.config`` is one module of an entry::
 
     KafkaConnect {
         org.apache.kafka.connect.rest.basic.auth.extension.PropertyFileLoginModule required
@@ -19,7 +19,9 @@ from connect_dagster.plugin.errors import ConfigError
 from connect_dagster.plugin.properties import read_text
 
 FILE_PROPERTY = "-Djava.security.auth.login.config="
+"""What a login file is named by among the options of a JVM."""
 OPTIONS_VARIABLE = "KAFKA_OPTS"
+"""The environment variable that Kafka's scripts take options of the JVM from."""
 
 _TOKENS = re.compile(
     r"""\s+ | //[^\n]* | /\*.*?\*/
@@ -71,6 +73,15 @@ def parse_entries(text: str, source: str) -> dict[str, list[LoginModule]]:
         tokens.sign(";")
         entries[name] = modules
     return entries
+
+
+def parse_modules(line: str) -> list[LoginModule]:
+    """The modules of a line as in ``sasl.jaas.config``. Raises ConfigError, which says what was expected."""
+    tokens = _Tokens(line, "sasl.jaas.config")
+    modules = []
+    while not tokens.at_end():
+        modules.append(_module(tokens))
+    return modules
 
 
 def _module(tokens: _Tokens) -> LoginModule:

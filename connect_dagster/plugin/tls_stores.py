@@ -1,0 +1,164 @@
+"""Kafka's ``ssl.*`` settings that a TLS client needs, read into key stores and into Python's own context.
+
+One reading for all: listeners of the REST API, requests to other workers, Kafka clients.
+"""
+
+from __future__ import annotations
+
+import secrets
+import ssl
+import tempfile
+from pathlib import Path
+
+from connect_dagster.plugin.config import ConfigDef, Importance, Password, Type, UniqueValues, setting
+from connect_dagster.plugin.errors import ConfigError
+from connect_dagster.plugin.key_stores import KeyStore, read_pem, read_store
+
+_VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
+
+
+class TlsStores(ConfigDef):
+    """Who one is, whom one trusts, and in which versions of TLS."""
+
+    keystore_location: str | None = setting(
+        "ssl.keystore.location",
+        type=Type.STRING,
+        default=None,
+        importance=Importance.HIGH,
+        doc="File with the private key and its certificates, PKCS12, JKS or PEM.",
+    )
+    keystore_password: Password | None = setting(
+        "ssl.keystore.password",
+        type=Type.PASSWORD,
+        default=None,
+        importance=Importance.HIGH,
+        doc="Password of the key store.",
+    )
+    key_password: Password | None = setting(
+        "ssl.key.password",
+        type=Type.PASSWORD,
+        default=None,
+        importance=Importance.HIGH,
+        doc="Password of the private key, when it is PEM or has its own.",
+    )
+    keystore_key: Password | None = setting(
+        "ssl.keystore.key",
+        type=Type.PASSWORD,
+        default=None,
+        importance=Importance.HIGH,
+        doc="The private key itself, as PEM, instead of a key store.",
+    )
+    keystore_certificate_chain: Password | None = setting(
+        "ssl.keystore.certificate.chain",
+        type=Type.PASSWORD,
+        default=None,
+        importance=Importance.HIGH,
+        doc="The certificates of the private key, as PEM.",
+    )
+    truststore_location: str | None = setting(
+        "ssl.truststore.location",
+        type=Type.STRING,
+        default=None,
+        importance=Importance.HIGH,
+        doc="File with certificates of those who are trusted, PKCS12, JKS or PEM; by default those of the system, and "
+        "of the worker's REST API its own.",
+    )
+    truststore_password: Password | None = setting(
+        "ssl.truststore.password",
+        type=Type.PASSWORD,
+        default=None,
+        importance=Importance.HIGH,
+        doc="Password of the trust store.",
+    )
+    truststore_certificates: Password | None = setting(
+        "ssl.truststore.certificates",
+        type=Type.PASSWORD,
+        default=None,
+        importance=Importance.HIGH,
+        doc="Certificates of those who are trusted, as PEM, instead of a trust store.",
+    )
+    enabled_protocols: tuple[str, ...] = setting(
+        "ssl.enabled.protocols",
+        type=Type.LIST,
+        default=("TLSv1.2", "TLSv1.3"),
+        doc="Versions of TLS that may be spoken.",
+        validator=UniqueValues(),
+    )
+    endpoint_identification_algorithm: str = setting(
+        "ssl.endpoint.identification.algorithm",
+        type=Type.STRING,
+        default="https",
+        importance=Importance.LOW,
+        doc="https to check that the other's certificate names its host, empty not to.",
+    )
+
+    def key_store(self) -> KeyStore | None:
+        """The private key and its certificates, if there are any. Raises ConfigError when they cannot be read."""
+        key_password = _text(self.key_password)
+        if self.keystore_key is not None or self.keystore_certificate_chain is not None:
+            both = f"{_text(self.keystore_key) or ''}\n{_text(self.keystore_certificate_chain) or ''}"
+            return read_pem(both, key_password, "ssl.keystore.key with ssl.keystore.certificate.chain")
+        if self.keystore_location is None:
+            return None
+        return read_store(self.keystore_location, _text(self.keystore_password), key_password)
+
+    def trust_store(self) -> KeyStore | None:
+        """Certificates to trust; ``None`` for those of the system. Raises ConfigError when they cannot be read."""
+        if self.truststore_certificates is not None:
+            return read_pem(self.truststore_certificates.value, None, "ssl.truststore.certificates")
+        if self.truststore_location is not None:
+            return read_store(self.truststore_location, _text(self.truststore_password))
+        return None
+
+    @property
+    def checks_host(self) -> bool:
+        """Whether the other's certificate must name its host."""
+        return self.endpoint_identification_algorithm.lower() == "https"
+
+    def client_context(self) -> ssl.SSLContext:
+        """For connections to others. Raises ConfigError when a store cannot be read."""
+        context = self.context(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = self.checks_host
+        self.trust(context)
+        if (store := self.key_store()) is not None:
+            load_key(context, store)
+        return context
+
+    def context(self, protocol: ssl._SSLMethod) -> ssl.SSLContext:
+        """A context that speaks the enabled versions. Raises ConfigError for one that there is not."""
+        unknown = [version for version in self.enabled_protocols if version not in _VERSIONS]
+        if unknown or not self.enabled_protocols:
+            reason = f"One or more of {', '.join(_VERSIONS)}"
+            raise ConfigError.invalid("ssl.enabled.protocols", self.enabled_protocols, reason)
+        versions = [_VERSIONS[version] for version in self.enabled_protocols]
+        context = ssl.SSLContext(protocol)
+        context.minimum_version, context.maximum_version = min(versions), max(versions)
+        return context
+
+    def trust(self, context: ssl.SSLContext) -> None:
+        """Have a context trust what the settings say. Raises ConfigError when the store cannot be read."""
+        # Java takes any certificate for an anchor, OpenSSL by itself only those of authorities.
+        context.verify_flags |= ssl.VerifyFlags.VERIFY_X509_PARTIAL_CHAIN
+        if (store := self.trust_store()) is None:
+            context.load_default_certs()
+        else:
+            context.load_verify_locations(cadata=store.certificates_pem())
+
+
+def _text(password: Password | None) -> str | None:
+    return None if password is None else password.value
+
+
+def load_key(context: ssl.SSLContext, store: KeyStore) -> None:
+    """Have a context show a key's certificates. Raises ConfigError when the store has none that can be used."""
+    if store.key is None or not store.certificates:
+        raise ConfigError("The key store of ssl.keystore.* needs a private key and its certificate")
+    # Python reads keys from files only: for a moment there is one, for this user alone, encrypted.
+    secret = secrets.token_hex(32)
+    with tempfile.TemporaryDirectory(prefix="connect-tls-") as folder:
+        file = Path(folder) / "key-and-chain.pem"
+        file.write_text(store.key_pem(secret.encode()) + store.certificates_pem())
+        try:
+            context.load_cert_chain(file, password=secret)
+        except ssl.SSLError as error:
+            raise ConfigError(f"The key store of ssl.keystore.* cannot be used: {error.reason}") from error
