@@ -37,11 +37,16 @@ class Decoder:
 
 
 class Converter(ABC):
-    """Turns one typed column into bytes, and bytes into typed columns."""
+    """Turns one typed column into bytes, and bytes into typed columns.
+
+    Attributes:
+        needs_topic: whether the bytes hang on the topic; ``encode_for`` is then called in place of ``encode``.
+    """
 
     config_def: ClassVar[type[ConfigDef]]
     java_class: ClassVar[str | None] = None
     version: ClassVar[str] = "undefined"
+    needs_topic: ClassVar[bool] = False
 
     @abstractmethod
     def configure(self, config: Mapping[str, str], *, is_key: bool) -> None:
@@ -59,6 +64,15 @@ class Converter(ABC):
         Raises:
             DataError: this converter cannot write such a schema.
         """
+
+    def encode_for(self, topic: str, schema: Schema | None, column: Column, *, ascii: bool = False) -> Column:
+        """Likewise for records that go to this topic, after all transforms.
+
+        Raises:
+            DataError: this converter cannot write such a schema, or not to this topic.
+            RetriableError: it may work when it is tried again.
+        """
+        return self.encode(schema, column, ascii=ascii)
 
     def unwritable(self, schema: Schema | None, column: Column) -> Column | None:
         """Text of the error of each record that ``encode`` could not write, null where it could; ``None`` when none.

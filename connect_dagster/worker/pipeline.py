@@ -10,31 +10,65 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.plugin.converter import Converter
-from connect_dagster.plugin.frames import ROW, SourceFrame
+from connect_dagster.plugin.frames import FAILURE, ORIGINAL, ROW, Acting, SourceFrame
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.schema import Schema
+from connect_dagster.worker.failed_records import KEY_CONVERTER, VALUE_CONVERTER, exception_class, exception_text
+from connect_dagster.worker.plan_guard import PlanGuard
+from connect_dagster.worker.plugins import class_name
 from connect_dagster.worker.transforms import Step, applied
+
+_KEPT = 100
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """Keys or values of a schema on their way through their converter.
+
+    Attributes:
+        bytes: what the converter makes of them.
+        unwritable: text of the error of each that it cannot write; ``None`` when it can write all.
+        exception: class of that error; ``None`` for the usual one.
+    """
+
+    schema: Schema | None
+    ascii: bool
+    bytes: Column
+    unwritable: Column | None
+    exception: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SourcePipeline:
-    """What a connector's records pass on their way to Kafka, in this order."""
+    """What a connector's records pass on their way to Kafka, in this order.
+
+    Attributes:
+        guard: stands around transforms and converters; ``None`` lets all they raise through.
+    """
 
     transforms: Sequence[Step]
     key_converter: Converter
     value_converter: Converter
     header_converter: HeaderConverter
-    _made: dict[str, tuple[Schema | None, bool, Column]] = field(default_factory=dict)
+    guard: PlanGuard | None = None
+    _made: dict[tuple[str, str | None], _Side] = field(default_factory=dict)
 
     def transform(self, frame: SourceFrame) -> list[SourceFrame]:
-        """The frame after all transforms; several when their schemas differ."""
-        if not self.transforms:
-            return [frame]
-        frame = replace(frame, header_converter=self.header_converter)
-        return [replace(one, ascii=False) for one in applied(self.transforms, frame)]
+        """The frame after all transforms; several when their schemas differ, or topics a converter has to know."""
+        frames = [frame]
+        if self.transforms:
+            frame = replace(frame, header_converter=self.header_converter)
+            run = Step.applied if self.guard is None else self.guard.step
+            frames = [replace(one, ascii=False) for one in applied(self.transforms, frame, run)]
+        if self.key_converter.needs_topic or self.value_converter.needs_topic:
+            return [part for one in frames for part in _by_topic(one)]
+        return frames
 
     def encode(self, frames: Sequence[SourceFrame]) -> DataFrame:
-        """Bytes for the producer: column ``value``, those of the others that a frame has, and ``ROW`` of several."""
+        """Bytes for the producer: column ``value``, those of the others that a frame has, and ``ROW`` of several.
+
+        Where records can fail there is a column ``FAILURE``, and ``ORIGINAL`` of those that did if a frame has it.
+        """
         if len(frames) == 1:
             return self._bytes(frames[0])
         parts = [
@@ -44,17 +78,78 @@ class SourcePipeline:
         return functools.reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), parts)
 
     def _bytes(self, frame: SourceFrame) -> DataFrame:
-        columns: list[Column | str] = [
-            name for name in ("topic", "partition", "headers", "timestamp", ROW) if frame.has(name)
+        sides = {"key": self._side("key", frame)} if frame.has("key") else {}
+        sides["value"] = self._side("value", frame)
+        for name, side in sides.items():
+            frame = self._with_unwritable(frame, name, side)
+        columns: list[Column] = [
+            F.col(name) for name in ("topic", "partition", "headers", "timestamp", ROW) if frame.has(name)
         ]
-        if frame.has("key"):
-            columns.append(self._encoded("key", self.key_converter, frame.key_schema, frame.ascii))
-        return frame.df.select(*columns, self._encoded("value", self.value_converter, frame.value_schema, frame.ascii))
+        if not frame.has(FAILURE):
+            return frame.df.select(*columns, *(side.bytes for side in sides.values()))
+        failed = F.col(FAILURE).isNotNull()
+        columns += [F.when(~failed, side.bytes).alias(name) for name, side in sides.items()]
+        if frame.has(ORIGINAL):
+            columns.append(F.when(failed, F.col(ORIGINAL)).alias(ORIGINAL))
+        return frame.df.select(*columns, FAILURE)
 
-    def _encoded(self, name: str, converter: Converter, schema: Schema | None, ascii: bool) -> Column:
-        """The converter's expression; kept while the schema stays, as making it takes calls into the JVM."""
-        made = self._made.get(name)
-        if made is None or made[0] is not schema or made[1] is not ascii:
-            made = (schema, ascii, converter.encode(schema, F.col(name), ascii=ascii).alias(name))
-            self._made[name] = made
-        return made[2]
+    def _with_unwritable(self, frame: SourceFrame, name: str, side: _Side) -> SourceFrame:
+        if side.unwritable is None:
+            return frame
+        stage, converter = self._converter(name)
+        acting = replace(frame, acting=Acting(stage, class_name(type(converter))))
+        if side.exception is None:
+            return acting.failing(side.unwritable.isNotNull(), side.unwritable)
+        return acting.failing(side.unwritable.isNotNull(), side.unwritable, side.exception)
+
+    def _converter(self, name: str) -> tuple[str, Converter]:
+        return (KEY_CONVERTER, self.key_converter) if name == "key" else (VALUE_CONVERTER, self.value_converter)
+
+    def _side(self, name: str, frame: SourceFrame) -> _Side:
+        """The converter's expressions; kept while the schema stays, as making them takes calls into the JVM."""
+        schema = frame.key_schema if name == "key" else frame.value_schema
+        _, converter = self._converter(name)
+        kept = (name, frame.topic if converter.needs_topic else None)
+        made = self._made.get(kept)
+        if made is not None and made.schema is schema and made.ascii is frame.ascii:
+            return made
+
+        def make() -> _Side:
+            column = F.col(name)
+            bytes = _expression(converter, frame, schema, column).alias(name)
+            return _Side(schema, frame.ascii, bytes, converter.unwritable(schema, column))
+
+        def failing(error: Exception) -> _Side:
+            nothing = F.lit(None).cast("binary").alias(name)
+            return _Side(schema, frame.ascii, nothing, F.lit(exception_text(error)), exception_class(error))
+
+        made = make() if self.guard is None else self.guard.made(make, failing)
+        if made.exception is None:
+            if len(self._made) > _KEPT:
+                self._made.clear()
+            self._made[kept] = made
+        return made
+
+
+def _expression(converter: Converter, frame: SourceFrame, schema: Schema | None, column: Column) -> Column:
+    if not converter.needs_topic:
+        return converter.encode(schema, column, ascii=frame.ascii)
+    if frame.topic is None:
+        return F.lit(None).cast("binary")
+    return converter.encode_for(frame.topic, schema, column, ascii=frame.ascii)
+
+
+def _by_topic(frame: SourceFrame) -> list[SourceFrame]:
+    """The frame in parts that each go to one topic, in the order of ``ROW``; records without one keep the column."""
+    if not frame.has("topic"):
+        return [frame]
+    topics = [row.topic for row in frame.df.select("topic").distinct().collect()]
+    if not topics:
+        return [frame]
+    if len(topics) > 1 and not frame.has(ROW):
+        frame = frame.with_column(ROW, F.monotonically_increasing_id())
+    known = [topic for topic in topics if topic is not None]
+    parts = [
+        replace(frame, df=frame.df.where(F.col("topic") == topic).drop("topic"), topic=topic) for topic in sorted(known)
+    ]
+    return parts if len(known) == len(topics) else [*parts, frame.where(F.col("topic").isNull())]

@@ -1,0 +1,126 @@
+"""Options of the Schema Registry (Java: ``AbstractKafkaSchemaSerDeConfig``, ``SchemaRegistryClientConfig``).
+
+Options of TLS are Kafka's, with ``schema.registry.`` before them; ``connection`` reads those.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from connect_dagster.converters.converter_type import converter_type
+from connect_dagster.plugin.config import ConfigDef, Importance, Password, Type, UniqueValues, at_least, one_of, setting
+
+TOPIC_NAME = "io.confluent.kafka.serializers.subject.TopicNameStrategy"
+RECORD_NAME = "io.confluent.kafka.serializers.subject.RecordNameStrategy"
+TOPIC_RECORD_NAME = "io.confluent.kafka.serializers.subject.TopicRecordNameStrategy"
+
+
+def _known_token_source(name: str, value: Any) -> None:
+    if value is not None:
+        one_of("STATIC_TOKEN", "OAUTHBEARER")(name, value)
+
+
+def _strategy(side: str) -> Any:
+    return setting(
+        f"{side}.subject.name.strategy",
+        type=Type.STRING,
+        default=TOPIC_NAME,
+        validator=one_of(TOPIC_NAME, RECORD_NAME, TOPIC_RECORD_NAME),
+        doc=f"How the subject of {side}s is named, after the topic, the record's schema or both.",
+    )
+
+
+def _switch(name: str, doc: str, *, default: bool) -> Any:
+    return setting(name, type=Type.BOOLEAN, default=default, importance=Importance.LOW, doc=doc)
+
+
+def _text(name: str, doc: str) -> Any:
+    return setting(name, type=Type.STRING, default=None, doc=doc)
+
+
+def _secret(name: str, doc: str) -> Any:
+    return setting(name, type=Type.PASSWORD, default=None, doc=doc)
+
+
+def _milliseconds(name: str, default: int, doc: str) -> Any:
+    return setting(name, type=Type.INT, default=default, importance=Importance.LOW, validator=at_least(0), doc=doc)
+
+
+class SchemaRegistryConfig(ConfigDef):
+    """What every converter that uses the registry can be told."""
+
+    type: str = converter_type()
+    urls: tuple[str, ...] = setting(
+        "schema.registry.url",
+        type=Type.LIST,
+        importance=Importance.HIGH,
+        validator=UniqueValues(empty=False),
+        doc="Addresses of the registry's servers, tried in this order.",
+    )
+    max_schemas: int = setting(
+        "max.schemas.per.subject",
+        type=Type.INT,
+        default=1000,
+        importance=Importance.LOW,
+        doc="How many schemas of one subject a converter may write; more are taken for an error.",
+    )
+    normalize: bool = _switch(
+        "normalize.schemas", "Whether the registry brings schemas into a normal form first.", default=False
+    )
+    auto_register: bool = setting(
+        "auto.register.schemas",
+        type=Type.BOOLEAN,
+        default=True,
+        doc="Register schemas that the registry does not know; else they are only looked up.",
+    )
+    use_schema_id: int = setting(
+        "use.schema.id",
+        type=Type.INT,
+        default=-1,
+        importance=Importance.LOW,
+        doc="Write with the schema of this id, when nothing is registered; -1 for none.",
+    )
+    use_latest: bool = _switch(
+        "use.latest.version", "Write with the subject's latest schema, when nothing is registered.", default=False
+    )
+    latest_strict: bool = _switch(
+        "latest.compatibility.strict", "Whether the latest schema has to be able to read the records.", default=True
+    )
+    key_strategy: str = _strategy("key")
+    value_strategy: str = _strategy("value")
+    basic_source: str = setting(
+        "basic.auth.credentials.source",
+        type=Type.STRING,
+        default="URL",
+        validator=one_of("URL", "USER_INFO"),
+        doc="Where name and password come from: the address (URL) or basic.auth.user.info (USER_INFO).",
+    )
+    user_info: Password | None = _secret("basic.auth.user.info", "name:password for USER_INFO.")
+    older_user_info: Password | None = _secret(
+        "schema.registry.basic.auth.user.info", "Older name of basic.auth.user.info."
+    )
+    bearer_source: str | None = setting(
+        "bearer.auth.credentials.source",
+        type=Type.STRING,
+        default=None,
+        validator=_known_token_source,
+        doc="Where a bearer token comes from: STATIC_TOKEN (bearer.auth.token) or OAUTHBEARER; none without it.",
+    )
+    bearer_token: Password | None = _secret("bearer.auth.token", "The token for STATIC_TOKEN.")
+    bearer_issuer: str | None = _text("bearer.auth.issuer.endpoint.url", "Who gives tokens, for OAUTHBEARER.")
+    bearer_client_id: str | None = _text("bearer.auth.client.id", "The client's name, for OAUTHBEARER.")
+    bearer_client_secret: Password | None = _secret(
+        "bearer.auth.client.secret", "The client's password, for OAUTHBEARER."
+    )
+    bearer_scope: str | None = _text("bearer.auth.scope", "The scope asked for, for OAUTHBEARER.")
+    bearer_cluster: str | None = _text("bearer.auth.logical.cluster", "The registry's cluster, sent with a token.")
+    bearer_pool: str | None = _text("bearer.auth.identity.pool.id", "The identity pool, sent with a token.")
+    proxy_host: str | None = _text("proxy.host", "Host of a proxy; none without it.")
+    proxy_port: int = setting(
+        "proxy.port", type=Type.INT, default=-1, importance=Importance.LOW, doc="The proxy's port."
+    )
+    connect_timeout_ms: int = _milliseconds("http.connect.timeout.ms", 60000, "How long connecting may take.")
+    read_timeout_ms: int = _milliseconds("http.read.timeout.ms", 60000, "How long an answer may take.")
+    max_retries: int = _milliseconds("max.retries", 3, "How often a request is made again that may work later.")
+    retry_wait_ms: int = _milliseconds("retries.wait.ms", 1000, "The longest wait before the first of these.")
+    retry_max_wait_ms: int = _milliseconds("retries.max.wait.ms", 20000, "The longest wait before any of these.")
