@@ -26,6 +26,12 @@ FAILURE = "__failure"
 ROW = "__row"
 """Column (long) that orders the records of a frame that was split."""
 
+ORIGINAL = "__original"
+"""Column (struct) with a record as it came, for reports of those that fail."""
+
+WORKERS = (FAILURE, ROW, ORIGINAL)
+"""Columns of the worker; a transform that makes a frame from others keeps those there are."""
+
 
 @dataclass(frozen=True, slots=True)
 class Acting:

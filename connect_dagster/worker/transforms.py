@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
@@ -49,16 +49,30 @@ class Step:
 
     def applied(self, frame: Frame) -> list[Frame]:
         """The frame after the transform, in two parts where it has two schemas then."""
-        if self.predicate is None:
+        condition = self.condition(frame)
+        if condition is None:
             return [self.transform.apply(frame)]
+        return _applied_where(self.transform, condition, frame)
+
+    def condition(self, frame: RecordFrame) -> Column | None:
+        """True for the records that it is applied to; ``None`` for all of them."""
+        if self.predicate is None:
+            return None
         holds = self.predicate.test(frame)
-        return _applied_where(self.transform, ~holds if self.negate else holds, frame)
+        return ~holds if self.negate else holds
 
     def close(self) -> None:
         """Let go of what the transform and its predicate hold."""
         self.transform.close()
         if self.predicate is not None:
             self.predicate.close()
+
+
+class Run(Protocol):
+    """How a step is applied to a frame: as ``Step.applied`` is, with whatever belongs around it."""
+
+    def __call__(self, step: Step, frame: Frame, /) -> list[Frame]:
+        """The frame after the step."""
 
 
 class TransformFactory:
@@ -102,12 +116,12 @@ class TransformFactory:
         return predicate
 
 
-def applied(chain: Sequence[Step], frame: Frame) -> list[Frame]:
+def applied(chain: Sequence[Step], frame: Frame, run: Run = Step.applied) -> list[Frame]:
     """The frame after all transforms; several when their schemas differ, with a column ``ROW`` that orders them."""
     frames = [frame]
     for step in chain:
         acting = Acting(TRANSFORMATION, class_name(type(step.transform)))
-        frames = [changed for one in frames for changed in step.applied(_with(one, acting=acting))]
+        frames = [changed for one in frames for changed in run(step, _with(one, acting=acting))]
     return frames
 
 

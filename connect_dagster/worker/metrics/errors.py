@@ -25,34 +25,54 @@ class ErrorMetrics:
         self._lock = threading.Lock()
         self._counts = dict.fromkeys(TASK_ERRORS.numbers, 0)
 
-    def skipped(self, records: int, *, logged: bool = False) -> None:
-        """Records were left out, as ``errors.tolerance=all`` wants it.
-
-        Args:
-            records: how many.
-            logged: whether each was logged.
-        """
+    def skipped(self, records: int) -> None:
+        """Records could not be processed and were left out, as ``errors.tolerance=all`` wants it."""
         with self._lock:
             self._failed(records)
+            self._counts["total-record-errors"] += records
             self._counts["total-records-skipped"] += records
-            self._counts["total-errors-logged"] += records if logged else 0
+
+    def failed(self, records: int) -> None:
+        """Records that had been processed could not be delivered; the task goes on."""
+        with self._lock:
+            self._failed(records)
 
     def fatal(self) -> None:
         """A record could not be processed, which ends the task."""
         with self._lock:
             self._failed(1)
+            self._counts["total-record-errors"] += 1
+
+    def failed_try(self) -> None:
+        """An operation failed that will be tried again."""
+        with self._lock:
+            self._counts["total-record-failures"] += 1
 
     def retried(self) -> None:
-        """A poll or a put is tried again."""
+        """An operation is tried again."""
         with self._lock:
             self._counts["total-retries"] += 1
 
+    def logged(self) -> None:
+        """The error of a record was logged."""
+        with self._lock:
+            self._counts["total-errors-logged"] += 1
+
+    def dead_letter_requested(self) -> None:
+        """A record is to be written to the dead letter queue."""
+        with self._lock:
+            self._counts["deadletterqueue-produce-requests"] += 1
+
+    def dead_letter_failed(self) -> None:
+        """A record could not be written to the dead letter queue."""
+        with self._lock:
+            self._counts["deadletterqueue-produce-failures"] += 1
+
     def read(self) -> Reading:
-        """The group. What belongs to the dead letter queue stays 0 in a worker without one."""
+        """The group."""
         with self._lock:
             return Reading(TASK_ERRORS, (self._id.connector, str(self._id.task)), dict(self._counts))
 
     def _failed(self, records: int) -> None:
         self._counts["total-record-failures"] += records
-        self._counts["total-record-errors"] += records
         self._counts["last-error-timestamp"] = int(self._today() * 1000)

@@ -149,10 +149,9 @@ class SourceTaskMetrics(TaskMetrics):
             self._now_active(self._active + records, now)
 
     def record_refused(self) -> None:
-        """Kafka refused a record of the batch that is being written, which was logged; the task goes on without it."""
+        """Kafka refused a record of the batch that is being written; the task goes on without it."""
         with self._lock:
             self._refused += 1
-        self.errors.skipped(1, logged=True)
 
     def batch_written(self, polled: int, sent: int) -> None:
         """Kafka has acknowledged a batch.
@@ -199,7 +198,6 @@ class SinkTaskMetrics(TaskMetrics):
         self, id: TaskId, windows: Windows, plugins: TaskPlugins, clock: Callable[[], float] = time.monotonic
     ) -> None:
         super().__init__(id, windows, plugins, clock)
-        self._filters = bool(plugins.transforms)
         self._put_times = Samples(windows)
         self._reads = Samples(windows)
         self._sends = Samples(windows)
@@ -245,8 +243,6 @@ class SinkTaskMetrics(TaskMetrics):
             self._reads.record(read, now)
             self._sent += read - dropped
             self._sends.record(read - dropped, now)
-        if dropped and not self._filters:
-            self.errors.skipped(dropped)
 
     def moved_to(self, position: Offsets, committed: Offsets) -> None:
         """The task stands somewhere else, or something else is committed."""

@@ -1,0 +1,16 @@
+"""Names of the headers of dead letters (Java: ``DeadLetterQueueReporter``), and those that only sources have."""
+
+PREFIX = "__connect.errors."
+TOPIC = PREFIX + "topic"
+PARTITION = PREFIX + "partition"
+OFFSET = PREFIX + "offset"
+CONNECTOR = PREFIX + "connector.name"
+TASK = PREFIX + "task.id"
+STAGE = PREFIX + "stage"
+EXECUTOR = PREFIX + "class.name"
+EXCEPTION = PREFIX + "exception.class.name"
+MESSAGE = PREFIX + "exception.message"
+TRACE = PREFIX + "exception.stacktrace"
+# Kafka Connect has no dead letters of sources: where such a record was read, as JSON.
+SOURCE_PARTITION = PREFIX + "source.partition"
+SOURCE_OFFSET = PREFIX + "source.offset"

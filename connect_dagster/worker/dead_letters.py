@@ -1,0 +1,155 @@
+"""The topic for records that could not be handled (Java: ``DeadLetterQueueReporter``; for sources too)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.protocol.dead_letter_headers import (
+    CONNECTOR,
+    EXCEPTION,
+    EXECUTOR,
+    MESSAGE,
+    OFFSET,
+    PARTITION,
+    SOURCE_OFFSET,
+    SOURCE_PARTITION,
+    STAGE,
+    TASK,
+    TOPIC,
+    TRACE,
+)
+from connect_dagster.protocol.states import TaskId
+from connect_dagster.worker import clients
+from connect_dagster.worker.error_policy import DeadLetterSettings
+from connect_dagster.worker.failed_records import FailedRecord
+from connect_dagster.worker.metrics.errors import ErrorMetrics
+
+log = logging.getLogger(__name__)
+
+_PARTITIONS = 1
+_ADMIN_SECONDS = 60.0
+_POLL_SECONDS = 0.1
+_CLOSE_SECONDS = 5.0
+_GIVEN_UP = (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT)
+
+
+class DeadLetterQueue:
+    """A task's producer for dead letters; made on the task's thread, where the topic is created if need be.
+
+    Args:
+        id: the task.
+        settings: which topic, and how.
+        producer: producer settings in Java's names.
+        admin: settings of the client that creates the topic, in Java's names.
+        metrics: counts what is written.
+
+    Raises:
+        ConnectError: the topic is not there and cannot be created.
+    """
+
+    def __init__(
+        self,
+        id: TaskId,
+        settings: DeadLetterSettings,
+        producer: clients.Settings,
+        admin: clients.Settings,
+        metrics: ErrorMetrics,
+    ) -> None:
+        self._id = id
+        self._settings = settings
+        self._metrics = metrics
+        _ensure_topic(settings, admin)
+        self._producer: Producer = clients.build(
+            lambda config: Producer(config),
+            producer,
+            {"partitioner": "murmur2_random", "delivery.report.only.error": True, "on_delivery": self._delivered},
+        )
+
+    def write(self, record: FailedRecord) -> None:
+        """Send a record's original bytes; what cannot be written is logged and counted."""
+        self._metrics.dead_letter_requested()
+        original = record.original
+        headers = [*original.headers]
+        if self._settings.context_headers:
+            headers += context_headers(self._id, record)
+        words = {} if original.timestamp is None else {"timestamp": original.timestamp}
+        while True:
+            try:
+                self._producer.produce(
+                    self._settings.topic, original.value, original.key, headers=headers or None, **words
+                )
+            except BufferError:
+                self._producer.poll(_POLL_SECONDS)
+                continue
+            except KafkaException as error:
+                self._failed(error.args[0])
+            return
+
+    def written(self, go_on: Callable[[], bool]) -> bool:
+        """Wait until the brokers have everything, or refused it; answers ``False`` when the wait was given up."""
+        while self._producer.flush(_POLL_SECONDS):
+            if not go_on():
+                return False
+        return True
+
+    def close(self) -> None:
+        """Give up what the brokers do not take within seconds."""
+        self._producer.flush(_CLOSE_SECONDS)
+        self._producer.purge()
+        self._producer.flush(_POLL_SECONDS)
+
+    def _delivered(self, error: KafkaError | None, _: Message) -> None:
+        if error is not None and error.code() not in _GIVEN_UP:
+            self._failed(error)
+
+    def _failed(self, error: object) -> None:
+        log.error("Could not produce message to dead letter queue. topic=%s: %s", self._settings.topic, error)
+        self._metrics.dead_letter_failed()
+
+
+def context_headers(id: TaskId, record: FailedRecord) -> list[tuple[str, bytes | None]]:
+    """Headers that tell where a record comes from and what went wrong, all of them text.
+
+    Args:
+        id: the task.
+        record: what failed.
+    """
+    original, failure = record.original, record.failure
+    places = {
+        TOPIC: original.topic,
+        PARTITION: original.partition,
+        OFFSET: original.offset,
+        SOURCE_PARTITION: original.source_partition,
+        SOURCE_OFFSET: original.source_offset,
+    }
+    told: dict[str, object] = {
+        **{name: value for name, value in places.items() if value is not None},
+        CONNECTOR: id.connector,
+        TASK: id.task,
+        STAGE: failure.stage,
+        EXECUTOR: failure.executor,
+        EXCEPTION: failure.exception,
+        MESSAGE: failure.message,
+        TRACE: failure.stacktrace,
+    }
+    return [(name, None if value is None else str(value).encode()) for name, value in told.items()]
+
+
+def _ensure_topic(settings: DeadLetterSettings, admin: clients.Settings) -> None:
+    client: AdminClient = clients.build(lambda config: AdminClient(config), admin, {})
+    topic = settings.topic
+    try:
+        if topic in client.list_topics(timeout=_ADMIN_SECONDS).topics:
+            return
+        log.error("Topic %s doesn't exist. Will attempt to create topic.", topic)
+        new = NewTopic(topic, _PARTITIONS, settings.replication_factor)
+        client.create_topics([new], request_timeout=_ADMIN_SECONDS)[topic].result()
+    except KafkaException as error:
+        if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+            raise ConnectError(f"Could not initialize dead letter queue with topic={topic}") from error

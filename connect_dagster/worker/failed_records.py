@@ -1,0 +1,158 @@
+"""Records that could not be handled: what went wrong with each, and the record as it came.
+
+Java: ``ProcessingContext``. Knows nothing of who is told, nor of what becomes of the task.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from py4j.protocol import Py4JNetworkError
+from pyspark.errors import PySparkException
+
+from connect_dagster.plugin.errors import ConnectError, DataError, RetriableError
+
+KEY_CONVERTER, VALUE_CONVERTER = "KEY_CONVERTER", "VALUE_CONVERTER"
+KAFKA_PRODUCE, TASK_PUT = "KAFKA_PRODUCE", "TASK_PUT"
+TOLERANCE_EXCEEDED = "Tolerance exceeded in error handler"
+
+_RETRIABLE_IN_PYTHON = f"{RetriableError.__module__}.{RetriableError.__qualname__}:"
+_LONGEST_TEXT = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What went wrong with a record.
+
+    Attributes:
+        stage: Kafka Connect's stage, such as ``TRANSFORMATION`` (Java: ``Stage``).
+        executor: class that acted.
+        exception: class of the error, Java's where it has one.
+        message: the error's text.
+        trace: more of it, where something was raised.
+    """
+
+    stage: str
+    executor: str
+    exception: str
+    message: str | None
+    trace: str = ""
+
+    @classmethod
+    def of(cls, stage: str, executor: str, error: BaseException) -> Failure:
+        """The failure that something raised."""
+        trace = "".join(traceback.format_exception(error))
+        return cls(stage, executor, exception_class(error), exception_text(error), trace)
+
+    @classmethod
+    def in_column(cls, found: Mapping[str, Any]) -> Failure:
+        """The failure that a frame's column ``FAILURE`` holds."""
+        return cls(found["stage"], found["executor"], found["exception"], found["message"])
+
+    @property
+    def stacktrace(self) -> str:
+        """The error as Java prints it, then whatever else is known."""
+        first = f"{self.exception}: {self.message}" if self.message is not None else self.exception
+        return f"{first}\n{self.trace}" if self.trace else f"{first}\n\tat {self.executor}\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """A record as it came, in bytes.
+
+    Attributes:
+        topic: where it was read from; for a record of a source, where it was to be written to.
+        partition: likewise; ``None`` where that was not chosen yet.
+        offset: ``None`` for a record of a source.
+        timestamp: epoch milliseconds; ``None`` for none.
+        timestamp_type: ``CreateTime`` or ``LogAppendTime``; ``None`` where there is none.
+        headers: in their order.
+        source_partition: where a source read it, as JSON.
+        source_offset: as JSON, the place right after the records that were read with it.
+    """
+
+    topic: str | None
+    key: bytes | None
+    value: bytes | None
+    partition: int | None = None
+    offset: int | None = None
+    timestamp: int | None = None
+    timestamp_type: str | None = None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+    source_partition: str | None = None
+    source_offset: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FailedRecord:
+    """A record that could not be handled.
+
+    Attributes:
+        error: what was raised; ``None`` where the failure is data.
+    """
+
+    failure: Failure
+    original: Original
+    error: BaseException | None = field(default=None, compare=False)
+
+
+class ToleranceExceededError(ConnectError):
+    """A record could not be handled and ``errors.tolerance`` is ``none``."""
+
+    def __init__(self) -> None:
+        super().__init__(TOLERANCE_EXCEEDED)
+
+
+class RecordError(DataError):
+    """What was wrong with one record."""
+
+    @classmethod
+    def of(cls, failure: Failure) -> RecordError:
+        """The error of a failure that is data."""
+        return cls(f"{failure.exception}: {failure.message}")
+
+
+def exception_class(error: BaseException) -> str:
+    """The class of an error: Java's name where it has one."""
+    if isinstance(error, ConnectError):
+        return error.java_name
+    return f"{type(error).__module__}.{type(error).__qualname__}".removeprefix("builtins.")
+
+
+def exception_text(error: BaseException) -> str:
+    """The text of an error; of one that Python raised inside a Spark job, its last line, which says what it was."""
+    text = str(error).strip()
+    if isinstance(error, PySparkException) and "Traceback (most recent call last)" in text:
+        lines = [line for line in text.partition("\nJVM stacktrace:")[0].strip().splitlines() if line.strip()]
+        return lines[-1].strip()
+    return text.partition("\nJVM stacktrace:")[0].strip()[:_LONGEST_TEXT]
+
+
+def chain(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and those before it."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def is_retriable(error: BaseException) -> bool:
+    """Whether the same may work when it is tried again: a RetriableError, also one out of Python inside a Spark job."""
+    return isinstance(error, RetriableError) or (
+        isinstance(error, PySparkException) and _RETRIABLE_IN_PYTHON in str(error)
+    )
+
+
+def is_spark_failure(error: BaseException) -> bool:
+    """Whether a Spark job failed, or its plan; not that Spark is gone."""
+    found = list(chain(error))
+    return any(isinstance(one, PySparkException) for one in found) and not is_spark_gone(error)
+
+
+def is_spark_gone(error: BaseException) -> bool:
+    """Whether nobody answers where Spark was."""
+    return any(isinstance(one, Py4JNetworkError | ConnectionRefusedError) for one in chain(error))
