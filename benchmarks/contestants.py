@@ -110,7 +110,11 @@ def _java_member(props: Properties, folder: Path) -> Worker:
 def _ours(props: Properties, connectors: Sequence[Properties], folder: Path) -> Worker:
     folder.mkdir(parents=True, exist_ok=True)
     files = [write_properties(folder / f"{connector['name']}.properties", connector) for connector in connectors]
-    return WorkerProcess(props, files, folder)
+    return WorkerProcess(props, files, folder, jvm={})
+
+
+def _our_member(props: Properties, folder: Path) -> Worker:
+    return DistributedProcess(props, folder, jvm={})
 
 
 JAVA = Contestant(
@@ -120,7 +124,7 @@ JAVA = Contestant(
     make_member=_java_member,
 )
 TUNED = Contestant("Java tuned", "heap 1g", _java_tuned, _JAVA_TUNED_WORKER, _JAVA_TUNED_SOURCE)
-OURS = Contestant("ours", "at its defaults", _ours, make_member=DistributedProcess)
+OURS = Contestant("ours", "at its defaults", _ours, make_member=_our_member)
 CONTESTANTS = (JAVA, TUNED, OURS)
 IN_GROUPS = tuple(each for each in CONTESTANTS if each.make_member is not None)
 

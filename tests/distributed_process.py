@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from connect_dagster.embedded.ports import HOST, free_port
-from tests.integration.worker_process import COMMAND, COMMON_DEFAULTS, WorkerProcess
+from tests.integration.worker_process import COMMAND, COMMON_DEFAULTS, QUICK_JVM, WorkerProcess
 
 
 class DistributedProcess(WorkerProcess):
@@ -14,12 +14,13 @@ class DistributedProcess(WorkerProcess):
     Args:
         worker_props: the worker's properties, see `group_properties`; the listener gets a value when absent.
         workdir: for its property file and log.
+        jvm: Spark settings of its JVM.
     """
 
     command: ClassVar[Path] = COMMAND.with_name("connect-distributed")
 
-    def __init__(self, worker_props: Mapping[str, str], workdir: Path) -> None:
-        super().__init__(worker_props, [], workdir)
+    def __init__(self, worker_props: Mapping[str, str], workdir: Path, *, jvm: Mapping[str, str] = QUICK_JVM) -> None:
+        super().__init__(worker_props, [], workdir, jvm=jvm)
 
     def _defaults(self) -> dict[str, str]:
         return {"listeners": f"http://{HOST}:{free_port()}"}

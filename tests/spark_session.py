@@ -6,12 +6,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from connect_dagster.worker.session import Session
+from tests.integration.worker_process import QUICK_JVM
 
 
 @pytest.fixture(scope="session")
 def spark_session() -> Iterator[Session]:
     """A worker's Spark session and its JVM, one for each process of the test run."""
-    session = Session.launched({})
+    session = Session.launched(QUICK_JVM)
     session.warm_up()
     yield session
     session.stop()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import shlex
 import signal
 import struct
 import subprocess
@@ -56,7 +57,7 @@ class SparkJvm:
     """A JVM with PySpark's gateway in it; starting it returns at once, so that the worker can get ready meanwhile.
 
     Args:
-        settings: Spark settings; the heap is ``spark.driver.memory``.
+        settings: Spark settings; the heap is ``spark.driver.memory``, and ``spark.driver.extraJavaOptions`` count.
         options: further JVM options.
     """
 
@@ -116,7 +117,9 @@ def _command(settings: Mapping[str, str], options: Sequence[str]) -> list[str]:
     archive = class_archive()
     shared = [f"-XX:SharedArchiveFile={archive}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"] if archive.exists() else []
     logging = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}"
-    java = [str(find_java()), f"-Xmx{settings['spark.driver.memory']}", *_JVM_OPTIONS, logging, *shared, *options]
+    given = shlex.split(settings.get("spark.driver.extraJavaOptions", ""))
+    heap = f"-Xmx{settings['spark.driver.memory']}"
+    java = [str(find_java()), heap, *_JVM_OPTIONS, logging, *shared, *options, *given]
     return [*java, "-cp", os.pathsep.join(map(str, classpath())), *_main_class(settings)]
 
 

@@ -15,6 +15,8 @@ from tests.rest_calls import Answer, call
 COMMAND = Path(sys.executable).with_name("connect-standalone")
 POLL_SECONDS = 0.05
 JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
+# A test's worker lives for seconds: what the second compiler gains, its compiling takes twice over.
+QUICK_JVM = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
 COMMON_DEFAULTS = {
     "key.converter": JSON_CONVERTER,
     "value.converter": JSON_CONVERTER,
@@ -29,14 +31,22 @@ class WorkerProcess:
         worker_props: the worker's properties; listener, converters and offsets file get values when absent.
         connector_files: files for the command line, see `write_properties`.
         workdir: for the worker's property file, offsets file and log.
+        jvm: Spark settings of its JVM; those for a short life by default, so give others to a worker to be measured.
     """
 
     command: ClassVar[Path] = COMMAND
 
-    def __init__(self, worker_props: Mapping[str, str], connector_files: Sequence[Path], workdir: Path) -> None:
+    def __init__(
+        self,
+        worker_props: Mapping[str, str],
+        connector_files: Sequence[Path],
+        workdir: Path,
+        *,
+        jvm: Mapping[str, str] = QUICK_JVM,
+    ) -> None:
         self.workdir = workdir
         self.log_file = workdir / "worker.log"
-        self.props = self._defaults() | dict(worker_props)
+        self.props = {**self._defaults(), **jvm, **worker_props}
         self.rest_url = reachable(self.props["listeners"].split(",")[0])
         self._files = connector_files
         self._process: subprocess.Popen[bytes] | None = None

@@ -20,7 +20,7 @@ from connect_dagster.orchestration.catalog.asset_keys import worker_key
 from connect_dagster.orchestration.dagster_dev import DagsterDev
 from connect_dagster.orchestration.hosting.job import WORKER_ID_TAG, WORKER_JOB
 from connect_dagster.orchestration.records import State
-from tests.integration.worker_process import COMMON_DEFAULTS, write_properties
+from tests.integration.worker_process import COMMON_DEFAULTS, QUICK_JVM, write_properties
 from tests.shipped_project import ROOT, wait_until
 
 WORKER_ID = "hosted"
@@ -151,6 +151,7 @@ class StandaloneProject(HostedProject):
         self.client = KafkaConnectClient(url, timeout=5.0)
         worker = {
             **COMMON_DEFAULTS,
+            **QUICK_JVM,
             "bootstrap.servers": bootstrap_servers,
             "listeners": url,
             "offset.storage.file.filename": str(folder / "offsets"),
