@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from connect_dagster.embedded.broker import EmbeddedBroker
+from tests.registry_server import shared_registry
 from tests.shared_broker import shared_broker
 from tests.spark_session import spark, spark_session
 
@@ -30,10 +31,21 @@ class Broker:
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     """One embedded broker for all processes of the test run."""
-    base = tmp_path_factory.getbasetemp()
-    run = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    with shared_broker(run / "shared-broker") as bootstrap_servers:
+    with shared_broker(_of_run(tmp_path_factory) / "shared-broker") as bootstrap_servers:
         yield Broker(bootstrap_servers)
+
+
+@pytest.fixture(scope="session")
+def schema_registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of one schema registry for all processes of the test run: use subjects of your own."""
+    with shared_registry(_of_run(tmp_path_factory) / "shared-registry") as url:
+        yield url
+
+
+def _of_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that all processes of the test run share."""
+    base = tmp_path_factory.getbasetemp()
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """The named jar sets, and the lock file that fixes each jar of a set by its SHA-256.
 
 The lock (`jars.lock`, TOML) has a table for each set; an entry is `"group:artifact:version" = "sha256"`,
-with `:classifier` behind the version where a jar has one.
+with `:classifier` behind the version where a jar has one, and `@tar.gz` at the end of what is no jar.
 This module knows nothing of downloads.
 """
 
@@ -27,7 +27,7 @@ class JarSet:
 
 @dataclass(frozen=True, slots=True)
 class LockedJar:
-    """One jar of a set: `coordinate` is `group:artifact:version[:classifier]`, `sha256` is in hex."""
+    """One jar of a set: `coordinate` is `group:artifact:version[:classifier][@packaging]`, `sha256` is in hex."""
 
     coordinate: str
     sha256: str
@@ -35,8 +35,19 @@ class LockedJar:
     @property
     def repository_path(self) -> Path:
         """Where every Maven repository keeps this jar."""
-        group, artifact, version, *classifier = self.coordinate.split(":")
-        return Path(*group.split("."), artifact, version, "-".join([artifact, version, *classifier]) + ".jar")
+        group, artifact, version, *classifier = self.name.split(":")
+        file = "-".join([artifact, version, *classifier])
+        return Path(*group.split("."), artifact, version, f"{file}.{self.packaging}")
+
+    @property
+    def name(self) -> str:
+        """The coordinate without its packaging."""
+        return self.coordinate.partition("@")[0]
+
+    @property
+    def packaging(self) -> str:
+        """What kind of file it is, such as `jar`."""
+        return self.coordinate.partition("@")[2] or "jar"
 
 
 JAR_SETS: Mapping[str, JarSet] = {
@@ -64,6 +75,9 @@ JAR_SETS: Mapping[str, JarSet] = {
         ),
         transitive=False,
     ),
+    # A schema registry with Confluent's interface, a whole program; and a converter in Java that uses one.
+    "schema-registry": JarSet(("io.apicurio:apicurio-registry-app:3.3.3:all@tar.gz",), transitive=False),
+    "java-avro-converter": JarSet(("io.apicurio:apicurio-registry-utils-converter:2.6.13.Final",)),
     # Spark brings the rest itself. Newer token providers are not in every repository; this one is compatible.
     "spark-kafka": JarSet(
         (

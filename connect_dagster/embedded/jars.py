@@ -110,7 +110,7 @@ def _download(jar: LockedJar, context: Any, root: Path) -> None:
 
 
 def _fetch(jar: LockedJar, context: Any) -> Path:
-    artifact = context.create_dependency(jar.coordinate).artifact
+    artifact = _dependency(jar.coordinate, context).artifact
     for attempt in range(1, ATTEMPTS + 1):
         try:
             return Path(artifact.resolve())
@@ -135,8 +135,19 @@ def _maven_context(repo_cache: Path) -> Any:
     return MavenContext(repo_cache=repo_cache, remote_repos=repositories or None, timeout=TIMEOUT_SECONDS)
 
 
+def _dependency(coordinate: str, context: Any) -> Any:
+    from jgo.parse import Coordinate
+
+    wanted = LockedJar(coordinate, sha256="")
+    group, artifact, version, *rest = wanted.name.split(":")
+    classifier = rest[0] if rest else None
+    return context.create_dependency(
+        Coordinate(group, artifact, version, classifier=classifier, packaging=wanted.packaging)
+    )
+
+
 def _lock(jar_set: JarSet, context: Any) -> tuple[LockedJar, ...]:
-    dependencies = [context.create_dependency(root) for root in jar_set.roots]
+    dependencies = [_dependency(root, context) for root in jar_set.roots]
     if jar_set.transitive:
         inputs, transitive = context.resolver.resolve(dependencies)
         dependencies = [*inputs, *transitive]
@@ -147,7 +158,8 @@ def _locked(artifact: Any) -> LockedJar:
     with Path(artifact.resolve()).open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     parts = (artifact.groupId, artifact.artifactId, artifact.version, artifact.classifier)
-    return LockedJar(":".join(filter(None, parts)), sha256)
+    packaging = "" if artifact.packaging == "jar" else f"@{artifact.packaging}"
+    return LockedJar(":".join(filter(None, parts)) + packaging, sha256)
 
 
 def main(arguments: Sequence[str]) -> int:
