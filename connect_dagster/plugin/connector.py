@@ -92,6 +92,13 @@ class SourceTask(ABC):
         exception makes the task FAILED.
         """
 
+    def delivered(self, frame: SourceFrame) -> None:  # noqa: B027 (optional hook)
+        """Called when the brokers have acknowledged all records of a frame (Java: ``commitRecord``, for a frame).
+
+        From another thread than the other calls, maybe during a ``poll``. Records that were polled one by one come as
+        the frame that the worker made of them. An exception makes the task FAILED.
+        """
+
     def commit(self) -> None:  # noqa: B027 (optional hook)
         """Called after offsets were committed."""
 
@@ -145,7 +152,8 @@ class Connector(ABC):
         task_class: what runs the task configurations.
         java_class: the Java class whose configurations this connector takes over; ``None`` for our own.
         java_task_class: likewise of the task.
-        version: shown in status and plugin lists.
+        version: shown in status and plugin lists; that of the distribution unless given.
+        config: the connector's configuration, set by ``start``.
     """
 
     config_def: ClassVar[type[ConfigDef]]
@@ -153,15 +161,16 @@ class Connector(ABC):
     java_task_class: ClassVar[str | None] = None
     version: ClassVar[str] = "undefined"
     context: ConnectorContext
+    config: Properties
 
     @property
     @abstractmethod
     def task_class(self) -> type[SourceTask] | type[SinkTask]:
         """The class of the connector's tasks."""
 
-    @abstractmethod
     def start(self, config: Properties) -> None:
         """Take the configuration; an exception makes the connector FAILED."""
+        self.config = config
 
     @abstractmethod
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
@@ -172,7 +181,11 @@ class Connector(ABC):
 
 
 class SourceConnector(Connector):
-    """A connector that reads from another system into Kafka."""
+    """A connector that reads from another system into Kafka: with one task, unless it can share out its work."""
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        """The connector's own configuration, for the one task."""
+        return [dict(self.config)]
 
     def alter_offsets(
         self, config: Properties, offsets: Sequence[tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]]
@@ -186,7 +199,11 @@ class SourceConnector(Connector):
 
 
 class SinkConnector(Connector):
-    """A connector that writes from Kafka to another system."""
+    """A connector that writes from Kafka to another system: with ``tasks.max`` tasks, which share the partitions."""
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        """The connector's own configuration for each task."""
+        return [dict(self.config) for _ in range(max_tasks)]
 
     def alter_offsets(self, config: Properties, offsets: Mapping[TopicPartition, int | None]) -> bool:
         """Like :meth:`SourceConnector.alter_offsets`, by topic partition."""

@@ -11,6 +11,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from connect_dagster.plugin.realm import shown
+
 TRACE = 5
 _local = threading.local()
 # kafka-python's selector warns of each of its steps that takes 0.1 s, as many do on a busy machine.
@@ -40,7 +42,7 @@ class _Formatter(logging.Formatter):
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 (the standard library's name)
         first, newline, rest = record.message.partition("\n")
         word = _LEVEL_WORDS.get(record.levelname, record.levelname)
-        place = f"({_one_word(record.name)}:{record.lineno})"
+        place = f"({_one_word(shown(record.name))}:{record.lineno})"
         return f"[{record.asctime}] {word} {getattr(_local, 'context', '')}{first} {place}{newline}{rest}"
 
     def usesTime(self) -> bool:  # noqa: N802 (the standard library's name)

@@ -165,6 +165,7 @@ class WorkerSourceTask(WorkerTask):
 
         def delivered(table: pa.Table) -> None:
             self._acknowledge(frame)
+            self._source.delivered(frame)
             self._metrics.batch_written(polled, table.num_rows)
             took["triggerExecution"] = time.monotonic() - began
             self.progress.batch_done(rows_through_plan(plan), _milliseconds(took), dict(frame.source_offset))

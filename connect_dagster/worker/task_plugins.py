@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from connect_dagster.plugin.connector import SinkTask, SourceTask
 from connect_dagster.plugin.converter import Converter
+from connect_dagster.plugin.realm import class_path
 from connect_dagster.worker.metrics.tasks import TaskPlugins, Transformed
 from connect_dagster.worker.plugins import Plugins, class_name
 from connect_dagster.worker.transforms import Step
@@ -34,7 +35,7 @@ def task_plugins(
         "connector-class": connector.class_name,
         "connector-type": connector.kind.value,
         "connector-version": connector.version,
-        "task-class": connector.plugin.java_task_class or f"{type(task).__module__}.{type(task).__qualname__}",
+        "task-class": connector.plugin.java_task_class or class_path(type(task)),
         "task-version": connector.version,
         "key-converter-class": class_name(type(key)),
         "key-converter-version": key.version,

@@ -13,6 +13,7 @@ from typing import Any
 
 from connect_dagster.plugin.connector import Connector, SinkTask, SourceTask
 from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.plugin.realm import class_path
 from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.worker import clients
 from connect_dagster.worker.config import WorkerConfig
@@ -282,7 +283,7 @@ class Worker:
     ) -> RunningTask:
         described = self.plugins.connector(connector_config["connector.class"])
         task = described.plugin().task_class()
-        kind = described.plugin.java_task_class or f"{type(task).__module__}.{type(task).__qualname__}"
+        kind = described.plugin.java_task_class or class_path(type(task))
         log.info("Instantiated task %s with version %s of type %s", id, described.version, kind)
         if isinstance(task, SourceTask):
             return self._source_task(id, task, connector_config, config, target, listeners)
@@ -408,5 +409,5 @@ def _tolerated(error: Exception, tolerate: bool, metrics: SourceTaskMetrics) -> 
 def _added_to_tasks(connector: Connector, config: Properties) -> dict[str, str]:
     """What every task configuration carries besides what the connector says (Java: ``Worker.connectorTaskConfigs``)."""
     task = connector.task_class
-    added = {"task.class": connector.java_task_class or f"{task.__module__}.{task.__qualname__}"}
+    added = {"task.class": connector.java_task_class or class_path(task)}
     return added | {name: config[name] for name in ("topics", "topics.regex") if name in config}

@@ -1,0 +1,96 @@
+"""Plugins that declare themselves: by entry points of distributions, wheels, and projects.
+
+An entry point of the group ``connect_dagster.plugins`` names a class by ``module:Class``; its own name is a further
+alias of the class.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import logging
+import tomllib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from connect_dagster.plugin.realm import Realm
+
+log = logging.getLogger(__name__)
+
+GROUP = "connect_dagster.plugins"
+INSTALLED = "classpath"
+"""Location of what lies in the worker's own environment, in Java's word for it."""
+
+_PROJECT = "pyproject.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """One entry point.
+
+    Attributes:
+        alias: its name.
+        module: what to import.
+        attribute: the class in it.
+        version: of the distribution; ``None`` where that has none.
+        realm: where it lies; ``None`` in the worker's own environment.
+    """
+
+    alias: str
+    module: str
+    attribute: str
+    version: str | None
+    realm: Realm | None = None
+
+    @property
+    def location(self) -> str:
+        """Where it lies, as users are shown it."""
+        return INSTALLED if self.realm is None else str(self.realm.location)
+
+    def load(self) -> Any:
+        """What the entry point names. Raises whatever its module raises."""
+        module = importlib.import_module(self.module) if self.realm is None else self.realm.load(self.module)
+        found: Any = module
+        for name in self.attribute.split("."):
+            found = getattr(found, name)
+        return found
+
+
+def installed() -> list[Declared]:
+    """What the distributions of the worker's own environment declare."""
+    return [
+        _declared(point.name, point.value, point.dist.version if point.dist is not None else None, None)
+        for point in importlib.metadata.entry_points(group=GROUP)
+    ]
+
+
+def declared_in(location: Path) -> list[Declared]:
+    """What a wheel or a folder declares: the wheels and distributions directly in it, and its ``pyproject.toml``."""
+    realm = Realm(location)
+    return [*_in_distributions(realm), *_in_project(realm)]
+
+
+def _in_distributions(realm: Realm) -> Iterator[Declared]:
+    distributions: Iterable[importlib.metadata.Distribution] = importlib.metadata.distributions(path=realm.paths)
+    for distribution in distributions:
+        for point in distribution.entry_points.select(group=GROUP):
+            yield _declared(point.name, point.value, distribution.version, realm)
+
+
+def _in_project(realm: Realm) -> Iterator[Declared]:
+    file = realm.location / _PROJECT
+    if not file.is_file():
+        return
+    try:
+        project = tomllib.loads(file.read_text(encoding="utf-8")).get("project", {})
+        for name, value in project.get("entry-points", {}).get(GROUP, {}).items():
+            yield _declared(name, value, project.get("version"), realm)
+    except (OSError, ValueError, AttributeError) as error:
+        log.error("Could not read %s: %s", file, error)
+
+
+def _declared(alias: str, value: str, version: str | None, realm: Realm | None) -> Declared:
+    module, _, attribute = value.partition("[")[0].partition(":")
+    return Declared(alias, module.strip(), attribute.strip(), version, realm)

@@ -1,0 +1,87 @@
+"""Looks through a folder of ``plugin.path`` and its subfolders, one level down."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from connect_dagster.worker.plugin_path.declarations import Declared, declared_in
+from connect_dagster.worker.plugin_path.java_archives import JavaArchive, java_archive
+from connect_dagster.worker.plugin_path.loose_modules import loose_modules
+
+_DECLARING = (".dist-info", ".whl", "pyproject.toml")
+_FILES = (".jar", ".py", ".whl", ".zip", "pyproject.toml")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a folder holds.
+
+    Attributes:
+        declared: plugins by their entry points.
+        loose: modules and packages that use the plugin API without declaring anything.
+        java: jars and zips for Java.
+        unreadable: wheels that are none, with the reason.
+    """
+
+    declared: list[Declared]
+    loose: list[Path]
+    java: list[JavaArchive]
+    unreadable: list[tuple[Path, str]]
+
+
+def scan(folder: Path) -> Found:
+    """What lies in a folder. Raises OSError when it cannot be listed."""
+    files, folders = _entries(folder)
+    wheels = [file for file in files if file.suffix == ".whl"]
+    readable = [wheel for wheel in wheels if zipfile.is_zipfile(wheel)]
+    declared = [one for wheel in readable for one in declared_in(wheel)]
+    own = _declared_by_folder(folder, [*files, *folders], declared)
+    declared += own
+    java = list(_java(files))
+    for place in folders:
+        names = _listing(place)
+        if any(name.endswith(_DECLARING) for name in names):
+            declared += declared_in(place)
+        java += _java(place / name for name in names)
+        if "lib" in names:  # as Confluent packs connectors
+            java += _java(place / "lib" / name for name in _listing(place / "lib"))
+    known = {one.realm.location for one in declared if one.realm is not None}
+    modules = sorted({*(file for file in files if file.suffix == ".py"), *folders} - known)
+    # What a folder with distributions holds besides is theirs.
+    loose = [] if own else list(loose_modules(folder, modules))
+    broken = [(wheel, "it is no wheel: not a zip file") for wheel in wheels if wheel not in readable]
+    return Found(declared, loose, java, broken)
+
+
+def _entries(folder: Path) -> tuple[list[Path], list[Path]]:
+    """Files that may have to do with plugins, and all folders, each in order; what is hidden is left alone."""
+    with os.scandir(folder) as listing:
+        entries = [entry for entry in listing if not entry.name.startswith(".")]
+    files = [Path(one.path) for one in entries if one.name.endswith(_FILES) and one.is_file()]
+    folders = [Path(one.path) for one in entries if one.is_dir()]
+    return sorted(files), sorted(folders)
+
+
+def _declared_by_folder(folder: Path, entries: Sequence[Path], by_wheels: Sequence[Declared]) -> list[Declared]:
+    """What the folder itself declares; wheels directly in it are places of their own."""
+    if not any(entry.name.endswith(_DECLARING) and entry.suffix != ".whl" for entry in entries):
+        return []
+    known = {(one.module, one.attribute, one.version) for one in by_wheels}
+    return [one for one in declared_in(folder) if (one.module, one.attribute, one.version) not in known]
+
+
+def _listing(entry: Path) -> list[str]:
+    try:
+        return sorted(child.name for child in entry.iterdir())
+    except OSError:
+        return []
+
+
+def _java(files: Iterable[Path]) -> Iterator[JavaArchive]:
+    for file in files:
+        if file.suffix in (".jar", ".zip") and (found := java_archive(file)) is not None:
+            yield found
