@@ -21,6 +21,7 @@ from connect_dagster.plugin.config import (
 )
 from connect_dagster.plugin.config.table import Properties
 from connect_dagster.plugin.errors import ConfigError, java_text
+from connect_dagster.worker.client_policy import ALLOWLIST, POLICY
 
 log = logging.getLogger(__name__)
 
@@ -123,6 +124,14 @@ class WorkerConfig(ConfigDef):
         doc="Names of config providers, each with its config.providers.<name>.class and .param.*; "
         "${<name>:<path>:<key>} in a configuration is what one of them knows.",
         validator=UniqueValues(),
+    )
+    client_override_policy: str = setting(
+        POLICY,
+        type=Type.STRING,
+        default="All",
+        importance=Importance.MEDIUM,
+        doc="Which settings of their Kafka clients connectors may override: All, None, those of Allowlist, which "
+        f"{ALLOWLIST} names, or those of Principal, who they log in as.",
     )
     topic_creation_enable: bool = setting(
         "topic.creation.enable",
@@ -257,7 +266,7 @@ class WorkerConfig(ConfigDef):
         return {name: value for name, value in self.originals.items() if name.startswith(_CLIENT_SETTINGS)}
 
     def _unused(self) -> list[str]:
-        known = {key.name for key in self.table()}
+        known = {key.name for key in self.table()} | {ALLOWLIST}
         return [
             name for name in self.originals if name not in known and not name.startswith(PASSED_ON + _CLIENT_SETTINGS)
         ]

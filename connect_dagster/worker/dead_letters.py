@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
-from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from connect_dagster.plugin.errors import ConnectError
@@ -65,10 +64,8 @@ class DeadLetterQueue:
         self._settings = settings
         self._metrics = metrics
         _ensure_topic(settings, admin)
-        self._producer: Producer = clients.build(
-            lambda config: Producer(config),
-            producer,
-            {"partitioner": "murmur2_random", "delivery.report.only.error": True, "on_delivery": self._delivered},
+        self._producer: Producer = clients.producer(
+            producer, {"delivery.report.only.error": True, "on_delivery": self._delivered}
         )
 
     def write(self, record: FailedRecord) -> None:
@@ -142,7 +139,7 @@ def context_headers(id: TaskId, record: FailedRecord) -> list[tuple[str, bytes |
 
 
 def _ensure_topic(settings: DeadLetterSettings, admin: clients.Settings) -> None:
-    client: AdminClient = clients.build(lambda config: AdminClient(config), admin, {})
+    client = clients.admin(admin)
     topic = settings.topic
     try:
         if topic in client.list_topics(timeout=_ADMIN_SECONDS).topics:

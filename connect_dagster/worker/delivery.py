@@ -28,8 +28,6 @@ log = logging.getLogger(__name__)
 _POLL_SECONDS = 0.1
 _IDLE_SECONDS = 1.0
 _PRODUCER_EXTRAS: dict[str, object] = {
-    # Java's partitioner for keyed records, a random one (sticky for a batch) without key.
-    "partitioner": "murmur2_random",
     # A callback for each record would cost more than sending it.
     "delivery.report.only.error": True,
     "queue.buffering.max.messages": 1_000_000,
@@ -72,8 +70,9 @@ class Delivery:
         self._tolerate = tolerate
         self._turns = turns
         self._error: Exception | None = None
-        self._producer: Producer = clients.build(
-            lambda config: Producer(config), settings, {**_PRODUCER_EXTRAS, "on_delivery": self._refused}
+        self._client_id = settings.get("client.id", "")
+        self._producer: Producer = clients.producer(
+            settings, {**_PRODUCER_EXTRAS, "on_delivery": self._refused, "error_cb": self._shut_out}
         )
         self._batches: queue.Queue[Batch | None] = queue.Queue(maxsize=1)
         self._encoded: queue.Queue[tuple[Batch, pa.Table] | None] = queue.Queue(maxsize=1)
@@ -214,6 +213,10 @@ class Delivery:
             except KafkaException as error:
                 self._refuse(error, words.get("topic"), words.get("value"))
                 return
+
+    def _shut_out(self, error: KafkaError) -> None:
+        """Told of errors of connections; one that will not pass is the task's."""
+        self._error = self._error or clients.refusal(self._client_id, error)
 
     def _refused(self, error: KafkaError | None, message: Message) -> None:
         if error is not None and error.code() not in (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT):

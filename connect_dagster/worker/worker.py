@@ -15,7 +15,7 @@ from connect_dagster.plugin.connector import Connector, SinkTask, SourceTask
 from connect_dagster.plugin.errors import ConnectError
 from connect_dagster.plugin.realm import class_path
 from connect_dagster.protocol.states import State, TargetState, TaskId
-from connect_dagster.worker import clients
+from connect_dagster.worker.client_policy import ClientPolicy
 from connect_dagster.worker.config import WorkerConfig
 from connect_dagster.worker.config_transformer import WITHOUT_PROVIDERS, ConfigTransformer
 from connect_dagster.worker.converters import ConverterFactory
@@ -30,6 +30,7 @@ from connect_dagster.worker.session import Session
 from connect_dagster.worker.sink_pipeline import SinkPipeline
 from connect_dagster.worker.sink_task import SinkSettings, WorkerSinkTask
 from connect_dagster.worker.source_task import WorkerSourceTask
+from connect_dagster.worker.task_clients import TaskClients
 from connect_dagster.worker.task_plugins import task_plugins
 from connect_dagster.worker.transforms import TransformFactory
 from connect_dagster.worker.turns import Turns
@@ -101,6 +102,9 @@ class Worker:
         self._session = session
         self._transformer = transformer
         self._turns = Turns()
+        policy = ClientPolicy.of(config.originals)
+        policy.announce()
+        self._clients = TaskClients(config, policy)
         self._converters = ConverterFactory(plugins, config)
         self._transforms = TransformFactory(plugins)
         self._connectors: dict[str, WorkerConnector] = {}
@@ -299,14 +303,7 @@ class Worker:
         listeners: TaskListeners,
     ) -> WorkerSourceTask:
         key, value = self._converters.pair(str(id), connector_config)
-        settings = clients.producer_settings(
-            self.config.bootstrap_servers,
-            f"connector-producer-{id}",
-            {
-                **self.config.client_overrides("producer."),
-                **clients.under_prefix(connector_config, "producer.override."),
-            },
-        )
+        settings = self._clients.producer(id, connector_config)
         tolerate = connector_config.get("errors.tolerance") == "all"
         transforms = self._transforms.chain(str(id), connector_config)
         plugins = task_plugins(self.plugins, connector_config, task, key, value, transforms)
@@ -342,15 +339,9 @@ class Worker:
         listeners: TaskListeners,
     ) -> WorkerSinkTask:
         key, value = self._converters.pair(str(id), connector_config)
-        overrides = {
-            **self.config.client_overrides("consumer."),
-            **clients.under_prefix(connector_config, "consumer.override."),
-        }
-        consumer = clients.consumer_settings(
-            self.config.bootstrap_servers, f"connector-consumer-{id}", f"connect-{id.connector}", overrides
-        )
+        consumer = self._clients.consumer(id, connector_config)
         pattern = connector_config.get("topics.regex")
-        limit = overrides.get("max.poll.records")
+        limit = consumer.get("max.poll.records")
         transforms = self._transforms.chain(str(id), connector_config)
         metrics = self.metrics.sink_task(id, task_plugins(self.plugins, connector_config, task, key, value, transforms))
         return WorkerSinkTask(
