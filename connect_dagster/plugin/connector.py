@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 from typing import Any, ClassVar, Protocol
 
-from pyspark.sql import SparkSession
+from pyspark.sql import Column, SparkSession
 
 from connect_dagster.plugin.config import ConfigDef
-from connect_dagster.plugin.frames import SinkBatch, SourceFrame
-from connect_dagster.plugin.records import SourceRecord, TopicPartition
+from connect_dagster.plugin.frames import SinkBatch, SinkFrame, SourceFrame
+from connect_dagster.plugin.records import SinkRecord, SourceRecord, TopicPartition
 
 Properties = Mapping[str, str]
 
@@ -48,6 +49,31 @@ class SourceTaskContext(Protocol):
         """Committed offsets of the connector."""
 
 
+class ErrantRecordReporter(Protocol):
+    """Takes records that a sink task could not write (KIP-610): to the log, to the dead letter queue.
+
+    Their offsets are committed once they are there. With ``errors.tolerance=none`` the task fails all the same.
+    """
+
+    def report(self, record: SinkRecord, error: Exception) -> Future[None]:
+        """Report a record; the future is done when it was handed on.
+
+        Raises:
+            ConnectError: the connector tolerates no errors.
+        """
+
+    def report_frame(self, frame: SinkFrame, error: Column | str) -> None:
+        """Report all records of a frame, as ``frame.where(…)`` makes one; runs a Spark job.
+
+        Args:
+            frame: with the columns ``topic``, ``partition`` and ``offset`` that it came with.
+            error: the text for each; where it is null, the record is left alone.
+
+        Raises:
+            ConnectError: the connector tolerates no errors.
+        """
+
+
 class SinkTaskContext(Protocol):
     """What a sink task may ask of its worker (Java: ``SinkTaskContext``)."""
 
@@ -73,6 +99,10 @@ class SinkTaskContext(Protocol):
 
     def request_commit(self) -> None:
         """Have offsets committed after this ``put`` rather than at the next interval."""
+
+    @property
+    def errant_record_reporter(self) -> ErrantRecordReporter | None:
+        """Takes records that cannot be written; ``None`` without a dead letter queue and without ``errors.log``."""
 
 
 class SourceTask(ABC):

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from confluent_kafka.cimpl import NewTopic
 
+from connect_dagster.brokers import clients
+from connect_dagster.brokers.client_settings.java_settings import Settings
 from connect_dagster.plugin.errors import ConnectError
 from connect_dagster.protocol.dead_letter_headers import (
     CONNECTOR,
@@ -24,7 +27,6 @@ from connect_dagster.protocol.dead_letter_headers import (
     TRACE,
 )
 from connect_dagster.protocol.states import TaskId
-from connect_dagster.worker import clients
 from connect_dagster.worker.error_policy import DeadLetterSettings
 from connect_dagster.worker.failed_records import FailedRecord
 from connect_dagster.worker.metrics.errors import ErrorMetrics
@@ -56,8 +58,8 @@ class DeadLetterQueue:
         self,
         id: TaskId,
         settings: DeadLetterSettings,
-        producer: clients.Settings,
-        admin: clients.Settings,
+        producer: Settings,
+        admin: Settings,
         metrics: ErrorMetrics,
     ) -> None:
         self._id = id
@@ -72,15 +74,14 @@ class DeadLetterQueue:
         """Send a record's original bytes; what cannot be written is logged and counted."""
         self._metrics.dead_letter_requested()
         original = record.original
-        headers = [*original.headers]
+        words: dict[str, Any] = {"headers": [*original.headers]}
         if self._settings.context_headers:
-            headers += context_headers(self._id, record)
-        words = {} if original.timestamp is None else {"timestamp": original.timestamp}
+            words["headers"] += context_headers(self._id, record)
+        if original.timestamp is not None:
+            words["timestamp"] = original.timestamp
         while True:
             try:
-                self._producer.produce(
-                    self._settings.topic, original.value, original.key, headers=headers or None, **words
-                )
+                self._producer.produce(self._settings.topic, original.value, original.key, **words)
             except BufferError:
                 self._producer.poll(_POLL_SECONDS)
                 continue
@@ -138,7 +139,7 @@ def context_headers(id: TaskId, record: FailedRecord) -> list[tuple[str, bytes |
     return [(name, None if value is None else str(value).encode()) for name, value in told.items()]
 
 
-def _ensure_topic(settings: DeadLetterSettings, admin: clients.Settings) -> None:
+def _ensure_topic(settings: DeadLetterSettings, admin: Settings) -> None:
     client = clients.admin(admin)
     topic = settings.topic
     try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import queue
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
@@ -28,10 +28,25 @@ log = logging.getLogger(__name__)
 _POLL_SECONDS = 0.1
 _IDLE_SECONDS = 1.0
 _PRODUCER_EXTRAS: dict[str, object] = {
+    # Java's partitioner for keyed records, a random one (sticky for a batch) without key.
+    "partitioner": "murmur2_random",
     # A callback for each record would cost more than sending it.
     "delivery.report.only.error": True,
     "queue.buffering.max.messages": 1_000_000,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A record that Kafka refused for good.
+
+    Attributes:
+        error: why, with the record's topic and size.
+        words: the record, as arguments of ``Producer.produce``.
+    """
+
+    error: ConnectError
+    words: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +57,13 @@ class Batch:
         encode: runs the plan; columns ``value`` and perhaps ``key, topic, partition, headers, timestamp``.
         topic: topic of all of them, unless the table has a column for it.
         delivered: called on the delivery thread, with the table, once all records are acknowledged.
+        tolerate: told each record that Kafka refused for good; answers whether to go on without it.
     """
 
     encode: Callable[[], pa.Table]
     topic: str | None
     delivered: Callable[[pa.Table], None]
+    tolerate: Callable[[Refused], bool] = lambda _: False
 
 
 class Delivery:
@@ -55,7 +72,6 @@ class Delivery:
     Args:
         settings: producer settings in Java's names.
         name: for the thread's name and the log.
-        tolerate: told each record that Kafka refused for good; answers whether to go on without it.
         turns: those of the worker.
     """
 
@@ -64,11 +80,10 @@ class Delivery:
         settings: clients.Settings,
         name: str,
         log_context: tuple[str, str],
-        tolerate: Callable[[Exception], bool],
         turns: Turns,
     ) -> None:
-        self._tolerate = tolerate
         self._turns = turns
+        self._sending: Batch | None = None
         self._error: Exception | None = None
         self._client_id = settings.get("client.id", "")
         self._producer: Producer = clients.producer(
@@ -170,8 +185,11 @@ class Delivery:
                 self._changed.notify_all()
 
     def _deliver(self, batch: Batch, table: pa.Table) -> None:
+        self._sending = batch
         self._produce(table, batch.topic)
-        if self._flushed():
+        flushed = self._flushed()
+        self._sending = None  # nor is it held here
+        if flushed:
             batch.delivered(table)
             with self._changed:
                 self._unfinished -= 1
@@ -200,7 +218,7 @@ class Delivery:
             except BufferError:
                 self._produce_one(produce, {"topic": topic, "value": value})
             except KafkaException as error:
-                self._refuse(error, topic, value)
+                self._refuse(error, {"topic": topic, "value": value})
 
     def _produce_one(self, produce: Callable[..., None], words: dict[str, Any]) -> None:
         while not self._abandoned.is_set():
@@ -211,22 +229,20 @@ class Delivery:
                 self._producer.poll(0.01)
                 self.check()
             except KafkaException as error:
-                self._refuse(error, words.get("topic"), words.get("value"))
+                self._refuse(error, words)
                 return
-
-    def _shut_out(self, error: KafkaError) -> None:
-        """Told of errors of connections; one that will not pass is the task's."""
-        self._error = self._error or clients.refusal(self._client_id, error)
 
     def _refused(self, error: KafkaError | None, message: Message) -> None:
         if error is not None and error.code() not in (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT):
-            self._refuse(KafkaException(error), message.topic(), message.value())
+            words = {"topic": message.topic(), "value": message.value(), "key": message.key()}
+            self._refuse(KafkaException(error), {**words, "headers": message.headers() or []})
 
-    def _refuse(self, error: KafkaException, topic: str | None, value: bytes | None) -> None:
+    def _refuse(self, error: KafkaException, words: Mapping[str, Any]) -> None:
         text = error.args[0].str() if error.args and isinstance(error.args[0], KafkaError) else str(error)
-        record = f"a record for topic {topic} with a value of {len(value or b'')} bytes"
+        record = f"a record for topic {words.get('topic')} with a value of {len(words.get('value') or b'')} bytes"
         failure = ConnectError(f"Unrecoverable exception from producer send callback: {text}: {record}")
-        if not self._tolerate(failure) and self._error is None:
+        tolerated = self._sending is not None and self._sending.tolerate(Refused(failure, words))
+        if not tolerated and self._error is None:
             self._error = failure
 
 

@@ -142,9 +142,12 @@ def chain(error: BaseException | None) -> Iterator[BaseException]:
 
 def is_retriable(error: BaseException) -> bool:
     """Whether the same may work when it is tried again: a RetriableError, also one out of Python inside a Spark job."""
-    return isinstance(error, RetriableError) or (
-        isinstance(error, PySparkException) and _RETRIABLE_IN_PYTHON in str(error)
-    )
+    return isinstance(error, RetriableError) or is_retriable_job(error)
+
+
+def is_retriable_job(error: BaseException) -> bool:
+    """Whether Python inside a Spark job raised a RetriableError."""
+    return any(isinstance(one, PySparkException) and _RETRIABLE_IN_PYTHON in str(one) for one in chain(error))
 
 
 def is_spark_failure(error: BaseException) -> bool:

@@ -10,6 +10,8 @@ from typing import TypeVar
 
 import pyarrow as pa
 
+from connect_dagster.worker.failed_records import is_spark_gone
+
 Result = TypeVar("Result")
 
 
@@ -33,6 +35,8 @@ def narrowed(
         try:
             result = run(part)
         except Exception as error:
+            if is_spark_gone(error):
+                raise
             if part.num_rows == 1:
                 yield poison(part, error)
             else:

@@ -49,8 +49,14 @@ class Retries:
         self._clock = clock
         self._chance = chance
 
-    def call(self, operation: Callable[[], Answer]) -> Answer:
+    def call(
+        self, operation: Callable[[], Answer], retriable: Callable[[BaseException], bool] = is_retriable
+    ) -> Answer:
         """The operation's answer, from the first try that has one.
+
+        Args:
+            operation: what is tried.
+            retriable: whether it may work later.
 
         Raises:
             RetryGivenUpError: the task has to do something else.
@@ -63,7 +69,7 @@ class Retries:
                 return operation()
             except Exception as error:
                 left = deadline - self._clock() if self._policy.retry_timeout_ms >= 0 else None
-                if not is_retriable(error) or (left is not None and left <= 0):
+                if not retriable(error) or (left is not None and left <= 0):
                     raise
                 log.debug("An operation will be tried again: %s", error)
                 self._metrics.failed_try()

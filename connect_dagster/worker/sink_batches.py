@@ -10,7 +10,6 @@ from typing import Any
 
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.plugin.connector import SinkTask
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.worker import clients
 from connect_dagster.worker.sink_stream import OfferedBatch
@@ -26,8 +25,14 @@ _FASTER_FETCHES = {
 }
 
 
-def source_options(consumer: clients.Settings, max_poll_records: int | None, task: SinkTask) -> dict[str, str]:
-    """Options of Spark's Kafka source for a task's consumer settings."""
+def source_options(consumer: clients.Settings, max_poll_records: int | None, *, headers: bool) -> dict[str, str]:
+    """Options of Spark's Kafka source.
+
+    Args:
+        consumer: settings of the task's consumer.
+        max_poll_records: most records of one put; ``None`` for what the engine finds best.
+        headers: whether they are read.
+    """
     return {
         **clients.spark_options({**_FASTER_FETCHES, **consumer}),
         "maxOffsetsPerTrigger": str(max_poll_records or _MOST_RECORDS),
@@ -35,7 +40,7 @@ def source_options(consumer: clients.Settings, max_poll_records: int | None, tas
         # A partition that was truncated goes on at what is left of it, unless the user said otherwise.
         "failOnDataLoss": str(consumer.get("auto.offset.reset") == "none").lower(),
         "kafkaConsumer.pollTimeoutMs": str(_FETCH_MS),
-        "includeHeaders": str(task.needs_headers).lower(),
+        "includeHeaders": str(headers).lower(),
     }
 
 

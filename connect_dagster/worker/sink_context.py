@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
 
+from connect_dagster.plugin.connector import ErrantRecordReporter
 from connect_dagster.plugin.records import TopicPartition
 
 
@@ -20,6 +21,7 @@ class SinkContext:
     rewound: dict[TopicPartition, int] = field(default_factory=dict)
     timeout_ms: int | None = None
     commit_requested: bool = False
+    errant_record_reporter: ErrantRecordReporter | None = None
 
     def offset(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Rewind before the next ``put``."""

@@ -1,33 +1,37 @@
-"""The Spark plan between a batch of Kafka records and the frames a sink task receives: converters.
+"""The Spark plan between a batch of Kafka records and the frames a sink task receives: converters, then transforms.
 
 A steady stream has one schema, so a batch is first planned as if it had the schemas of the batch before, with a check
 inside the plan. Only when the check fails is the batch kept in memory and searched for its schemas: one pass over the
 data in the ordinary case, and no schema is ever guessed wrong.
+
+Where failed records are tolerated, frames have a column ``FAILURE``, which whoever puts them filters. Where they are
+not, the plan itself fails at the first of them, with ``UNREADABLE`` in the text.
 """
 
 from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.plugin.converter import Converter, Decoder
-from connect_dagster.plugin.errors import ConnectError
-from connect_dagster.plugin.frames import SinkBatch, SinkFrame
+from connect_dagster.plugin.errors import DataError
+from connect_dagster.plugin.frames import FAILURE, ORIGINAL, SinkBatch, SinkFrame
 from connect_dagster.plugin.header_converter import HeaderConverter
+from connect_dagster.plugin.schema import OPTIONAL_BYTES_SCHEMA
+from connect_dagster.worker.failed_records import KEY_CONVERTER, VALUE_CONVERTER, exception_text
+from connect_dagster.worker.plan_guard import PlanGuard
+from connect_dagster.worker.plugins import class_name
 from connect_dagster.worker.transforms import Step, applied
 
 OTHER_SCHEMA = "connect_dagster: a record has another schema than the batch before"
 UNREADABLE = "connect_dagster: a record cannot be read by its converter"
-
-
-class ToleranceExceededError(ConnectError):
-    """A record could not be converted and ``errors.tolerance`` is ``none``."""
+Watch = Callable[[DataFrame], DataFrame]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +44,31 @@ class _Plan:
     columns: Sequence[Column]
 
 
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """How a batch is planned.
+
+    Attributes:
+        as_data: whether records that fail are told by the column ``FAILURE``.
+        originals: whether those that fail are in the column ``ORIGINAL``.
+        watch: put around the records before the transforms see them.
+    """
+
+    as_data: bool = False
+    originals: bool = False
+    watch: Watch = lambda df: df
+
+
 @dataclass(slots=True)
 class SinkPipeline:
-    """The converters of a sink connector.
+    """The converters and transforms of a sink connector.
 
     Attributes:
         tolerate: whether records that cannot be read are left out (``errors.tolerance=all``).
-        headers: whether the task wants the headers.
+        headers: whether the task, or a transform, wants the headers.
+        reported: whether failed records are reported as they were read, so with their headers.
         transforms: what the records pass after the converters, in this order.
+        guard: stands around transforms and converters; ``None`` lets all they raise through.
     """
 
     key_converter: Converter
@@ -56,9 +77,16 @@ class SinkPipeline:
     headers: bool
     transforms: Sequence[Step] = ()
     header_converter: HeaderConverter | None = None
+    guard: PlanGuard | None = None
+    reported: bool = False
     _kept: _Plan | None = field(default=None, init=False)
 
-    def likely(self, df: DataFrame) -> SinkBatch | None:
+    @property
+    def reads_headers(self) -> bool:
+        """Whether headers have to be read."""
+        return self.headers or self.reported
+
+    def likely(self, df: DataFrame, mode: Mode | None = None) -> SinkBatch | None:
         """The batch if its schemas are those of the one before; ``None`` when none is known yet.
 
         Evaluating it fails with ``OTHER_SCHEMA`` in the text when they are not.
@@ -66,51 +94,60 @@ class SinkPipeline:
         key, value = self.key_converter.likely("key"), self.value_converter.likely("value")
         if key is None or value is None:
             return None
-        return SinkBatch(tuple(self._planned(df, self._likely_plan(key, value))))
+        mode = mode or Mode(as_data=self.tolerate)
+        plan = self._plan(key, value, mode, checked=True) if mode.originals else self._likely_plan(key, value, mode)
+        return SinkBatch(tuple(self._planned(df, plan, mode)))
 
-    def _likely_plan(self, key: Decoder, value: Decoder) -> _Plan:
+    def _likely_plan(self, key: Decoder, value: Decoder, mode: Mode) -> _Plan:
         if self._kept is None or self._kept.key is not key or self._kept.value is not value:
-            self._kept = self._plan(key, value, checked=True)
+            self._kept = self._plan(key, value, mode, checked=True)
         return self._kept
 
     @contextmanager
-    def searched(self, df: DataFrame) -> Iterator[SinkBatch]:
+    def searched(self, df: DataFrame, mode: Mode | None = None) -> Iterator[SinkBatch]:
         """The batch with all its schemas found, kept in memory for as long as the block runs."""
         kept = df.persist()
         try:
-            values = self.value_converter.decoders(kept, "value")
-            keys = self.key_converter.decoders(kept, "key")
-            yield SinkBatch(tuple(self._frames(kept, keys, values)))
+            values = self._decoders(self.value_converter, kept, "value")
+            keys = self._decoders(self.key_converter, kept, "key")
+            yield SinkBatch(tuple(self._frames(kept, keys, values, mode or Mode(as_data=self.tolerate))))
         finally:
             kept.unpersist()
 
-    def _frames(self, df: DataFrame, keys: Sequence[Decoder], values: Sequence[Decoder]) -> Iterator[SinkFrame]:
+    def _decoders(self, converter: Converter, df: DataFrame, column: str) -> Sequence[Decoder]:
+        def unreadable(error: Exception) -> Sequence[Decoder]:
+            nothing, text = F.lit(None).cast("binary"), F.lit(exception_text(error))
+            return [Decoder(OPTIONAL_BYTES_SCHEMA, nothing, readable=F.lit(False), error=text)]
+
+        if self.guard is None:
+            return converter.decoders(df, column)
+        return self.guard.made(lambda: converter.decoders(df, column), unreadable)
+
+    def _frames(
+        self, df: DataFrame, keys: Sequence[Decoder], values: Sequence[Decoder], mode: Mode
+    ) -> Iterator[SinkFrame]:
         for key in keys:
             for value in values:
                 matching = [one.matches for one in (key, value) if one.matches is not None]
                 rows = df.where(functools.reduce(operator.and_, matching)) if matching else df
                 if len(keys) * len(values) == 1 or not rows.isEmpty():
-                    yield from self._planned(rows, self._plan(key, value, checked=False))
+                    yield from self._planned(rows, self._plan(key, value, mode, checked=False), mode)
 
-    def _planned(self, df: DataFrame, plan: _Plan) -> list[SinkFrame]:
+    def _planned(self, df: DataFrame, plan: _Plan, mode: Mode) -> list[SinkFrame]:
         for condition in plan.conditions:
             df = df.where(condition)
         frame = SinkFrame(
-            df.select(*plan.columns),
+            mode.watch(df.select(*plan.columns)),
             value_schema=plan.value.schema,
             key_schema=plan.key.schema,
             header_converter=self.header_converter,
         )
-        return applied(self.transforms, frame)
+        frames = applied(self.transforms, frame, Step.applied if self.guard is None else self.guard.step)
+        return frames if mode.as_data else list(map(_strict, frames))
 
-    def _plan(self, key: Decoder, value: Decoder, *, checked: bool) -> _Plan:
-        # A record of another schema stays: the check of the schema has to find it.
-        conditions = [
-            decoder.readable | _other(decoder) if checked else decoder.readable
-            for decoder in (key, value)
-            if self.tolerate and decoder.readable is not None
-        ]
-        if (checks := self._checks(key, checked)) is not None:
+    def _plan(self, key: Decoder, value: Decoder, mode: Mode, *, checked: bool) -> _Plan:
+        conditions = []
+        if (checks := self._checks(key, mode, checked)) is not None:
             # A sink may not look at the key: a filter, unlike a column, is worked out all the same.
             conditions.append(checks)
         columns = [
@@ -118,31 +155,79 @@ class SinkPipeline:
                 F.col, ("topic", "partition", "offset", "headers") if self.headers else ("topic", "partition", "offset")
             ),
             F.unix_millis("timestamp").alias("timestamp"),
-            self._column(key, checked).alias("key"),
-            self._column(value, checked).alias("value"),
+            self._column(key, mode, checked).alias("key"),
+            self._column(value, mode, checked).alias("value"),
         ]
+        if mode.as_data and (failure := self._failure(key, value, checked)) is not None:
+            columns.append(failure.alias(FAILURE))
+        if mode.originals:
+            columns.append(original_column(headers=self.reads_headers).alias(ORIGINAL))
         return _Plan(key, value, conditions, columns)
 
-    def _checks(self, decoder: Decoder, checked: bool) -> Column | None:
+    def _failure(self, key: Decoder, value: Decoder, checked: bool) -> Column | None:
+        """What is wrong with a record that cannot be read; ``None`` when all can."""
+        sides = ((KEY_CONVERTER, self.key_converter, key), (VALUE_CONVERTER, self.value_converter, value))
+        found = [
+            F.when(_is_unreadable(decoder, checked), _failed(stage, converter, decoder))
+            for stage, converter, decoder in sides
+            if decoder.readable is not None
+        ]
+        return F.coalesce(*found) if found else None
+
+    def _checks(self, decoder: Decoder, mode: Mode, checked: bool) -> Column | None:
         """True for a record that is as it should be, an error for any other; ``None`` when nothing can be wrong."""
         wrong = []
         if checked and decoder.matches is not None:
             wrong.append((_other(decoder), F.raise_error(F.lit(OTHER_SCHEMA))))
-        if decoder.readable is not None and not self.tolerate:
+        if decoder.readable is not None and not mode.as_data:
             wrong.append((decoder.value.isNull() & ~decoder.readable, _unreadable(decoder)))
         checks = F.lit(True)
         for condition, error in reversed(wrong):
             checks = F.when(condition, error).otherwise(checks)
         return checks if wrong else None
 
-    def _column(self, decoder: Decoder, checked: bool) -> Column:
+    def _column(self, decoder: Decoder, mode: Mode, checked: bool) -> Column:
         # Not when(…, value): Spark evaluates what stands in a branch apart from its condition, reading records twice.
         errors = []
         if checked and decoder.matches is not None:
             errors.append(F.when(_other(decoder), F.raise_error(F.lit(OTHER_SCHEMA))))
-        if decoder.readable is not None and not self.tolerate:
+        if decoder.readable is not None and not mode.as_data:
             errors.append(F.when(~decoder.readable, _unreadable(decoder)))
         return F.coalesce(decoder.value, *errors) if errors else decoder.value
+
+
+def original_column(*, headers: bool) -> Column:
+    """A record as it was read, in Kafka's terms: to be evaluated over what Spark's source gives.
+
+    Args:
+        headers: whether they were read.
+    """
+    millis = F.unix_millis("timestamp").alias("timestamp")
+    parts: list[Column | str] = ["topic", "partition", "offset", "timestampType", millis, "key", "value"]
+    return F.struct([*parts, "headers"] if headers else parts)
+
+
+def _strict(frame: SinkFrame) -> SinkFrame:
+    """The frame whose evaluation fails at the first record that has failed."""
+    if not frame.has(FAILURE):
+        return frame
+    failure = F.col(FAILURE)
+    texts = (F.lit(f"{UNREADABLE}: "), failure["exception"], F.lit(": "), F.coalesce(failure["message"], F.lit("")))
+    check = F.when(failure.isNotNull(), F.raise_error(F.concat(*texts))).otherwise(F.lit(True))
+    return replace(frame, df=frame.df.where(check).drop(FAILURE))
+
+
+def _is_unreadable(decoder: Decoder, checked: bool) -> Column:
+    assert decoder.readable is not None
+    unreadable = decoder.value.isNull() & ~decoder.readable
+    # A record of another schema is none of ours: the check of the schema has to find it.
+    return unreadable & ~_other(decoder) if checked else unreadable
+
+
+def _failed(stage: str, converter: Converter, decoder: Decoder) -> Column:
+    told = {"stage": stage, "executor": class_name(type(converter)), "exception": DataError.java_name}
+    message = F.lit("") if decoder.error is None else decoder.error
+    return F.struct(*(F.lit(text).alias(name) for name, text in told.items()), message.alias("message"))
 
 
 def _other(decoder: Decoder) -> Column:

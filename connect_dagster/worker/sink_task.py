@@ -11,7 +11,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from confluent_kafka import KafkaException
@@ -23,12 +23,17 @@ from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.worker import clients, java_references, sink_batches
 from connect_dagster.worker.commits import Commit, Commits
+from connect_dagster.worker.errant_records import ErrantRecords
+from connect_dagster.worker.error_reports import ErrorReports
 from connect_dagster.worker.metrics.tasks import SinkTaskMetrics
+from connect_dagster.worker.pipeline import SourcePipeline
+from connect_dagster.worker.plan_guard import PlanGuard
 from connect_dagster.worker.progress import Progress
+from connect_dagster.worker.retries import Retries, RetryGivenUpError
 from connect_dagster.worker.sink_context import SinkContext
 from connect_dagster.worker.sink_member import GroupMember, Places, RebalanceListener
-from connect_dagster.worker.sink_pipeline import SinkPipeline, ToleranceExceededError
-from connect_dagster.worker.sink_put import BatchUnavailableError, Putting
+from connect_dagster.worker.sink_pipeline import SinkPipeline
+from connect_dagster.worker.sink_put import BatchUnavailableError, Handling, Putting
 from connect_dagster.worker.sink_stream import OfferedBatch, SinkStream
 from connect_dagster.worker.task import StatusListener, WorkerTask
 
@@ -72,6 +77,7 @@ class WorkerSinkTask(WorkerTask):
         pipeline: the converters.
         on_topics: told the topics of each batch.
         metrics: told what the task does.
+        reports: told of records that fail.
     """
 
     _kind = "WorkerSinkTask"
@@ -89,6 +95,7 @@ class WorkerSinkTask(WorkerTask):
         pipeline: SinkPipeline,
         on_topics: Callable[[set[str]], None],
         metrics: SinkTaskMetrics,
+        reports: ErrorReports,
     ) -> None:
         super().__init__(id, task, spark, listener, target)
         self.progress = Progress(job_group=str(id))
@@ -96,9 +103,15 @@ class WorkerSinkTask(WorkerTask):
         self._sink = task
         self._config = config
         self._settings = settings
-        self._pipeline = pipeline
+        retries = Retries(reports.policy, metrics.errors, self._waited_for_try)
+        self._pipeline = replace(pipeline, guard=PlanGuard(retries))
         self._on_topics = on_topics
-        self._context = SinkContext(spark)
+        self._reports = reports
+        self._errant = ErrantRecords(spark, reports, _converters_of(pipeline))
+        self._handling = Handling(reports, retries, self._errant)
+        self._part: OfferedBatch | None = None
+        self._abandoned = threading.Event()
+        self._context = SinkContext(spark, errant_record_reporter=self._errant if reports.policy.reports else None)
         self._position: dict[TopicPartition, int] = {}
         self._member: GroupMember | None = None
         self._stream: SinkStream | None = None
@@ -112,6 +125,7 @@ class WorkerSinkTask(WorkerTask):
     # Life cycle
 
     def _start_plugin(self) -> None:
+        self._reports.open()
         listener = RebalanceListener(self._assigned, self._revoked, self._lost)
         settings = self._settings
         self._member = GroupMember(settings.consumer, settings.topics, settings.pattern, listener)
@@ -151,6 +165,8 @@ class WorkerSinkTask(WorkerTask):
         """Nothing is left to do: a sink gives up its partitions however it ends."""
 
     def _release(self) -> None:
+        self._abandoned.set()
+        self._reports.close()
         if self._member is None:
             return
         if threading.current_thread() is self._thread:
@@ -234,7 +250,10 @@ class WorkerSinkTask(WorkerTask):
         self._check_stream()
 
     def _start_stream(self, wanted: frozenset[TopicPartition]) -> None:
-        options = sink_batches.source_options(self._settings.consumer, self._settings.max_poll_records, self._sink)
+        settings = self._settings
+        options = sink_batches.source_options(
+            settings.consumer, settings.max_poll_records, headers=self._pipeline.reads_headers
+        )
         start = {place: self._position[place] for place in wanted}
         self._stream = SinkStream(self.spark, str(self.id), options, start)
         self._streamed = wanted
@@ -323,18 +342,24 @@ class WorkerSinkTask(WorkerTask):
 
     def _put(self, part: OfferedBatch) -> bool:
         """Put a part as often as the task wants it; answers ``False`` when it has to be read again some time."""
-        putting = Putting(self._sink, self._pipeline, part)
+        self._part = part
+        try:
+            return self._put_until_taken(Putting(self.spark, self._sink, self._pipeline, self._handling, part))
+        finally:
+            self._part = None  # else it would not be let go
+
+    def _put_until_taken(self, putting: Putting) -> bool:
+        part = putting.batch
         while True:
             began = time.monotonic()
             try:
                 putting.put()
-            except ToleranceExceededError:
-                self._metrics.errors.fatal()
-                raise
+            except RetryGivenUpError:
+                return False
             except RetriableError as error:
                 log.error("WorkerSinkTask{id=%s} RetriableException from SinkTask:", self.id, exc_info=error)
                 self._metrics.errors.retried()
-                if not self._waited_for_retry(part):
+                if not self._waited(part, self._context.take_timeout(_DEFAULT_RETRY_MS)):
                     return False
             except BatchUnavailableError as error:
                 self._read_again_later(str(error))
@@ -344,9 +369,13 @@ class WorkerSinkTask(WorkerTask):
                 self._metrics.put_ended(took, sink_batches.size(part), putting.arrived)
                 return True
 
-    def _waited_for_retry(self, part: OfferedBatch) -> bool:
-        """Wait as long as the task asked, in the group all the while; answers whether the batch is still ours."""
-        due = time.monotonic() + self._context.take_timeout(_DEFAULT_RETRY_MS)
+    def _waited_for_try(self, seconds: float) -> bool:
+        """Wait before a plugin is asked again for the batch that is put."""
+        return self._part is not None and self._waited(self._part, seconds)
+
+    def _waited(self, part: OfferedBatch, seconds: float) -> bool:
+        """Wait, in the group all the while; answers whether the batch is still ours."""
+        due = time.monotonic() + seconds
         while self._still_reading(part):
             rest = due - time.monotonic()
             if rest <= 0:
@@ -376,6 +405,8 @@ class WorkerSinkTask(WorkerTask):
             self._metrics.ends_seen(self._joined().ends(places))
 
     def _commit(self, *, wait: bool, closing: bool = False) -> None:
+        if not self._all_reported():
+            return
         offsets = self._offsets_to_commit(closing=closing)
         commit = self._commits.started(offsets) if offsets else None
         if commit is None:
@@ -387,6 +418,11 @@ class WorkerSinkTask(WorkerTask):
             self._commit_now(commit)
         else:
             self._joined().commit(commit.offsets, lambda error: self._commit_ended(commit, error))
+
+    def _all_reported(self) -> bool:
+        """Wait for the reports of failed records, which come before the commit of their offsets."""
+        self._errant.settle(None)
+        return self._reports.written(lambda: not self._abandoned.is_set())
 
     def _commit_ended(self, commit: Commit, error: Exception | None) -> None:
         seconds = self._commits.ended(commit, error)
@@ -437,3 +473,9 @@ class WorkerSinkTask(WorkerTask):
     def _joined(self) -> GroupMember:
         assert self._member is not None
         return self._member
+
+
+def _converters_of(pipeline: SinkPipeline) -> SourcePipeline:
+    """The converters in the other direction."""
+    assert pipeline.header_converter is not None
+    return SourcePipeline((), pipeline.key_converter, pipeline.value_converter, pipeline.header_converter)

@@ -10,7 +10,8 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -18,21 +19,28 @@ from pyspark.sql import SparkSession
 
 from connect_dagster.plugin.connector import OffsetReader, SourceTask
 from connect_dagster.plugin.errors import RetriableError
-from connect_dagster.plugin.frames import ROW, SourceFrame
+from connect_dagster.plugin.frames import SourceFrame
 from connect_dagster.plugin.records import SourceRecord
 from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.worker import arrow_frames
-from connect_dagster.worker.delivery import Batch, Delivery
+from connect_dagster.worker.delivery import Batch, Delivery, Refused
+from connect_dagster.worker.error_reports import ErrorReports
+from connect_dagster.worker.failed_records import KAFKA_PRODUCE, FailedRecord, Failure
 from connect_dagster.worker.metrics.tasks import SourceTaskMetrics
 from connect_dagster.worker.offset_store import SourceOffsets
 from connect_dagster.worker.pipeline import SourcePipeline
-from connect_dagster.worker.progress import Progress, rows_into_plan, rows_through_plan
+from connect_dagster.worker.plan_guard import PlanGuard
+from connect_dagster.worker.progress import Progress
+from connect_dagster.worker.retries import Retries, RetryGivenUpError
+from connect_dagster.worker.source_batches import Encoded, SourceBatches
+from connect_dagster.worker.source_originals import refused_original
 from connect_dagster.worker.task import StatusListener, WorkerTask
 
 log = logging.getLogger(__name__)
 
 Polled = Sequence[SourceFrame] | Sequence[SourceRecord] | SourceFrame | None
 _RETRY_SECONDS = 0.1
+_JAVA_TASK = "org.apache.kafka.connect.runtime.WorkerSourceTask"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +62,7 @@ class WorkerSourceTask(WorkerTask):
         flush_seconds: how long the end waits for acknowledgements (``offset.flush.timeout.ms``).
         on_topics: told the topics of each batch.
         metrics: told what the task does.
+        reports: told of records that fail.
     """
 
     _kind = "WorkerSourceTask"
@@ -73,9 +82,15 @@ class WorkerSourceTask(WorkerTask):
         flush_seconds: float,
         on_topics: Callable[[set[str]], None],
         metrics: SourceTaskMetrics,
+        reports: ErrorReports,
     ) -> None:
         super().__init__(id, task, spark, listener, target)
         self.progress = Progress(job_group=str(id))
+        retries = Retries(reports.policy, metrics.errors, lambda seconds: not self._stopping.wait(seconds))
+        pipeline = replace(pipeline, guard=PlanGuard(retries))
+        self._batches = SourceBatches(spark, pipeline, reports.policy)
+        self._reports = reports
+        self._released = threading.Event()
         self._metrics = metrics
         self._source = task
         self._config = config
@@ -109,6 +124,7 @@ class WorkerSourceTask(WorkerTask):
             return True
 
     def _start_plugin(self) -> None:
+        self._reports.open()
         self._delivery = self._make_delivery()
         self._offsets = offsets = self._open_offsets()
         self._source.context = SourceContext(self.spark, offsets)
@@ -130,8 +146,9 @@ class WorkerSourceTask(WorkerTask):
                 self._await_change(1)
                 continue
             self._report(State.RUNNING)
-            for frame in self._polled():
-                self._send(frame, delivery)
+            with suppress(RetryGivenUpError):  # asked to end: what was polled is polled again after the next start
+                for frame in self._polled():
+                    self._send(frame, delivery)
 
     def _polled(self) -> Sequence[SourceFrame]:
         began = time.monotonic()
@@ -148,30 +165,42 @@ class WorkerSourceTask(WorkerTask):
 
     def _send(self, frame: SourceFrame, delivery: Delivery) -> None:
         began = time.monotonic()
-        transformed = self._pipeline.transform(frame)
-        plan = self._pipeline.encode(transformed)
-        topic = transformed[0].topic if len(transformed) == 1 else None
+        planned = self._batches.planned(frame)
         took = {"queryPlanning": time.monotonic() - began}
-        polled = 0
+        made: list[Encoded] = []
 
         def encode() -> pa.Table:
-            nonlocal polled
             started = time.monotonic()
-            table = _in_order(plan.toArrow())
+            encoded = self._batches.encoded(planned)
             took["addBatch"] = time.monotonic() - started
-            polled = max(rows_into_plan(plan), table.num_rows) if self._pipeline.transforms else table.num_rows
-            self._metrics.batch_polled(polled)
-            return table
+            made.append(encoded)
+            self._metrics.batch_polled(encoded.polled)
+            self._reports.failed(encoded.failed)
+            return encoded.table
 
         def delivered(table: pa.Table) -> None:
+            (encoded,) = made
+            if not self._reports.written(lambda: not self._released.is_set()):
+                return
             self._acknowledge(frame)
             self._source.delivered(frame)
-            self._metrics.batch_written(polled, table.num_rows)
+            self._metrics.batch_written(encoded.polled, table.num_rows)
             took["triggerExecution"] = time.monotonic() - began
-            self.progress.batch_done(rows_through_plan(plan), _milliseconds(took), dict(frame.source_offset))
-            self._on_topics(_topics(topic, table))
+            self.progress.batch_done(encoded.counted(), _milliseconds(took), dict(frame.source_offset))
+            self._on_topics(_topics(planned.topic, table))
 
-        delivery.submit(Batch(encode, topic, delivered))
+        delivery.submit(Batch(encode, planned.topic, delivered, lambda refused: self._tolerated(refused, frame)))
+
+    def _tolerated(self, refused: Refused, frame: SourceFrame) -> bool:
+        """Whether the task goes on without a record that Kafka refused."""
+        if not self._reports.policy.tolerate:
+            self._metrics.errors.fatal()
+            return False
+        log.error("WorkerSourceTask{id=%s} failed to send record: %s", self.id, refused.error)
+        self._metrics.record_refused()
+        failure = Failure.of(KAFKA_PRODUCE, _JAVA_TASK, refused.error)
+        self._reports.found_later([FailedRecord(failure, refused_original(frame, refused.words), refused.error)])
+        return True
 
     def _acknowledge(self, frame: SourceFrame) -> None:
         with self._committing:
@@ -208,8 +237,10 @@ class WorkerSourceTask(WorkerTask):
         self._opened().check()
 
     def _release(self) -> None:
+        self._released.set()
         if self._delivery is not None:
             self._delivery.close()
+        self._reports.close()
         self._commit_or_log()
         with self._committing:
             # Whoever runs this task next may have committed since: one that was abandoned commits nothing more.
@@ -231,12 +262,9 @@ def _milliseconds(seconds: Mapping[str, float]) -> dict[str, int]:
     return {name: round(value * 1000) for name, value in seconds.items()}
 
 
-def _in_order(table: pa.Table) -> pa.Table:
-    """Records of several frames in the order in which they were polled."""
-    return table.sort_by(ROW).drop_columns([ROW]) if ROW in table.column_names else table
-
-
 def _topics(topic: str | None, table: pa.Table) -> set[str]:
     if not table.num_rows:
         return set()
-    return {topic} if topic is not None else set(table.column("topic").unique().to_pylist())
+    if "topic" in table.column_names:
+        return set(table.column("topic").unique().to_pylist()) - {None}
+    return {topic} if topic is not None else set()

@@ -20,8 +20,8 @@ from connect_dagster.worker.config import WorkerConfig
 from connect_dagster.worker.config_transformer import WITHOUT_PROVIDERS, ConfigTransformer
 from connect_dagster.worker.converters import ConverterFactory
 from connect_dagster.worker.delivery import Delivery
+from connect_dagster.worker.error_handling import error_reports
 from connect_dagster.worker.metrics.samples import Windows
-from connect_dagster.worker.metrics.tasks import SourceTaskMetrics
 from connect_dagster.worker.metrics.worker_metrics import WorkerMetrics
 from connect_dagster.worker.offset_store import OffsetStore
 from connect_dagster.worker.pipeline import SourcePipeline
@@ -304,7 +304,6 @@ class Worker:
     ) -> WorkerSourceTask:
         key, value = self._converters.pair(str(id), connector_config)
         settings = self._clients.producer(id, connector_config)
-        tolerate = connector_config.get("errors.tolerance") == "all"
         transforms = self._transforms.chain(str(id), connector_config)
         plugins = task_plugins(self.plugins, connector_config, task, key, value, transforms)
         metrics = self.metrics.source_task(id, plugins)
@@ -316,17 +315,12 @@ class Worker:
             target,
             config=config,
             pipeline=SourcePipeline(transforms, key, value, self._converters.for_headers(str(id), connector_config)),
-            make_delivery=lambda: Delivery(
-                settings,
-                str(id),
-                (id.connector, f"task-{id.task}"),
-                lambda error: _tolerated(error, tolerate, metrics),
-                self._turns,
-            ),
+            make_delivery=lambda: Delivery(settings, str(id), (id.connector, f"task-{id.task}"), self._turns),
             open_offsets=lambda: self.offsets.open(id.connector, connector_config),
             flush_seconds=self.config.offset_flush_timeout_ms / 1000,
             on_topics=lambda topics: listeners.topics(id, topics),
             metrics=metrics,
+            reports=error_reports(id, connector_config, self.config, metrics.errors),
         )
 
     def _sink_task(
@@ -344,6 +338,7 @@ class Worker:
         limit = consumer.get("max.poll.records")
         transforms = self._transforms.chain(str(id), connector_config)
         metrics = self.metrics.sink_task(id, task_plugins(self.plugins, connector_config, task, key, value, transforms))
+        reports = error_reports(id, connector_config, self.config, metrics.errors)
         return WorkerSinkTask(
             id,
             task,
@@ -362,13 +357,15 @@ class Worker:
             pipeline=SinkPipeline(
                 key,
                 value,
-                tolerate=connector_config.get("errors.tolerance") == "all",
-                headers=task.needs_headers,
+                tolerate=reports.policy.tolerate,
+                headers=task.needs_headers or bool(transforms),
+                reported=reports.policy.reports,
                 transforms=transforms,
                 header_converter=self._converters.for_headers(str(id), connector_config),
             ),
             on_topics=lambda topics: listeners.topics(id, topics),
             metrics=metrics,
+            reports=reports,
         )
 
     # Offsets
@@ -386,15 +383,6 @@ def _commit_offsets(id: TaskId, task: WorkerSourceTask) -> None:
             log.debug("WorkerSourceTask{id=%s} Committed offsets", id)
     except Exception:
         log.exception("WorkerSourceTask{id=%s} Failed to commit offsets, will be tried again", id)
-
-
-def _tolerated(error: Exception, tolerate: bool, metrics: SourceTaskMetrics) -> bool:
-    if tolerate:
-        log.error("Ignoring record that Kafka refused (errors.tolerance=all): %s", error)
-        metrics.record_refused()
-    else:
-        metrics.errors.fatal()
-    return tolerate
 
 
 def _added_to_tasks(connector: Connector, config: Properties) -> dict[str, str]:

@@ -88,7 +88,7 @@ def test_a_record_too_large_may_be_left_out(worker: SourceWorker, topic_prefix: 
     assert [json.loads(text)["payload"] for text in worker.values(name, 2)] == ["small", "also small"]
     worker.process.wait_until(lambda: worker.offsets(name) != [], "commit", 30)
     worker.process.wait_states(name, "RUNNING", "RUNNING")
-    assert "Ignoring record that Kafka refused (errors.tolerance=all)" in worker.process.log()
+    assert f"WorkerSourceTask{{id={name}-0}} failed to send record: " in worker.process.log()
 
 
 def test_a_record_as_large_as_java_sends_by_default(worker: SourceWorker, topic_prefix: str) -> None:

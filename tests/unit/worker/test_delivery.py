@@ -9,19 +9,19 @@ import pytest
 from connect_dagster.embedded.ports import HOST, free_port
 from connect_dagster.plugin.errors import ConnectError
 from connect_dagster.worker import clients
-from connect_dagster.worker.delivery import Batch, Delivery, _arguments
+from connect_dagster.worker.delivery import Batch, Delivery, Refused, _arguments
 from connect_dagster.worker.turns import Turns
 
-MakeDelivery = Callable[[Callable[[Exception], bool]], Delivery]
+MakeDelivery = Callable[[], Delivery]
 
 
 @pytest.fixture
 def make() -> Iterator[MakeDelivery]:
     made: list[Delivery] = []
 
-    def delivery(tolerate: Callable[[Exception], bool]) -> Delivery:
+    def delivery() -> Delivery:
         settings = clients.producer_settings(f"{HOST}:{free_port()}", "test", {"max.request.size": "2000"})
-        made.append(Delivery(settings, "test-0", ("test", "task-0"), tolerate, Turns()))
+        made.append(Delivery(settings, "test-0", ("test", "task-0"), Turns()))
         return made[-1]
 
     yield delivery
@@ -29,9 +29,13 @@ def make() -> Iterator[MakeDelivery]:
         one.close()
 
 
-def batch(*values: bytes, delivered: Callable[[], None] = lambda: None) -> Batch:
+def batch(
+    *values: bytes,
+    delivered: Callable[[], None] = lambda: None,
+    tolerate: Callable[[Refused], bool] = lambda _: False,
+) -> Batch:
     table = pa.table({"value": pa.array(values, pa.binary())})
-    return Batch(lambda: table, "t", lambda _: delivered())
+    return Batch(lambda: table, "t", lambda _: delivered(), tolerate)
 
 
 def wait_for_error(delivery: Delivery) -> Exception:
@@ -47,7 +51,7 @@ def wait_for_error(delivery: Delivery) -> Exception:
 
 def test_what_no_broker_has_acknowledged_is_not_delivered(make: MakeDelivery) -> None:
     called: list[str] = []
-    delivery = make(lambda _: False)
+    delivery = make()
     delivery.submit(batch(b"x", delivered=lambda: called.append("delivered")))
     assert not delivery.drain(0.3)
     began = time.monotonic()
@@ -57,7 +61,7 @@ def test_what_no_broker_has_acknowledged_is_not_delivered(make: MakeDelivery) ->
 
 
 def test_a_batch_too_many_waits_until_the_task_is_abandoned(make: MakeDelivery) -> None:
-    delivery = make(lambda _: False)
+    delivery = make()
     delivery.submit(batch(b"under way"))
     delivery.submit(batch(b"waiting"))
     delivery.close()
@@ -66,7 +70,7 @@ def test_a_batch_too_many_waits_until_the_task_is_abandoned(make: MakeDelivery) 
 
 
 def test_a_record_too_large_is_the_tasks_error(make: MakeDelivery) -> None:
-    delivery = make(lambda _: False)
+    delivery = make()
     delivery.submit(batch(b"x" * 3000))
     text = str(wait_for_error(delivery))
     assert text.startswith("Unrecoverable exception from producer send callback: ")
@@ -77,25 +81,25 @@ def test_a_record_too_large_is_the_tasks_error(make: MakeDelivery) -> None:
 
 
 def test_a_record_too_large_may_be_tolerated(make: MakeDelivery) -> None:
-    told: list[str] = []
+    told: list[Refused] = []
     called: list[str] = []
 
-    def tolerate(error: Exception) -> bool:
-        told.append(str(error))
+    def tolerate(refused: Refused) -> bool:
+        told.append(refused)
         return True
 
-    delivery = make(tolerate)
-    delivery.submit(batch(b"x" * 3000, b"y" * 3000, delivered=lambda: called.append("delivered")))
+    delivery = make()
+    delivery.submit(batch(b"x" * 3000, b"y" * 3000, delivered=lambda: called.append("delivered"), tolerate=tolerate))
     assert delivery.drain(20), "nothing is left to wait for"
     assert called == ["delivered"]
-    assert len(told) == 2
+    assert [one.words["value"][:1] for one in told] == [b"x", b"y"]
 
 
 def test_an_error_after_the_delivery_is_the_tasks_error(make: MakeDelivery) -> None:
     def fail() -> None:
         raise ConnectError("cannot note it")
 
-    delivery = make(lambda _: True)
+    delivery = make()
     delivery.submit(batch(delivered=fail))
     assert str(wait_for_error(delivery)) == "cannot note it"
 

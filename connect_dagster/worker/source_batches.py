@@ -1,0 +1,206 @@
+"""Makes of a polled frame what is sent: one plan, one Spark job, and the records that failed told apart in Arrow.
+
+Only where the job itself fails, and ``errors.tolerance`` allows it, are the records taken into memory and the plan run
+on ever smaller parts of them, until the one is found that makes it fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
+
+from connect_dagster.plugin.frames import FAILURE, ORIGINAL, ROW, Acting, SourceFrame
+from connect_dagster.worker.error_policy import ErrorPolicy
+from connect_dagster.worker.failed_records import (
+    VALUE_CONVERTER,
+    FailedRecord,
+    Failure,
+    is_spark_failure,
+)
+from connect_dagster.worker.narrowing import narrowed
+from connect_dagster.worker.pipeline import SourcePipeline
+from connect_dagster.worker.plan_guard import PlanGuard
+from connect_dagster.worker.plugins import class_name
+from connect_dagster.worker.progress import rows_into_plan, rows_through_plan
+from connect_dagster.worker.source_originals import originals
+from connect_dagster.worker.transforms import TRANSFORMATION, applied
+
+_NONE = pa.table({"value": pa.array([], pa.binary())})
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A polled frame with the plan of what is made of it.
+
+    Attributes:
+        frame: as polled.
+        topic: topic of all records; ``None`` where each has its own.
+        plan: the plan; ``None`` where it could not be made because a Spark job failed meanwhile.
+        error: then, that failure.
+    """
+
+    frame: SourceFrame
+    topic: str | None
+    plan: DataFrame | None
+    error: Exception | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """What came of a frame.
+
+    Attributes:
+        table: records to send.
+        failed: those that are left out.
+        polled: how many records the frame had.
+        plan: what has run, for Spark's own count of its rows; ``None`` where several have.
+    """
+
+    table: pa.Table
+    failed: Sequence[FailedRecord]
+    polled: int
+    plan: DataFrame | None = None
+
+    def counted(self) -> int:
+        """How many records Spark has counted."""
+        return self.polled if self.plan is None else rows_through_plan(self.plan)
+
+
+class SourceBatches:
+    """Plans and encodes frames of one task.
+
+    Args:
+        spark: the worker's session.
+        pipeline: transforms and converters.
+        policy: what is done about records that fail.
+    """
+
+    def __init__(self, spark: SparkSession, pipeline: SourcePipeline, policy: ErrorPolicy) -> None:
+        self._spark = spark
+        self._pipeline = pipeline
+        self._policy = policy
+
+    def planned(self, frame: SourceFrame) -> Planned:
+        """The plan of a frame; to be called on the task's thread.
+
+        Raises:
+            RetryGivenUpError: the task was asked to end while a plugin's answer was waited for.
+        """
+        frame = self._with_originals(frame)
+        try:
+            transformed = self._pipeline.transform(frame)
+            plan = self._pipeline.encode(transformed)
+        except Exception as error:
+            if not self._is_narrowed(error):
+                raise
+            return Planned(frame, frame.topic, None, error)
+        return Planned(frame, transformed[0].topic if len(transformed) == 1 else None, plan)
+
+    def encoded(self, planned: Planned) -> Encoded:
+        """The bytes of a frame; runs its plan. Raises what the plan does, unless that is tolerated."""
+        if planned.plan is None:
+            assert planned.error is not None
+            return self._narrowed(planned.frame, planned.error)
+        try:
+            table = _in_order(planned.plan.toArrow())
+        except Exception as error:
+            if not self._is_narrowed(error):
+                raise
+            return self._narrowed(planned.frame, error)
+        rows = table.num_rows
+        polled = max(rows_into_plan(planned.plan), rows) if self._pipeline.transforms else rows
+        well, failed = self._split(table, planned.frame)
+        return Encoded(well, failed, polled, planned.plan)
+
+    def _is_narrowed(self, error: Exception) -> bool:
+        return self._policy.tolerate and is_spark_failure(error)
+
+    def _with_originals(self, frame: SourceFrame) -> SourceFrame:
+        if not self._policy.reports:
+            return frame
+        columns = [F.col(name) for name in frame.df.columns if name not in (FAILURE, ROW)]
+        return frame.with_column(ORIGINAL, F.struct(*columns))
+
+    def _split(self, table: pa.Table, frame: SourceFrame) -> tuple[pa.Table, list[FailedRecord]]:
+        if FAILURE not in table.column_names:
+            return table, []
+        well = table.column(FAILURE).is_null()
+        kept = table.drop_columns([name for name in (FAILURE, ORIGINAL) if name in table.column_names])
+        if pc.all(well).as_py() is not False:
+            return kept, []
+        return kept.filter(well), self._failed(table.filter(pc.invert(well)), frame)
+
+    def _failed(self, table: pa.Table, frame: SourceFrame) -> list[FailedRecord]:
+        if not self._policy.tolerate:
+            table = table.slice(0, 1)
+        failures = [Failure.in_column(found) for found in table.column(FAILURE).to_pylist()]
+        rows = None
+        if ORIGINAL in table.column_names:
+            rows = pa.Table.from_struct_array(table.column(ORIGINAL))
+        found = originals(self._spark, self._pipeline, frame, rows, len(failures))
+        return [
+            FailedRecord(failure, original, self._cause(failure))
+            for failure, original in zip(failures, found, strict=True)
+        ]
+
+    def _cause(self, failure: Failure) -> Exception | None:
+        guard: PlanGuard | None = self._pipeline.guard
+        return None if guard is None else guard.cause(failure.message)
+
+    # Where the plan fails
+
+    def _narrowed(self, frame: SourceFrame, error: Exception) -> Encoded:
+        try:
+            rows = frame.df.drop(ORIGINAL).toArrow()
+        except Exception:
+            raise error from None  # it is the reading that fails
+        if not rows.num_rows:
+            raise error
+
+        def run(part: pa.Table) -> tuple[pa.Table, list[FailedRecord]]:
+            again = self._part(frame, part)
+            return self._split(self._run(again), frame)
+
+        def poison(row: pa.Table, error: Exception) -> tuple[pa.Table, list[FailedRecord]]:
+            return _NONE, [self._poisoned(frame, row, error)]
+
+        found = list(narrowed(rows, run, poison))
+        well = pa.concat_tables([table for table, _ in found], promote_options="default")
+        return Encoded(well, [one for _, failed in found for one in failed], rows.num_rows)
+
+    def _run(self, frame: SourceFrame) -> pa.Table:
+        """The encoded records, each with its topic: parts of a frame may differ in whether all go to one."""
+        transformed = self._pipeline.transform(self._with_originals(frame))
+        table = _in_order(self._pipeline.encode(transformed).toArrow())
+        if "topic" in table.column_names:
+            return table
+        return table.append_column("topic", pa.array([transformed[0].topic] * table.num_rows, pa.string()))
+
+    def _part(self, frame: SourceFrame, rows: pa.Table) -> SourceFrame:
+        return replace(frame, df=self._spark.createDataFrame(rows))
+
+    def _poisoned(self, frame: SourceFrame, row: pa.Table, error: Exception) -> FailedRecord:
+        acting = self._culprit(self._part(frame, row))
+        (original,) = originals(self._spark, self._pipeline, frame, row, 1)
+        return FailedRecord(Failure.of(acting.stage, acting.executor, error), original, error)
+
+    def _culprit(self, frame: SourceFrame) -> Acting:
+        """What fails at a single record: the first transform with which it does, else a converter."""
+        for count, step in enumerate(self._pipeline.transforms, 1):
+            try:
+                parts = applied(self._pipeline.transforms[:count], frame)
+                for part in parts:
+                    part.df.toArrow()
+            except Exception:
+                return Acting(TRANSFORMATION, class_name(type(step.transform)))
+        return Acting(VALUE_CONVERTER, class_name(type(self._pipeline.value_converter)))
+
+
+def _in_order(table: pa.Table) -> pa.Table:
+    """Records of several frames in the order in which they were polled."""
+    return table.sort_by(ROW).drop_columns([ROW]) if ROW in table.column_names else table

@@ -1,0 +1,123 @@
+"""Records of a source as they were polled, in bytes: by the connector's converters where they can, else as JSON."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import SparkSession
+
+from connect_dagster.plugin.frames import FAILURE, SourceFrame
+from connect_dagster.plugin.schema import Schema
+from connect_dagster.worker.failed_records import Original
+from connect_dagster.worker.pipeline import SourcePipeline
+from connect_dagster.worker.retries import RetryGivenUpError
+
+Row = Mapping[str, Any]
+
+
+def originals(
+    spark: SparkSession, pipeline: SourcePipeline, frame: SourceFrame, rows: pa.Table | None, count: int
+) -> list[Original]:
+    """The records in bytes, in their order.
+
+    Args:
+        spark: the worker's session.
+        pipeline: its converters.
+        frame: as polled.
+        rows: columns of the frame, of the records wanted; ``None`` when nobody asked for them in time.
+        count: how many there are.
+    """
+    if rows is None:
+        return [_placed(Original(frame.topic, None, None), frame)] * count
+    encoded = _encoded(spark, pipeline, frame, rows)
+    return [_original(frame, row, made) for row, made in zip(rows.to_pylist(), encoded or [{}] * count, strict=True)]
+
+
+def refused_original(frame: SourceFrame, words: Mapping[str, Any]) -> Original:
+    """A record that Kafka refused, as it was sent: what it came from is not held so long.
+
+    Args:
+        frame: as polled.
+        words: the record, as arguments of ``Producer.produce``.
+    """
+    original = Original(
+        words.get("topic"),
+        words.get("key"),
+        words.get("value"),
+        partition=words.get("partition"),
+        timestamp=words.get("timestamp"),
+        headers=tuple(words.get("headers") or ()),
+    )
+    return _placed(original, frame)
+
+
+def _placed(original: Original, frame: SourceFrame) -> Original:
+    partition, offset = _json(frame.source_partition), _json(frame.source_offset)
+    return replace(original, source_partition=partition, source_offset=offset)
+
+
+def _original(frame: SourceFrame, row: Row, made: Row) -> Original:
+    key, value = (
+        made[name] if name in made else _as_json(row.get(name), schema)
+        for name, schema in (("key", frame.key_schema), ("value", frame.value_schema))
+    )
+    original = Original(
+        row.get("topic", frame.topic),
+        key,
+        value,
+        partition=row.get("partition"),
+        timestamp=row.get("timestamp"),
+        headers=tuple((header["key"], header["value"]) for header in row.get("headers") or ()),
+    )
+    return _placed(original, frame)
+
+
+def _encoded(spark: SparkSession, pipeline: SourcePipeline, frame: SourceFrame, rows: pa.Table) -> Sequence[Row] | None:
+    """Bytes of keys and values, nothing of a record that the converters cannot write; ``None`` where all fail."""
+    try:
+        parts = [_bytes(spark, pipeline, frame, part) for part in _by_topic(pipeline, rows)]
+    except RetryGivenUpError:
+        raise
+    except Exception:  # whatever it is, the record is reported for another reason: it goes out as JSON
+        return None
+    return [row for part in parts for row in part]
+
+
+def _by_topic(pipeline: SourcePipeline, rows: pa.Table) -> Iterator[pa.Table]:
+    needed = pipeline.key_converter.needs_topic or pipeline.value_converter.needs_topic
+    if not needed or "topic" not in rows.column_names:
+        yield rows
+        return
+    for number in range(rows.num_rows):
+        yield rows.slice(number, 1)
+
+
+def _bytes(spark: SparkSession, pipeline: SourcePipeline, frame: SourceFrame, rows: pa.Table) -> list[Row]:
+    names = [name for name in ("key", "value") if name in rows.column_names]
+    topics = pc.unique(rows.column("topic")).to_pylist() if "topic" in rows.column_names else [frame.topic]
+    topic = topics[0] if len(topics) == 1 else None
+    df = spark.createDataFrame(rows.select(names))
+    table = pipeline.encode([replace(frame, df=df, topic=topic, ascii=False)]).toArrow()
+    return [{name: row.get(name) for name in names} if row.get(FAILURE) is None else {} for row in table.to_pylist()]
+
+
+def _as_json(value: Any, schema: Schema | None) -> bytes | None:
+    if value is None:
+        return None
+    if schema is None:  # its text is JSON already
+        return str(value).encode()
+    return _json(value).encode()
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)
