@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient
 
 from connect_dagster.plugin.config import Type, parse_value
 from connect_dagster.plugin.errors import ConnectError
@@ -33,7 +32,7 @@ class WorkerAdmin:
         """Id of the Kafka cluster. Raises ConnectError when it cannot be reached in time."""
         try:
             settings = self._settings("connect-worker-adminclient", {})
-            client = clients.build(lambda config: AdminClient(config), settings, {"log_level": 0})
+            client = clients.admin(settings, {"log_level": 0})
             cluster = client.list_topics(timeout=_CLUSTER_SECONDS)
         except KafkaException as error:
             raise ConnectError(

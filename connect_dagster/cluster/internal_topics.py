@@ -128,7 +128,7 @@ class TopicAdmin:
         self._api_seconds = int(settings.get("default.api.timeout.ms", _API_SECONDS * 1000)) / 1000
         own = without_consumers_own(settings)
         self._ended = threading.Event()
-        self._client: AdminClient = clients.build(lambda config: AdminClient(config), own, {})
+        self._client: AdminClient = clients.admin(own)
 
     def stop(self) -> None:
         """Have nobody wait any longer for a topic that cannot be made yet."""

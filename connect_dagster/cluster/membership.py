@@ -18,13 +18,13 @@ from kafka.metrics import Metrics
 from kafka.net.compat import KafkaNetClient
 from kafka.protocol.metadata import FindCoordinatorRequest
 
+from connect_dagster.brokers.client_settings import to_kafka_python
 from connect_dagster.cluster.config import DistributedConfig
 from connect_dagster.cluster.leader import Leader, Owners
 from connect_dagster.cluster.lease import Lease
 from connect_dagster.plugin.errors import ConfigError, ConnectError
 from connect_dagster.protocol.config_state import ClusterConfigState
 from connect_dagster.protocol.group_structs import PROTOCOL_TYPE, Assignment, ConnectProtocol, WorkerMetadata, offers
-from connect_dagster.worker.clients import python_client_settings
 
 log = logging.getLogger(__name__)
 
@@ -76,7 +76,7 @@ class GroupMember:
         changed: Callable[[], None],
     ) -> None:
         self._metrics = Metrics()
-        settings = python_client_settings(config.bootstrap_servers, client_id, {**_JAVAS_RECONNECT, **config.originals})
+        settings = to_kafka_python(config.bootstrap_servers, client_id, {**_JAVAS_RECONNECT, **config.originals})
         self._client = KafkaNetClient(**settings)
         self._coordinator = _Coordinator(
             self._client,

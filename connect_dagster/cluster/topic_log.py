@@ -15,10 +15,10 @@ from typing import TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
+from connect_dagster.brokers.client_log import client_logger
 from connect_dagster.cluster.internal_topics import JAVAS_RECONNECT, TopicAdmin, without_consumers_own
 from connect_dagster.plugin.errors import ConnectError, RetriableError
 from connect_dagster.worker import clients
-from connect_dagster.worker.client_log import client_logger
 
 log = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
@@ -102,8 +102,8 @@ class TopicLog:
                 lambda seconds: self._admin.beginning_offsets(self.topic, numbers, seconds), deadline
             )
             self._positions = dict(begins)
-            self._producer = clients.build(lambda config: Producer(config), self._writing(), _PRODUCER)
-            self._consumer = clients.build(lambda config: Consumer(config), self._reading(), _CONSUMER)
+            self._producer = clients.producer(self._writing(), _PRODUCER)
+            self._consumer = clients.consumer(self._reading(), _CONSUMER)
             self._consumer.assign([TopicPartition(self.topic, number, begins[number]) for number in numbers])
             for work in (self._read_on, self._serve_producer):
                 thread = threading.Thread(target=work, name=f"{work.__name__.strip('_')}-{self.topic}", daemon=True)
@@ -295,7 +295,6 @@ _PRODUCER = {
     "acks": "all",
     "enable.idempotence": False,
     "max.in.flight.requests.per.connection": 1,
-    "partitioner": "murmur2_random",
     "linger.ms": 0,
     # Bounded: what a writer gave up must not be written much later, over somebody else's.
     "message.timeout.ms": 30_000,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, KafkaException
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException
 from confluent_kafka import TopicPartition as KafkaPartition
 from confluent_kafka.admin import AdminClient
 
@@ -119,14 +119,14 @@ class OffsetEditor:
     # Consumer groups
 
     def _admin(self, info: ConnectorInfo) -> AdminClient:
-        return clients.build(lambda config: AdminClient(config), self._settings(info.config), _QUIET)
+        return clients.admin(self._settings(info.config), _QUIET)
 
     def _group_offsets(self, info: ConnectorInfo) -> dict[TopicPartition, int]:
         """Asked for as a member would, which never joins: with librdkafka 2.16 the admin client's own request kills the
         process when the group's coordinator is not ready.
         """
         own = {**_QUIET, "group.id": _group(info), "enable.auto.commit": False}
-        consumer: Consumer = clients.build(lambda config: Consumer(config), self._settings(info.config), own)
+        consumer = clients.consumer(self._settings(info.config), own)
         try:
             topics = consumer.list_topics(timeout=self._seconds).topics
             asked = [KafkaPartition(name, number) for name, topic in topics.items() for number in topic.partitions]

@@ -1,8 +1,8 @@
 """Checks of what a connector's configuration holds for others: its own converters, and its Kafka clients.
 
 Each part is a ``ConfigInfos`` of its own, whose keys carry their prefix (Java: ``validateConverterConfig`` and
-``validateClientOverrides`` of ``AbstractHerder``). Clients are librdkafka's, so their keys have no Java definition;
-values that librdkafka refuses are errors.
+``validateClientOverrides`` of ``AbstractHerder``). As in Java, overrides are checked for their types and for what the
+worker's policy allows; whether a client takes a value turns out when it is made.
 """
 
 from __future__ import annotations
@@ -10,20 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaException, Producer
-from confluent_kafka.admin import AdminClient
-
+from connect_dagster.brokers.client_settings import ClientKind, definitions
 from connect_dagster.herder.framework_keys import CONVERTERS
 from connect_dagster.herder.version_range import require_version
 from connect_dagster.java.hashes import hash_map_order
-from connect_dagster.plugin.config import ConfigTable, ConfigValue, prefixed_infos
+from connect_dagster.plugin.config import ConfigValue, Type, parse_value, prefixed_infos
 from connect_dagster.plugin.errors import ConfigError
-from connect_dagster.worker import clients
+from connect_dagster.worker.client_policy import ClientPolicy
 from connect_dagster.worker.plugins import Kind, Plugins, class_name
 
 Properties = Mapping[str, str | None]
 Infos = dict[str, Any]
-_NONE = ConfigTable(())
 
 
 def converter_infos(config: Properties, values: Mapping[str, ConfigValue], plugins: Plugins) -> list[Infos]:
@@ -58,44 +55,39 @@ def _converter_infos(
     return prefixed_infos(found.config_def.table(), in_java_order, f"{name}.")
 
 
-def override_infos(config: Properties, kind: Kind) -> list[Infos]:
-    """Overrides of the clients that a connector uses: producer, consumer, admin."""
+def override_infos(config: Properties, kind: Kind, policy: ClientPolicy) -> list[Infos]:
+    """Overrides of the clients that a connector uses, each in Java's definition: producer, consumer, admin.
+
+    Args:
+        config: the connector's configuration.
+        kind: its direction.
+        policy: what it may override.
+    """
     dead_letters = bool((config.get("errors.deadletterqueue.topic.name") or "").strip())
     creates_topics = any(name.startswith("topic.creation.") for name in config)
     used = {
-        "producer": kind is Kind.SOURCE or dead_letters,
-        "consumer": kind is Kind.SINK,
-        "admin": dead_letters if kind is Kind.SINK else creates_topics,
+        ClientKind.PRODUCER: kind is Kind.SOURCE or dead_letters,
+        ClientKind.CONSUMER: kind is Kind.SINK,
+        ClientKind.ADMIN: dead_letters if kind is Kind.SINK else creates_topics,
     }
-    return [_override_infos(config, client) for client, wanted in used.items() if wanted]
+    return [_override_infos(config, client, policy) for client, wanted in used.items() if wanted]
 
 
-def _override_infos(config: Properties, client: str) -> Infos:
-    prefix = f"{client}.override."
+def _override_infos(config: Properties, client: ClientKind, policy: ClientPolicy) -> Infos:
+    prefix, table = f"{client.value}.override.", definitions(client)
+    types = {key.name: key.type for key in table}
     given = _prefixed(config, prefix)
-    values = [ConfigValue(name, given[name]) for name in hash_map_order(given)]
+    values = [_override(name, given[name], types.get(name)) for name in hash_map_order(given)]
     for value in values:
-        value.errors += _refused(client, value)
-    return prefixed_infos(_NONE, values, prefix)
+        value.errors += [text for text in (policy.refusal(value.name),) if text is not None]
+    return prefixed_infos(table, values, prefix)
 
 
-def _refused(client: str, value: ConfigValue) -> list[str]:
-    """What the client's library says against one value; what it does not know is left out when it is used."""
-    if value.value is None:
-        return []
+def _override(name: str, text: str | None, kind: Type | None) -> ConfigValue:
     try:
-        _CLIENTS[client]({**clients.to_librdkafka({value.name: value.value}), "log_level": 0})
-    except (KafkaException, ValueError) as error:
-        text = error.args[0].str() if isinstance(error, KafkaException) else str(error)
-        return [] if "onfiguration property" not in text or "No such" in text else [text.strip()]
-    return []
-
-
-def _consumer(settings: dict[str, Any]) -> Consumer:
-    return Consumer({"group.id": "check", **settings})
-
-
-_CLIENTS: Mapping[str, Any] = {"producer": Producer, "consumer": _consumer, "admin": AdminClient}
+        return ConfigValue(name, text if kind is None else parse_value(name, text, kind))
+    except ConfigError as error:
+        return ConfigValue(name, text, errors=[error.message])
 
 
 def _prefixed(config: Properties, prefix: str) -> dict[str, str | None]:

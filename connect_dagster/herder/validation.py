@@ -13,6 +13,7 @@ from connect_dagster.herder.version_range import VersionRange, require_version
 from connect_dagster.plugin.config import ConfigTable, ConfigValue, config_infos, key_info, merge_infos
 from connect_dagster.plugin.connector import Connector
 from connect_dagster.plugin.errors import BadRequestError, ConfigError, ConnectError, NotFoundError, java_text
+from connect_dagster.worker.client_policy import ClientPolicy
 from connect_dagster.worker.config import WorkerConfig
 from connect_dagster.worker.config_transformer import WITHOUT_PROVIDERS, ConfigTransformer
 from connect_dagster.worker.plugins import LISTED, Kind, PluginDescription, Plugins
@@ -54,6 +55,7 @@ class Validator:
         self._worker = worker
         self._worker_group = worker_group
         self._transformer = transformer
+        self._policy = ClientPolicy.of(worker.originals)
 
     def check(self, config: ConnectorConfig) -> None:
         """Raise BadRequestError with all errors of a configuration, if it has any."""
@@ -135,7 +137,7 @@ class Validator:
         values = _with_null_errors(config, values)
         # Before the connector's own part is put together, because errors of converters go to the framework's keys.
         converters = converter_infos(config, {value.name: value for value in values}, self._plugins)
-        overrides = override_infos(config, described.kind)
+        overrides = override_infos(config, described.kind, self._policy)
         own = described.plugin.config_def
         table = framework.with_keys(own.table())
         found = [*values, *own.validate_all(config, self._plugins.find_class)]

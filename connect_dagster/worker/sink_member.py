@@ -17,6 +17,8 @@ from typing import TypeVar
 from confluent_kafka import OFFSET_END, OFFSET_INVALID, Consumer, KafkaError, KafkaException
 from confluent_kafka import TopicPartition as KafkaPartition
 
+from connect_dagster.brokers.client_settings.librdkafka import COOPERATIVE, assignors
+from connect_dagster.brokers.client_settings.offset_reset import reset_duration
 from connect_dagster.plugin.errors import ConnectError
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.worker import clients
@@ -62,16 +64,17 @@ class GroupMember:
         self._topics = list(topics)
         self._pattern = pattern
         self._listener = listener
-        self._reset = settings.get("auto.offset.reset", "earliest")
+        self._reset = settings.get("auto.offset.reset", "earliest").strip()
+        self._back = reset_duration(self._reset)
+        self._client_id = settings.get("client.id", "")
+        self._refusal: ConnectError | None = None
         self._refresh_seconds = int(settings.get("metadata.max.age.ms", "300000")) / 1000
         self._refreshed = -self._refresh_seconds
-        self._incremental = settings.get("partition.assignment.strategy", "") in _COOPERATIVE
+        self._incremental = _is_incremental(settings)
         self._answers: dict[_CommitKey, Callable[[Exception | None], None]] = {}
         self._lock = threading.RLock()
         self._closed = False
-        self._consumer: Consumer = clients.build(
-            lambda config: Consumer(config), settings, self._own_settings(settings)
-        )
+        self._consumer: Consumer = clients.consumer(settings, self._own_settings(settings))
         if pattern is None:
             self._subscribe()
 
@@ -91,6 +94,8 @@ class GroupMember:
             if self._pattern is not None and time.monotonic() - self._refreshed >= self._refresh_seconds:
                 self._refresh_topics(self._pattern)
             message = self._consumer.poll(seconds)
+        if self._refusal is not None:
+            raise self._refusal
         if message is None:
             return False
         error = message.error()
@@ -175,7 +180,12 @@ class GroupMember:
     def _own_settings(self, settings: clients.Settings) -> dict[str, object]:
         # librdkafka's default is the other one: the ends it knows would not be those that Spark reads to.
         isolation = settings.get("isolation.level", "read_uncommitted")
-        return {**_WATCHING, "isolation.level": isolation, "on_commit": self._committed}
+        own = {"isolation.level": isolation.strip().lower(), "on_commit": self._committed, "error_cb": self._refused}
+        return {**_WATCHING, **own}
+
+    def _refused(self, error: KafkaError) -> None:
+        """Told of errors while the client is polled, or asks something."""
+        self._refusal = self._refusal or clients.refusal(self._client_id, error)
 
     def _subscribe(self) -> None:
         self._consumer.subscribe(
@@ -224,7 +234,7 @@ class GroupMember:
         )
         if offset != OFFSET_INVALID and low <= offset <= high:
             return offset
-        if self._reset not in ("earliest", "latest"):
+        if self._back is None and self._reset not in ("earliest", "latest"):
             raise ConnectError(f"Undefined offset with no reset policy for partition {place} (offset {offset})")
         if offset != OFFSET_INVALID:
             log.warning(
@@ -235,7 +245,15 @@ class GroupMember:
                 high,
                 self._reset,
             )
+        if self._back is not None:
+            return self._offset_at(place, time.time() - self._back, high)
         return int(low if self._reset == "earliest" else high)
+
+    def _offset_at(self, place: TopicPartition, seconds: float, end: int) -> int:
+        """The first offset of a record that is not older; the end when there is none."""
+        asked = KafkaPartition(place.topic, place.partition, int(seconds * 1000))
+        (found,) = self._retried(lambda: self._consumer.offsets_for_times([asked], timeout=_REQUEST_SECONDS))
+        return int(found.offset) if found.offset >= 0 else end
 
     def _retried(self, request: Callable[[], Answer]) -> Answer:
         """Ask again while the brokers are away: a partition that was assigned must get its offset."""
@@ -243,6 +261,8 @@ class GroupMember:
             try:
                 return request()
             except KafkaException as error:
+                if self._refusal is not None:
+                    raise self._refusal from error
                 if not error.args[0].retriable() and error.args[0].code() not in _AWAY:
                     raise ConnectError(f"Could not read offsets: {error.args[0].str()}") from error
                 log.warning("Could not read offsets, will retry: %s", error.args[0].str())
@@ -270,7 +290,6 @@ _AWAY = frozenset(
         KafkaError._DESTROY,  # of the connection the request waited on, such as that to a bootstrap address
     }
 )
-_COOPERATIVE = frozenset({"cooperative-sticky", "org.apache.kafka.clients.consumer.CooperativeStickyAssignor"})
 _FATAL = frozenset(
     {
         KafkaError.GROUP_AUTHORIZATION_FAILED,
@@ -280,6 +299,14 @@ _FATAL = frozenset(
         KafkaError.INVALID_GROUP_ID,
     }
 )
+
+
+def _is_incremental(settings: clients.Settings) -> bool:
+    """Whether a rebalance takes and gives some partitions, not all."""
+    if settings.get("group.protocol", "classic").strip().lower() == "consumer":
+        return True
+    names = settings.get("partition.assignment.strategy", "").split(",")
+    return assignors(name.strip() for name in names if name.strip())[:1] == [COOPERATIVE]
 
 
 def _place(partition: KafkaPartition) -> TopicPartition:

@@ -1,11 +1,9 @@
-"""Client settings: Java's names, Kafka Connect's defaults, prefixes that keep to themselves."""
+"""Settings of a worker's clients: Kafka Connect's defaults, prefixes that keep to themselves, what clients say."""
 
 import logging
-from typing import Any
 
 import pytest
-from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import KafkaError, Producer
 
 from connect_dagster.plugin.errors import ConfigError
 from connect_dagster.worker import clients
@@ -35,21 +33,7 @@ def test_s1_14_prefixes_do_not_leak() -> None:
         "bootstrap.servers": BOOTSTRAP,
         "client.id": "a",
         "security.protocol": "PLAINTEXT",
-        "socket.timeout.ms": "5000",
-    }
-
-
-def test_a_producer_waits_for_ever_and_keeps_the_order() -> None:
-    settings = clients.to_librdkafka(clients.producer_settings(BOOTSTRAP, "connector-producer-c-0", {}))
-    assert settings == {
-        "bootstrap.servers": BOOTSTRAP,
-        "client.id": "connector-producer-c-0",
-        "acks": "all",
-        "enable.idempotence": "false",
-        "max.in.flight.requests.per.connection": "1",
-        "delivery.timeout.ms": "0",
-        "queue.buffering.max.kbytes": "65536",
-        "message.max.bytes": "1048576",
+        "request.timeout.ms": "5000",
     }
 
 
@@ -58,57 +42,59 @@ def test_a_users_settings_go_before() -> None:
     assert (settings["acks"], settings["client.id"]) == ("1", "mine")
 
 
+def test_members_of_the_newer_protocol_are_told_no_assignor() -> None:
+    settings = clients.consumer_settings(BOOTSTRAP, "c", "g", {"group.protocol": "CONSUMER"})
+    assert "partition.assignment.strategy" not in settings
+    clients.consumer(settings).close()
+
+
+def test_settings_that_nobody_knows_are_named_as_java_does(caplog: pytest.LogCaptureFixture) -> None:
+    settings = clients.producer_settings(BOOTSTRAP, "p", {"no.such.setting": "1", "nor.this": "2"})
+    with caplog.at_level(logging.WARNING, logger="connect_dagster.brokers.clients"):
+        assert isinstance(clients.producer(settings), Producer)
+    told = "These configurations '[no.such.setting, nor.this]' were supplied but are not used yet."
+    assert caplog.messages == [told]
+
+
+def test_a_setting_of_librdkafka_itself_is_taken(caplog: pytest.LogCaptureFixture) -> None:
+    clients.producer(clients.producer_settings(BOOTSTRAP, "p", {"sticky.partitioning.linger.ms": "20"}))
+    assert not caplog.messages
+
+
 @pytest.mark.parametrize(
-    ("java", "librdkafka"),
+    ("name", "value", "text"),
     [
-        ({"delivery.timeout.ms": "120000"}, {"delivery.timeout.ms": "120000"}),
-        ({"delivery.timeout.ms": "2147483647"}, {"delivery.timeout.ms": "0"}),
-        ({"buffer.memory": "1048576"}, {"queue.buffering.max.kbytes": "1024"}),
-        ({"send.buffer.bytes": "-1"}, {"socket.send.buffer.bytes": "0"}),
-        ({"fetch.max.wait.ms": "10"}, {"fetch.wait.max.ms": "10"}),
-        ({"metadata.max.age.ms": "500"}, {"topic.metadata.refresh.interval.ms": "500"}),
-        (
-            {"partition.assignment.strategy": "org.apache.kafka.clients.consumer.CooperativeStickyAssignor"},
-            {"partition.assignment.strategy": "cooperative-sticky"},
-        ),
-        ({"key.serializer": "x", "max.poll.records": "1"}, {}),
-        ({"linger.ms": "5"}, {"linger.ms": "5"}),
+        ("compression.type", "zip", 'Invalid value "zip" for configuration property "compression.codec"'),
+        ("linger.ms", "x", "Invalid value x for configuration linger.ms: Not a number of type LONG"),
+        ("security.protocol", "SASL", "Invalid value SASL for configuration security.protocol: String must be one of"),
     ],
 )
-def test_javas_names_and_values(java: dict[str, str], librdkafka: dict[str, str]) -> None:
-    assert clients.to_librdkafka(java) == librdkafka
+def test_a_value_that_is_refused_names_the_client(name: str, value: str, text: str) -> None:
+    settings = clients.producer_settings(BOOTSTRAP, "connector-producer-c-0", {name: value})
+    with pytest.raises(ConfigError) as caught:
+        clients.producer(settings)
+    assert str(caught.value).startswith(f"Failed to construct kafka producer connector-producer-c-0: {text}")
 
 
-def test_a_setting_that_nobody_knows_is_named(caplog: pytest.LogCaptureFixture) -> None:
-    settings = clients.producer_settings(BOOTSTRAP, "p", {"no.such.setting": "1", "nor.this": "2"})
-    with caplog.at_level(logging.WARNING, logger="connect_dagster.worker.clients"):
-        assert isinstance(clients.build(lambda config: Producer(config), settings, {}), Producer)
-    assert caplog.messages == [
-        "These configurations were supplied but are not used: [no.such.setting]",
-        "These configurations were supplied but are not used: [nor.this]",
-    ]
-
-
-def test_a_value_that_the_client_refuses() -> None:
-    settings = clients.producer_settings(BOOTSTRAP, "p", {"compression.type": "zip"})
-    with pytest.raises(ConfigError, match=r'^Invalid value "zip" for configuration property "compression\.codec"$'):
-        clients.build(lambda config: Producer(config), settings, {})
-
-
-def test_clients_log_through_python() -> None:
-    seen: list[dict[str, Any]] = []
-
-    def make(config: dict[str, Any]) -> AdminClient:
-        seen.append(dict(config))
-        return AdminClient(config)
-
-    clients.build(make, clients.admin_settings(BOOTSTRAP, "a", {}), {})
-    assert isinstance(seen[0]["logger"], logging.Logger)
+@pytest.mark.parametrize(
+    ("code", "text", "final"),
+    [
+        (KafkaError._AUTHENTICATION, "Authentication failed: Invalid username or password", True),
+        (KafkaError._SSL, "SSL handshake failed: certificate verify failed", True),
+        (KafkaError._SSL, "SSL handshake failed: Disconnected", False),
+        (KafkaError._TRANSPORT, "Connection refused", False),
+    ],
+)
+def test_what_brokers_refuse_for_good(code: int, text: str, final: bool) -> None:
+    error = clients.refusal("connector-consumer-c-0", KafkaError(code, text))
+    assert (str(error) if error else None) == (
+        f"The brokers refuse client connector-consumer-c-0: {text}" if final else None
+    )
 
 
 def test_sparks_kafka_source_takes_what_it_does_not_own() -> None:
-    settings = clients.consumer_settings(BOOTSTRAP, "c", "g", {"fetch.min.bytes": "5"})
-    assert clients.spark_options(settings) == {
+    given = {"fetch.min.bytes": "5", "sasl.jaas.config": "m required;", "ssl.truststore.location": "/t.jks"}
+    assert clients.spark_options(clients.consumer_settings(BOOTSTRAP, "c", "g", given)) == {
         "kafka.bootstrap.servers": BOOTSTRAP,
-        "kafka.fetch.min.bytes": "5",
+        **{f"kafka.{name}": value for name, value in given.items()},
     }

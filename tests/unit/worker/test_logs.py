@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from connect_dagster.brokers.client_log import client_logger
 from connect_dagster.worker import logs
-from connect_dagster.worker.client_log import client_logger
 
 LINE = re.compile(
     r"^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] (INFO|WARN|ERROR|DEBUG|TRACE) "

@@ -1,0 +1,160 @@
+"""Settings of Java's consumer beyond the common ones (Java: ``ConsumerConfig``)."""
+
+from __future__ import annotations
+
+from connect_dagster.brokers.client_settings.offset_reset import reset_policy
+from connect_dagster.brokers.client_settings.rows import Ignored, Together, between, lower, row, same
+from connect_dagster.plugin.config import NO_DEFAULT, Importance, Type
+
+_H, _M, _L = Importance.HIGH, Importance.MEDIUM, Importance.LOW
+_STRING, _INT, _BOOLEAN, _CLASS = Type.STRING, Type.INT, Type.BOOLEAN, Type.CLASS
+
+_BYTES = Ignored("records stay bytes here")
+_SHARE = Ignored("a setting of share consumers")
+_RANGE = "class org.apache.kafka.clients.consumer.RangeAssignor"
+_COOPERATIVE = "class org.apache.kafka.clients.consumer.CooperativeStickyAssignor"
+
+
+CONSUMER = (
+    row(
+        "allow.auto.create.topics",
+        _BOOLEAN,
+        True,
+        _M,
+        same("allow.auto.create.topics"),
+        "Whether brokers may create a topic that is read.",
+    ),
+    row(
+        "auto.commit.interval.ms",
+        _INT,
+        5_000,
+        _L,
+        same("auto.commit.interval.ms", turn=between(0, 86_400_000)),
+        "How often offsets are committed by themselves.",
+    ),
+    row(
+        "auto.offset.reset",
+        _STRING,
+        "latest",
+        _M,
+        same("auto.offset.reset", turn=reset_policy),
+        "Where to begin without an offset: earliest, latest, by_duration:<ISO 8601> or none, which is an error.",
+    ),
+    row("check.crcs", _BOOLEAN, True, _L, same("check.crcs"), "Whether checksums of records are checked."),
+    row("client.id", _STRING, "", _L, same("client.id"), "The client's name in the brokers' logs."),
+    row("client.rack", _STRING, "", _L, same("client.rack"), "Where the client is, to read from replicas near it."),
+    row(
+        "default.api.timeout.ms",
+        _INT,
+        60_000,
+        _M,
+        Ignored("each question has its own time"),
+        "How long a call of the client may take.",
+    ),
+    row("enable.auto.commit", _BOOLEAN, True, _M, same("enable.auto.commit"), "Whether offsets commit by themselves."),
+    row(
+        "exclude.internal.topics",
+        _BOOLEAN,
+        True,
+        _M,
+        Ignored("a pattern never matches internal topics here"),
+        "Whether a pattern leaves out internal topics.",
+    ),
+    row(
+        "fetch.max.bytes",
+        _INT,
+        52_428_800,
+        _M,
+        same("fetch.max.bytes", turn=between(0, 2_147_483_135)),
+        "Most bytes of an answer.",
+    ),
+    row(
+        "fetch.max.wait.ms",
+        _INT,
+        500,
+        _L,
+        same("fetch.wait.max.ms", turn=between(0, 300_000)),
+        "How long brokers wait for fetch.min.bytes.",
+    ),
+    row(
+        "fetch.min.bytes",
+        _INT,
+        1,
+        _H,
+        same("fetch.min.bytes", turn=between(1, 100_000_000)),
+        "Least bytes of an answer.",
+    ),
+    row("group.id", _STRING, None, _H, same("group.id"), "Group of the consumer."),
+    row("group.instance.id", _STRING, None, _M, same("group.instance.id"), "Name of a static member."),
+    row("group.protocol", _STRING, "classic", _H, same("group.protocol", turn=lower), "classic or consumer (KIP-848)."),
+    row("group.remote.assignor", _STRING, None, _M, same("group.remote.assignor"), "Assignor of the brokers."),
+    row(
+        "heartbeat.interval.ms",
+        _INT,
+        3_000,
+        _H,
+        same("heartbeat.interval.ms", turn=between(1, 3_600_000)),
+        "How often the member tells that it lives.",
+    ),
+    row(
+        "interceptor.classes",
+        Type.LIST,
+        (),
+        _L,
+        Ignored("classes of the JVM cannot be called", told=True),
+        "Classes that see each record.",
+    ),
+    row(
+        "internal.throw.on.fetch.stable.offset.unsupported",
+        _BOOLEAN,
+        False,
+        _L,
+        Ignored("a matter of Kafka Streams"),
+        "Whether brokers without stable offsets are an error.",
+    ),
+    row(
+        "isolation.level",
+        _STRING,
+        "read_uncommitted",
+        _M,
+        same("isolation.level", turn=lower),
+        "read_committed leaves out records of transactions that are not committed.",
+    ),
+    row("key.deserializer", _CLASS, NO_DEFAULT, _H, _BYTES, "Class that reads keys."),
+    row(
+        "max.partition.fetch.bytes",
+        _INT,
+        1_048_576,
+        _H,
+        same("max.partition.fetch.bytes", turn=between(1, 1_000_000_000)),
+        "Most bytes of a partition in an answer.",
+    ),
+    row(
+        "max.poll.interval.ms",
+        _INT,
+        300_000,
+        _M,
+        same("max.poll.interval.ms", turn=between(1, 86_400_000)),
+        "How long a member may be busy before it counts as gone.",
+    ),
+    row("max.poll.records", _INT, 500, _M, Ignored("the sink task cuts its batches itself"), "Most records of a put."),
+    row(
+        "partition.assignment.strategy",
+        Type.LIST,
+        (_RANGE, _COOPERATIVE),
+        _M,
+        Together("librdkafka: assignors by their short names"),
+        "How members share partitions.",
+    ),
+    row(
+        "session.timeout.ms",
+        _INT,
+        45_000,
+        _H,
+        same("session.timeout.ms", turn=between(1, 3_600_000)),
+        "A member that is not heard of for so long is gone.",
+    ),
+    row("share.acknowledgement.mode", _STRING, "implicit", _M, _SHARE, "How share consumers acknowledge."),
+    row("share.acquire.mode", _STRING, "BATCH_OPTIMIZED", _M, _SHARE, "How share consumers acquire records."),
+    row("value.deserializer", _CLASS, NO_DEFAULT, _H, _BYTES, "Class that reads values."),
+)

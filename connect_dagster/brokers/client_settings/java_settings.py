@@ -1,0 +1,55 @@
+"""All settings of each of Java's clients in one table (Kafka 4.3)."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any
+
+from connect_dagster.brokers.client_settings.admin import ADMIN
+from connect_dagster.brokers.client_settings.common import COMMON
+from connect_dagster.brokers.client_settings.consumer import CONSUMER
+from connect_dagster.brokers.client_settings.producer import PRODUCER
+from connect_dagster.brokers.client_settings.rows import Row
+from connect_dagster.plugin.config import ConfigTable, parse_value
+
+Settings = Mapping[str, str]
+"""Settings in Java's names and words."""
+
+
+class ClientKind(Enum):
+    """Java's clients that a worker has."""
+
+    PRODUCER = "producer"
+    CONSUMER = "consumer"
+    ADMIN = "admin"
+
+
+_OWN = {ClientKind.PRODUCER: PRODUCER, ClientKind.CONSUMER: CONSUMER, ClientKind.ADMIN: ADMIN}
+
+
+@functools.cache
+def rows(kind: ClientKind) -> Mapping[str, Row]:
+    """The table of a client, by name; what it has of its own goes before the common."""
+    return {row.name: row for row in (*COMMON, *_OWN[kind])}
+
+
+@functools.cache
+def definitions(kind: ClientKind) -> ConfigTable:
+    """The client's settings as Java defines them (``ProducerConfig.configDef()`` and its siblings)."""
+    return ConfigTable(tuple(row.key for row in rows(kind).values()))
+
+
+def parsed(kind: ClientKind, settings: Mapping[str, str | None]) -> dict[str, Any]:
+    """The client's own settings among these, in their types.
+
+    Raises:
+        ConfigError: a value is not of its type, in Java's words.
+    """
+    table = rows(kind)
+    return {
+        name: parse_value(name, value, table[name].key.type)
+        for name, value in settings.items()
+        if name in table and value is not None
+    }

@@ -1,0 +1,57 @@
+"""Java's settings in the names and values of kafka-python, whose clients do what librdkafka's do not: join groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from connect_dagster.brokers.client_settings.java_settings import ClientKind, Settings, parsed
+from connect_dagster.brokers.client_settings.security import login_of, tls_context
+from connect_dagster.plugin.errors import ConfigError
+
+_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+
+
+def _or_systems(size: int) -> int | None:
+    return size if size >= 0 else None
+
+
+# Java name -> kafka-python's name and how to turn the value. Others mean nothing to it, or are read above.
+_TAKEN: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "request.timeout.ms": ("request_timeout_ms", int),
+    "reconnect.backoff.ms": ("reconnect_backoff_ms", int),
+    "reconnect.backoff.max.ms": ("reconnect_backoff_max_ms", int),
+    "retry.backoff.ms": ("retry_backoff_ms", int),
+    "socket.connection.setup.timeout.ms": ("socket_connection_setup_timeout_ms", int),
+    "socket.connection.setup.timeout.max.ms": ("socket_connection_setup_timeout_max_ms", int),
+    "connections.max.idle.ms": ("connections_max_idle_ms", int),
+    "metadata.max.age.ms": ("metadata_max_age_ms", int),
+    "client.dns.lookup": ("client_dns_lookup", str),
+    "send.buffer.bytes": ("send_buffer_bytes", _or_systems),
+    "receive.buffer.bytes": ("receive_buffer_bytes", _or_systems),
+    "security.protocol": ("security_protocol", str.upper),
+}
+
+
+def to_kafka_python(bootstrap: str, client_id: str, settings: Settings) -> dict[str, Any]:
+    """Settings of one of kafka-python's clients.
+
+    Args:
+        bootstrap: brokers as ``host:port``, separated by commas.
+        client_id: the client's name in the brokers' logs.
+        settings: in Java's names, among others that say nothing to a client.
+
+    Raises:
+        ConfigError: a value is not of its type, a store cannot be read, or the login is none that kafka-python has.
+    """
+    values = parsed(ClientKind.ADMIN, settings)
+    turned = {name: turn(values[java]) for java, (name, turn) in _TAKEN.items() if java in values}
+    if (login := login_of(settings)) is not None:
+        if login.mechanism not in _MECHANISMS:
+            reason = f"The group of workers is joined with one of: {', '.join(_MECHANISMS)}"
+            raise ConfigError.invalid("sasl.mechanism", login.mechanism, reason)
+        user, password = login.name_and_password
+        turned |= {"sasl_mechanism": login.mechanism, "sasl_plain_username": user, "sasl_plain_password": password}
+    if (context := tls_context(settings)) is not None:
+        turned |= {"ssl_context": context}
+    return {"bootstrap_servers": bootstrap.split(","), "client_id": client_id, **turned}

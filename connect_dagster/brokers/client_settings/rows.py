@@ -1,0 +1,87 @@
+"""One row of the tables: a setting as Java defines it, and what librdkafka makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from connect_dagster.plugin.config import ConfigKey, Importance, Type, to_text
+
+Turn = Callable[[Any], str]
+"""Makes librdkafka's text of a value that was parsed to Java's type."""
+
+_MAX_INT = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """librdkafka has the same under these names."""
+
+    names: tuple[str, ...]
+    turn: Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Means something together with others: ``reader`` names the module or function that reads them."""
+
+    reader: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """Means nothing here.
+
+    Attributes:
+        reason: why.
+        told: whether a user who sets it expects something else, and is warned.
+    """
+
+    reason: str
+    told: bool = False
+
+
+Target = Taken | Together | Ignored
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A setting of a Java client.
+
+    Attributes:
+        key: its definition, as validation answers it.
+        target: what becomes of it.
+    """
+
+    key: ConfigKey
+    target: Target
+
+    @property
+    def name(self) -> str:
+        """The setting's name."""
+        return self.key.name
+
+
+def row(name: str, type: Type, default: Any, importance: Importance, target: Target, documentation: str) -> Row:
+    """A row in one line; a default of ``NO_DEFAULT`` says that it must be given."""
+    return Row(ConfigKey(name, type, default, importance, documentation), target)
+
+
+def _text(value: Any) -> str:
+    return to_text(value, Type.LIST) or ""
+
+
+def same(*names: str, turn: Turn = _text) -> Taken:
+    """Librdkafka has it under these names."""
+    return Taken(names, turn)
+
+
+def between(least: int, most: int = _MAX_INT) -> Turn:
+    """A number as near to the user's as librdkafka takes it."""
+    return lambda value: str(max(least, min(most, value)))
+
+
+def lower(value: str) -> str:
+    """Words that Java takes in any case."""
+    return value.lower()

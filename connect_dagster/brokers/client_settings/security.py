@@ -1,0 +1,157 @@
+"""``security.protocol``, ``sasl.*`` and ``ssl.*``: how Kafka clients log in, and with which certificates.
+
+Stores are read here and handed over as PEM or as Python's own TLS context, so that JKS, PKCS12 and PEM are the same to
+all clients. Mechanisms: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512; with librdkafka also OAUTHBEARER (client credentials, JWT
+assertions, unsecured tokens), and GSSAPI where librdkafka was built with Kerberos.
+"""
+
+from __future__ import annotations
+
+import os
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from connect_dagster.brokers.client_settings.java_settings import Settings
+from connect_dagster.plugin.config import one_of_ignoring_case
+from connect_dagster.plugin.errors import ConfigError
+from connect_dagster.plugin.jaas import FILE_PROPERTY, OPTIONS_VARIABLE, LoginModule, login_modules, parse_modules
+from connect_dagster.plugin.tls_stores import TlsStores
+
+_LOGIN_ENTRY = "KafkaClient"
+_PROTOCOL, _MECHANISM, _JAAS = "security.protocol", "sasl.mechanism", "sasl.jaas.config"
+_PASSWORDS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+_TOKENS, _KERBEROS = "OAUTHBEARER", "GSSAPI"
+_OAUTH = "sasl.oauthbearer."
+_JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+# Options of the login module, or settings that go before them, as librdkafka calls them.
+_CREDENTIALS = {
+    "sasl.oauthbearer.client.id": ("sasl.oauthbearer.client.credentials.client.id", "clientId"),
+    "sasl.oauthbearer.client.secret": ("sasl.oauthbearer.client.credentials.client.secret", "clientSecret"),
+    "sasl.oauthbearer.scope": ("sasl.oauthbearer.scope", "scope"),
+}
+_TOKEN_ENDPOINT = "sasl.oauthbearer.token.endpoint.url"
+_UNSECURED_SUBJECT = "unsecuredLoginStringClaim_sub"
+_KERBEROS_OPTIONS = {
+    "keyTab": "sasl.kerberos.keytab",
+    "principal": "sasl.kerberos.principal",
+    "serviceName": "sasl.kerberos.service.name",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """Who logs in, and by which mechanism."""
+
+    mechanism: str
+    module: LoginModule
+
+    @property
+    def name_and_password(self) -> tuple[str, str]:
+        """For PLAIN and SCRAM. Raises ConfigError when the module does not tell both."""
+        options = self.module.options
+        if "username" not in options or "password" not in options:
+            missing = "password" if "username" in options else "username"
+            raise ConfigError(f"The login module of {_JAAS} lacks the option {missing}, which {self.mechanism} needs")
+        return options["username"], options["password"]
+
+
+def login_of(settings: Settings) -> Login | None:
+    """The login that settings ask for; ``None`` when their protocol has none.
+
+    Raises:
+        ConfigError: there is no login module, or not one, or it is malformed.
+    """
+    if not _protocol(settings).startswith("SASL_"):
+        return None
+    mechanism = settings.get(_MECHANISM, _KERBEROS).strip()
+    line = settings.get(_JAAS)
+    modules = parse_modules(line) if line is not None else _modules_of_file()
+    if not modules:
+        raise ConfigError("JAAS config property does not contain any login modules")
+    if len(modules) > 1:
+        raise ConfigError(f"JAAS config property contains {len(modules)} login modules, should be 1 module")
+    return Login(mechanism, modules[0])
+
+
+def _modules_of_file() -> list[LoginModule]:
+    if FILE_PROPERTY not in os.environ.get(OPTIONS_VARIABLE, ""):
+        raise ConfigError(
+            f"Could not find a '{_LOGIN_ENTRY}' entry in the JAAS configuration. System property "
+            f"'java.security.auth.login.config' is not set, and there is no {_JAAS}"
+        )
+    return login_modules(_LOGIN_ENTRY, os.environ)
+
+
+def librdkafka_security(settings: Settings) -> dict[str, str]:
+    """Librdkafka's settings for a login and for TLS.
+
+    Raises:
+        ConfigError: a store or the login module cannot be read, or the mechanism is none of librdkafka's.
+    """
+    protocol, login = _protocol(settings), login_of(settings)
+    result = {_PROTOCOL: protocol.lower()} if _PROTOCOL in settings else {}
+    if login is not None:
+        result |= {_MECHANISM: login.mechanism, **_librdkafka_login(login, settings)}
+    if protocol.endswith("SSL"):
+        result |= _librdkafka_tls(TlsStores.parse(settings))
+    return result
+
+
+def tls_context(settings: Settings) -> ssl.SSLContext | None:
+    """Python's TLS context for a client; ``None`` when the protocol has no TLS. Raises ConfigError as the stores."""
+    return TlsStores.parse(settings).client_context() if _protocol(settings).endswith("SSL") else None
+
+
+def _protocol(settings: Settings) -> str:
+    value = settings.get(_PROTOCOL, "PLAINTEXT").strip()
+    one_of_ignoring_case("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")(_PROTOCOL, value)
+    return value.upper()
+
+
+def _librdkafka_login(login: Login, settings: Settings) -> dict[str, str]:
+    if login.mechanism in _PASSWORDS:
+        name, password = login.name_and_password
+        return {"sasl.username": name, "sasl.password": password}
+    if login.mechanism == _TOKENS:
+        return _librdkafka_tokens(login.module.options, settings)
+    if login.mechanism == _KERBEROS:
+        return {
+            to: login.module.options[name] for name, to in _KERBEROS_OPTIONS.items() if name in login.module.options
+        }
+    allowed = ", ".join((*_PASSWORDS, _TOKENS, _KERBEROS))
+    raise ConfigError.invalid(_MECHANISM, login.mechanism, f"It must be one of: {allowed}")
+
+
+def _librdkafka_tokens(options: Mapping[str, str], settings: Settings) -> dict[str, str]:
+    endpoint = settings.get(_TOKEN_ENDPOINT)
+    if endpoint is None:
+        subject = options.get(_UNSECURED_SUBJECT)
+        if subject is None:
+            raise ConfigError(f"The OAuth configuration option {_TOKEN_ENDPOINT} value must be non-null")
+        return {"enable.sasl.oauthbearer.unsecure.jwt": "true", "sasl.oauthbearer.config": f"principal={subject}"}
+    result = {"sasl.oauthbearer.method": "oidc", _TOKEN_ENDPOINT: endpoint}
+    for to, (setting, option) in _CREDENTIALS.items():
+        value = settings.get(setting, options.get(option))
+        if value is not None:
+            result[to] = value
+    assertion = {name: value for name, value in settings.items() if name.startswith(f"{_OAUTH}assertion.")}
+    if assertion:
+        template = assertion.pop(f"{_OAUTH}assertion.template.file", None)
+        if template is not None:
+            assertion[f"{_OAUTH}assertion.jwt.template.file"] = template
+        result |= {"sasl.oauthbearer.grant.type": _JWT_BEARER, **assertion}
+    if f"{_OAUTH}sub.claim.name" in settings:
+        result[f"{_OAUTH}sub.claim.name"] = settings[f"{_OAUTH}sub.claim.name"]
+    return result
+
+
+def _librdkafka_tls(stores: TlsStores) -> dict[str, str]:
+    result = {"ssl.endpoint.identification.algorithm": "https" if stores.checks_host else "none"}
+    if (trusted := stores.trust_store()) is not None:
+        result["ssl.ca.pem"] = trusted.certificates_pem()
+    if (own := stores.key_store()) is not None:
+        if own.key is None or not own.certificates:
+            raise ConfigError("The key store of ssl.keystore.* needs a private key and its certificate")
+        result |= {"ssl.certificate.pem": own.certificates_pem(), "ssl.key.pem": own.key_pem(None)}
+    return result

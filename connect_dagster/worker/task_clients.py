@@ -1,0 +1,46 @@
+"""Settings of the Kafka clients of connectors and their tasks: the worker's, with what a connector may override.
+
+Java: ``Worker.baseProducerConfigs``, ``baseConsumerConfigs`` and ``adminConfigs``.
+"""
+
+from __future__ import annotations
+
+from connect_dagster.protocol.states import TaskId
+from connect_dagster.worker import clients
+from connect_dagster.worker.client_policy import ClientPolicy
+from connect_dagster.worker.config import WorkerConfig
+
+
+class TaskClients:
+    """What the clients of one worker's tasks are told.
+
+    Args:
+        config: the worker's configuration.
+        policy: what connectors may override.
+    """
+
+    def __init__(self, config: WorkerConfig, policy: ClientPolicy) -> None:
+        self._config = config
+        self._policy = policy
+
+    def producer(self, id: TaskId, connector: clients.Settings) -> dict[str, str]:
+        """For a source task's records. Raises ConnectError for an override that is not allowed, as the others."""
+        given = self._given("producer", connector)
+        return clients.producer_settings(self._config.bootstrap_servers, f"connector-producer-{id}", given)
+
+    def consumer(self, id: TaskId, connector: clients.Settings) -> dict[str, str]:
+        """For a sink task's membership and reading."""
+        bootstrap, group = self._config.bootstrap_servers, f"connect-{id.connector}"
+        return clients.consumer_settings(
+            bootstrap, f"connector-consumer-{id}", group, self._given("consumer", connector)
+        )
+
+    def admin(self, client_id: str, connector: clients.Settings) -> dict[str, str]:
+        """For topics and groups of a connector; the worker's un-prefixed settings count too."""
+        given = {**self._config.client_settings, **self._given("admin", connector)}
+        return clients.admin_settings(self._config.bootstrap_servers, client_id, given)
+
+    def _given(self, client: str, connector: clients.Settings) -> dict[str, str]:
+        overrides = clients.under_prefix(connector, f"{client}.override.")
+        self._policy.require(overrides)
+        return {**self._config.client_overrides(f"{client}."), **overrides}

@@ -1,0 +1,312 @@
+"""Java's settings in the terms of librdkafka and of kafka-python."""
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, KafkaException, Producer
+from confluent_kafka.admin import AdminClient
+
+from connect_dagster.brokers.client_log import client_logger
+from connect_dagster.brokers.client_settings import ClientKind, definitions, to_kafka_python, to_librdkafka
+from connect_dagster.brokers.client_settings.java_settings import rows
+from connect_dagster.brokers.client_settings.librdkafka import assignors
+from connect_dagster.brokers.client_settings.offset_reset import reset_duration, reset_policy
+from connect_dagster.brokers.client_settings.rows import Taken
+from connect_dagster.brokers.clients import admin, consumer, producer
+from connect_dagster.plugin.config import NO_DEFAULT
+from connect_dagster.plugin.errors import ConfigError
+from tests.unit.rest.certificates import Identity
+
+PRODUCER, CONSUMER, ADMIN = ClientKind
+PACKAGE = "org.apache.kafka.clients.consumer."
+PLAIN = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="me" password="a \\"b\\"";'
+SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required username=me password=secret;"
+TOKENS = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required"
+SASL = {"security.protocol": "SASL_PLAINTEXT"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "java", "expected"),
+    [
+        (PRODUCER, {"delivery.timeout.ms": "120000"}, {"delivery.timeout.ms": "120000"}),
+        (PRODUCER, {"delivery.timeout.ms": "2147483647"}, {"delivery.timeout.ms": "0"}),
+        (PRODUCER, {"buffer.memory": "1048576"}, {"queue.buffering.max.kbytes": "1024"}),
+        (PRODUCER, {"batch.size": "0"}, {"batch.size": "1"}),
+        (PRODUCER, {"linger.ms": " 5 "}, {"linger.ms": "5"}),
+        (PRODUCER, {"max.request.size": "10"}, {"message.max.bytes": "1000"}),
+        (PRODUCER, {"key.serializer": "x", "max.block.ms": "1"}, {}),
+        (PRODUCER, {"request.timeout.ms": "5000"}, {"socket.timeout.ms": "5000", "request.timeout.ms": "5000"}),
+        (PRODUCER, {"compression.type": "zstd", "compression.zstd.level": "22", "compression.gzip.level": "1"},
+         {"compression.type": "zstd", "compression.level": "12"}),
+        (PRODUCER, {"partitioner.ignore.keys": "true"}, {"partitioner": "random"}),
+        (PRODUCER, {"partitioner.class": "org.apache.kafka.clients.producer.RoundRobinPartitioner"},
+         {"partitioner": "random"}),
+        (CONSUMER, {"fetch.max.wait.ms": "10"}, {"fetch.wait.max.ms": "10"}),
+        (CONSUMER, {"fetch.min.bytes": "0", "isolation.level": "READ_COMMITTED"},
+         {"fetch.min.bytes": "1", "isolation.level": "read_committed"}),
+        (CONSUMER, {"auto.offset.reset": "none"}, {"auto.offset.reset": "error"}),
+        (CONSUMER, {"auto.offset.reset": "by_duration:PT1H"}, {"auto.offset.reset": "error"}),
+        (CONSUMER, {"auto.offset.reset": "latest"}, {"auto.offset.reset": "latest"}),
+        (CONSUMER, {"group.protocol": "CONSUMER", "group.instance.id": "a", "max.poll.records": "1"},
+         {"group.protocol": "consumer", "group.instance.id": "a"}),
+        (ADMIN, {"send.buffer.bytes": "-1", "receive.buffer.bytes": "-1", "connections.max.idle.ms": "-1"},
+         {"socket.send.buffer.bytes": "0", "socket.receive.buffer.bytes": "0", "connections.max.idle.ms": "0"}),
+        (ADMIN, {"request.timeout.ms": "5000"}, {"socket.timeout.ms": "5000"}),
+        (ADMIN, {"metadata.max.age.ms": "500"}, {"topic.metadata.refresh.interval.ms": "500"}),
+        (ADMIN, {"security.protocol": "PLAINTEXT"}, {"security.protocol": "plaintext"}),
+        (ADMIN, {"statistics.interval.ms": "5"}, {"statistics.interval.ms": "5"}),
+    ],
+)  # fmt: skip
+def test_names_and_values(kind: ClientKind, java: dict[str, str], expected: dict[str, str]) -> None:
+    default = {"partitioner": "murmur2_random"} if kind is PRODUCER else {}
+    assert to_librdkafka(kind, java) == default | expected
+
+
+MAKE: dict[ClientKind, Callable[[dict[str, str]], Producer | Consumer | AdminClient]] = {
+    PRODUCER: producer,
+    CONSUMER: consumer,
+    ADMIN: admin,
+}
+
+
+@pytest.mark.parametrize("kind", ClientKind)
+def test_librdkafka_takes_every_default_of_java(kind: ClientKind, caplog: pytest.LogCaptureFixture) -> None:
+    defaults = {
+        key.name: ",".join(key.default) if isinstance(key.default, tuple) else str(key.default)
+        for key in definitions(kind)
+        if key.default not in (NO_DEFAULT, None, ())
+    }
+    logger = client_logger()
+    with caplog.at_level(logging.WARNING, logger=logger.name):
+        group = {"group.id": "g"} if kind is CONSUMER else {}
+        made = MAKE[kind]({**defaults, **group, "bootstrap.servers": "localhost:1"})
+        made.poll(0)
+    ours = [record.getMessage() for record in caplog.records if record.name.startswith("connect_dagster")]
+    assert ours == []
+    assert not [text for text in caplog.messages if "will be ignored" in text]
+    if isinstance(made, Consumer):
+        made.close()
+
+
+@pytest.mark.parametrize("kind", ClientKind)
+@pytest.mark.parametrize("number", [-1, 0, 1, 2**31 - 1])
+def test_librdkafka_takes_every_number_that_java_takes(kind: ClientKind, number: int) -> None:
+    numbers = [row for row in rows(kind).values() if row.key.type.value in ("INT", "LONG")]
+    refused = [_refused(kind, row.target, number) for row in numbers if isinstance(row.target, Taken)]
+    # How settings go together is checked by librdkafka, as Java's clients do.
+    assert not [text for text in refused if text is not None and "must be" not in text]
+
+
+def _refused(kind: ClientKind, target: Taken, number: int) -> str | None:
+    own = {"group.id": "g"} if kind is CONSUMER else {}
+    config = {"log_level": 0, **own, **dict.fromkeys(target.names, target.turn(number))}
+    try:
+        made = {PRODUCER: Producer, CONSUMER: Consumer, ADMIN: AdminClient}[kind](config)
+    except KafkaException as error:
+        return str(error)
+    if isinstance(made, Consumer):
+        made.close()
+    return None
+
+
+@pytest.mark.parametrize("name", ["interceptor.classes", "sasl.login.class"])
+def test_what_cannot_have_an_effect_is_said(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    to_librdkafka(PRODUCER, {name: "a.B"})
+    assert caplog.messages == [f"{name} has no effect on the producer here: classes of the JVM cannot be called"]
+
+
+def test_a_partitioner_of_the_users(caplog: pytest.LogCaptureFixture) -> None:
+    assert to_librdkafka(PRODUCER, {"partitioner.class": "a.B"}) == {"partitioner": "murmur2_random"}
+    assert "partitioner.class=a.B has no effect here" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        ([PACKAGE + "RangeAssignor", PACKAGE + "CooperativeStickyAssignor"], ["range"]),
+        ([PACKAGE + "CooperativeStickyAssignor", PACKAGE + "RangeAssignor"], ["cooperative-sticky"]),
+        (["class " + PACKAGE + "RoundRobinAssignor", "range"], ["roundrobin", "range"]),
+    ],
+)
+def test_assignors(names: list[str], expected: list[str]) -> None:
+    assert assignors(names) == expected
+
+
+def test_an_assignor_that_there_is_not() -> None:
+    with pytest.raises(
+        ConfigError, match=r"StickyAssignor for configuration partition\.assignment\.strategy: It must be"
+    ):
+        assignors([PACKAGE + "StickyAssignor"])
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        ("earliest", None),
+        ("none", None),
+        ("by_duration:PT1H", 3600),
+        ("by_duration:P2DT3H4M5.5S", 183_845.5),
+        ("by_duration:P1D", 86_400),
+    ],
+)
+def test_durations_to_begin_at(value: str, seconds: float | None) -> None:
+    assert reset_duration(value) == seconds
+
+
+@pytest.mark.parametrize(
+    "value", ["by_duration", "by_duration:", "by_duration:PT", "by_duration:-PT1H", "EARLIEST", "x"]
+)
+def test_policies_that_are_none(value: str) -> None:
+    with pytest.raises(ConfigError, match="The value must be either 'earliest', 'latest', 'none' or of the format"):
+        reset_policy(value)
+
+
+@pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512"])
+def test_scram(mechanism: str) -> None:
+    settings = SASL | {"sasl.mechanism": mechanism, "sasl.jaas.config": SCRAM}
+    assert to_librdkafka(ADMIN, settings) == {
+        "security.protocol": "sasl_plaintext",
+        "sasl.mechanism": mechanism,
+        "sasl.username": "me",
+        "sasl.password": "secret",
+    }
+    python = to_kafka_python("a:1,b:2", "me", settings)
+    assert python == {
+        "bootstrap_servers": ["a:1", "b:2"],
+        "client_id": "me",
+        "security_protocol": "SASL_PLAINTEXT",
+        "sasl_mechanism": mechanism,
+        "sasl_plain_username": "me",
+        "sasl_plain_password": "secret",
+    }
+
+
+def test_a_quoted_password() -> None:
+    found = to_librdkafka(ADMIN, SASL | {"sasl.mechanism": "PLAIN", "sasl.jaas.config": PLAIN})
+    assert found["sasl.password"] == 'a "b"'
+
+
+def test_a_login_without_sasl_is_left_alone() -> None:
+    assert to_librdkafka(ADMIN, {"sasl.mechanism": "PLAIN", "sasl.jaas.config": PLAIN}) == {}
+
+
+def test_tokens_of_an_endpoint() -> None:
+    jaas = f'{TOKENS} clientId="id" clientSecret="geheim" scope="a";'
+    endpoint = {"sasl.oauthbearer.token.endpoint.url": "https://login/token", "sasl.oauthbearer.scope": "b"}
+    found = to_librdkafka(ADMIN, SASL | endpoint | {"sasl.mechanism": "OAUTHBEARER", "sasl.jaas.config": jaas})
+    assert found == {
+        "security.protocol": "sasl_plaintext",
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.oauthbearer.method": "oidc",
+        "sasl.oauthbearer.token.endpoint.url": "https://login/token",
+        "sasl.oauthbearer.client.id": "id",
+        "sasl.oauthbearer.client.secret": "geheim",
+        "sasl.oauthbearer.scope": "b",
+    }
+
+
+def test_tokens_without_signature() -> None:
+    jaas = f'{TOKENS} unsecuredLoginStringClaim_sub="me";'
+    found = to_librdkafka(ADMIN, SASL | {"sasl.mechanism": "OAUTHBEARER", "sasl.jaas.config": jaas})
+    assert found["enable.sasl.oauthbearer.unsecure.jwt"] == "true"
+    assert found["sasl.oauthbearer.config"] == "principal=me"
+
+
+def test_kerberos() -> None:
+    module = "com.sun.security.auth.module.Krb5LoginModule required useKeyTab=true"
+    jaas = f'{module} keyTab="/k" principal="me@REALM";'
+    found = to_librdkafka(ADMIN, SASL | {"sasl.jaas.config": jaas, "sasl.kerberos.service.name": "kafka"})
+    assert found == {
+        "security.protocol": "sasl_plaintext",
+        "sasl.mechanism": "GSSAPI",
+        "sasl.kerberos.service.name": "kafka",
+        "sasl.kerberos.keytab": "/k",
+        "sasl.kerberos.principal": "me@REALM",
+    }
+
+
+def test_the_login_file_of_kafkas_scripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "jaas").write_text(f"KafkaClient {{ {SCRAM} }};")
+    monkeypatch.setenv("KAFKA_OPTS", f"-Djava.security.auth.login.config={tmp_path}/jaas")
+    assert to_librdkafka(ADMIN, SASL | {"sasl.mechanism": "SCRAM-SHA-256"})["sasl.username"] == "me"
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"sasl.mechanism": "PLAIN"}, "Could not find a 'KafkaClient' entry in the JAAS configuration."),
+        ({"sasl.jaas.config": ""}, "JAAS config property does not contain any login modules"),
+        ({"sasl.jaas.config": SCRAM + SCRAM}, "JAAS config property contains 2 login modules, should be 1 module"),
+        ({"sasl.jaas.config": "a.B", "sasl.mechanism": "PLAIN"}, "sasl.jaas.config: expected a flag"),
+        (
+            {"sasl.jaas.config": "a.B required username=x;", "sasl.mechanism": "PLAIN"},
+            "The login module of sasl.jaas.config lacks the option password, which PLAIN needs",
+        ),
+        ({"sasl.jaas.config": SCRAM, "sasl.mechanism": "X"}, "Invalid value X for configuration sasl.mechanism"),
+        (
+            {"sasl.jaas.config": f"{TOKENS};", "sasl.mechanism": "OAUTHBEARER"},
+            "The OAuth configuration option sasl.oauthbearer.token.endpoint.url value must be non-null",
+        ),
+    ],
+)
+def test_logins_that_are_not_possible(settings: dict[str, str], text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KAFKA_OPTS", raising=False)
+    with pytest.raises(ConfigError) as caught:
+        to_librdkafka(ADMIN, SASL | settings)
+    assert text in str(caught.value)
+
+
+@pytest.fixture(scope="module")
+def tls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]:
+    """The same identity as PKCS12 files and as PEM lines."""
+    folder = tmp_path_factory.mktemp("tls")
+    authority = Identity.authority()
+    own = authority.vouch_for("client")
+    (folder / "own.p12").write_bytes(own.key_store("secret"))
+    (folder / "trust.p12").write_bytes(authority.trust_store("secret"))
+    return {
+        "files": {
+            "ssl.keystore.location": str(folder / "own.p12"),
+            "ssl.keystore.password": "secret",
+            "ssl.truststore.location": str(folder / "trust.p12"),
+            "ssl.truststore.password": "secret",
+        },
+        "lines": {
+            "ssl.keystore.key": own.key_pem("secret").replace("\n", " "),
+            "ssl.key.password": "secret",
+            "ssl.keystore.certificate.chain": own.certificate_pem.replace("\n", " "),
+            "ssl.truststore.certificates": authority.certificate_pem,
+        },
+    }
+
+
+def test_stores_are_handed_over_as_pem(tls: dict[str, dict[str, str]]) -> None:
+    files = to_librdkafka(ADMIN, tls["files"] | {"security.protocol": "SSL"})
+    assert files == to_librdkafka(ADMIN, tls["lines"] | {"security.protocol": "SSL"})
+    assert files["ssl.ca.pem"].startswith("-----BEGIN CERTIFICATE-----")
+    assert files["ssl.key.pem"].startswith("-----BEGIN PRIVATE KEY-----")
+    assert files["ssl.endpoint.identification.algorithm"] == "https"
+    admin(tls["files"] | {"security.protocol": "SSL"}).poll(0)
+
+
+@pytest.mark.parametrize(("algorithm", "checks"), [("https", True), ("", False)])
+def test_kafka_python_gets_a_context(tls: dict[str, dict[str, str]], algorithm: str, checks: bool) -> None:
+    settings = {"security.protocol": "ssl", "ssl.endpoint.identification.algorithm": algorithm}
+    found = to_kafka_python("a:1", "me", tls["files"] | settings)
+    assert found["security_protocol"] == "SSL"
+    assert found["ssl_context"].check_hostname is checks
+    assert [one["subject"] for one in found["ssl_context"].get_ca_certs()] == [((("commonName", "authority"),),)]
+    expected = "https" if checks else "none"
+    assert to_librdkafka(ADMIN, tls["files"] | settings)["ssl.endpoint.identification.algorithm"] == expected
+
+
+def test_stores_that_no_protocol_needs_are_not_read() -> None:
+    assert to_librdkafka(ADMIN, {"ssl.keystore.location": "/no/such/file"}) == {}
+
+
+def test_kafka_python_knows_no_tokens() -> None:
+    jaas = f'{TOKENS} unsecuredLoginStringClaim_sub="me";'
+    with pytest.raises(ConfigError, match="The group of workers is joined with one of: PLAIN, SCRAM-SHA-256"):
+        to_kafka_python("a:1", "me", SASL | {"sasl.mechanism": "OAUTHBEARER", "sasl.jaas.config": jaas})
