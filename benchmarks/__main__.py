@@ -16,6 +16,7 @@ import click
 from confluent_kafka import KafkaException
 
 from benchmarks.bench import Bench, Effort
+from benchmarks.chain import chain_cell
 from benchmarks.contestants import CONTESTANTS, IN_GROUPS, Contestant
 from benchmarks.group import group_cell
 from benchmarks.idle import idle_cell
@@ -26,7 +27,7 @@ from benchmarks.report import Report, facts
 from benchmarks.start import start_cell
 from benchmarks.throughput import sink_cell, source_cell
 from benchmarks.topics import Topics
-from benchmarks.workload import Format, Workload
+from benchmarks.workload import PLAIN, Format, Workload
 from connect_dagster.embedded.broker import EmbeddedBroker
 
 _BROKER_HEAP = "2g"
@@ -42,6 +43,7 @@ class Kind(Enum):
     START = "start"
     SOURCE = "source"
     SINK = "sink"
+    CHAIN = "chain"
     LATENCY = "latency"
     SINK_LATENCY = "sink-latency"
     GROUP = "group"
@@ -52,6 +54,7 @@ _RUNS: dict[Kind, Run] = {
     Kind.START: start_cell,
     Kind.SOURCE: source_cell,
     Kind.SINK: sink_cell,
+    Kind.CHAIN: chain_cell,
     Kind.LATENCY: latency_cell,
     Kind.SINK_LATENCY: sink_latency_cell,
     Kind.GROUP: group_cell,
@@ -109,6 +112,7 @@ def main(
     rounds = repetitions or (1 if quick else 3)
     numbers = {
         Kind.SOURCE: tasks,
+        Kind.CHAIN: [1],
         Kind.SINK: tasks,
         Kind.GROUP: [effort.connectors],
         Kind.IDLE: [*(number for number in _IDLE_CONNECTORS if number < effort.connectors), effort.connectors],
@@ -125,11 +129,12 @@ def main(
 
 
 def _cells(kinds: Sequence[Kind], formats: Sequence[Format], numbers: Mapping[Kind, Sequence[int]]) -> list[Cell]:
-    forms = formats or list(Format)
+    plain = [form for form in formats or PLAIN if form in PLAIN]
+    forms = {Kind.CHAIN: [Format.AVRO], **dict.fromkeys(_BULK, plain)}
     return [
         Cell(kind, form, number)
         for kind in sorted(kinds or Kind, key=_BULK.__contains__)
-        for form in (forms if kind in _BULK else forms[:1])
+        for form in forms.get(kind, plain[:1])
         for number in numbers.get(kind, [_BULK_TASKS])
     ]
 

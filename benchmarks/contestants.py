@@ -74,6 +74,9 @@ class Worker(Protocol):
         """All it has logged."""
 
 
+Make = Callable[[Properties, Sequence[Properties], Path], Worker]
+
+
 @dataclass(frozen=True, slots=True)
 class Contestant:
     """One column of the table.
@@ -85,22 +88,25 @@ class Contestant:
         worker_props: what it is told beyond what all are told.
         source_props: what its source connectors are told beyond file and topic.
         make_member: a worker of a group from its properties and a folder; none where only single workers are compared.
+        java: heap and options of the JVM of Java's worker; none for ours.
     """
 
     name: str
     jvm: str
-    make: Callable[[Properties, Sequence[Properties], Path], Worker]
+    make: Make
     worker_props: Properties = field(default_factory=dict)
     source_props: Properties = field(default_factory=dict)
     make_member: Callable[[Properties, Path], Worker] | None = None
+    java: tuple[str, tuple[str, ...]] | None = None
 
 
-def _java_as_shipped(props: Properties, connectors: Sequence[Properties], folder: Path) -> Worker:
-    return JavaStandalone(props, connectors, folder, heap=_JAVA_SCRIPT_HEAP, jvm=_JAVA_SCRIPT_OPTIONS)
+def java_standalone(heap: str, jvm: tuple[str, ...], jars: Sequence[Path] = ()) -> Make:
+    """How a standalone worker of Java is made, with such a heap, options and further jars."""
 
+    def make(props: Properties, connectors: Sequence[Properties], folder: Path) -> Worker:
+        return JavaStandalone(props, connectors, folder, heap=heap, jvm=jvm, jars=jars)
 
-def _java_tuned(props: Properties, connectors: Sequence[Properties], folder: Path) -> Worker:
-    return JavaStandalone(props, connectors, folder, heap=_JAVA_TUNED_HEAP, jvm=())
+    return make
 
 
 def _java_member(props: Properties, folder: Path) -> Worker:
@@ -120,10 +126,18 @@ def _our_member(props: Properties, folder: Path) -> Worker:
 JAVA = Contestant(
     "Java defaults",
     "heap 2g and the options of connect-standalone.sh and connect-distributed.sh",
-    _java_as_shipped,
+    java_standalone(_JAVA_SCRIPT_HEAP, _JAVA_SCRIPT_OPTIONS),
     make_member=_java_member,
+    java=(_JAVA_SCRIPT_HEAP, _JAVA_SCRIPT_OPTIONS),
 )
-TUNED = Contestant("Java tuned", "heap 1g", _java_tuned, _JAVA_TUNED_WORKER, _JAVA_TUNED_SOURCE)
+TUNED = Contestant(
+    "Java tuned",
+    "heap 1g",
+    java_standalone(_JAVA_TUNED_HEAP, ()),
+    _JAVA_TUNED_WORKER,
+    _JAVA_TUNED_SOURCE,
+    java=(_JAVA_TUNED_HEAP, ()),
+)
 OURS = Contestant("ours", "at its defaults", _ours, make_member=_our_member)
 CONTESTANTS = (JAVA, TUNED, OURS)
 IN_GROUPS = tuple(each for each in CONTESTANTS if each.make_member is not None)

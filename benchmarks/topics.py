@@ -71,8 +71,12 @@ class Topics:
             raise Void(f"{name} is not empty")
         return Tail(consumer)
 
-    def digest(self, name: str) -> str:
+    def digest(self, name: str, *, skip: int = 0) -> str:
         """Hash of all its values in their order, as `LogFile.digest` has it.
+
+        Args:
+            name: the topic.
+            skip: bytes at the beginning of each value that do not count.
 
         Raises:
             Void: the topic cannot be read to its end.
@@ -86,7 +90,7 @@ class Topics:
                 deadline.check()
                 found = consumer.consume(min(_FETCHED, end - seen), timeout=1)
                 seen += len(found)
-                sha.update(b"".join(_value(message) + b"\n" for message in found))
+                sha.update(b"".join(_value(message)[skip:] + b"\n" for message in found))
         finally:
             consumer.close()
         return sha.hexdigest()

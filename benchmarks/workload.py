@@ -24,11 +24,15 @@ class Format(Enum):
 
     JSON = "json"
     STRING = "string"
+    AVRO = "avro"
 
     @property
     def converter(self) -> str:
-        """Class of the converter for keys and values, at its defaults: JSON comes with its schema."""
-        if self is Format.JSON:
+        """Class of the worker's converter for keys and values, at its defaults: JSON comes with its schema.
+
+        For Avro connectors have converters of their own.
+        """
+        if self is not Format.STRING:
             return "org.apache.kafka.connect.json.JsonConverter"
         return "org.apache.kafka.connect.storage.StringConverter"
 
@@ -36,9 +40,15 @@ class Format(Enum):
         r"""The values that Kafka Connect makes of lines, each with a ``\n`` behind it as the lines have."""
         if self is Format.STRING:
             return lines
+        if self is Format.AVRO:
+            raise ValueError("the bytes of Avro hang on the ids of a registry")
         head, tail = b'{"schema":{"type":"string","optional":false},"payload":"', b'"}'
         escaped = lines.removesuffix(b"\n").replace(b"\\", b"\\\\").replace(b'"', b'\\"')
         return head + escaped.replace(b"\n", tail + b"\n" + head) + tail + b"\n"
+
+
+PLAIN = (Format.JSON, Format.STRING)
+"""Those in which whole lines are moved as they are."""
 
 
 @dataclass(frozen=True, slots=True)

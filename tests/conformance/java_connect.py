@@ -150,6 +150,7 @@ class JavaStandalone(JavaWorker):
         workdir: for the property files, the offsets file and the log.
         heap: see `JavaWorker`.
         jvm: see `JavaWorker`.
+        jars: see `JavaWorker`.
     """
 
     main = "org.apache.kafka.connect.cli.ConnectStandalone"
@@ -162,10 +163,11 @@ class JavaStandalone(JavaWorker):
         *,
         heap: str = "1g",
         jvm: tuple[str, ...] = FAST_START,
+        jars: Sequence[Path] = (),
     ) -> None:
         self.offsets_file = Path(worker_props.get("offset.storage.file.filename", workdir / "java-connect.offsets"))
         props = {"offset.storage.file.filename": str(self.offsets_file)} | dict(worker_props)
-        super().__init__(props, workdir, heap=heap, jvm=jvm)
+        super().__init__(props, workdir, heap=heap, jvm=jvm, jars=jars)
         self._connectors = connector_props
 
     def stop(self, timeout: float = 10) -> None:
