@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from connect_dagster.plugin.converter import Converter
 from connect_dagster.plugin.frames import FAILURE, ORIGINAL, ROW, Acting, SourceFrame
@@ -89,9 +90,13 @@ class SourcePipeline:
             return frame.df.select(*columns, *(side.bytes for side in sides.values()))
         failed = F.col(FAILURE).isNotNull()
         columns += [F.when(~failed, side.bytes).alias(name) for name, side in sides.items()]
-        if frame.has(ORIGINAL):
-            columns.append(F.when(failed, F.col(ORIGINAL)).alias(ORIGINAL))
-        return frame.df.select(*columns, FAILURE)
+        # Arrow takes no null for a struct whose fields are never null.
+        columns += [
+            F.when(failed, F.col(name).cast(_nullable(frame.df.schema[name].dataType))).alias(name)
+            for name in (ORIGINAL, FAILURE)
+            if frame.has(name)
+        ]
+        return frame.df.select(*columns)
 
     def _with_unwritable(self, frame: SourceFrame, name: str, side: _Side) -> SourceFrame:
         if side.unwritable is None:
@@ -137,6 +142,19 @@ def _expression(converter: Converter, frame: SourceFrame, schema: Schema | None,
     if frame.topic is None:
         return F.lit(None).cast("binary")
     return converter.encode_for(frame.topic, schema, column, ascii=frame.ascii)
+
+
+def _nullable(type: DataType) -> DataType:
+    """The type with everything in it nullable."""
+    match type:
+        case StructType():
+            return StructType([StructField(field.name, _nullable(field.dataType)) for field in type.fields])
+        case ArrayType():
+            return ArrayType(_nullable(type.elementType))
+        case MapType():
+            return MapType(_nullable(type.keyType), _nullable(type.valueType))
+        case _:
+            return type
 
 
 def _by_topic(frame: SourceFrame) -> list[SourceFrame]:

@@ -28,6 +28,11 @@ class TaskClients:
         given = self._given("producer", connector)
         return clients.producer_settings(self._config.bootstrap_servers, f"connector-producer-{id}", given)
 
+    def dead_letter_producer(self, id: TaskId, connector: clients.Settings) -> dict[str, str]:
+        """For records that a task could not handle."""
+        given = self._given("producer", connector)
+        return clients.producer_settings(self._config.bootstrap_servers, f"connector-dlq-producer-{id}", given)
+
     def consumer(self, id: TaskId, connector: clients.Settings) -> dict[str, str]:
         """For a sink task's membership and reading."""
         bootstrap, group = self._config.bootstrap_servers, f"connect-{id.connector}"

@@ -320,7 +320,7 @@ class Worker:
             flush_seconds=self.config.offset_flush_timeout_ms / 1000,
             on_topics=lambda topics: listeners.topics(id, topics),
             metrics=metrics,
-            reports=error_reports(id, connector_config, self.config, metrics.errors),
+            reports=error_reports(id, connector_config, self._clients, metrics.errors),
         )
 
     def _sink_task(
@@ -338,7 +338,7 @@ class Worker:
         limit = consumer.get("max.poll.records")
         transforms = self._transforms.chain(str(id), connector_config)
         metrics = self.metrics.sink_task(id, task_plugins(self.plugins, connector_config, task, key, value, transforms))
-        reports = error_reports(id, connector_config, self.config, metrics.errors)
+        reports = error_reports(id, connector_config, self._clients, metrics.errors)
         return WorkerSinkTask(
             id,
             task,
