@@ -1,0 +1,230 @@
+"""Topics of source connectors, created before their first record with the settings that the connector gives (KIP-158).
+
+    topic.creation.default.replication.factor=1
+    topic.creation.default.partitions=3
+    topic.creation.groups=compacted
+    topic.creation.compacted.include=state-.*
+    topic.creation.compacted.cleanup.policy=compact
+
+The first group counts whose ``include`` matches a topic and whose ``exclude`` does not, else ``default``. Without any
+such setting brokers create topics themselves. Java: ``TopicCreationConfig``, ``TopicCreationGroup``, ``TopicCreation``.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from connect_dagster.brokers.topic_admin import TopicAdmin, TopicPlan
+from connect_dagster.plugin.config import ConfigKey, ConfigTable, Importance, Type, non_null, parse_value
+from connect_dagster.plugin.errors import ConfigError, ConnectError, RetriableError, java_text
+
+log = logging.getLogger(__name__)
+
+PREFIX = "topic.creation."
+GROUPS = f"{PREFIX}groups"
+DEFAULT = "default"
+
+_INCLUDE, _EXCLUDE, _REPLICAS, _PARTITIONS = "include", "exclude", "replication.factor", "partitions"
+_OWN = frozenset({_INCLUDE, _EXCLUDE, _REPLICAS, _PARTITIONS})
+_BROKERS_CHOICE = -1
+_RETRY_SECONDS = 1.0
+
+
+def uses_topic_creation(connector: Mapping[str, str | None]) -> bool:
+    """Whether a configuration says anything of topics to create."""
+    return any(name.startswith(PREFIX) for name in connector)
+
+
+@dataclass(frozen=True, slots=True)
+class TopicGroup:
+    """Topics that are created alike.
+
+    Attributes:
+        name: of the group.
+        include: regular expressions; a topic is in the group when one matches all of its name,
+        exclude: and none of these does.
+        partitions: how many a topic gets; -1 for the brokers' choice.
+        replication_factor: likewise.
+        settings: of the topic, such as ``cleanup.policy``.
+    """
+
+    name: str
+    include: tuple[str, ...]
+    exclude: tuple[str, ...]
+    partitions: int
+    replication_factor: int
+    settings: Mapping[str, str]
+
+    def matches(self, topic: str) -> bool:
+        """Whether a topic belongs to the group."""
+        return not _matches(self.exclude, topic) and _matches(self.include, topic)
+
+    def plan(self, topic: str) -> TopicPlan:
+        """What a topic of the group is to be."""
+        return TopicPlan(topic, self.partitions, self.replication_factor, self.settings)
+
+    def __str__(self) -> str:
+        return (
+            f"TopicCreationGroup{{name='{self.name}', inclusionPattern={'|'.join(self.include)}, "
+            f"exclusionPattern={'|'.join(self.exclude)}, numPartitions={self.partitions}, "
+            f"replicationFactor={self.replication_factor}, otherConfigs={java_text(self.settings)}}}"
+        )
+
+
+def topic_groups(connector: Mapping[str, str], *, enabled: bool) -> tuple[TopicGroup, ...]:
+    """The groups of a connector in their order, ``default`` last; none when it leaves topics to the brokers.
+
+    Args:
+        connector: its configuration.
+        enabled: whether the worker creates topics (``topic.creation.enable``).
+
+    Raises:
+        ConfigError: a setting is wrong, or the default group lacks one (Java: ``SourceConnectorConfig``).
+    """
+    if not (enabled and uses_topic_creation(connector)):
+        return ()
+    default = _group(DEFAULT, connector, _default_table())
+    names = list(dict.fromkeys(parse_value(GROUPS, connector.get(GROUPS), Type.LIST) or ()))
+    if DEFAULT in names:
+        log.warning("'%s' topic creation group always exists and does not need to be listed explicitly", DEFAULT)
+        names.remove(DEFAULT)
+    table = _table(default.replication_factor, default.partitions)
+    return (*(_group(name, connector, table) for name in names), default)
+
+
+class TopicCreation:
+    """Sees to it that topics are there; for one thread.
+
+    Args:
+        groups: as :func:`topic_groups` answers them; at least the default.
+        open_admin: opens the client that asks the brokers.
+        wait: waits so many seconds; answers whether to go on.
+    """
+
+    def __init__(
+        self, groups: Sequence[TopicGroup], open_admin: Callable[[], TopicAdmin], wait: Callable[[float], bool]
+    ) -> None:
+        self._groups = groups
+        self._open_admin = open_admin
+        self._admin: TopicAdmin | None = None
+        self._wait = wait
+        self._there: set[str] = set()
+
+    def ensure(self, topics: set[str]) -> None:
+        """Create those topics that are not there; waits for brokers that are away.
+
+        Raises:
+            ConnectError: one is not there and cannot be created.
+        """
+        for topic in sorted(topics - self._there):
+            while True:
+                try:
+                    self._ensure(topic)
+                    break
+                except RetriableError as error:
+                    log.warning("Failed to send record to topic '%s'. Backing off before retrying: %s", topic, error)
+                    if not self._wait(_RETRY_SECONDS):
+                        return
+
+    def _ensure(self, topic: str) -> None:
+        admin = self._admin = self._admin or self._open_admin()
+        log.info("The task will send records to topic '%s' for the first time. Checking whether topic exists", topic)
+        if admin.exists(topic):
+            log.info("Topic '%s' already exists.", topic)
+        else:
+            self._create(admin, topic)
+        self._there.add(topic)
+
+    def _create(self, admin: TopicAdmin, topic: str) -> None:
+        log.info("Creating topic '%s'", topic)
+        group = next((one for one in self._groups[:-1] if one.matches(topic)), self._groups[-1])
+        log.debug("Topic '%s' matched topic creation group: %s", topic, group)
+        plan = group.plan(topic)
+        created = admin.create(plan)
+        if created is None:
+            log.warning("Request to create new topic '%s' failed", topic)
+            raise ConnectError(
+                f"Task failed to create new topic {plan}. Ensure that the task is authorized to create topics or that "
+                "the topic exists and restart the task"
+            )
+        if created:
+            log.info("Created topic '%s' using creation group %s", plan, group)
+        else:
+            log.info("Found existing topic '%s'", plan)
+
+
+def _matches(patterns: Sequence[str], topic: str) -> bool:
+    return re.fullmatch("|".join(patterns), topic) is not None
+
+
+def _group(name: str, connector: Mapping[str, str], table: ConfigTable) -> TopicGroup:
+    prefix = f"{PREFIX}{name}."
+    given = {key.removeprefix(prefix): value for key, value in connector.items() if key.startswith(prefix)}
+    if name == DEFAULT:  # it takes what no other does, whatever its patterns say
+        given = {key: value for key, value in given.items() if key not in (_INCLUDE, _EXCLUDE)}
+    full = ConfigTable(tuple(_prefixed(key, prefix) for key in table))
+    values = full.parse({prefix + key: value for key, value in given.items()})
+    return TopicGroup(
+        name,
+        values[prefix + _INCLUDE],
+        values[prefix + _EXCLUDE],
+        values[prefix + _PARTITIONS],
+        values[prefix + _REPLICAS],
+        {key: value for key, value in given.items() if key not in _OWN},
+    )
+
+
+def _prefixed(key: ConfigKey, prefix: str) -> ConfigKey:
+    default = {} if key.required else {"default": key.default}
+    return ConfigKey(prefix + key.name, key.type, **default, importance=key.importance, validator=key.validator)
+
+
+def _replication_factor(name: str, value: Any) -> None:
+    if value != _BROKERS_CHOICE and value < 1:
+        raise ConfigError.invalid(
+            name,
+            value,
+            "Replication factor must be positive and not larger than the number of brokers in the Kafka cluster, or -1 "
+            "to use the broker's default",
+        )
+
+
+def _partition_count(name: str, value: Any) -> None:
+    if value != _BROKERS_CHOICE and value < 1:
+        reason = "Number of partitions must be positive, or -1 to use the broker's default"
+        raise ConfigError.invalid(name, value, reason)
+
+
+def _patterns(name: str, value: Any) -> None:
+    for pattern in value:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise ConfigError.invalid(name, value, f"Syntax error in regular expression: {error}") from error
+
+
+def _default_table() -> ConfigTable:
+    return ConfigTable(
+        (
+            ConfigKey(_INCLUDE, Type.LIST, (".*",), Importance.LOW, validator=non_null),
+            ConfigKey(_EXCLUDE, Type.LIST, (), Importance.LOW, validator=non_null),
+            ConfigKey(_REPLICAS, Type.SHORT, importance=Importance.LOW, validator=_replication_factor),
+            ConfigKey(_PARTITIONS, Type.INT, importance=Importance.LOW, validator=_partition_count),
+        )
+    )
+
+
+def _table(replication_factor: int, partitions: int) -> ConfigTable:
+    """Of a group that takes from the default group what it does not say itself."""
+    return ConfigTable(
+        (
+            ConfigKey(_INCLUDE, Type.LIST, (), Importance.LOW, validator=_patterns),
+            ConfigKey(_EXCLUDE, Type.LIST, (), Importance.LOW, validator=_patterns),
+            ConfigKey(_REPLICAS, Type.SHORT, replication_factor, Importance.LOW, validator=_replication_factor),
+            ConfigKey(_PARTITIONS, Type.INT, partitions, Importance.LOW, validator=_partition_count),
+        )
+    )
