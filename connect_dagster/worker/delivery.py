@@ -21,6 +21,7 @@ from pyspark import InheritableThread
 
 from connect_dagster.plugin.errors import ConnectError
 from connect_dagster.worker import clients, java_references, logs
+from connect_dagster.worker.topic_creation import TopicCreation
 from connect_dagster.worker.turns import Turns
 
 log = logging.getLogger(__name__)
@@ -73,6 +74,7 @@ class Delivery:
         settings: producer settings in Java's names.
         name: for the thread's name and the log.
         turns: those of the worker.
+        topics: makes what creates topics before their first record, told how to wait; ``None`` to leave them to brokers.
     """
 
     def __init__(
@@ -81,6 +83,7 @@ class Delivery:
         name: str,
         log_context: tuple[str, str],
         turns: Turns,
+        topics: Callable[[Callable[[float], bool]], TopicCreation] | None = None,
     ) -> None:
         self._turns = turns
         self._sending: Batch | None = None
@@ -94,6 +97,7 @@ class Delivery:
         self._unfinished = 0
         self._changed = threading.Condition()
         self._abandoned = threading.Event()
+        self._topics = None if topics is None else topics(self._waited)
         self._context = log_context
         self._threads = (
             InheritableThread(target=self._encode_all, name=f"encoding-thread-{name}", daemon=True),
@@ -184,7 +188,12 @@ class Delivery:
                 self._error = self._error or error
                 self._changed.notify_all()
 
+    def _waited(self, seconds: float) -> bool:
+        return not self._abandoned.wait(seconds)
+
     def _deliver(self, batch: Batch, table: pa.Table) -> None:
+        if self._topics is not None:
+            self._topics.ensure(topics_of(batch.topic, table))
         self._sending = batch
         self._produce(table, batch.topic)
         flushed = self._flushed()
@@ -244,6 +253,15 @@ class Delivery:
         tolerated = self._sending is not None and self._sending.tolerate(Refused(failure, words))
         if not tolerated and self._error is None:
             self._error = failure
+
+
+def topics_of(topic: str | None, table: pa.Table) -> set[str]:
+    """Topics of a batch's records: the one that all have, or those of the table's column."""
+    if not table.num_rows:
+        return set()
+    if "topic" in table.column_names:
+        return set(table.column("topic").unique().to_pylist()) - {None}
+    return {topic} if topic is not None else set()
 
 
 def _arguments(chunk: pa.RecordBatch, topic: str | None) -> Iterator[dict[str, Any]]:

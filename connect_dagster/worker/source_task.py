@@ -23,7 +23,7 @@ from connect_dagster.plugin.frames import SourceFrame
 from connect_dagster.plugin.records import SourceRecord
 from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.worker import arrow_frames
-from connect_dagster.worker.delivery import Batch, Delivery, Refused
+from connect_dagster.worker.delivery import Batch, Delivery, Refused, topics_of
 from connect_dagster.worker.error_reports import ErrorReports
 from connect_dagster.worker.failed_records import KAFKA_PRODUCE, FailedRecord, Failure
 from connect_dagster.worker.metrics.tasks import SourceTaskMetrics
@@ -187,7 +187,7 @@ class WorkerSourceTask(WorkerTask):
             self._metrics.batch_written(encoded.polled, table.num_rows)
             took["triggerExecution"] = time.monotonic() - began
             self.progress.batch_done(encoded.counted(), _milliseconds(took), dict(frame.source_offset))
-            self._on_topics(_topics(planned.topic, table))
+            self._on_topics(topics_of(planned.topic, table))
 
         delivery.submit(Batch(encode, planned.topic, delivered, lambda refused: self._tolerated(refused, frame)))
 
@@ -260,11 +260,3 @@ def _since(began: float) -> float:
 
 def _milliseconds(seconds: Mapping[str, float]) -> dict[str, int]:
     return {name: round(value * 1000) for name, value in seconds.items()}
-
-
-def _topics(topic: str | None, table: pa.Table) -> set[str]:
-    if not table.num_rows:
-        return set()
-    if "topic" in table.column_names:
-        return set(table.column("topic").unique().to_pylist()) - {None}
-    return {topic} if topic is not None else set()

@@ -9,9 +9,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from connect_dagster.plugin.connector import Connector, SinkTask, SourceTask
+from connect_dagster.brokers.topic_admin import TopicAdmin
+from connect_dagster.plugin.connector import Connector, SinkTask, SourceConnector, SourceTask
 from connect_dagster.plugin.errors import ConnectError
 from connect_dagster.plugin.realm import class_path
 from connect_dagster.protocol.states import State, TargetState, TaskId
@@ -32,6 +34,7 @@ from connect_dagster.worker.sink_task import SinkSettings, WorkerSinkTask
 from connect_dagster.worker.source_task import WorkerSourceTask
 from connect_dagster.worker.task_clients import TaskClients
 from connect_dagster.worker.task_plugins import task_plugins
+from connect_dagster.worker.topic_creation import TopicCreation, topic_groups
 from connect_dagster.worker.transforms import TransformFactory
 from connect_dagster.worker.turns import Turns
 from connect_dagster.worker.worker_connector import Listener, WorkerConnector
@@ -164,10 +167,15 @@ class Worker:
                 raise ConnectError(f"Connector with name {name} already exists")
             described, connector = self._make_connector(name, config["connector.class"])
             listening = self.metrics.connector(name, described, listener)
-            running = WorkerConnector(name, connector, dict(config), self._transformer, listening, reconfigure)
+            running = WorkerConnector(name, connector, dict(config), self._transformer, listening, reconfigure, self._checked)
             connector.context = _ConnectorContext(reconfigure, running.fail)
             self._connectors[name] = running
         return running.transition(target)
+
+    def _checked(self, connector: Connector, config: Properties) -> None:
+        """Raise ConfigError when a source's topics cannot be created as it says."""
+        if isinstance(connector, SourceConnector):
+            topic_groups(config, enabled=self.config.topic_creation_enable)
 
     def _make_connector(self, name: str, class_name: str) -> tuple[PluginDescription[Connector], Connector]:
         try:
@@ -304,6 +312,9 @@ class Worker:
     ) -> WorkerSourceTask:
         key, value = self._converters.pair(str(id), connector_config)
         settings = self._clients.producer(id, connector_config)
+        groups = topic_groups(connector_config, enabled=self.config.topic_creation_enable)
+        admin = self._clients.admin(f"connector-adminclient-{id}", connector_config) if groups else {}
+        topics = partial(TopicCreation, groups, lambda: TopicAdmin(admin)) if groups else None
         transforms = self._transforms.chain(str(id), connector_config)
         plugins = task_plugins(self.plugins, connector_config, task, key, value, transforms)
         metrics = self.metrics.source_task(id, plugins)
@@ -315,7 +326,7 @@ class Worker:
             target,
             config=config,
             pipeline=SourcePipeline(transforms, key, value, self._converters.for_headers(str(id), connector_config)),
-            make_delivery=lambda: Delivery(settings, str(id), (id.connector, f"task-{id.task}"), self._turns),
+            make_delivery=lambda: Delivery(settings, str(id), (id.connector, f"task-{id.task}"), self._turns, topics),
             open_offsets=lambda: self.offsets.open(id.connector, connector_config),
             flush_seconds=self.config.offset_flush_timeout_ms / 1000,
             on_topics=lambda topics: listeners.topics(id, topics),

@@ -34,6 +34,7 @@ class WorkerConnector:
         transformer: makes of it what the connector is told, which may take as long as config providers like.
         listener: told each state, with the trace of a failure.
         reconfigure: called when the connector was started anew because a value of its configuration had expired.
+        check: raises for what the framework cannot do of its configuration, before it is started.
     """
 
     def __init__(
@@ -44,8 +45,10 @@ class WorkerConnector:
         transformer: ConfigTransformer,
         listener: Listener,
         reconfigure: Callable[[], None],
+        check: Callable[[Connector, Mapping[str, str]], None] = lambda connector, config: None,
     ) -> None:
         self.name = name
+        self._check = check
         self.connector = connector
         self.config = config
         self._transformer = transformer
@@ -128,6 +131,7 @@ class WorkerConnector:
     def _start(self) -> None:
         transformed = self._transformer.transform(self.config)
         self._told = transformed.config
+        self._check(self.connector, self._told)
         self.connector.start(self._told)
         self._started = True
         if transformed.ttl_ms is not None and self._told.get("config.action.reload") != "none":
