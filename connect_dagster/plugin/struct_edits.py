@@ -1,0 +1,54 @@
+"""Struct columns taken apart and put together again, by Spark expressions (Java: ``Struct``, ``SchemaBuilder``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
+
+from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
+from connect_dagster.plugin.spark_literal import literal
+
+SCHEMA_BUILDER_ERROR = "org.apache.kafka.connect.errors.SchemaBuilderException"
+"""Java's class of errors about schemas that cannot be built."""
+
+
+def field_value(struct: Column, field: SchemaField, *, replace_null: bool) -> Column:
+    """A field of a struct column; where it is null, its default if that is wanted and there is one."""
+    value = struct.getField(field.name)
+    if replace_null and field.schema.default is not None:
+        return F.coalesce(value, literal(field.schema, field.schema.default))
+    return value
+
+
+def struct_of(old: Column, old_schema: Schema, names: Sequence[str], parts: Sequence[Column]) -> Column:
+    """A struct column in place of an old one, null where that was null.
+
+    What its schema requires is there: without the question Spark takes no struct apart that the next step takes apart.
+    """
+    made = F.struct(*(part.alias(name) for name, part in zip(names, parts, strict=True)))
+    return F.when(old.isNotNull(), made) if old_schema.optional else made
+
+
+def rebuilt(schema: Schema, fields: Iterable[SchemaField], *, optional: bool) -> Schema:
+    """A struct's schema with other fields: it keeps its name, version, doc and parameters, but no default.
+
+    Java: ``SchemaUtil.copySchemaBasics``.
+    """
+    return replace(schema, type=SchemaType.STRUCT, fields=tuple(fields), optional=optional, default=None)
+
+
+def fields_by_name(schema: Schema) -> dict[str, SchemaField]:
+    """The fields of a struct's schema by their names."""
+    return {field.name: field for field in schema.fields}
+
+
+def builder_fault(names: Iterable[str]) -> str | None:
+    """Why Java's ``SchemaBuilder`` refuses a struct of these fields; ``None`` when it takes them."""
+    names = tuple(names)
+    if "" in names:
+        return "fieldName cannot be null."
+    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    return None if twice is None else f"Cannot create field because of field name duplication {twice}"

@@ -1,0 +1,163 @@
+"""What the transforms of fields share: a change is planned once for each schema and then applied to every batch.
+
+Making an expression takes calls into the JVM, a hundred for a wide struct; a steady stream has one schema.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any, Literal, cast
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
+
+from connect_dagster.plugin import json_objects
+from connect_dagster.plugin.config import Importance, Type, setting
+from connect_dagster.plugin.errors import ConnectError, DataError
+from connect_dagster.plugin.frames import Frame, RecordFrame
+from connect_dagster.plugin.java_value_classes import class_of, class_of_json
+from connect_dagster.plugin.schema import Schema, SchemaType
+from connect_dagster.transforms.side import SidedTransform
+
+_PARSED = "__parsed"
+_REMEMBERED = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """Records that fail (see ``RecordFrame.failing``)."""
+
+    condition: Column
+    message: Column | str
+    exception: type[ConnectError] | str = DataError
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What becomes of the keys or values of one schema.
+
+    Attributes:
+        column: the new ones; ``None`` where none can be made.
+        schema: their schema.
+        wrong: the records that fail, the first reason first; of columns as they were.
+        parsed: worked out before all else and known to the other expressions as ``PARSED``.
+    """
+
+    column: Column | None
+    schema: Schema | None
+    wrong: tuple[Wrong, ...] = ()
+    parsed: Column | None = None
+
+
+def parsed() -> Column:
+    """The column that ``Change.parsed`` becomes."""
+    return F.col(_PARSED)
+
+
+def replace_null_setting() -> Any:
+    """The option that most of these transforms have."""
+    return setting(
+        "replace.null.with.default",
+        type=Type.BOOLEAN,
+        default=True,
+        importance=Importance.MEDIUM,
+        doc="Whether a field that is null takes its schema's default value, where there is one.",
+    )
+
+
+class FieldTransform(SidedTransform):
+    """A transform that reads and writes one side of the records.
+
+    Attributes:
+        purpose: what Java's error texts call it.
+        nulls: whether nulls ``pass`` as they are, or are ``wrong``.
+    """
+
+    purpose: str
+    nulls: Literal["pass", "wrong"] = "pass"
+
+    def __init__(self) -> None:
+        self._changes: list[tuple[Schema | None, object, Change]] = []
+
+    def apply(self, frame: Frame) -> Frame:
+        """The frame with the change for its schema."""
+        change = self._change(frame)
+        if change.parsed is not None:
+            frame = _with_df(frame, frame.df.withColumn(_PARSED, change.parsed))
+        for wrong in change.wrong:
+            frame = frame.failing(wrong.condition, wrong.message, wrong.exception)
+        if change.column is not None:
+            frame = self.written(frame, change.column, change.schema)
+        return frame if change.parsed is None else _with_df(frame, frame.df.drop(_PARSED))
+
+    def written(self, frame: Frame, column: Column, schema: Schema | None) -> Frame:
+        """The frame with the new column."""
+        return self.replaced(frame, column, schema)
+
+    def facts(self, frame: RecordFrame) -> object:
+        """What else of a frame the change hangs on."""
+        return None
+
+    @abstractmethod
+    def with_schema(self, column: Column, schema: Schema, frame: RecordFrame) -> Change:
+        """The change of structs (or whatever ``fits``)."""
+
+    @abstractmethod
+    def schemaless(self, text: Column, frame: RecordFrame) -> Change:
+        """The change of JSON text."""
+
+    def fits(self, schema: Schema) -> bool:
+        """Whether the transform is for data of this schema: structs."""
+        return schema.type is SchemaType.STRUCT
+
+    def unfit(self, column: Column, schema: Schema) -> Change:
+        """The change where the schema does not fit."""
+        text = f"Only Struct objects supported for [{self.purpose}], found: {class_of(schema)}"
+        return refused(self._not_null(column), text)
+
+    def null_structs(self, column: Column, schema: Schema) -> tuple[Wrong, ...]:
+        """Nulls, where they are wrong."""
+        if self.nulls == "pass" or not schema.optional:
+            return ()
+        return (Wrong(column.isNull(), f"Only Struct objects supported for [{self.purpose}], found: null"),)
+
+    def not_objects(self, text: Column) -> tuple[Wrong, ...]:
+        """JSON that is no object."""
+        wrong = ~json_objects.is_object(text)
+        if self.nulls == "pass":
+            wrong = wrong & ~json_objects.is_null(text)
+        start = f"Only Map objects supported in absence of schema for [{self.purpose}], found: "
+        return (Wrong(wrong, F.concat(F.lit(start), class_of_json(text))),)
+
+    def unreadable(self, text: Column) -> Wrong:
+        """Objects that ``Change.parsed`` could not take apart."""
+        wrong = json_objects.is_object(text) & parsed().isNull()
+        return Wrong(wrong, f"An object has a field twice, which [{self.purpose}] cannot tell apart")
+
+    def _not_null(self, column: Column) -> Column:
+        return column.isNotNull() if self.nulls == "pass" else F.lit(True)
+
+    def _change(self, frame: RecordFrame) -> Change:
+        schema, facts = self.operating_schema(frame), self.facts(frame)
+        for known, known_facts, change in self._changes:
+            if known_facts == facts and (known is schema or known == schema):
+                return change
+        made = self._made(schema, frame)
+        self._changes = [*self._changes[1 - _REMEMBERED :], (schema, facts, made)]
+        return made
+
+    def _made(self, schema: Schema | None, frame: RecordFrame) -> Change:
+        column = self.operating_column(frame)
+        if schema is None:
+            return self.schemaless(column, frame)
+        return self.with_schema(column, schema, frame) if self.fits(schema) else self.unfit(column, schema)
+
+
+def refused(condition: Column, message: str, exception: type[ConnectError] | str = DataError) -> Change:
+    """No change: the records for which the condition is true fail."""
+    return Change(None, None, (Wrong(condition, message, exception),))
+
+
+def _with_df(frame: Frame, df: Any) -> Frame:
+    return cast("Frame", replace(cast("Any", frame), df=df))

@@ -1,0 +1,93 @@
+"""SetSchemaMetadata: gives the schema of keys or values another name or version.
+
+Example:
+    transforms.name.type=org.apache.kafka.connect.transforms.SetSchemaMetadata$Value
+    transforms.name.schema.name=shop.Order
+    transforms.name.schema.version=2
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import ClassVar
+
+from pyspark.sql import Column
+
+from connect_dagster.plugin import json_objects
+from connect_dagster.plugin.config import ConfigDef, Importance, Type, setting
+from connect_dagster.plugin.errors import ConfigError
+from connect_dagster.plugin.frames import RecordFrame
+from connect_dagster.plugin.schema import Schema, SchemaType
+from connect_dagster.plugin.struct_edits import field_value, struct_of
+from connect_dagster.transforms.field_transform import Change, FieldTransform, refused, replace_null_setting
+from connect_dagster.transforms.logical_values import logical, physical
+from connect_dagster.transforms.side import both_sides
+
+
+class SetSchemaMetadataConfig(ConfigDef):
+    """Options of the transform (Java: ``SetSchemaMetadata.CONFIG_DEF``)."""
+
+    name: str | None = setting(
+        "schema.name", type=Type.STRING, default=None, importance=Importance.HIGH, doc="The schema's new name."
+    )
+    schema_version: int | None = setting(
+        "schema.version", type=Type.INT, default=None, importance=Importance.HIGH, doc="The schema's new version."
+    )
+    replace_null: bool = replace_null_setting()
+
+
+class SetSchemaMetadata(FieldTransform):
+    """Renames a schema; the data stays, but for the defaults of a struct's fields that are null."""
+
+    config_def: ClassVar[type[ConfigDef]] = SetSchemaMetadataConfig
+    purpose = "updating schema metadata"
+
+    def configure(self, config: Mapping[str, str]) -> None:
+        """Take the options.
+
+        Raises:
+            ConfigError: there is neither a name nor a version.
+        """
+        options = SetSchemaMetadataConfig.parse(config)
+        self._name, self._schema_version, self._replace_null = (
+            options.name,
+            options.schema_version,
+            options.replace_null,
+        )
+        if self._name is None and self._schema_version is None:
+            raise ConfigError("Neither schema name nor version configured")
+
+    def fits(self, schema: Schema) -> bool:
+        """Data of any schema."""
+        return True
+
+    def with_schema(self, column: Column, schema: Schema, frame: RecordFrame) -> Change:
+        """The same data under the new schema."""
+        updated = replace(
+            schema,
+            name=schema.name if self._name is None else self._name,
+            version=schema.version if self._schema_version is None else self._schema_version,
+        )
+        if schema.type is SchemaType.STRUCT:
+            return Change(self._with_defaults(column, schema), updated)
+        if updated.to_spark() == schema.to_spark():
+            return Change(column, updated)
+        # A name makes or unmakes a logical type: the number beneath it stays.
+        return Change(logical(updated, physical(schema, column)), updated)
+
+    def _with_defaults(self, column: Column, schema: Schema) -> Column:
+        if not self._replace_null or all(field.schema.default is None for field in schema.fields):
+            return column
+        names = [field.name for field in schema.fields]
+        parts = [field_value(column, field, replace_null=True) for field in schema.fields]
+        return struct_of(column, schema, names, parts)
+
+    def schemaless(self, text: Column, frame: RecordFrame) -> Change:
+        """An error, but for nulls."""
+        return refused(~json_objects.is_null(text), f"Schema required for [{self.purpose}]")
+
+
+SetSchemaMetadataKey, SetSchemaMetadataValue = both_sides(
+    SetSchemaMetadata, "org.apache.kafka.connect.transforms.SetSchemaMetadata"
+)
