@@ -13,18 +13,20 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.converters import json_envelope
+from connect_dagster.converters import json_envelope, json_text, json_values
 from connect_dagster.converters.converter_type import converter_type, type_name
-from connect_dagster.converters.json_encoding import JsonEncoding
-from connect_dagster.converters.json_reading import JsonReading, SchemalessReading
+from connect_dagster.converters.json_encoding import REQUIRED_IS_NULL, JsonEncoding
+from connect_dagster.converters.json_reading import MALFORMED, NO_ENVELOPE, JsonReading, SchemalessReading
+from connect_dagster.java import jackson
 from connect_dagster.plugin.config import ConfigDef, Importance, Type, Width, one_of_ignoring_case, setting
 from connect_dagster.plugin.converter import Converter, Decoder
 from connect_dagster.plugin.errors import ConfigError, DataError
+from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.schema import Schema
 
 
@@ -90,7 +92,7 @@ class JsonConverterConfig(ConfigDef):
     )
 
 
-class JsonConverter(Converter):
+class JsonConverter(Converter, HeaderConverter):
     """Writes what Java Connect writes, byte for byte, and reads what it reads."""
 
     config_def: ClassVar[type[ConfigDef]] = JsonConverterConfig
@@ -103,14 +105,25 @@ class JsonConverter(Converter):
         Raises:
             ConfigError: ``schema.content`` is no schema, or another value is wrong.
         """
-        options = JsonConverterConfig.parse({"converter.type": type_name(is_key=is_key), **config})
+        self._configure({"converter.type": type_name(is_key=is_key), **config})
+
+    def configure_headers(self, config: Mapping[str, str]) -> None:
+        """Take the options.
+
+        Raises:
+            ConfigError: as ``configure``.
+        """
+        self._configure({"converter.type": "header", **config})
+
+    def _configure(self, config: Mapping[str, str]) -> None:
+        options = JsonConverterConfig.parse(config)
         self._numeric = options.decimal_format.upper() == "NUMERIC"
         self._enveloped = options.schemas_enable
         self._encoding = JsonEncoding(self._numeric, options.replace_null_with_default)
+        self._fixed = _schema_content(options.schema_content) if options.schemas_enable else None
         self._reading: JsonReading | SchemalessReading = SchemalessReading()
         if options.schemas_enable:
-            fixed = _schema_content(options.schema_content)
-            self._reading = JsonReading(options.replace_null_with_default, options.schemas_cache_size, fixed)
+            self._reading = JsonReading(options.replace_null_with_default, options.schemas_cache_size, self._fixed)
 
     def encode(self, schema: Schema | None, column: Column, *, ascii: bool = False) -> Column:
         """Expression of the bytes of a typed column."""
@@ -122,6 +135,11 @@ class JsonConverter(Converter):
         head = json_envelope.schema_text(schema, numeric_decimals=self._numeric)
         start = F.lit(bytearray(f'{{"schema":{head},'.encode()))
         return F.concat(start, encoding.fields("payload", schema, column))
+
+    def unwritable(self, schema: Schema | None, column: Column) -> Column | None:
+        """The error of records with null where their schema allows none."""
+        broken = None if schema is None else self._encoding.breaks(schema, column)
+        return None if broken is None else F.when(broken, REQUIRED_IS_NULL)
 
     def _encode_schemaless(self, column: Column) -> Column:
         """JSON text as it is; null is a tombstone, as in Java where neither schema nor value is there."""
@@ -137,6 +155,45 @@ class JsonConverter(Converter):
     def likely(self, column: str) -> Decoder | None:
         """The decoder of the batch before, where it had only one schema."""
         return self._reading.likely(column)
+
+    def encode_header(self, schema: Schema | None, column: Column) -> Column:
+        """As of data."""
+        return self.encode(schema, column)
+
+    def to_bytes(self, schema: Schema | None, value: Any) -> bytes | None:
+        """Bytes of one value."""
+        if schema is None and value is None:
+            return None
+        payload = json_text.dumps(value) if schema is None else self._written(schema, value)
+        if not self._enveloped:
+            return payload.encode()
+        head = json_envelope.schema_text(schema, numeric_decimals=self._numeric)
+        return f'{{"schema":{head},"payload":{payload}}}'.encode()
+
+    def _written(self, schema: Schema, value: Any) -> str:
+        return json_values.written(
+            schema, value, numeric_decimals=self._numeric, replace_null=self._encoding.replace_null
+        )
+
+    def to_value(self, data: bytes | None) -> tuple[Schema | None, Any]:
+        """Schema and value of one header."""
+        if data is None:
+            return None, None
+        schema, payload = self._parted(data)
+        if schema is None:
+            return None, payload
+        return schema, json_values.read(schema, payload, replace_null=self._encoding.replace_null)
+
+    def _parted(self, data: bytes) -> tuple[Schema | None, Any]:
+        try:
+            found = jackson.from_json(data) if data else None
+        except ValueError as error:
+            raise DataError(MALFORMED) from error
+        if not self._enveloped or self._fixed is not None:
+            return self._fixed, found
+        if not isinstance(found, dict) or found.keys() != {"schema", "payload"}:
+            raise DataError(NO_ENVELOPE)
+        return json_envelope.from_json(found["schema"]), found["payload"]
 
 
 def _schema_content(text: str | None) -> Schema | None:

@@ -6,7 +6,8 @@ Spark cannot say, maps whose keys are not strings, is put together from texts.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Column
@@ -35,6 +36,35 @@ class JsonEncoding:
     numeric_decimals: bool = False
     replace_null: bool = True
     ascii: bool = False
+
+    def breaks(self, schema: Schema, column: Column) -> Column | None:
+        """Whether a value has null where the schema allows none; never null, and ``None`` where no value can."""
+        replaced = schema.default is not None and self.replace_null
+        null_allowed = replaced or schema.optional
+        parts = self._parts_break(schema, column)
+        if null_allowed:
+            return None if parts is None else column.isNotNull() & parts
+        return column.isNull() if parts is None else column.isNull() | parts
+
+    def _parts_break(self, schema: Schema, column: Column) -> Column | None:
+        if schema.name in _LOGICAL:
+            return None
+        match schema.type:
+            case SchemaType.STRUCT:
+                checks = [self.breaks(field.schema, column.getField(field.name)) for field in schema.fields]
+                return _any(checks)
+            case SchemaType.ARRAY:
+                return self._any_breaks(schema.item, column)
+            case SchemaType.MAP:
+                keys = self._any_breaks(schema.key, F.map_keys(column)) if schema.key.fields else None
+                return _any([keys, self._any_breaks(schema.item, F.map_values(column))])
+            case _:
+                return None
+
+    def _any_breaks(self, schema: Schema, items: Column) -> Column | None:
+        if self.breaks(schema, F.lit(None)) is None:
+            return None
+        return F.exists(items, lambda item: _checked(self.breaks(schema, item)))
 
     def fields(self, name: str, schema: Schema, column: Column) -> Column:
         """The text ``"name":value}``: what follows the opening brace of an object with this last field, as bytes."""
@@ -106,6 +136,15 @@ class JsonEncoding:
 
         brackets = ("{", "}") if as_object else ("[", "]")
         return _joined(F.transform(F.map_entries(column), entry), *brackets)
+
+
+def _checked(check: Column | None) -> Column:
+    return F.lit(False) if check is None else check
+
+
+def _any(checks: Sequence[Column | None]) -> Column | None:
+    there = [check for check in checks if check is not None]
+    return functools.reduce(Column.__or__, there) if there else None
 
 
 def _has_pairs(schema: Schema) -> bool:

@@ -36,7 +36,11 @@ def java_double(value: float | np.float32) -> str:
     if not np.isfinite(value):
         return "NaN" if np.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
     sign = "-" if np.signbit(value) else ""
-    _, numerals, exponent = Decimal(str(abs(value))).as_tuple()
+    shortest = Decimal(str(abs(value)))
+    if len(shortest.as_tuple().digits) == 1:
+        # Java takes the nearest of those with two digits, which shows at the smallest numbers: 4.9E-324.
+        shortest = Decimal(f"{Decimal(abs(float(value))):.1e}")
+    _, numerals, exponent = shortest.as_tuple()
     digits = "".join(map(str, numerals))
     return sign + _java_digits(digits, len(digits) + int(exponent))
 

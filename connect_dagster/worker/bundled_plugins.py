@@ -9,8 +9,16 @@ from connect_dagster.config_providers.environment import EnvVarConfigProvider
 from connect_dagster.config_providers.file import FileConfigProvider
 from connect_dagster.connectors.file.sink import FileStreamSinkConnector
 from connect_dagster.connectors.file.source import FileStreamSourceConnector
+from connect_dagster.converters.boolean_converter import BooleanConverter
 from connect_dagster.converters.byte_array_converter import ByteArrayConverter
 from connect_dagster.converters.json_converter import JsonConverter
+from connect_dagster.converters.number_converters import (
+    DoubleConverter,
+    FloatConverter,
+    IntegerConverter,
+    LongConverter,
+    ShortConverter,
+)
 from connect_dagster.converters.simple_header_converter import SimpleHeaderConverter
 from connect_dagster.converters.string_converter import StringConverter
 
@@ -20,8 +28,14 @@ BUNDLED: tuple[type[Any], ...] = (
     FileConfigProvider,
     FileStreamSinkConnector,
     FileStreamSourceConnector,
+    BooleanConverter,
     ByteArrayConverter,
+    DoubleConverter,
+    FloatConverter,
+    IntegerConverter,
     JsonConverter,
+    LongConverter,
+    ShortConverter,
     SimpleHeaderConverter,
     StringConverter,
 )

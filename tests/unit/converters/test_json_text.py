@@ -20,6 +20,8 @@ from connect_dagster.converters.json_text import dumps, java_double
         (12345678.5, "1.23456785E7"),
         (1e10, "1.0E10"),
         (-2.5e-300, "-2.5E-300"),
+        (5e-324, "4.9E-324"),
+        (np.float32(1e-45), "1.4E-45"),
         (float("nan"), "NaN"),
         (float("-inf"), "-Infinity"),
         (np.float32(0.1), "0.1"),
