@@ -74,7 +74,7 @@ class Delivery:
         settings: producer settings in Java's names.
         name: for the thread's name and the log.
         turns: those of the worker.
-        topics: makes what creates topics before their first record, told how to wait; ``None`` to leave them to brokers.
+        topics: makes what creates topics before their first record, told how to wait; ``None`` leaves them to brokers.
     """
 
     def __init__(

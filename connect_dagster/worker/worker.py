@@ -167,7 +167,9 @@ class Worker:
                 raise ConnectError(f"Connector with name {name} already exists")
             described, connector = self._make_connector(name, config["connector.class"])
             listening = self.metrics.connector(name, described, listener)
-            running = WorkerConnector(name, connector, dict(config), self._transformer, listening, reconfigure, self._checked)
+            running = WorkerConnector(
+                name, connector, dict(config), self._transformer, listening, reconfigure, self._checked
+            )
             connector.context = _ConnectorContext(reconfigure, running.fail)
             self._connectors[name] = running
         return running.transition(target)
