@@ -122,6 +122,7 @@ def _converter(contestant: Contestant, registry: str) -> dict[str, str]:
         "value.converter.apicurio.registry.auto-register": "true",
         "value.converter.apicurio.registry.as-confluent": "true",
         "value.converter.apicurio.registry.use-id": "contentId",
+        "value.converter.apicurio.registry.headers.enabled": "false",
     }
 
 
