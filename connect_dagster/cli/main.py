@@ -24,6 +24,7 @@ CONNECTORS, DECLARED, OFFSETS = (f"connect_dagster.cli.{module}" for module in (
         "diff": DECLARED,
         "apply": DECLARED,
         "offsets": OFFSETS,
+        "plugin": "connect_dagster.cli.plugin",
         "typed-resource": "connect_dagster.cli.typed_resource",
     },
     context_settings={"help_option_names": ["-h", "--help"]},

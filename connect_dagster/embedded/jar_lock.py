@@ -15,6 +15,7 @@ LOCK_FILE = Path(__file__).with_name("jars.lock")
 
 KAFKA = "4.3.1"
 SPARK = "4.1.1"
+DELTA = "4.4.0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,11 @@ JAR_SETS: Mapping[str, JarSet] = {
     # A schema registry with Confluent's interface, a whole program; and a converter in Java that uses one.
     "schema-registry": JarSet(("io.apicurio:apicurio-registry-app:3.3.3:all@tar.gz",), transitive=False),
     "java-avro-converter": JarSet(("io.apicurio:apicurio-registry-utils-converter:2.6.13.Final",)),
+    # A table format, for tests of the Spark connectors.
+    "delta": JarSet(
+        (f"io.delta:delta-spark_{SPARK.rpartition('.')[0]}_2.13:{DELTA}", f"io.delta:delta-storage:{DELTA}"),
+        transitive=False,
+    ),
     # Spark brings the rest itself. Newer token providers are not in every repository; this one is compatible.
     "spark-kafka": JarSet(
         (

@@ -120,7 +120,9 @@ def _command(settings: Mapping[str, str], options: Sequence[str]) -> list[str]:
     given = shlex.split(settings.get("spark.driver.extraJavaOptions", ""))
     heap = f"-Xmx{settings['spark.driver.memory']}"
     java = [str(find_java()), heap, *_JVM_OPTIONS, logging, *shared, *options, *given]
-    return [*java, "-cp", os.pathsep.join(map(str, classpath())), *_main_class(settings)]
+    # The user's jars go behind Spark's own, so that the class archive still fits.
+    jars_of_user = [Path(jar.strip().removeprefix("file:")) for jar in settings.get("spark.jars", "").split(",") if jar]
+    return [*java, "-cp", os.pathsep.join(map(str, [*classpath(), *jars_of_user])), *_main_class(settings)]
 
 
 def _main_class(settings: Mapping[str, str]) -> list[str]:

@@ -11,7 +11,7 @@ import pytest
 import requests
 import yaml
 from pyspark.sql import SparkSession
-from pyspark.sql.pandas.functions import pandas_udf
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from pyspark.sql.types import LongType
 
 from connect_dagster.plugin.realm import Realm, class_path, shown
@@ -118,7 +118,7 @@ def test_another_process_finds_it_again(tmp_path: Path) -> None:
 def test_functions_in_sparks_python_workers(tmp_path: Path, spark: SparkSession) -> None:
     code = """
 import pandas as pd
-from pyspark.sql.pandas.functions import pandas_udf
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from pyspark.sql.types import LongType
 import depot
 
@@ -134,6 +134,7 @@ def made_inside():
 """
     for number in (10, 20):
         module = Realm(write_files(tmp_path / str(number), {"own.py": code, **depot(number)})).load("own")
-        columns = [pandas_udf(one, LongType())("id") for one in (module.by_reference, module.made_inside())]
+        udf: Any = F.pandas_udf  # type: ignore[attr-defined]
+        columns = [udf(one, LongType())("id") for one in (module.by_reference, module.made_inside())]
         rows = spark.range(2).select(*columns).collect()
         assert [tuple(row) for row in rows] == [(number, 2 * number), (number + 1, 2 * number + 1)]

@@ -1,0 +1,94 @@
+"""What a plugin author's tests need in place of a worker: contexts, batches, and a small Spark.
+
+The contexts stand for what a task may ask of its worker; nothing is written anywhere.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql import types as spark_types
+
+from connect_dagster.plugin.connector import OffsetReader, SourceTaskContext
+from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.plugin.frames import SinkBatch, SinkFrame
+from connect_dagster.plugin.schema import Schema
+
+Offsets = Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredOffsets:
+    stored: Offsets
+
+    def offset(self, partition: Mapping[str, Any]) -> dict[str, Any] | None:
+        return next((dict(offset) for known, offset in self.stored if known == partition), None)
+
+
+@dataclass(frozen=True, slots=True)
+class _SourceContext:
+    offsets: OffsetReader
+    session: SparkSession | None
+
+    @property
+    def spark(self) -> SparkSession:
+        if self.session is None:
+            raise ConnectError("This test gave its source no Spark: source_context(spark=...)")
+        return self.session
+
+
+def source_context(offsets: Offsets = (), spark: SparkSession | None = None) -> SourceTaskContext:
+    """What a source task may ask of its worker.
+
+    Args:
+        offsets: source partitions with the offsets that an earlier run committed.
+        spark: a session, for sources that make frames.
+    """
+    return _SourceContext(_StoredOffsets(offsets), spark)
+
+
+def sink_batch(
+    spark: SparkSession, topic: str, values: Sequence[Any], schema: Schema | None = None, first_offset: int = 0
+) -> SinkBatch:
+    """A batch of records of one partition, without keys, one millisecond apart.
+
+    Args:
+        spark: a session.
+        topic: the records' topic.
+        values: in Python's terms for the schema.
+        schema: ``None`` for schemaless values.
+        first_offset: of the first record.
+    """
+    fields = {
+        "topic": spark_types.StringType(),
+        "partition": spark_types.IntegerType(),
+        "offset": spark_types.LongType(),
+        "timestamp": spark_types.LongType(),
+        "key": spark_types.StringType(),
+        "value": spark_types.StringType() if schema is None else schema.to_spark(),
+    }
+    rows = [
+        (topic, 0, offset, offset, None, json.dumps(value) if schema is None and value is not None else value)
+        for offset, value in enumerate(values, start=first_offset)
+    ]
+    row_type = spark_types.StructType([spark_types.StructField(name, type_) for name, type_ in fields.items()])
+    return SinkBatch((SinkFrame(spark.createDataFrame(rows, row_type), schema, None),))
+
+
+@contextmanager
+def local_spark() -> Iterator[SparkSession]:
+    """A session with one core, without UI."""
+    settings = {"spark.master": "local[1]", "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "1"}
+    builder = SparkSession.builder
+    for name, value in {**settings, "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    try:
+        yield session
+    finally:
+        session.stop()
