@@ -1,0 +1,195 @@
+"""Plugins whose configuration says which records they cannot handle."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
+
+from connect_dagster.converters.string_converter import StringConverter
+from connect_dagster.plugin.config import ConfigDef, Importance, Type, setting
+from connect_dagster.plugin.connector import Properties, SinkConnector, SinkTask, SourceConnector, SourceTask
+from connect_dagster.plugin.converter import Decoder, Transform
+from connect_dagster.plugin.errors import DataError, RetriableError
+from connect_dagster.plugin.frames import Frame, SinkBatch, SourceFrame
+from connect_dagster.plugin.schema import STRING_SCHEMA, Schema
+
+TRIES: dict[str, int] = {}
+"""How often each plugin that asks for another try was asked, by its `name`."""
+
+
+def path(of: type) -> str:
+    """The name under which a configuration finds a class."""
+    return f"{of.__module__}.{of.__qualname__}"
+
+
+class NumbersConfig(ConfigDef):
+    topic: str = setting("topic", type=Type.STRING, importance=Importance.HIGH, doc="Topic.")
+    count: int = setting("count", type=Type.INT, importance=Importance.HIGH, doc="How many records.")
+    giant: int = setting("giant", type=Type.INT, default=-1, importance=Importance.LOW, doc="Number of a big record.")
+
+
+class NumbersTask(SourceTask):
+    """Polls `value-0`, `value-1` and so on, all at once."""
+
+    def start(self, config: Properties) -> None:
+        self._config = NumbersConfig.parse(config)
+        stored = self.context.offsets.offset({"p": 1})
+        self._done = stored is not None
+
+    def poll(self) -> SourceFrame | None:
+        if self._done:
+            return None
+        self._done = True
+        config = self._config
+        text = F.concat(F.lit("value-"), F.col("id").cast("string"))
+        value = F.when(F.col("id") == config.giant, F.repeat(F.lit("x"), 2_000_000)).otherwise(text)
+        df = self.context.spark.range(config.count).select(value.alias("value"))
+        return SourceFrame(df, {"p": 1}, {"o": config.count}, topic=config.topic)
+
+    def stop(self) -> None: ...
+
+
+class NumbersSource(SourceConnector):
+    config_def = NumbersConfig
+    task_class = NumbersTask
+
+    def start(self, config: Properties) -> None:
+        self._config = dict(config)
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        return [self._config]
+
+
+class ReportingConfig(ConfigDef):
+    out: str = setting("out", type=Type.STRING, importance=Importance.HIGH, doc="File for the values.")
+    bad: str = setting("bad", type=Type.STRING, importance=Importance.HIGH, doc="What the reported values are.")
+    whole: bool = setting("whole", type=Type.BOOLEAN, default=False, importance=Importance.LOW, doc="By frames.")
+    swallow: bool = setting("swallow", type=Type.BOOLEAN, default=False, importance=Importance.LOW, doc="Refusals.")
+
+
+class ReportingTask(SinkTask):
+    """Writes values to a file and reports those that it does not like."""
+
+    def start(self, config: Properties) -> None:
+        self._config = ReportingConfig.parse(config)
+
+    def put(self, batch: SinkBatch) -> None:
+        written = self._frames(batch) if self._config.whole else self._records(batch)
+        with Path(self._config.out).open("a") as out:
+            out.writelines(f"{json.dumps(value)}\n" for value in written)
+
+    def _frames(self, batch: SinkBatch) -> list[str]:
+        reporter = self.context.errant_record_reporter
+        assert reporter is not None
+        bad = F.col("value").startswith(self._config.bad)
+        for frame in batch:
+            reporter.report_frame(frame.where(bad), F.concat(F.lit("not written: "), "value"))
+        return [row.value for frame in batch for row in frame.where(~bad).df.collect()]
+
+    def _records(self, batch: SinkBatch) -> list[str]:
+        written = []
+        for record in batch.records():
+            if record.value.startswith(self._config.bad):
+                self._report(record)
+            else:
+                written.append(record.value)
+        return written
+
+    def _report(self, record) -> None:  # type: ignore[no-untyped-def]
+        reporter = self.context.errant_record_reporter
+        assert reporter is not None
+        try:
+            reporter.report(record, ValueError(f"not written: {record.value}"))
+        except DataError:
+            raise
+        except Exception:
+            if not self._config.swallow:
+                raise
+
+    def stop(self) -> None: ...
+
+
+class ReportingSink(SinkConnector):
+    config_def = ReportingConfig
+    task_class = ReportingTask
+
+    def start(self, config: Properties) -> None:
+        self._config = dict(config)
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        return [self._config]
+
+
+class FaultyConfig(ConfigDef):
+    value: str = setting("value", type=Type.STRING, default="", importance=Importance.LOW, doc="The bad value.")
+    name: str = setting("name", type=Type.STRING, default="", importance=Importance.LOW, doc="Of its tries.")
+    tries: int = setting("tries", type=Type.INT, default=0, importance=Importance.LOW, doc="Those that fail.")
+
+
+class Faulty(Transform):
+    config_def = FaultyConfig
+
+    def configure(self, config: Mapping[str, str]) -> None:
+        self.config = FaultyConfig.parse(config)
+
+    def is_bad(self) -> Column:
+        return F.col("value") == self.config.value
+
+
+class Fails(Faulty):
+    """Fails records as data, after some tries."""
+
+    def apply(self, frame: Frame) -> Frame:
+        tried(self.config)
+        return frame.failing(self.is_bad(), F.concat(F.lit("bad: "), "value"))
+
+
+class Raises(Faulty):
+    """An expression that raises."""
+
+    def apply(self, frame: Frame) -> Frame:
+        raised = F.when(self.is_bad(), F.raise_error(F.concat(F.lit("poison: "), "value"))).otherwise(F.col("value"))
+        return frame.with_column("value", raised.cast("string"))
+
+
+class Refuses(Faulty):
+    """Raises for whole frames."""
+
+    def apply(self, frame: Frame) -> Frame:
+        raise DataError("Only Struct objects supported for [nothing], found: java.lang.String")
+
+
+class Renames(Faulty):
+    """Another topic and other values."""
+
+    def apply(self, frame: Frame) -> Frame:
+        return frame.with_column("topic", F.lit("renamed")).with_column("value", F.upper("value"))
+
+
+class FlakyConverter(StringConverter):
+    """Wants to be asked again some times."""
+
+    config_def = FaultyConfig
+
+    def configure(self, config: Mapping[str, str], *, is_key: bool) -> None:
+        self.config = FaultyConfig.parse(config)
+        super().configure({}, is_key=is_key)
+
+    def encode(self, schema: Schema | None, column: Column, *, ascii: bool = False) -> Column:
+        tried(self.config)
+        return super().encode(STRING_SCHEMA, column, ascii=ascii)
+
+    def likely(self, column: str) -> Decoder | None:
+        return None
+
+    def decoders(self, df: DataFrame, column: str) -> Sequence[Decoder]:
+        tried(self.config)
+        return super().decoders(df, column)
+
+
+def tried(config: FaultyConfig) -> None:
+    TRIES[config.name] = TRIES.get(config.name, 0) + 1
+    if TRIES[config.name] <= config.tries:
+        raise RetriableError("the registry is away")
