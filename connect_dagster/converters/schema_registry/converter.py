@@ -75,7 +75,7 @@ class RegistryConverter(Converter):
         """
         options = self.config_def.parse({"converter.type": type_name(is_key=is_key), **config})
         self.registry = SchemaRegistry(options, is_key=is_key)
-        self._readings: OrderedDict[int, Reading] = OrderedDict()
+        self._readings: OrderedDict[bytes, Reading] = OrderedDict()
         self._likely: bytes | None = None
         self._likely_decoders: dict[tuple[bytes, str], Decoder] = {}
         self._take(options)
@@ -132,7 +132,7 @@ class RegistryConverter(Converter):
         Raises:
             RetriableError: the registry does not answer.
         """
-        rows = df.select(wire.beginning(F.col(column)).alias("beginning")).distinct().collect()
+        rows = df.select(self._beginning(F.col(column)).alias("beginning")).distinct().collect()
         found = sorted({bytes(row.beginning) for row in rows if row.beginning is not None})
         self._likely = found[0] if len(rows) == 1 and found and found[0] else None
         decoders = [self._decoder(beginning, F.col(column)) for beginning in found]
@@ -144,7 +144,7 @@ class RegistryConverter(Converter):
             return _unreadable(~wire.has_prefix(record), f"{failed}Unknown magic byte!")
         matches = wire.begins_with(record, beginning)
         try:
-            reading = self._known_reading(wire.schema_id(beginning))
+            reading = self._known_reading(beginning)
         except DataError as error:
             return _unreadable(matches, f"{failed}{error}")
         payload = wire.payload(record)
@@ -155,12 +155,20 @@ class RegistryConverter(Converter):
         wrong = f"{failed}the bytes do not fit the schema with id {wire.schema_id(beginning)}"
         return Decoder(reading.schema, value, matches, F.coalesce(readable, F.lit(False)), F.lit(wrong))
 
-    def _known_reading(self, id: int) -> Reading:
-        if id not in self._readings:
-            self._readings[id] = self._reading(self.registry.schema(id))
+    def _beginning(self, record: Column) -> Column:
+        """What tells how a record is read, from its first byte on; as ``wire.beginning``."""
+        return wire.beginning(record)
+
+    def _reading_after(self, beginning: bytes) -> Reading:
+        """How records with this beginning are read."""
+        return self._reading(self.registry.schema(wire.schema_id(beginning)))
+
+    def _known_reading(self, beginning: bytes) -> Reading:
+        if beginning not in self._readings:
+            self._readings[beginning] = self._reading_after(beginning)
             if len(self._readings) > _KEPT:
                 self._readings.popitem(last=False)
-        return self._readings[id]
+        return self._readings[beginning]
 
 
 def _tombstones(record: Column) -> Decoder:
