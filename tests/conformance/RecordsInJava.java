@@ -66,12 +66,12 @@ public class RecordsInJava {
             case "write" -> {
                 Converter converter = cast(plugin);
                 converter.configure(config, asked.get("key").asBoolean());
-                for (JsonNode one : asked.get("records")) answers.add(written(converter, one));
+                for (JsonNode one : asked.get("records")) answers.add(written(converter, topic(asked), one));
             }
             case "read" -> {
                 Converter converter = cast(plugin);
                 converter.configure(config, asked.get("key").asBoolean());
-                for (JsonNode one : asked.get("records")) answers.add(read(converter, one));
+                for (JsonNode one : asked.get("records")) answers.add(read(converter, topic(asked), one));
             }
             case "write header" -> {
                 HeaderConverter converter = cast(plugin);
@@ -108,18 +108,22 @@ public class RecordsInJava {
         }
     }
 
-    private static JsonNode written(Converter converter, JsonNode one) {
+    private static String topic(JsonNode asked) {
+        return asked.path("topic").asText("topic");
+    }
+
+    private static JsonNode written(Converter converter, String topic, JsonNode one) {
         try {
             SchemaAndValue data = data(one);
-            return said(converter.fromConnectData("topic", data.schema(), data.value()));
+            return said(converter.fromConnectData(topic, data.schema(), data.value()));
         } catch (Throwable error) {
             return failed(error);
         }
     }
 
-    private static JsonNode read(Converter converter, JsonNode one) {
+    private static JsonNode read(Converter converter, String topic, JsonNode one) {
         try {
-            SchemaAndValue data = converter.toConnectData("topic", bytes(one));
+            SchemaAndValue data = converter.toConnectData(topic, bytes(one));
             return JSON.createObjectNode().put("data", text(data.schema(), data.value()));
         } catch (Throwable error) {
             return failed(error);

@@ -59,10 +59,17 @@ class JavaRecords:
         return list(self._ask("predicate", java_class, config, list(map(_told, records))))
 
     def written(
-        self, java_class: str, config: Mapping[str, str], envelopes: Sequence[bytes | None], *, key: bool = False
+        self,
+        java_class: str,
+        config: Mapping[str, str],
+        envelopes: Sequence[bytes | None],
+        *,
+        key: bool = False,
+        topic: str = "topic",
     ) -> list[bytes | Failed | None]:
-        """The bytes that a converter makes of data."""
-        return [_data(one) for one in self._ask("write", java_class, config, list(map(_text, envelopes)), key=key)]
+        """The bytes that a converter makes of data for a topic."""
+        told = list(map(_text, envelopes))
+        return [_data(one) for one in self._ask("write", java_class, config, told, key=key, topic=topic)]
 
     def read(
         self, java_class: str, config: Mapping[str, str], records: Sequence[bytes | None], *, key: bool = False
@@ -95,9 +102,9 @@ class JavaRecords:
 
 
 @contextmanager
-def java_records() -> Iterator[JavaRecords]:
-    """The process, for as long as the block runs."""
-    jars = os.pathsep.join(str(jar) for jar in resolve("java-connect"))
+def java_records(*more: str) -> Iterator[JavaRecords]:
+    """The process, for as long as the block runs; with more sets of jars behind those of Kafka Connect."""
+    jars = os.pathsep.join(str(jar) for name in ("java-connect", *more) for jar in resolve(name))
     command = [str(find_java()), "-Duser.timezone=UTC", "-Xmx256m", "-cp", jars, str(_PROGRAM)]
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, encoding="utf-8"

@@ -74,6 +74,12 @@ class SchemaRegistry:
         with self._asking(f"Schema {id} cannot be had"):
             return _registered(id, self._client.get_schema(id))
 
+    def version(self, id: int) -> int | None:
+        """The version of the schema with this id; ``None`` where it has none, or several in several subjects."""
+        with self._asking(f"Versions of schema {id} cannot be had"):
+            found = {one.version for one in self._client.get_schema_versions(id)}
+        return found.pop() if len(found) == 1 else None
+
     def referenced(self, reference: Reference) -> RegisteredSchema:
         """The schema that a reference means."""
         with self._asking(f"Version {reference.version} of subject {reference.subject} cannot be had"):
