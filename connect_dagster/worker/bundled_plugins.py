@@ -9,6 +9,7 @@ from connect_dagster.config_providers.environment import EnvVarConfigProvider
 from connect_dagster.config_providers.file import FileConfigProvider
 from connect_dagster.connectors.file.sink import FileStreamSinkConnector
 from connect_dagster.connectors.file.source import FileStreamSourceConnector
+from connect_dagster.converters.avro.converter import AvroConverter
 from connect_dagster.converters.boolean_converter import BooleanConverter
 from connect_dagster.converters.byte_array_converter import ByteArrayConverter
 from connect_dagster.converters.json_converter import JsonConverter
@@ -28,6 +29,7 @@ BUNDLED: tuple[type[Any], ...] = (
     FileConfigProvider,
     FileStreamSinkConnector,
     FileStreamSourceConnector,
+    AvroConverter,
     BooleanConverter,
     ByteArrayConverter,
     DoubleConverter,
