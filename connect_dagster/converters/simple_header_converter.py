@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 
 from pyspark.sql import Column
 
+from connect_dagster.converters.header_text import value_text, value_text_column
 from connect_dagster.plugin.config import ConfigDef
 from connect_dagster.plugin.header_converter import HeaderConverter
-from connect_dagster.plugin.java_text import as_java_text
-from connect_dagster.plugin.schema import STRING_SCHEMA, Schema
+from connect_dagster.plugin.schema import Schema
+from connect_dagster.plugin.values import parse_string
 
 
 class SimpleHeaderConverterConfig(ConfigDef):
@@ -29,12 +30,13 @@ class SimpleHeaderConverter(HeaderConverter):
 
     def encode_header(self, schema: Schema | None, column: Column) -> Column:
         """The text's bytes."""
-        return as_java_text(schema, column).cast("binary")
+        return value_text_column(schema, column).cast("binary")
 
     def to_bytes(self, schema: Schema | None, value: Any) -> bytes | None:
         """The text's bytes."""
-        return value if value is None or isinstance(value, bytes) else str(value).encode()
+        text = value_text(schema, value)
+        return None if text is None else text.encode(errors="replace")
 
     def to_value(self, data: bytes | None) -> tuple[Schema | None, Any]:
         """What the text says."""
-        return (None, None) if data is None else (STRING_SCHEMA, data.decode(errors="replace"))
+        return parse_string(None if data is None else data.decode(errors="replace"))

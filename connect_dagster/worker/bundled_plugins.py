@@ -10,6 +10,8 @@ from connect_dagster.config_providers.file import FileConfigProvider
 from connect_dagster.connectors.file.sink import FileStreamSinkConnector
 from connect_dagster.connectors.file.source import FileStreamSourceConnector
 from connect_dagster.converters.avro.converter import AvroConverter
+from connect_dagster.connectors.spark.sink import SparkSinkConnector
+from connect_dagster.connectors.spark.source import SparkSourceConnector
 from connect_dagster.converters.boolean_converter import BooleanConverter
 from connect_dagster.converters.byte_array_converter import ByteArrayConverter
 from connect_dagster.converters.json_converter import JsonConverter
@@ -22,6 +24,17 @@ from connect_dagster.converters.number_converters import (
 )
 from connect_dagster.converters.simple_header_converter import SimpleHeaderConverter
 from connect_dagster.converters.string_converter import StringConverter
+from connect_dagster.predicates.has_header_key import HasHeaderKey
+from connect_dagster.predicates.record_is_tombstone import RecordIsTombstone
+from connect_dagster.predicates.topic_name_matches import TopicNameMatches
+from connect_dagster.transforms.drop_headers import DropHeaders
+from connect_dagster.transforms.filter import Filter
+from connect_dagster.transforms.header_from import HeaderFromKey, HeaderFromValue
+from connect_dagster.transforms.insert_header import InsertHeader
+from connect_dagster.transforms.of_fields import FIELD_TRANSFORMS
+from connect_dagster.transforms.regex_router import RegexRouter
+from connect_dagster.transforms.timestamp_converter import TimestampConverterKey, TimestampConverterValue
+from connect_dagster.transforms.timestamp_router import TimestampRouter
 
 BUNDLED: tuple[type[Any], ...] = (
     DirectoryConfigProvider,
@@ -29,6 +42,8 @@ BUNDLED: tuple[type[Any], ...] = (
     FileConfigProvider,
     FileStreamSinkConnector,
     FileStreamSourceConnector,
+    SparkSinkConnector,
+    SparkSourceConnector,
     AvroConverter,
     BooleanConverter,
     ByteArrayConverter,
@@ -40,5 +55,18 @@ BUNDLED: tuple[type[Any], ...] = (
     ShortConverter,
     SimpleHeaderConverter,
     StringConverter,
+    *FIELD_TRANSFORMS,
+    HasHeaderKey,
+    RecordIsTombstone,
+    TopicNameMatches,
+    DropHeaders,
+    Filter,
+    HeaderFromKey,
+    HeaderFromValue,
+    InsertHeader,
+    RegexRouter,
+    TimestampConverterKey,
+    TimestampConverterValue,
+    TimestampRouter,
 )
 """Every class of these; one that is plugins of two kinds stands here once."""

@@ -1,0 +1,208 @@
+"""Calls of the Java classes behind Kafka Connect's options, within Spark's plans and outside.
+
+Patterns of ``SimpleDateFormat`` and of ``java.util.regex`` mean what Java makes of them, lenient parsing and all. Spark
+runs on a JVM that has these classes: a plan calls them there, for each record, without a detour through Python. Its own
+functions differ (``date_format`` knows another pattern language, ``regexp_replace`` replaces every match).
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark import SparkContext
+from pyspark.errors.exceptions.captured import CapturedException
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
+
+_STRING, _DATE = "java.lang.String", "java.util.Date"
+_MATCHER = "java.util.regex.Matcher"
+
+
+class JavaRefusalError(Exception):
+    """A Java class threw.
+
+    Attributes:
+        java_name: the class of Java's exception.
+        message: its text.
+    """
+
+    def __init__(self, error: Py4JJavaError | CapturedException) -> None:
+        thrown: Any = error.java_exception if isinstance(error, Py4JJavaError) else error._origin
+        self.java_name: str = thrown.getClass().getName()
+        self.message: str = thrown.getMessage() or ""
+        super().__init__(self.message)
+
+
+class SimpleDateFormat:
+    """A format of points in time in UTC (Java: ``java.text.SimpleDateFormat``).
+
+    Raises:
+        JavaRefusalError: it is no such pattern.
+    """
+
+    def __init__(self, pattern: str) -> None:
+        self._format = _made(_java("java.text.SimpleDateFormat"), pattern)
+        self._format.setTimeZone(_java("java.util.TimeZone").getTimeZone("UTC"))
+
+    def text(self, milliseconds: Column) -> Column:
+        """Text of epoch milliseconds (a column of longs)."""
+        date = _new(_DATE, milliseconds.cast("long"))
+        return F.when(milliseconds.isNotNull(), _as_string(_call(_constant(self._format), "format", _STRING, date)))
+
+    def milliseconds(self, text: Column) -> Column:
+        """Epoch milliseconds of text; null where it does not begin with such a date."""
+        parsed = _call(_constant(self._format), "parse", _DATE, _as_java(F.coalesce(text, F.lit(""))))
+        tried = _java(f"{_EXPRESSIONS}TryEval")(parsed)
+        return F.when(text.isNotNull(), column_of(_invoked(tried, "getTime", _spark_type(jvm(), "LongType"))))
+
+
+class Regex:
+    """A regular expression (Java: ``java.util.regex.Pattern``).
+
+    Raises:
+        JavaRefusalError: it is none.
+    """
+
+    def __init__(self, pattern: str) -> None:
+        self._text = pattern
+        self._pattern = _made(_java("java.util.regex.Pattern").compile, pattern)
+
+    def matches(self, text: Column) -> Column:
+        """Whether it matches all of the text; false where that is null."""
+        matched = column_of(_invoked(self._matcher(text), "matches", _spark_type(jvm(), "BooleanType")))
+        return F.coalesce(F.when(text.isNotNull(), matched), F.lit(False))
+
+    def replaced(self, text: Column, replacement: str) -> Column:
+        """The text with its first match replaced (Java: ``Matcher.replaceFirst``); only for what it has a match in."""
+        found = _call(self._matcher(text), "replaceFirst", _STRING, _as_java(F.lit(replacement)))
+        return F.when(text.isNotNull(), _as_string(found))
+
+    def matches_text(self, text: str) -> bool:
+        """Whether it matches all of one text."""
+        return bool(self._pattern.matcher(text).matches())
+
+    def replaced_text(self, text: str, replacement: str) -> str:
+        """One text with its first match replaced.
+
+        Raises:
+            JavaRefusalError: the replacement names a group that there is not.
+        """
+        return str(_made(self._pattern.matcher(text).replaceFirst, replacement))
+
+    def refusal(self, replacement: str) -> JavaRefusalError | None:
+        """What Java would throw for any match, as the replacement is wrong."""
+        try:
+            # Matches the empty text whatever the pattern is, with the same groups.
+            Regex(f"{self._text}|").replaced_text("", replacement)
+        except JavaRefusalError as error:
+            return error
+        return None
+
+    def _matcher(self, text: Column) -> Any:
+        return _call(_constant(self._pattern), "matcher", _MATCHER, _as_java(F.coalesce(text, F.lit(""))))
+
+
+def jvm() -> Any:
+    """Spark's JVM.
+
+    Raises:
+        RuntimeError: Spark does not run in this process.
+    """
+    context = SparkContext._active_spark_context
+    if context is None or context._jvm is None:
+        raise RuntimeError("Spark does not run in this process, so no Java class can be asked")
+    return context._jvm
+
+
+def has_jvm() -> bool:
+    """Whether Java classes can be asked."""
+    return SparkContext._active_spark_context is not None
+
+
+def expression(column: Column) -> Any:
+    """Spark's own form of a column."""
+    return _java(_EXPRESSION_UTILS).expression(column._jc)
+
+
+def column_of(expression: Any) -> Column:
+    """A column of Spark's own form."""
+    return Column(_java(_EXPRESSION_UTILS).column(expression))
+
+
+_EXPRESSION_UTILS = "org.apache.spark.sql.classic.ExpressionUtils"
+_EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions."
+
+
+def _java(name: str) -> Any:
+    return _looked_up(jvm(), name)
+
+
+@functools.lru_cache(maxsize=64)
+def _looked_up(jvm: Any, name: str) -> Any:
+    """A Java class by its name, which takes py4j a call for each part of it."""
+    return functools.reduce(getattr, name.split("."), jvm)
+
+
+@functools.lru_cache(maxsize=64)
+def _spark_type(jvm: Any, name: str) -> Any:
+    return getattr(_looked_up(jvm, f"org.apache.spark.sql.types.{name}$"), "MODULE$")
+
+
+@functools.lru_cache(maxsize=64)
+def _class(jvm: Any, name: str) -> Any:
+    return _looked_up(jvm, "java.lang.Class").forName(name)
+
+
+@functools.lru_cache(maxsize=64)
+def _object_type(jvm: Any, name: str) -> Any:
+    return _looked_up(jvm, "org.apache.spark.sql.types.ObjectType")(_class(jvm, name))
+
+
+def _made(make: Any, *arguments: Any) -> Any:
+    try:
+        return make(*arguments)
+    except (Py4JJavaError, CapturedException) as error:
+        raise JavaRefusalError(error) from error
+
+
+def _constant(java_object: Any) -> Any:
+    return _java(f"{_EXPRESSIONS}Literal").fromObject(java_object)
+
+
+def _sequence(*items: Any) -> Any:
+    found = _java("java.util.ArrayList")()
+    for item in items:
+        found.add(item)
+    return _java("scala.jdk.javaapi.CollectionConverters").asScala(found).toSeq()
+
+
+def _nobody() -> Any:
+    return _java("scala.Option").empty()
+
+
+def _invoked(target: Any, method: str, result: Any, *arguments: Any) -> Any:
+    invoke = _java(f"{_EXPRESSIONS}objects.Invoke")
+    return invoke(target, method, result, _sequence(*arguments), _sequence(), True, True, True)
+
+
+def _call(target: Any, method: str, result_class: str, *arguments: Any) -> Any:
+    return _invoked(target, method, _object_type(jvm(), result_class), *arguments)
+
+
+def _new(class_name: str, argument: Column) -> Any:
+    make = _java(f"{_EXPRESSIONS}objects.NewInstance")
+    kind = _object_type(jvm(), class_name)
+    return make(_class(jvm(), class_name), _sequence(expression(argument)), _sequence(), True, kind, _nobody())
+
+
+def _as_java(text: Column) -> Any:
+    return _call(expression(text), "toString", _STRING)
+
+
+def _as_string(java_text: Any) -> Column:
+    invoke = _java(f"{_EXPRESSIONS}objects.StaticInvoke")
+    utf8, string = _class(jvm(), "org.apache.spark.unsafe.types.UTF8String"), _spark_type(jvm(), "StringType")
+    arguments = (_sequence(java_text), _sequence(), True, True, True, _nobody())
+    return column_of(invoke(utf8, string, "fromString", *arguments))

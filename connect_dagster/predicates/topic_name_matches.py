@@ -1,0 +1,49 @@
+"""The predicate that holds for records of topics with a name like this (Java: ``TopicNameMatches``).
+
+predicates=orders
+predicates.orders.type=org.apache.kafka.connect.transforms.predicates.TopicNameMatches
+predicates.orders.pattern=orders-.*
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
+
+from connect_dagster.plugin import java_settings
+from connect_dagster.plugin.config import ConfigDef, Type, all_of, non_empty_string, setting
+from connect_dagster.plugin.converter import Predicate
+from connect_dagster.plugin.frames import RecordFrame, SourceFrame
+from connect_dagster.plugin.java_calls import Regex
+
+
+class TopicNameMatchesConfig(ConfigDef):
+    """Options of the predicate."""
+
+    pattern: str = setting(
+        "pattern",
+        type=Type.STRING,
+        validator=all_of(non_empty_string, java_settings.regex),
+        doc="Java regular expression that has to match the whole name of a record's topic.",
+    )
+
+
+class TopicNameMatches(Predicate):
+    """Whether the expression matches the whole name of a record's topic."""
+
+    config_def: ClassVar[type[ConfigDef]] = TopicNameMatchesConfig
+    java_class = "org.apache.kafka.connect.transforms.predicates.TopicNameMatches"
+    version = "4.3.1"
+
+    def configure(self, config: Mapping[str, str]) -> None:
+        """Take the pattern."""
+        self._pattern = Regex(TopicNameMatchesConfig.parse(config).pattern)
+
+    def test(self, frame: RecordFrame) -> Column:
+        """Whether the topic matches; asked once where all records have the same."""
+        if isinstance(frame, SourceFrame) and frame.topic is not None:
+            return F.lit(self._pattern.matches_text(frame.topic))
+        return self._pattern.matches(frame.column("topic"))

@@ -1,0 +1,237 @@
+"""TimestampConverter: turns points in time into text, numbers or Connect's logical types.
+
+Example:
+    transforms.day.type=org.apache.kafka.connect.transforms.TimestampConverter$Value
+    transforms.day.field=created
+    transforms.day.target.type=string
+    transforms.day.format=yyyy-MM-dd
+
+Without a schema, a Date, Time or Timestamp becomes the number that it would be with one: the days or milliseconds.
+Java hands on a ``java.util.Date``, which none of its own converters can write without a schema. The default value of a
+whole struct is left out, as are points in time that Spark has none for (a Timestamp after the year 294246).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import ClassVar, Self
+
+from pydantic import model_validator
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
+
+from connect_dagster.plugin import json_objects
+from connect_dagster.plugin.config import ConfigDef, Importance, Type, one_of, setting
+from connect_dagster.plugin.errors import ConfigError, ConnectError, DataError
+from connect_dagster.plugin.frames import RecordFrame
+from connect_dagster.plugin.java_calls import JavaRefusalError, SimpleDateFormat, has_jvm
+from connect_dagster.plugin.java_text import as_java_text
+from connect_dagster.plugin.java_value_classes import class_of_json, class_of_variant
+from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
+from connect_dagster.plugin.struct_edits import field_value, rebuilt, struct_of
+from connect_dagster.plugin.values import DATE_SCHEMA, TIME_SCHEMA, TIMESTAMP_SCHEMA
+from connect_dagster.transforms import timestamp_units
+from connect_dagster.transforms.field_transform import Change, FieldTransform, Wrong, parsed, replace_null_setting
+from connect_dagster.transforms.side import both_sides
+
+_STRING, _UNIX = "string", "unix"
+_TARGETS: Mapping[str, Schema] = {
+    _STRING: Schema(SchemaType.STRING),
+    _UNIX: Schema(SchemaType.INT64),
+    "Date": DATE_SCHEMA,
+    "Time": TIME_SCHEMA,
+    "Timestamp": TIMESTAMP_SCHEMA,
+}
+_NO_FORMAT = 'Cannot invoke "java.text.SimpleDateFormat.parse(String)" because "config.format" is null'
+_TEXT_CLASS, _LONG_CLASS, _NULL_CLASS = "java.lang.String", "java.lang.Long", "null"
+
+
+class TimestampConverterConfig(ConfigDef):
+    """Options of the transform (Java: ``TimestampConverter.CONFIG_DEF``)."""
+
+    field: str = setting(
+        "field",
+        type=Type.STRING,
+        default="",
+        importance=Importance.HIGH,
+        doc="The field that holds the point in time; empty where the whole key or value is one.",
+    )
+    target_type: str = setting(
+        "target.type",
+        type=Type.STRING,
+        validator=one_of(*_TARGETS),
+        importance=Importance.HIGH,
+        doc="What it becomes: string, unix, Date, Time or Timestamp.",
+    )
+    format: str = setting(
+        "format",
+        type=Type.STRING,
+        default="",
+        importance=Importance.MEDIUM,
+        doc="Pattern of java.text.SimpleDateFormat for text that is read or written, in UTC.",
+    )
+    precision: str = setting(
+        "unix.precision",
+        type=Type.STRING,
+        default="milliseconds",
+        validator=one_of(*timestamp_units.PRECISIONS),
+        importance=Importance.LOW,
+        doc="What numbers count since 1970. Below milliseconds, digits are lost on the way.",
+    )
+    replace_null: bool = replace_null_setting()
+
+    @model_validator(mode="after")
+    def _format_of_text(self) -> Self:
+        if self.target_type == _STRING and not self.format.strip():
+            text = "TimestampConverter requires format option to be specified when using string timestamps"
+            raise ConfigError(text, name="format")
+        if has_jvm():
+            self.date_format()
+        return self
+
+    def date_format(self) -> SimpleDateFormat | None:
+        """The format; ``None`` where none is given.
+
+        Raises:
+            ConfigError: it is none.
+        """
+        try:
+            return SimpleDateFormat(self.format) if self.format.strip() else None
+        except JavaRefusalError as error:
+            text = "TimestampConverter requires a SimpleDateFormat-compatible pattern for string timestamps: "
+            raise ConfigError(text + self.format, name="format", value=self.format) from error
+
+
+class TimestampConverter(FieldTransform):
+    """Changes the form of a point in time: the whole key or value, or one field of it."""
+
+    config_def: ClassVar[type[ConfigDef]] = TimestampConverterConfig
+    purpose = "converting timestamp formats"
+
+    def configure(self, config: Mapping[str, str]) -> None:
+        """Take the options.
+
+        Raises:
+            ConfigError: the format is missing or none, or another option is wrong.
+        """
+        self._options = TimestampConverterConfig.parse(config)
+        self._format = self._options.date_format()
+        self._target = _TARGETS[self._options.target_type]
+
+    def fits(self, schema: Schema) -> bool:
+        """Anything where there is no field to look for."""
+        return not self._options.field or schema.type is SchemaType.STRUCT
+
+    def with_schema(self, column: Column, schema: Schema, frame: RecordFrame) -> Change:
+        """The point in time in its new form, and with its new schema."""
+        if self._options.field:
+            return self._in_struct(column, schema)
+        target = replace(self._target, optional=schema.optional)
+        if _kind(schema) is None:
+            return Change(None, None, (Wrong(F.lit(True), _unknown(schema), ConnectError),))
+        made, wrong = self._converted(schema, column)
+        return Change(made, target, wrong)
+
+    def _in_struct(self, column: Column, schema: Schema) -> Change:
+        fields, parts = [], []
+        wrong: tuple[Wrong, ...] = ()
+        for field in schema.fields:
+            value = field_value(column, field, replace_null=self._options.replace_null)
+            if field.name == self._options.field:
+                value, wrong = self._converted(field.schema, value)
+                field = SchemaField(field.name, replace(self._target, optional=field.schema.optional))
+            fields.append(field)
+            parts.append(value)
+        made = struct_of(column, schema, [field.name for field in fields], parts)
+        return Change(made, rebuilt(schema, fields, optional=schema.optional), wrong)
+
+    def _converted(self, schema: Schema, value: Column) -> tuple[Column, tuple[Wrong, ...]]:
+        kind = _kind(schema)
+        if kind is None:
+            nothing = F.lit(None).cast(self._target.to_spark())
+            return nothing, (Wrong(value.isNotNull(), _unknown(schema), ConnectError),)
+        read, wrong = self._milliseconds(kind, value)
+        made = self._of(read)
+        lost = Wrong(read.isNotNull() & made.isNull(), F.concat(read.cast("string"), F.lit(" ms is out of range")))
+        return made, (*wrong, lost) if self._target in (DATE_SCHEMA, TIMESTAMP_SCHEMA) else wrong
+
+    def schemaless(self, text: Column, frame: RecordFrame) -> Change:
+        """The point in time in its new form, as JSON."""
+        if not self._options.field:
+            made, wrong = self._converted_json(class_of_json(text), as_java_text(None, text), text)
+            return Change(made, None, wrong)
+        name = self._options.field
+        value = parsed()[name]
+        content = F.try_variant_get(value, "$", "string")
+        made, wrong = self._converted_json(class_of_variant(value), content, content)
+        member = F.concat(F.lit(json_objects.key_text(name)), F.coalesce(made, F.lit("null")))
+        changed = json_objects.spliced(json_objects.text_of(json_objects.without(parsed(), [name])), [member])
+        faults = (*self.not_objects(text), self.unreadable(text), *wrong)
+        return Change(F.when(json_objects.is_object(text), changed), None, faults, json_objects.fields_of(text))
+
+    def _converted_json(self, kind: Column, text: Column, number: Column) -> tuple[Column, tuple[Wrong, ...]]:
+        """JSON of a value of a Java class.
+
+        Args:
+            kind: name of the class.
+            text: the value where it is a string.
+            number: text of the value where it is a number.
+        """
+        from_text, wrong = self._milliseconds(_STRING, F.when(kind == _TEXT_CLASS, text))
+        from_number, _ = self._milliseconds(_UNIX, F.when(kind == _LONG_CLASS, number).try_cast("bigint"))
+        read = F.when(kind == _TEXT_CLASS, from_text).when(kind == _LONG_CLASS, from_number)
+        other = ~kind.isin(_TEXT_CLASS, _LONG_CLASS, _NULL_CLASS)
+        message = F.concat(F.lit("TimestampConverter does not support class "), kind, F.lit(" objects as timestamps"))
+        made = F.when(read.isNotNull(), json_objects.json_of(self._json_number_or_text(read)))
+        return made, (*wrong, Wrong(other, message))
+
+    def _json_number_or_text(self, milliseconds: Column) -> Column:
+        if self._target == DATE_SCHEMA:
+            return timestamp_units.days(milliseconds)
+        return milliseconds if self._target == TIMESTAMP_SCHEMA else self._of(milliseconds)
+
+    def _milliseconds(self, kind: str, value: Column) -> tuple[Column, tuple[Wrong, ...]]:
+        """Epoch milliseconds of a value of a kind, and which values have none."""
+        if kind == _UNIX:
+            return timestamp_units.from_unix(value, self._options.precision), ()
+        if kind != _STRING:
+            return timestamp_units.FROM_LOGICAL[kind](value), ()
+        if self._format is None:
+            missing = Wrong(value.isNotNull(), _NO_FORMAT, "java.lang.NullPointerException")
+            return F.lit(None).cast("bigint"), (missing,)
+        read = self._format.milliseconds(value)
+        end = F.lit(f") does not match pattern ({self._options.format})")
+        message = F.concat(F.lit("Could not parse timestamp: value ("), value, end)
+        return read, (Wrong(value.isNotNull() & read.isNull(), message, DataError),)
+
+    def _of(self, milliseconds: Column) -> Column:
+        match self._options.target_type:
+            case "unix":
+                return timestamp_units.to_unix(milliseconds, self._options.precision)
+            case "Date":
+                return F.date_from_unix_date(timestamp_units.days(milliseconds))
+            case "Time":
+                return timestamp_units.time_of_day(milliseconds)
+            case "Timestamp":
+                return timestamp_units.to_timestamp(milliseconds)
+            case _:
+                assert self._format is not None
+                return self._format.text(milliseconds)
+
+
+def _kind(schema: Schema) -> str | None:
+    """What a value of the schema is (Java: ``timestampTypeFromSchema``): a logical type's name, or a word."""
+    if schema.name in timestamp_units.FROM_LOGICAL:
+        return schema.name
+    return {SchemaType.STRING: _STRING, SchemaType.INT64: _UNIX}.get(schema.type)
+
+
+def _unknown(schema: Schema) -> str:
+    shown = schema.type.name if schema.name is None else f"{schema.name}:{schema.type.name}"
+    return f"Schema Schema{{{shown}}} does not correspond to a known timestamp type format"
+
+
+TimestampConverterKey, TimestampConverterValue = both_sides(
+    TimestampConverter, "org.apache.kafka.connect.transforms.TimestampConverter"
+)
