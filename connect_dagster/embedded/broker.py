@@ -24,7 +24,7 @@ import click
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from connect_dagster.embedded.broker_config import FAST_START, jvm_options, server_properties
+from connect_dagster.embedded.broker_config import FAST_START, Listener, jvm_options, server_properties
 from connect_dagster.embedded.errors import BrokerFailed, EmbeddedError
 from connect_dagster.embedded.jars import Progress, resolve
 from connect_dagster.embedded.java import find_java
@@ -50,6 +50,8 @@ class EmbeddedBroker:
         port: for clients, on 127.0.0.1. 0 takes a free one; if it is taken, a warning says which one is used.
         heap: the JVM's maximum, as in `-Xmx`.
         settings: broker properties that go before ours.
+        listeners: names and protocols of listeners besides the plain one, such as ``{"SAFE": "SASL_SSL"}``; settings
+            under ``listener.name.safe.`` say what they need. `bootstrap_servers_of` tells where they are.
         jvm: more JVM options; those for a fast start by default, `()` for a broker that is to be measured.
         startup_seconds: how long the broker may take to answer its first request.
         progress: told of each jar that has to be downloaded.
@@ -62,6 +64,7 @@ class EmbeddedBroker:
         *,
         heap: str = "1g",
         settings: Mapping[str, str] | None = None,
+        listeners: Mapping[str, str] | None = None,
         jvm: tuple[str, ...] = FAST_START,
         startup_seconds: float = 60,
         progress: Progress | None = None,
@@ -70,6 +73,7 @@ class EmbeddedBroker:
         self.port = port
         self._heap = heap
         self._settings = settings or {}
+        self._listeners = {name: Listener(protocol, free_port()) for name, protocol in (listeners or {}).items()}
         self._jvm = jvm
         self._startup_seconds = startup_seconds
         self._progress = progress
@@ -79,6 +83,10 @@ class EmbeddedBroker:
     def bootstrap_servers(self) -> str:
         """What clients call `bootstrap.servers`; fixed once the broker was started."""
         return f"{HOST}:{self.port}"
+
+    def bootstrap_servers_of(self, listener: str) -> str:
+        """What clients of one of `listeners` call `bootstrap.servers`."""
+        return f"{HOST}:{self._listeners[listener].port}"
 
     @property
     def log_file(self) -> Path:
@@ -176,7 +184,7 @@ class EmbeddedBroker:
 
     def _start_once(self, java: Path, jars: list[Path]) -> None:
         data, properties = self.data_dir / "data", self.data_dir / "server.properties"
-        properties.write_text(server_properties(data, self.port, free_port(), self._settings))
+        properties.write_text(server_properties(data, self.port, free_port(), self._settings, self._listeners))
         command = [str(java), *jvm_options(self._heap, self._jvm), "-cp", os.pathsep.join(map(str, jars))]
         with self.log_file.open("ab") as log:
             self._claim(log)

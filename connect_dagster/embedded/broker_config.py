@@ -4,6 +4,7 @@ Pure: values in, text out.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from connect_dagster.embedded.ports import HOST
@@ -13,7 +14,6 @@ _SINGLE_NODE = {
     "process.roles": "broker,controller",
     "node.id": "1",
     "controller.listener.names": "CONTROLLER",
-    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
     "offsets.topic.replication.factor": "1",
     "offsets.topic.num.partitions": "5",
     "transaction.state.log.replication.factor": "1",
@@ -41,7 +41,29 @@ _ALWAYS = (
 )
 
 
-def server_properties(data: Path, port: int, controller_port: int, settings: Mapping[str, str]) -> str:
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """A listener besides the plain one.
+
+    Attributes:
+        protocol: ``SSL``, ``SASL_PLAINTEXT`` or ``SASL_SSL``; settings under ``listener.name.<name>.`` say the rest.
+        port: on this machine.
+    """
+
+    protocol: str
+    port: int
+
+
+_NO_LISTENERS: Mapping[str, Listener] = {}
+
+
+def server_properties(
+    data: Path,
+    port: int,
+    controller_port: int,
+    settings: Mapping[str, str],
+    more: Mapping[str, Listener] = _NO_LISTENERS,
+) -> str:
     """The text of `server.properties`.
 
     Args:
@@ -49,10 +71,14 @@ def server_properties(data: Path, port: int, controller_port: int, settings: Map
         port: of the clients' listener.
         controller_port: of the controller's listener.
         settings: broker properties that go before ours.
+        more: listeners besides the clients' plain one, by name.
     """
+    clients = ",".join(f"{name}://{HOST}:{one.port}" for name, one in {"PLAINTEXT": Listener("", port), **more}.items())
+    protocols = {"PLAINTEXT": "PLAINTEXT", "CONTROLLER": "PLAINTEXT"} | {n: one.protocol for n, one in more.items()}
     listeners = {
-        "listeners": f"PLAINTEXT://{HOST}:{port},CONTROLLER://{HOST}:{controller_port}",
-        "advertised.listeners": f"PLAINTEXT://{HOST}:{port}",
+        "listeners": f"{clients},CONTROLLER://{HOST}:{controller_port}",
+        "advertised.listeners": clients,
+        "listener.security.protocol.map": ",".join(f"{name}:{protocol}" for name, protocol in protocols.items()),
         # Static voters: a data directory may come up again on other ports.
         "controller.quorum.voters": f"1@{HOST}:{controller_port}",
         "log.dirs": str(data),

@@ -76,7 +76,8 @@ def override_infos(config: Properties, kind: Kind, policy: ClientPolicy) -> list
 def _override_infos(config: Properties, client: ClientKind, policy: ClientPolicy) -> Infos:
     prefix, table = f"{client.value}.override.", definitions(client)
     types = {key.name: key.type for key in table}
-    given = _prefixed(config, prefix)
+    # Java fills one hash map from the other: what falls together in the second keeps the order of the first.
+    given = _prefixed({name: config[name] for name in hash_map_order(config)}, prefix)
     values = [_override(name, given[name], types.get(name)) for name in hash_map_order(given)]
     for value in values:
         value.errors += [text for text in (policy.refusal(value.name),) if text is not None]

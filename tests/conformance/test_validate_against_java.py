@@ -4,12 +4,15 @@ Documentation texts are ours and not compared, nor are recommended plugins, as e
 """
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
 
+from connect_dagster.brokers.client_settings import ClientKind, definitions
 from connect_dagster.herder.validation import Validator
+from connect_dagster.plugin.config import Type
 from connect_dagster.plugin.errors import BadRequestError, ConnectError
 from connect_dagster.worker.config import StandaloneConfig
 from connect_dagster.worker.plugins import Plugins
@@ -39,6 +42,21 @@ def _dotted(more: Mapping[str, str | None]) -> Config:
 
 def without(config: Config, name: str) -> Config:
     return {key: value for key, value in config.items() if key != name}
+
+
+def _every(kind: ClientKind) -> Config:
+    """An override of each setting of a client, but for classes, which Java would load."""
+    values = {
+        Type.BOOLEAN: "false",
+        Type.STRING: "text",
+        Type.INT: "7",
+        Type.SHORT: "7",
+        Type.LONG: "7",
+        Type.DOUBLE: "0.5",
+        Type.LIST: "a,b",
+        Type.PASSWORD: "secret",
+    }
+    return {f"{kind.value}.override.{key.name}": values[key.type] for key in definitions(kind) if key.type in values}
 
 
 CASES: dict[str, Config] = {
@@ -119,9 +137,17 @@ CASES: dict[str, Config] = {
         consumer_override_group_id="g",
     ),
     "topic creation twice": source(topic_creation_groups="a,a"),
+    "topic creation without default": source(topic_creation_groups="a", topic_creation_a_include="x"),
+    "topic creation with an admin override": source(
+        topic_creation_default_partitions="1",
+        topic_creation_default_replication_factor="x",
+        admin_override_request_timeout_ms="5",
+    ),
+    "every producer override": source() | _every(ClientKind.PRODUCER),
+    "every consumer override": sink() | _every(ClientKind.CONSUMER),
+    "every admin override": source(topic_creation_default_partitions="1") | _every(ClientKind.ADMIN),
 }
 
-CLIENT = "our clients are librdkafka's, whose settings have no Java definition"
 LOCATION = "the places of the plugins differ, and Java has more of them"
 # By case, the leaves that differ, each with its reason; every one listed must differ.
 DIFFERENCES: dict[str, dict[str, str]] = {
@@ -136,18 +162,7 @@ DIFFERENCES: dict[str, dict[str, str]] = {
         "configs.value.converter.value.errors.0": "Java lists the class twice: as converter and as header converter",
         "configs.value.converter.plugin.version.value.errors.0": "likewise",
     },
-    "producer override": {
-        "configs.producer.override.compression.type.definition": CLIENT,
-        "configs.producer.override.acks.definition": CLIENT,
-    },
     "bad producer override": {"": "Java answers 500 instead of an error of the key"},
-    "null producer override": {"configs.producer.override.linger.ms.definition": CLIENT},
-    "consumer override": {"configs.consumer.override.max.poll.records.definition": CLIENT},
-    "overrides of dead letters": {
-        "configs.producer.override.acks.definition": CLIENT,
-        "configs.consumer.override.group.id.definition": CLIENT,
-        "configs.admin.override.request.timeout.ms.definition": CLIENT,
-    },
 }
 # Keys of our file source that Java's does not have.
 OURS_ALONE = {"invalid.utf8"}
@@ -185,10 +200,10 @@ def test_config_infos_are_javas(java: str, ours: Validator, case: str) -> None:
     assert not allowed.keys() - differing.keys(), "no difference any more"
 
 
-def test_an_override_that_the_client_refuses_is_an_error_of_its_key(ours: Validator) -> None:
+def test_an_override_of_another_type_is_an_error_of_its_key(ours: Validator) -> None:
     infos = ours.validate(CASES["bad producer override"])
     errors = {one["value"]["name"]: one["value"]["errors"] for one in infos["configs"] if one["value"]["errors"]}
-    refused = 'Invalid value for configuration property "queue.buffering.max.ms"'
+    refused = "Invalid value x for configuration linger.ms: Not a number of type LONG"
     assert errors == {"producer.override.linger.ms": [refused]}
     assert infos["error_count"] == 1
 
@@ -267,3 +282,33 @@ def _leaves(path: str, java: Any, ours: Any) -> Iterator[tuple[str, tuple[Any, A
                 yield from _leaves(f"{path}.{number}", left, right)
     elif java != ours:
         yield path, (java, ours)
+
+
+POLICIES = {
+    "None": ["producer.override.compression.type", "producer.override.acks"],
+    "Principal": ["producer.override.compression.type", "producer.override.acks"],
+    "All": [],
+    "Allowlist": ["producer.override.compression.type"],
+}
+POLICY = "connector.client.config.override.policy"
+ALLOWED = {"connector.client.config.override.allowlist": "acks, acks"}
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_s4_12_overrides_that_the_policy_does_not_allow(
+    worker_props: dict[str, str], tmp_path: Path, policy: str
+) -> None:
+    props, plugins = worker_props | {POLICY: policy} | ALLOWED, Plugins()
+    offsets = {"offset.storage.file.filename": str(tmp_path / "offsets")}
+    validator = Validator(plugins, StandaloneConfig.parse(props | offsets, plugins.find_class))
+    infos = _our_infos(validator, CASES["producer override"])
+    errors = {name: one["value"]["errors"] for name, one in infos["configs"] if one["value"]["errors"]}
+    assert sorted(errors) == sorted(POLICIES[policy])
+    if not errors:
+        return
+    with JavaStandalone(props, [], tmp_path / "java") as worker:
+        assert not list(_leaves("", _java_infos(worker.rest_url, CASES["producer override"]), infos))
+    with pytest.raises(
+        BadRequestError, match=f"The '{policy}' policy does not allow 'compression.type' to be overridd"
+    ):
+        validator.check(CASES["producer override"])

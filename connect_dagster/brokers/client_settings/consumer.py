@@ -111,6 +111,7 @@ CONSUMER = (
         _L,
         Ignored("a matter of Kafka Streams"),
         "Whether brokers without stable offsets are an error.",
+        group="",
     ),
     row(
         "isolation.level",

@@ -63,9 +63,17 @@ class Row:
         return self.key.name
 
 
-def row(name: str, type: Type, default: Any, importance: Importance, target: Target, documentation: str) -> Row:
+def row(
+    name: str,
+    type: Type,
+    default: Any,
+    importance: Importance,
+    target: Target,
+    documentation: str,
+    group: str | None = None,
+) -> Row:
     """A row in one line; a default of ``NO_DEFAULT`` says that it must be given."""
-    return Row(ConfigKey(name, type, default, importance, documentation), target)
+    return Row(ConfigKey(name, type, default, importance, documentation, group=group), target)
 
 
 def _text(value: Any) -> str:

@@ -1,0 +1,226 @@
+"""Dead letters in their topic: what each tells of itself, and how they are written back to where they came from.
+
+Knows nothing of workers: a letter is known by its headers ``__connect.errors.*``, which a connector adds when
+``errors.deadletterqueue.context.headers.enable`` is on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, KafkaError, KafkaException, Message, Producer
+
+from connect_dagster.brokers.errors import BrokersError, brokers_errors
+from connect_dagster.brokers.topic_reading import CLIENT_ID, partition_count, read_topic
+from connect_dagster.protocol.dead_letter_headers import (
+    CONNECTOR,
+    EXCEPTION,
+    MESSAGE,
+    OFFSET,
+    PARTITION,
+    PREFIX,
+    SOURCE_OFFSET,
+    SOURCE_PARTITION,
+    STAGE,
+    TOPIC,
+)
+
+_FULL_QUEUE_SECONDS = 0.1
+_SETTINGS: Mapping[str, Any] = {
+    "client.id": CLIENT_ID,
+    "log_level": 0,
+    # Java's: keys stay on their partitions.
+    "partitioner": "murmur2_random",
+    "enable.idempotence": True,
+    "message.timeout.ms": 30_000,
+    "topic.metadata.propagation.max.ms": 5_000,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """A record of a topic of dead letters."""
+
+    message: Message
+
+    @property
+    def offset(self) -> int:
+        """Its own offset."""
+        return int(self.message.offset() or 0)
+
+    @property
+    def partition(self) -> int:
+        """Its own partition."""
+        return int(self.message.partition() or 0)
+
+    @property
+    def timestamp(self) -> int | None:
+        """Epoch milliseconds; the record's own time, not that of its failure."""
+        kind, millis = self.message.timestamp()
+        return None if kind == TIMESTAMP_NOT_AVAILABLE else int(millis)
+
+    @property
+    def headers(self) -> list[tuple[str, bytes | None]]:
+        """Those the record came with."""
+        return [(name, value) for name, value in self._headers() if not name.startswith(PREFIX)]
+
+    @property
+    def topic(self) -> str | None:
+        """Where the record came from, or was to go to; ``None`` when it does not tell."""
+        return self._told(TOPIC)
+
+    @property
+    def connector(self) -> str | None:
+        """The connector that wrote it."""
+        return self._told(CONNECTOR)
+
+    @property
+    def stage(self) -> str | None:
+        """Where it failed."""
+        return self._told(STAGE)
+
+    @property
+    def exception(self) -> str | None:
+        """Class of the error."""
+        return self._told(EXCEPTION)
+
+    @property
+    def text(self) -> str | None:
+        """The error's text."""
+        return self._told(MESSAGE)
+
+    @property
+    def origin(self) -> str | None:
+        """The place it came from: ``topic-partition@offset``, or what a source said of it."""
+        partition, offset = self._told(PARTITION), self._told(OFFSET)
+        if partition is not None and offset is not None:
+            return f"{self.topic}-{partition}@{offset}"
+        source = self._told(SOURCE_PARTITION)
+        return None if source is None else f"{source}@{self._told(SOURCE_OFFSET)}"
+
+    def _told(self, name: str) -> str | None:
+        values = [value for key, value in self._headers() if key == name and value is not None]
+        return values[-1].decode(errors="replace") if values else None
+
+    def _headers(self) -> list[tuple[str, bytes | None]]:
+        found: Any = self.message.headers() or []
+        return [(name, value.encode() if isinstance(value, str) else value) for name, value in found]
+
+
+@dataclass(slots=True)
+class Replay:
+    """What a replay has done.
+
+    Attributes:
+        written: letters that the brokers have, by the topic they went to.
+        last: by partition of the dead letters, the offset of the last one written.
+    """
+
+    written: dict[str, int] = field(default_factory=dict)
+    last: dict[int, int] = field(default_factory=dict)
+
+    def text(self) -> str:
+        """In one sentence."""
+        if not self.written:
+            return "Replayed no record."
+        topics = ", ".join(f"{count} to {topic}" for topic, count in sorted(self.written.items()))
+        ends = ", ".join(f"{offset} (partition {partition})" for partition, offset in sorted(self.last.items()))
+        return f"Replayed {topics}; the last offset was {ends}."
+
+
+def dead_letters(bootstrap: str, topic: str, timeout: float) -> Iterator[DeadLetter]:
+    """The letters in a topic, up to where it ends now.
+
+    Args:
+        bootstrap: brokers, ``host:port``, separated by commas.
+        topic: its name.
+        timeout: how long the brokers may say nothing, in seconds.
+
+    Raises:
+        BrokersError: there is no such topic, or no broker answers.
+    """
+    return map(DeadLetter, read_topic(bootstrap, topic, timeout))
+
+
+def replay(
+    bootstrap: str, letters: Iterable[DeadLetter], target: str | None, timeout: float, told: Callable[[Replay], None]
+) -> Replay:
+    """Write letters as they came, without what was added to them, in their order.
+
+    Args:
+        bootstrap: brokers, ``host:port``, separated by commas.
+        letters: which ones.
+        target: the topic to write to; ``None`` for the one that each letter came from.
+        timeout: how long the brokers may take to answer, in seconds.
+        told: told what was done, also before an error is raised.
+
+    Raises:
+        BrokersError: a letter does not tell its topic, there is no such topic, or the brokers refuse; letters before
+            it are written.
+    """
+    done = Replay()
+    refused: list[KafkaError] = []
+    producer = Producer({**_SETTINGS, "bootstrap.servers": bootstrap})
+    known: set[str] = set()
+
+    def delivered(letter: DeadLetter, topic: str) -> Callable[[KafkaError | None, Message], None]:
+        def report(error: KafkaError | None, _: Message) -> None:
+            if error is not None:
+                refused.append(error)
+            elif not refused:
+                done.written[topic] = done.written.get(topic, 0) + 1
+                done.last[letter.partition] = letter.offset
+
+        return report
+
+    try:
+        for letter in letters:
+            topic = _target(letter, target)
+            _require(bootstrap, topic, known, timeout)
+            _produce(producer, letter, topic, delivered(letter, topic))
+            if refused:
+                break
+    finally:
+        producer.flush()
+        told(done)
+    if refused:
+        with brokers_errors():
+            raise KafkaException(refused[0])
+    return done
+
+
+def _target(letter: DeadLetter, target: str | None) -> str:
+    topic = target if target is not None else letter.topic
+    if topic is None:
+        raise BrokersError(
+            f"The record at offset {letter.offset} does not tell which topic it came from "
+            "(errors.deadletterqueue.context.headers.enable was off): say it with --to."
+        )
+    return topic
+
+
+def _require(bootstrap: str, topic: str, known: set[str], timeout: float) -> None:
+    """A topic that is not there is not created by mistake."""
+    if topic in known:
+        return
+    if partition_count(bootstrap, topic, timeout) is None:
+        raise BrokersError(f"There is no topic {topic!r} to replay to.")
+    known.add(topic)
+
+
+def _produce(
+    producer: Producer, letter: DeadLetter, topic: str, report: Callable[[KafkaError | None, Message], None]
+) -> None:
+    words: dict[str, Any] = {"headers": letter.headers, "on_delivery": report}
+    if letter.timestamp is not None:
+        words["timestamp"] = letter.timestamp
+    while True:
+        try:
+            producer.produce(topic, letter.message.value(), letter.message.key(), **words)
+        except BufferError:
+            producer.poll(_FULL_QUEUE_SECONDS)
+        else:
+            producer.poll(0)
+            return
