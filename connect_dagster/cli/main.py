@@ -22,6 +22,7 @@ CONNECTORS, DECLARED, OFFSETS = (f"connect_dagster.cli.{module}" for module in (
         "restart": CONNECTORS,
         "delete": CONNECTORS,
         "diff": DECLARED,
+        "dlq": "connect_dagster.cli.dlq",
         "apply": DECLARED,
         "offsets": OFFSETS,
         "plugin": "connect_dagster.cli.plugin",

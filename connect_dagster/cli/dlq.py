@@ -1,0 +1,151 @@
+"""``connect-dagster dlq``: look at records that connectors could not handle, and write them back."""
+
+from __future__ import annotations
+
+import datetime
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import click
+
+from connect_dagster.brokers.dead_letters import DeadLetter, dead_letters, replay
+from connect_dagster.brokers.errors import BrokersError, UnansweredError
+from connect_dagster.brokers.groups import ANSWER_SECONDS
+from connect_dagster.cli.brokers import bootstrap_option, unanswered
+from connect_dagster.cli.offset_choice import OFFSETS, Offsets
+from connect_dagster.cli.record_text import as_json
+from connect_dagster.cli.rest_access import Trouble, asks_worker
+from connect_dagster.cli.table_text import table_text
+from connect_dagster.orchestration.catalog.lineage import DEAD_LETTER_KEY
+from connect_dagster.orchestration.client import KafkaConnectClient
+
+_HEADS = ("OFFSET", "TIME", "FROM", "STAGE", "EXCEPTION", "MESSAGE")
+_LONGEST_MESSAGE = 100
+
+topic_argument = click.argument("topic", required=False)
+connector_option = click.option("--connector", metavar="NAME", help="The topic in this connector's configuration.")
+offsets_option = click.option(
+    "--offsets",
+    "chosen",
+    type=OFFSETS,
+    metavar="LIST",
+    help="Only these offsets, such as 3,7-9,20-; all of them without it.",
+)
+
+
+@click.group("dlq")
+@bootstrap_option
+@click.pass_context
+def dlq_command(context: click.Context, bootstrap_server: str) -> None:
+    """List the records that connectors could not handle, and write them back.
+
+    A connector writes them to errors.deadletterqueue.topic.name; what went wrong is known when
+    errors.deadletterqueue.context.headers.enable was on.
+    """
+    context.obj = bootstrap_server
+
+
+@dlq_command.command("list")
+@topic_argument
+@connector_option
+@offsets_option
+@click.option("-J", "--json", "in_json", is_flag=True, help="Print each record as a JSON object on one line.")
+@asks_worker
+@click.pass_obj
+def list_letters(
+    bootstrap: str,
+    client: KafkaConnectClient,
+    topic: str | None,
+    connector: str | None,
+    chosen: Offsets | None,
+    in_json: bool,
+) -> None:
+    """Print the records of TOPIC, or of the dead letter queue of --connector.
+
+    With -J: as `topic read -J` prints them.
+    """
+    queue = _queue(client, topic, connector)
+    with _one_sentence(bootstrap):
+        letters = _chosen(bootstrap, queue, chosen)
+        if in_json:
+            sys.stdout.buffer.writelines(as_json(letter.message) + b"\n" for letter in letters)
+            sys.stdout.buffer.flush()
+        else:
+            click.echo(table_text(_HEADS, map(_row, letters)))
+
+
+@dlq_command.command("replay")
+@topic_argument
+@connector_option
+@offsets_option
+@click.option("--to", "target", metavar="TOPIC", help="Write to this topic rather than to where each came from.")
+@click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
+@asks_worker
+@click.pass_obj
+def replay_letters(
+    bootstrap: str,
+    client: KafkaConnectClient,
+    topic: str | None,
+    connector: str | None,
+    chosen: Offsets | None,
+    target: str | None,
+    dry_run: bool,
+) -> None:
+    """Write the records of TOPIC, or of the queue of --connector, to the topics they came from.
+
+    Keys, values, headers and timestamps are unchanged, but for the headers that tell what went wrong. The records
+    stay in the dead letter queue: the last line says at which offset the replay ended, so --offsets N- goes on there.
+    """
+    queue = _queue(client, topic, connector)
+    if target == queue:
+        raise click.UsageError("--to is the dead letter queue itself.")
+    with _one_sentence(bootstrap):
+        letters = _chosen(bootstrap, queue, chosen)
+        if not dry_run:
+            replay(bootstrap, letters, target, ANSWER_SECONDS, lambda done: click.echo(done.text(), err=True))
+            return
+        for letter in letters:
+            to = target or letter.topic or "no topic: it does not tell where it came from"
+            click.echo(f"Would write offset {letter.offset} (from {letter.origin or 'an unknown place'}) to {to}")
+
+
+def _queue(client: KafkaConnectClient, topic: str | None, connector: str | None) -> str:
+    if (topic is None) == (connector is None):
+        raise click.UsageError("Name a TOPIC, or a connector with --connector.")
+    if connector is None:
+        return str(topic)
+    info = client.info(connector)
+    if info is None:
+        raise Trouble(f"There is no connector {connector!r}.")
+    found = (info.config.get(DEAD_LETTER_KEY) or "").strip()
+    if not found:
+        raise Trouble(f"Connector {connector!r} has no dead letter queue: {DEAD_LETTER_KEY} is not set.")
+    return found
+
+
+def _chosen(bootstrap: str, topic: str, chosen: Offsets | None) -> Iterator[DeadLetter]:
+    for letter in dead_letters(bootstrap, topic, ANSWER_SECONDS):
+        if chosen is None or letter.offset in chosen:
+            yield letter
+
+
+def _row(letter: DeadLetter) -> Sequence[str]:
+    time = ""
+    if letter.timestamp is not None:
+        moment = datetime.datetime.fromtimestamp(letter.timestamp / 1000, datetime.UTC)
+        time = moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    text = (letter.text or "").replace("\n", " ")
+    shown = text if len(text) <= _LONGEST_MESSAGE else text[: _LONGEST_MESSAGE - 1] + "…"
+    exception = (letter.exception or "").rpartition(".")[2]
+    return str(letter.offset), time, letter.origin or "", letter.stage or "", exception, shown
+
+
+@contextmanager
+def _one_sentence(bootstrap: str) -> Iterator[None]:
+    try:
+        yield
+    except UnansweredError as error:
+        raise unanswered(bootstrap, str(error)) from error
+    except BrokersError as error:
+        raise click.ClickException(str(error)) from error
