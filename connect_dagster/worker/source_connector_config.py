@@ -1,4 +1,4 @@
-"""Settings that the framework adds to every source connector (Java: ``SourceConnectorConfig``)."""
+"""Settings that the framework adds to every source connector (Java: ``SourceConnectorConfig``), and dead letters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from connect_dagster.plugin.config import (
     one_of_ignoring_case,
     setting,
 )
-from connect_dagster.worker.connector_config import ALIASES, ConnectorConfig
+from connect_dagster.worker.connector_config import ALIASES, ERRORS, ConnectorConfig
 
 TOPIC_CREATION = "Topic Creation"
 EXACTLY_ONCE = "Exactly Once Support"
@@ -87,4 +87,38 @@ class SourceConnectorConfig(ConnectorConfig):
         order_in_group=1,
         width=Width.LONG,
         display_name="Offsets topic",
+    )
+    dead_letter_topic: str = setting(
+        "errors.deadletterqueue.topic.name",
+        type=Type.STRING,
+        default="",
+        importance=Importance.MEDIUM,
+        doc="Topic for records that could not be handled, as they were polled; empty for none. "
+        "Kafka Connect has it for sinks only.",
+        group=ERRORS,
+        order_in_group=6,
+        width=Width.MEDIUM,
+        display_name="Dead Letter Queue Topic Name",
+    )
+    dead_letter_replication_factor: int = setting(
+        "errors.deadletterqueue.topic.replication.factor",
+        type=Type.SHORT,
+        default=3,
+        importance=Importance.MEDIUM,
+        doc="Replication factor of that topic when it has to be created.",
+        group=ERRORS,
+        order_in_group=7,
+        width=Width.MEDIUM,
+        display_name="Dead Letter Queue Topic Replication Factor",
+    )
+    dead_letter_context_headers: bool = setting(
+        "errors.deadletterqueue.context.headers.enable",
+        type=Type.BOOLEAN,
+        default=False,
+        importance=Importance.MEDIUM,
+        doc="Whether such records get headers __connect.errors.* that tell what went wrong.",
+        group=ERRORS,
+        order_in_group=8,
+        width=Width.MEDIUM,
+        display_name="Enable Error Context Headers",
     )

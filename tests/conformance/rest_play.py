@@ -25,6 +25,14 @@ MAP = re.compile(r"[?]expand|^GET /connectors/[^/]+/config$")
 UNCOMPARED = frozenset({"documentation"})
 # Configuration keys that connectors of ours have and Java's have not.
 OUR_KEYS = frozenset({"invalid.utf8"})
+# Likewise of sources: Kafka Connect has a dead letter queue for sinks alone.
+OUR_SOURCES_KEYS = frozenset(
+    {
+        "errors.deadletterqueue.topic.name",
+        "errors.deadletterqueue.topic.replication.factor",
+        "errors.deadletterqueue.context.headers.enable",
+    }
+)
 INSTANT = re.compile(r"\d{13}")
 
 
@@ -152,13 +160,15 @@ def _ordered(value: Any, *, ordered: bool = True) -> Any:
         pairs = [(key, _value(key, inner)) for key, inner in value.items() if key not in UNCOMPARED]
         return pairs if ordered else sorted(pairs, key=lambda pair: pair[0])
     if isinstance(value, list):
-        return [_ordered(inner) for inner in value if not _is_our_key(inner)]
+        of_sink = any(_key_of(inner) == "topics" for inner in value)
+        ours_alone = OUR_KEYS if of_sink else OUR_KEYS | OUR_SOURCES_KEYS
+        return [_ordered(inner) for inner in value if _key_of(inner) not in ours_alone]
     return value
 
 
-def _is_our_key(entry: Any) -> bool:
-    """Whether an entry describes, or tells the value of, a key that is ours alone."""
-    return isinstance(entry, dict) and entry.get("value", entry).get("name") in OUR_KEYS
+def _key_of(entry: Any) -> Any:
+    """The configuration key that an entry describes, or tells the value of."""
+    return entry.get("value", entry).get("name") if isinstance(entry, dict) else None
 
 
 def _value(key: str, value: Any) -> Any:

@@ -134,6 +134,24 @@ class SourceConnectorResource(FrameworkConnectorResource):
         description="Topic for this connector's offsets instead of the worker's; no effect in standalone mode.",
         json_schema_extra={"connector_config_key": "offsets.storage.topic"},
     )
+    errors_deadletterqueue_topic_name: str | None = Field(
+        default=None,
+        description=(
+            "Topic for records that could not be handled, as they were polled; empty for none. Kafka Connect has it "
+            "for sinks only."
+        ),
+        json_schema_extra={"connector_config_key": "errors.deadletterqueue.topic.name"},
+    )
+    errors_deadletterqueue_topic_replication_factor: int | None = Field(
+        default=None,
+        description="Replication factor of that topic when it has to be created. Default: 3.",
+        json_schema_extra={"connector_config_key": "errors.deadletterqueue.topic.replication.factor"},
+    )
+    errors_deadletterqueue_context_headers_enable: bool | None = Field(
+        default=None,
+        description="Whether such records get headers __connect.errors.* that tell what went wrong. Default: false.",
+        json_schema_extra={"connector_config_key": "errors.deadletterqueue.context.headers.enable"},
+    )
 
 
 class SinkConnectorResource(FrameworkConnectorResource):

@@ -64,7 +64,7 @@ NEITHER = "Must configure one of topics or topics.regex"
     [
         (ConnectorConfig, COMMON),
         (SinkConnectorConfig, COMMON + SINK),
-        (SourceConnectorConfig, COMMON + SOURCE),
+        (SourceConnectorConfig, COMMON + SOURCE + SINK[2:]),
     ],
 )
 def test_framework_keys_are_javas(definition: type[ConnectorConfig], rows: list[tuple[object, ...]]) -> None:
