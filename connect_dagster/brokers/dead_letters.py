@@ -12,8 +12,10 @@ from typing import Any
 
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, KafkaError, KafkaException, Message, Producer
 
+from connect_dagster.brokers import clients
+from connect_dagster.brokers.access import Bootstrap, client_settings
 from connect_dagster.brokers.errors import BrokersError, brokers_errors
-from connect_dagster.brokers.topic_reading import CLIENT_ID, partition_count, read_topic
+from connect_dagster.brokers.topic_reading import partition_count, read_topic
 from connect_dagster.protocol.dead_letter_headers import (
     CONNECTOR,
     EXCEPTION,
@@ -29,10 +31,7 @@ from connect_dagster.protocol.dead_letter_headers import (
 
 _FULL_QUEUE_SECONDS = 0.1
 _SETTINGS: Mapping[str, Any] = {
-    "client.id": CLIENT_ID,
     "log_level": 0,
-    # Java's: keys stay on their partitions.
-    "partitioner": "murmur2_random",
     "enable.idempotence": True,
     "message.timeout.ms": 30_000,
     "topic.metadata.propagation.max.ms": 5_000,
@@ -130,7 +129,7 @@ class Replay:
         return f"Replayed {topics}; the last offset was {ends}."
 
 
-def dead_letters(bootstrap: str, topic: str, timeout: float) -> Iterator[DeadLetter]:
+def dead_letters(bootstrap: Bootstrap, topic: str, timeout: float) -> Iterator[DeadLetter]:
     """The letters in a topic, up to where it ends now.
 
     Args:
@@ -145,7 +144,11 @@ def dead_letters(bootstrap: str, topic: str, timeout: float) -> Iterator[DeadLet
 
 
 def replay(
-    bootstrap: str, letters: Iterable[DeadLetter], target: str | None, timeout: float, told: Callable[[Replay], None]
+    bootstrap: Bootstrap,
+    letters: Iterable[DeadLetter],
+    target: str | None,
+    timeout: float,
+    told: Callable[[Replay], None],
 ) -> Replay:
     """Write letters as they came, without what was added to them, in their order.
 
@@ -162,7 +165,8 @@ def replay(
     """
     done = Replay()
     refused: list[KafkaError] = []
-    producer = Producer({**_SETTINGS, "bootstrap.servers": bootstrap})
+    with brokers_errors():
+        producer = clients.producer(client_settings(bootstrap), _SETTINGS)
     known: set[str] = set()
 
     def delivered(letter: DeadLetter, topic: str) -> Callable[[KafkaError | None, Message], None]:
@@ -201,7 +205,7 @@ def _target(letter: DeadLetter, target: str | None) -> str:
     return topic
 
 
-def _require(bootstrap: str, topic: str, known: set[str], timeout: float) -> None:
+def _require(bootstrap: Bootstrap, topic: str, known: set[str], timeout: float) -> None:
     """A topic that is not there is not created by mistake."""
     if topic in known:
         return

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from confluent_kafka import KafkaError, KafkaException
 from kafka import errors as kafka_errors
 
+from connect_dagster.plugin.errors import ConnectError
+
 
 class BrokersError(Exception):
     """The brokers refuse, or there is no such thing; says what."""
@@ -25,6 +27,8 @@ def brokers_errors() -> Iterator[None]:
     except (kafka_errors.KafkaTimeoutError, kafka_errors.KafkaConnectionError) as error:
         raise UnansweredError(str(error)) from error
     except kafka_errors.KafkaError as error:
+        raise BrokersError(str(error)) from error
+    except ConnectError as error:
         raise BrokersError(str(error)) from error
     except KafkaException as error:
         cause = error.args[0]

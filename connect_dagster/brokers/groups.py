@@ -12,8 +12,10 @@ from kafka import KafkaAdminClient
 from kafka import errors as kafka_errors
 from kafka.protocol.admin import DescribeGroupsRequest
 
+from connect_dagster.brokers.access import CLIENT_ID, Bootstrap, client_settings
+from connect_dagster.brokers.client_settings import to_kafka_python
 from connect_dagster.brokers.errors import BrokersError, brokers_errors
-from connect_dagster.brokers.topic_reading import CLIENT_ID, partition_count, read_topic
+from connect_dagster.brokers.topic_reading import partition_count, read_topic
 from connect_dagster.protocol.group_metadata import OFFSETS_TOPIC, GroupKey, GroupMetadata, partition_of_group
 
 ANSWER_SECONDS = 8.0
@@ -85,7 +87,7 @@ class DescribedGroup:
         )
 
 
-def live_group(bootstrap: str, group: str, timeout: float = ANSWER_SECONDS) -> DescribedGroup:
+def live_group(bootstrap: Bootstrap, group: str, timeout: float = ANSWER_SECONDS) -> DescribedGroup:
     """What the group's coordinator says of it.
 
     Args:
@@ -120,7 +122,7 @@ def live_group(bootstrap: str, group: str, timeout: float = ANSWER_SECONDS) -> D
     )
 
 
-def recorded_group(bootstrap: str, group: str, timeout: float = ANSWER_SECONDS) -> GroupMetadata:
+def recorded_group(bootstrap: Bootstrap, group: str, timeout: float = ANSWER_SECONDS) -> GroupMetadata:
     """The group as the last record of it in ``__consumer_offsets`` tells it.
 
     Args:
@@ -148,16 +150,12 @@ def recorded_group(bootstrap: str, group: str, timeout: float = ANSWER_SECONDS) 
 class _Groups(KafkaAdminClient):  # type: ignore[misc]  # kafka-python has no types
     """kafka-python's admin client, whose own answer takes every member's bytes for a consumer's."""
 
-    def __init__(self, bootstrap: str, timeout: float) -> None:
+    def __init__(self, bootstrap: Bootstrap, timeout: float) -> None:
         # What the client library would log is said in one sentence by the error.
         logging.getLogger("kafka").setLevel(logging.CRITICAL)
         self._timeout = timeout
-        super().__init__(
-            bootstrap_servers=bootstrap.split(","),
-            client_id=CLIENT_ID,
-            bootstrap_timeout_ms=int(timeout * 1000),
-            request_timeout_ms=int(timeout * 1000),
-        )
+        bounds = {name: int(timeout * 1000) for name in ("bootstrap_timeout_ms", "request_timeout_ms")}
+        super().__init__(**{**to_kafka_python(str(bootstrap), CLIENT_ID, client_settings(bootstrap)), **bounds})
 
     def raw_description(self, group: str) -> Any:
         """The ``DescribedGroup`` of the answer. Raises KafkaError; waits for a coordinator that comes."""

@@ -7,29 +7,31 @@ from collections.abc import Iterator
 from contextlib import closing
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
-from confluent_kafka.admin import AdminClient
 
+from connect_dagster.brokers import clients
+from connect_dagster.brokers.access import Bootstrap, client_settings
 from connect_dagster.brokers.errors import BrokersError, brokers_errors
 
-CLIENT_ID = "connect-dagster"
 _WAIT_SECONDS = 0.2
 _BATCH = 500
+# What the client library would log is said in one sentence by the error.
+_QUIET = {"log_level": 0}
 
 
-def partition_count(bootstrap: str, topic: str, timeout: float) -> int | None:
+def partition_count(bootstrap: Bootstrap, topic: str, timeout: float) -> int | None:
     """How many partitions a topic has; None when there is no such topic.
 
     Raises:
         BrokersError: The brokers refuse, or none answers within ``timeout`` seconds.
     """
     # Not a consumer: with its first step it looks for its group, for which brokers make the topic of groups.
-    admin = AdminClient({"bootstrap.servers": bootstrap, "client.id": CLIENT_ID, "log_level": 0})
     with brokers_errors():
+        admin = clients.admin(client_settings(bootstrap), _QUIET)
         found = admin.list_topics(timeout=timeout).topics.get(topic)
     return None if found is None else len(found.partitions)
 
 
-def read_topic(bootstrap: str, topic: str, timeout: float, partition: int | None = None) -> Iterator[Message]:
+def read_topic(bootstrap: Bootstrap, topic: str, timeout: float, partition: int | None = None) -> Iterator[Message]:
     """Records of a topic up to where it ends now, each partition's in their order.
 
     Args:
@@ -69,17 +71,16 @@ def _until_ends(consumer: Consumer, partitions: int, timeout: float) -> Iterator
                 raise KafkaException(error)
 
 
-def _consumer(bootstrap: str) -> Consumer:
-    return Consumer(
+def _consumer(bootstrap: Bootstrap) -> Consumer:
+    return clients.consumer(
+        client_settings(bootstrap),
         {
-            "bootstrap.servers": bootstrap,
-            "client.id": CLIENT_ID,
-            "log_level": 0,
+            **_QUIET,
             # Nobody joins this group: the partitions are assigned by hand and nothing is committed.
             "group.id": "connect-dagster-reader",
             "enable.auto.commit": False,
             "enable.partition.eof": True,
             # What Connect's own topics and groups' records hold belongs to no transaction that could be open.
             "isolation.level": "read_uncommitted",
-        }
+        },
     )

@@ -9,10 +9,11 @@ from contextlib import contextmanager
 
 import click
 
+from connect_dagster.brokers.access import Brokers
 from connect_dagster.brokers.dead_letters import DeadLetter, dead_letters, replay
 from connect_dagster.brokers.errors import BrokersError, UnansweredError
 from connect_dagster.brokers.groups import ANSWER_SECONDS
-from connect_dagster.cli.brokers import bootstrap_option, unanswered
+from connect_dagster.cli.brokers import brokers_options, chosen_brokers, unanswered
 from connect_dagster.cli.offset_choice import OFFSETS, Offsets
 from connect_dagster.cli.record_text import as_json
 from connect_dagster.cli.rest_access import Trouble, asks_worker
@@ -35,15 +36,15 @@ offsets_option = click.option(
 
 
 @click.group("dlq")
-@bootstrap_option
+@brokers_options
 @click.pass_context
-def dlq_command(context: click.Context, bootstrap_server: str) -> None:
+def dlq_command(context: click.Context, bootstrap_server: str, command_config: str | None) -> None:
     """List the records that connectors could not handle, and write them back.
 
     A connector writes them to errors.deadletterqueue.topic.name; what went wrong is known when
     errors.deadletterqueue.context.headers.enable was on.
     """
-    context.obj = bootstrap_server
+    context.obj = chosen_brokers(bootstrap_server, command_config)
 
 
 @dlq_command.command("list")
@@ -54,7 +55,7 @@ def dlq_command(context: click.Context, bootstrap_server: str) -> None:
 @asks_worker
 @click.pass_obj
 def list_letters(
-    bootstrap: str,
+    bootstrap: Brokers,
     client: KafkaConnectClient,
     topic: str | None,
     connector: str | None,
@@ -84,7 +85,7 @@ def list_letters(
 @asks_worker
 @click.pass_obj
 def replay_letters(
-    bootstrap: str,
+    bootstrap: Brokers,
     client: KafkaConnectClient,
     topic: str | None,
     connector: str | None,
@@ -124,7 +125,7 @@ def _queue(client: KafkaConnectClient, topic: str | None, connector: str | None)
     return found
 
 
-def _chosen(bootstrap: str, topic: str, chosen: Offsets | None) -> Iterator[DeadLetter]:
+def _chosen(bootstrap: Brokers, topic: str, chosen: Offsets | None) -> Iterator[DeadLetter]:
     for letter in dead_letters(bootstrap, topic, ANSWER_SECONDS):
         if chosen is None or letter.offset in chosen:
             yield letter
@@ -142,7 +143,7 @@ def _row(letter: DeadLetter) -> Sequence[str]:
 
 
 @contextmanager
-def _one_sentence(bootstrap: str) -> Iterator[None]:
+def _one_sentence(bootstrap: Brokers) -> Iterator[None]:
     try:
         yield
     except UnansweredError as error:

@@ -7,20 +7,21 @@ from __future__ import annotations
 
 import click
 
+from connect_dagster.brokers.access import Brokers, with_servers
 from connect_dagster.brokers.errors import BrokersError, UnansweredError
 from connect_dagster.brokers.groups import DescribedGroup, live_group, recorded_group
-from connect_dagster.cli.brokers import bootstrap_option, unanswered
+from connect_dagster.cli.brokers import brokers_options, chosen_brokers, unanswered
 from connect_dagster.cli.group_dump import read_dump
 from connect_dagster.cli.group_text import group_json
 from connect_dagster.protocol.group_metadata import OFFSETS_TOPIC
 
 
 @click.group()
-@bootstrap_option
+@brokers_options
 @click.pass_context
-def group(context: click.Context, bootstrap_server: str) -> None:
+def group(context: click.Context, bootstrap_server: str, command_config: str | None) -> None:
     """Look into groups of workers and consumers."""
-    context.obj = bootstrap_server
+    context.obj = chosen_brokers(bootstrap_server, command_config)
 
 
 @group.command()
@@ -39,7 +40,7 @@ def group(context: click.Context, bootstrap_server: str) -> None:
 )
 @click.pass_obj
 def describe(
-    bootstrap: str, name: str | None, bootstrap_server: str | None, from_offsets_topic: bool, record: str | None
+    brokers: Brokers, name: str | None, bootstrap_server: str | None, from_offsets_topic: bool, record: str | None
 ) -> None:
     """Print a group as JSON, with each member's subscription and assignment decoded.
 
@@ -56,7 +57,7 @@ def describe(
         elif name is None:
             raise click.UsageError("Name a GROUP, or a dump with --record.")
         else:
-            described = _of_cluster(bootstrap_server or bootstrap, name, from_offsets_topic)
+            described = _of_cluster(with_servers(brokers, bootstrap_server), name, from_offsets_topic)
         text = group_json(described)
     except ValueError as error:
         raise click.ClickException(f"{record or name}: {error}.") from error
@@ -73,7 +74,7 @@ def _dumped(record: str) -> DescribedGroup:
         return DescribedGroup.of_record(*read_dump(dump.read()))
 
 
-def _of_cluster(bootstrap: str, name: str, from_offsets_topic: bool) -> DescribedGroup:
+def _of_cluster(bootstrap: Brokers, name: str, from_offsets_topic: bool) -> DescribedGroup:
     try:
         if from_offsets_topic:
             return DescribedGroup.of_record(name, recorded_group(bootstrap, name))

@@ -14,35 +14,38 @@ import click
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
+from connect_dagster.brokers import clients
+from connect_dagster.brokers.access import Brokers, client_settings
 from connect_dagster.brokers.groups import ANSWER_SECONDS
-from connect_dagster.cli.brokers import bootstrap_option, unanswered
+from connect_dagster.cli.brokers import brokers_options, chosen_brokers, unanswered
 from connect_dagster.cli.cluster_text import cluster_json
 from connect_dagster.cli.record_text import as_json, as_line
 from connect_dagster.cli.topic_reading import ReadPlan, batches, places
 from connect_dagster.cli.topic_writing import PRODUCER_SETTINGS, records, send
+from connect_dagster.plugin.errors import ConnectError
 
 if TYPE_CHECKING:  # what the client library does not export
     from confluent_kafka.admin._metadata import ClusterMetadata
 
 
 @click.group()
-@bootstrap_option
+@brokers_options
 @click.pass_context
-def topic(context: click.Context, bootstrap_server: str) -> None:
+def topic(context: click.Context, bootstrap_server: str, command_config: str | None) -> None:
     """List topics, read records, write records."""
-    context.obj = bootstrap_server
+    context.obj = chosen_brokers(bootstrap_server, command_config)
 
 
 @topic.command("list")
 @click.option("-J", "--json", "in_json", is_flag=True, help="Print brokers and partitions too, as one JSON object.")
 @click.pass_obj
-def list_topics(bootstrap: str, in_json: bool) -> None:
+def list_topics(bootstrap: Brokers, in_json: bool) -> None:
     """Print the name of each topic.
 
     With -J: the brokers, and for each partition its leader, replicas and those in sync, as kcat -L -J has them.
     """
     with _kafka_errors(bootstrap):
-        cluster = _cluster(AdminClient(_settings(bootstrap)), bootstrap)
+        cluster = _cluster(clients.admin(client_settings(bootstrap), _QUIET), bootstrap)
     for line in [cluster_json(cluster)] if in_json else sorted(cluster.topics):
         click.echo(line)
 
@@ -57,7 +60,7 @@ def list_topics(bootstrap: str, in_json: bool) -> None:
 @click.option("-J", "--json", "in_json", is_flag=True, help="Print each record as a JSON object on one line.")
 @click.pass_obj
 def read(
-    bootstrap: str,
+    bootstrap: Brokers,
     name: str,
     from_beginning: bool,
     offset: int | None,
@@ -89,7 +92,7 @@ def read(
 @click.option("--key-separator", metavar="TEXT", help="What stands before it on a line is the record's key.")
 @click.option("--null", "empty_is_null", is_flag=True, help="Write an empty value as null: a tombstone.")
 @click.pass_obj
-def write(bootstrap: str, name: str, key: str | None, key_separator: str | None, empty_is_null: bool) -> None:
+def write(bootstrap: Brokers, name: str, key: str | None, key_separator: str | None, empty_is_null: bool) -> None:
     """Write each line of standard input as a record.
 
     A key goes to the same partition as from Java's producer. A topic that does not exist is created when the brokers
@@ -100,7 +103,7 @@ def write(bootstrap: str, name: str, key: str | None, key_separator: str | None,
     if key is not None and key_separator is not None:
         raise click.UsageError("--key and --key-separator exclude each other.")
     with _kafka_errors(bootstrap):
-        producer = Producer({**_settings(bootstrap), **PRODUCER_SETTINGS})
+        producer = clients.producer(client_settings(bootstrap), {**_QUIET, **PRODUCER_SETTINGS})
         _topics(producer, bootstrap)
         send(producer, name, records(sys.stdin.buffer, key, key_separator, empty_is_null=empty_is_null))
 
@@ -115,30 +118,32 @@ def _start(from_beginning: bool, offset: int | None, partition: int | None) -> i
     return offset
 
 
-def _settings(bootstrap: str) -> dict[str, str | int | float | bool]:
-    # What the client library would log is said in one sentence by `_kafka_errors`.
-    return {"bootstrap.servers": bootstrap, "client.id": "connect-dagster", "log_level": "0"}
+# What the client library would log is said in one sentence by `_kafka_errors`.
+_QUIET = {"log_level": 0}
 
 
-def _consumer(bootstrap: str) -> Consumer:
-    return Consumer(
+def _consumer(bootstrap: Brokers) -> Consumer:
+    return clients.consumer(
+        client_settings(bootstrap),
         {
-            **_settings(bootstrap),
+            **_QUIET,
             # Nobody joins this group: partitions are assigned by hand and nothing is committed.
             "group.id": "connect-dagster-topic-read",
             "enable.auto.commit": "false",
             "auto.offset.reset": "error",
-        }
+        },
     )
 
 
 @contextmanager
-def _kafka_errors(bootstrap: str) -> Iterator[None]:
+def _kafka_errors(bootstrap: Brokers) -> Iterator[None]:
     """Say in one sentence what the client library raises."""
     try:
         yield
     except KafkaException as error:
         raise click.ClickException(f"Kafka at {bootstrap}: {_text(error)}") from error
+    except ConnectError as error:
+        raise click.ClickException(str(error)) from error
 
 
 def _text(error: KafkaException) -> str:
@@ -146,12 +151,12 @@ def _text(error: KafkaException) -> str:
     return cause.str() if isinstance(cause, KafkaError) else str(cause)
 
 
-def _topics(client: AdminClient | Consumer | Producer, bootstrap: str) -> dict[str, list[int]]:
+def _topics(client: AdminClient | Consumer | Producer, bootstrap: Brokers) -> dict[str, list[int]]:
     """Each topic with its partitions in order."""
     return {name: sorted(found.partitions) for name, found in _cluster(client, bootstrap).topics.items()}
 
 
-def _cluster(client: AdminClient | Consumer | Producer, bootstrap: str) -> ClusterMetadata:
+def _cluster(client: AdminClient | Consumer | Producer, bootstrap: Brokers) -> ClusterMetadata:
     try:
         # Of all topics: to ask for one by its name may create it.
         return client.list_topics(timeout=ANSWER_SECONDS)

@@ -11,6 +11,7 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
+from connect_dagster.brokers.access import Brokers
 from connect_dagster.orchestration.catalog.asset_specs import ConnectorSelectorFn, load_kafka_connect_asset_specs
 from connect_dagster.orchestration.catalog.event_iterator import (
     KafkaConnectApplyConfig,
@@ -55,6 +56,12 @@ class KafkaConnectWorkspace(dg.ConfigurableResource[Any]):
         default=None,
         description="Kafka brokers, host:port; with them end offsets and the lag of sinks are reported.",
     )
+    client_properties: dict[str, str] = Field(
+        default={},
+        description="Settings of Kafka clients in Java's names, such as security.protocol and sasl.jaas.config, for "
+        "brokers that want a login or a certificate.",
+        json_schema_extra={SECRET: True},
+    )
     schema_registry_url: str | None = Field(
         default=None, description="Schema registry with Confluent's API; with it topics get their columns."
     )
@@ -63,6 +70,11 @@ class KafkaConnectWorkspace(dg.ConfigurableResource[Any]):
     request_retry_delay: float = Field(default=0.25, ge=0, description="Seconds before the first retry; then doubled.")
     poll_interval: float = Field(default=0.5, gt=0, description="Seconds between two looks while waiting for a state.")
     poll_timeout: float = Field(default=60.0, gt=0, description="Bound for such a wait, in seconds.")
+
+    @property
+    def brokers(self) -> Brokers | None:
+        """The brokers with how they are reached; None when they are not known."""
+        return Brokers(self.bootstrap_servers, self.client_properties) if self.bootstrap_servers else None
 
     def get_client(self, *, timeout: float | None = None, retries: int | None = None) -> KafkaConnectClient:
         """A client for the worker.

@@ -212,7 +212,7 @@ class KafkaConnectEventIterator(Iterator[KafkaConnectEvent]):
             one.tell(target, **told)
 
     def _columns(self, one: AppliedConnector, topic: str) -> TableSchema | None:
-        registry, brokers = self._workspace.schema_registry_url, self._workspace.bootstrap_servers
+        registry, brokers = self._workspace.schema_registry_url, self._workspace.brokers
         try:
             if registry and (columns := registered_columns(registry, topic, REGISTRY_TIMEOUT)):
                 return columns

@@ -4,9 +4,11 @@ import json
 import time
 from collections.abc import Mapping
 
-from confluent_kafka import Consumer, Message, TopicPartition
+from confluent_kafka import Message, TopicPartition
 from dagster import TableSchema
 
+from connect_dagster.brokers import clients
+from connect_dagster.brokers.access import Bootstrap, client_settings
 from connect_dagster.orchestration.catalog.column_schema import connect_columns
 from connect_dagster.orchestration.observing.topic_offsets import Bounds, Partition
 
@@ -16,7 +18,7 @@ _LAST_OFFSETS = 10
 
 
 def columns_of_newest_record(
-    bootstrap_servers: str, topic: str, bounds: Mapping[Partition, Bounds], timeout: float
+    bootstrap_servers: Bootstrap, topic: str, bounds: Mapping[Partition, Bounds], timeout: float
 ) -> TableSchema | None:
     """Columns of the schema that a topic's newest JSON record carries (``schemas.enable``); None without one.
 
@@ -41,17 +43,17 @@ def columns_of_newest_record(
     return None
 
 
-def _read(bootstrap_servers: str, places: list[TopicPartition], timeout: float) -> list[Message]:
+def _read(bootstrap_servers: Bootstrap, places: list[TopicPartition], timeout: float) -> list[Message]:
     """The last record from each place on, of those that come in time; joins no group, so nothing is committed."""
-    consumer = Consumer(
+    consumer = clients.consumer(
+        client_settings(bootstrap_servers),
         {
-            "bootstrap.servers": bootstrap_servers,
             "group.id": "connect-dagster-columns",
             "enable.auto.commit": False,
             "isolation.level": "read_committed",
             "enable.partition.eof": True,
             "log_level": 0,
-        }
+        },
     )
     deadline = time.monotonic() + timeout
     last: dict[int | None, Message] = {}

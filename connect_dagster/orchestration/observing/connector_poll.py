@@ -17,6 +17,7 @@ from connect_dagster.orchestration.observing.connector_snapshot import Connector
 from connect_dagster.orchestration.observing.plugin_secrets import PARALLEL_REQUESTS, with_secret_keys
 from connect_dagster.orchestration.observing.topic_offsets import fetch_topic_bounds
 from connect_dagster.orchestration.records import Connector, TaskProgress
+from connect_dagster.plugin.errors import ConnectError
 
 if TYPE_CHECKING:
     from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
@@ -39,7 +40,7 @@ class ConnectorPoll:
         # Patient, but not for as long as a rebalance may take: the next poll comes soon.
         self.client = workspace.get_client(timeout=REQUEST_TIMEOUT, retries=workspace.request_max_retries)
         self.warnings: list[str] = []
-        self._bootstrap_servers = workspace.bootstrap_servers
+        self._brokers = workspace.brokers
         # Thousands of small requests cannot each be patient.
         self._once = workspace.get_client(timeout=REQUEST_TIMEOUT, retries=0)
         self._deadline = time.monotonic() + READING_SECONDS
@@ -79,12 +80,12 @@ class ConnectorPoll:
 
     def _with_bounds(self, snapshots: Sequence[ConnectorSnapshot]) -> Sequence[ConnectorSnapshot]:
         """The snapshots with the bounds of their topics, fetched at once; unchanged when brokers fail."""
-        if self._bootstrap_servers is None or not snapshots:
+        if self._brokers is None or not snapshots:
             return snapshots
         topics = {topic for snapshot in snapshots for topic in snapshot.topics}
         try:
-            bounds = fetch_topic_bounds(self._bootstrap_servers, topics, ADMIN_TIMEOUT)
-        except KafkaException as error:
+            bounds = fetch_topic_bounds(self._brokers, topics, ADMIN_TIMEOUT)
+        except (KafkaException, ConnectError) as error:
             self.warnings.append(f"No end offsets and lag this time: {error}")
             return snapshots
         return [snapshot.with_bounds(bounds) for snapshot in snapshots]

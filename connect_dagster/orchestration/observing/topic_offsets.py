@@ -6,8 +6,11 @@ No consumer: a sensor that polls one could block the daemon for everybody.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+
+from connect_dagster.brokers import clients
+from connect_dagster.brokers.access import Bootstrap, client_settings
 
 Partition = tuple[str, int]
 
@@ -20,18 +23,18 @@ class Bounds:
     end: int
 
 
-def fetch_topic_bounds(bootstrap_servers: str, topics: Iterable[str], timeout: float) -> dict[Partition, Bounds]:
+def fetch_topic_bounds(bootstrap_servers: Bootstrap, topics: Iterable[str], timeout: float) -> dict[Partition, Bounds]:
     """Bounds of every partition of those of ``topics`` that exist.
 
     Args:
-        bootstrap_servers: Kafka brokers, host:port, separated by commas.
+        bootstrap_servers: Kafka brokers, host:port, separated by commas; or with settings of clients.
         topics: Names of topics.
         timeout: Bound for each of the three requests, in seconds.
 
     Raises:
         KafkaException: The brokers did not answer in time.
     """
-    admin = AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 0})
+    admin = clients.admin(client_settings(bootstrap_servers), {"log_level": 0})
     known = admin.list_topics(timeout=timeout).topics
     partitions = [(topic, number) for topic in topics if topic in known for number in known[topic].partitions]
     starts = _offsets(admin, partitions, OffsetSpec.earliest(), timeout)  # type: ignore[no-untyped-call]
@@ -58,7 +61,7 @@ def lag(bounds: Mapping[Partition, Bounds], committed: Mapping[Partition, int]) 
 
 
 def fetch_committed(
-    bootstrap_servers: str, group: str, partitions: Iterable[Partition], timeout: float
+    bootstrap_servers: Bootstrap, group: str, partitions: Iterable[Partition], timeout: float
 ) -> dict[Partition, int]:
     """Offsets a consumer group has committed, of those of ``partitions`` that have one.
 
@@ -68,7 +71,7 @@ def fetch_committed(
     Raises:
         KafkaException: The brokers did not answer within ``timeout`` seconds.
     """
-    consumer = Consumer({"bootstrap.servers": bootstrap_servers, "group.id": group, "log_level": 0})
+    consumer = clients.consumer(client_settings(bootstrap_servers), {"group.id": group, "log_level": 0})
     try:
         found = consumer.committed([TopicPartition(*partition) for partition in partitions], timeout=timeout)
     finally:
