@@ -48,6 +48,9 @@ JETTY_404 = Difference(frozenset({"status", "content_type", "body"}), 404, "HTTP
 NAMED = Difference(frozenset({"status", "content_type", "body"}), 200, "name", _REACHABLE)
 DELETED = Difference(frozenset({"status"}), 204, "", _REACHABLE)
 
+SPARK = _body(
+    200, "connect_dagster.connectors.spark.sink.SparkSinkConnector", "Java has no connectors of Spark's formats"
+)
 UNKNOWN_CLASS = "Failed to find any class that implements Connector and which name matches Nope"
 NO_FILE = _body(
     200, "for FileStreamSinkTask: [Errno 2] No such file or directory", "ours tells the system's reason too"
@@ -96,6 +99,8 @@ DIFFERENCES: Mapping[str, Difference] = {
     ),
     "unknown class": _body(400, UNKNOWN_CLASS, "Java, from the second call on, puts an exception's name before it"),
     "validate, unknown class": _body(500, UNKNOWN_CLASS, "Java, from the second call on, names two exceptions"),
+    "plugins": SPARK,
+    "plugins, connectors only": SPARK,
     "plugins, all": _body(200, "org.apache.kafka.connect.json.JsonConverter", "each lists the plugins it comes with"),
     "failing, failed": NO_FILE,
     "failing, restart failed": replace(NO_FILE, ours=202),

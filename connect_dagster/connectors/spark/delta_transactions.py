@@ -1,0 +1,49 @@
+"""What a Delta table knows of the partitions written to it: a transaction id of each, the version is the last offset.
+
+Delta leaves out a write whose version it has already; so a batch is written in a transaction for each partition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
+
+from connect_dagster.plugin.frames import SinkFrame
+from connect_dagster.plugin.records import TopicPartition
+
+
+class DeltaTransactions:
+    """The transactions of one connector in one table.
+
+    Args:
+        spark: a session with Delta's jars.
+        path: of the table.
+        connector: whose name sets its transactions apart from others'.
+    """
+
+    def __init__(self, spark: SparkSession, path: str, connector: str) -> None:
+        self._spark = spark
+        self._path = path
+        self._connector = connector
+
+    def ends(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        """The offset after the last record that the table has, of those partitions that it knows."""
+        jvm = cast("Any", self._spark)._jvm
+        table = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(cast("Any", self._spark)._jsparkSession, self._path)
+        transactions = table.update(False, jvm.scala.Option.empty(), jvm.scala.Option.empty()).transactions()
+        found = {place: transactions.get(self._id(place)) for place in partitions}
+        return {place: int(version.get()) + 1 for place, version in found.items() if version.isDefined()}
+
+    def parts(self, frame: SinkFrame) -> Iterator[tuple[SinkFrame, dict[str, str]]]:
+        """The records of each partition, with the options that make their write a transaction of its own."""
+        ends = frame.df.groupBy("topic", "partition").agg(F.max("offset").alias("last")).collect()
+        for row in sorted(ends):
+            place = TopicPartition(row["topic"], row["partition"])
+            mine = (F.col("topic") == place.topic) & (F.col("partition") == place.partition)
+            yield frame.where(mine), {"txnAppId": self._id(place), "txnVersion": str(row["last"])}
+
+    def _id(self, place: TopicPartition) -> str:
+        return f"{self._connector}/{place}"

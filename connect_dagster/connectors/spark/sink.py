@@ -1,0 +1,176 @@
+"""SparkSink: the records of a batch become rows of whatever Spark can write.
+
+    name=orders-lake
+    connector.class=SparkSink
+    topics=orders
+    format=delta
+    options.path=/data/orders
+    partition.by=day
+
+A value that is a struct gives its fields as columns, any other one the column ``value``; schemaless values are JSON
+text. Records without a value are left out: a table has no row for them. A batch is written whole before its offsets are
+committed, so each record arrives at least once; with ``exactly.once`` a Delta table itself knows what it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Self
+
+from pydantic import model_validator
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
+
+from connect_dagster.connectors.spark.delta_transactions import DeltaTransactions
+from connect_dagster.plugin.config import ConfigDef, Importance, Type, non_empty_string, one_of, setting
+from connect_dagster.plugin.connector import Properties, SinkConnector, SinkTask
+from connect_dagster.plugin.errors import ConfigError
+from connect_dagster.plugin.frames import SinkBatch, SinkFrame
+from connect_dagster.plugin.records import TopicPartition
+from connect_dagster.plugin.schema import SchemaType
+
+OPTIONS = "options."
+_PLACES = ("key", "topic", "partition", "offset", "timestamp")
+
+
+def _check_record_columns(name: str, value: Sequence[str]) -> None:
+    for one in value:
+        if one not in _PLACES:
+            raise ConfigError.invalid(name, one, f"String must be one of: {', '.join(_PLACES)}")
+
+
+class SparkSinkConfig(ConfigDef):
+    """Configuration of the sink; ``options.<name>`` goes to the format as ``<name>``."""
+
+    format: str = setting(
+        "format",
+        type=Type.STRING,
+        validator=non_empty_string,
+        importance=Importance.HIGH,
+        doc="What to write: a format of Spark, or one that spark.jars of the worker brings, such as delta.",
+    )
+    table_name: str | None = setting(
+        "table",
+        type=Type.STRING,
+        default=None,
+        importance=Importance.HIGH,
+        doc="Table of a catalog to write to, which is made when it is not there. Left out, options.path says where.",
+    )
+    mode: str = setting(
+        "mode",
+        type=Type.STRING,
+        default="append",
+        validator=one_of("append", "overwrite"),
+        doc="Whether a batch is added to what is there, or takes its place.",
+    )
+    partition_by: tuple[str, ...] = setting(
+        "partition.by",
+        type=Type.LIST,
+        default=(),
+        doc="Columns by which the format partitions what it stores.",
+    )
+    record_columns: tuple[str, ...] = setting(
+        "record.columns",
+        type=Type.LIST,
+        default=(),
+        doc="What to add of the record itself: key, topic, partition, offset, timestamp.",
+        validator=_check_record_columns,
+    )
+    record_columns_prefix: str = setting(
+        "record.columns.prefix",
+        type=Type.STRING,
+        default="kafka_",
+        importance=Importance.LOW,
+        doc="What the names of these columns begin with.",
+    )
+    exactly_once: bool = setting(
+        "exactly.once",
+        type=Type.BOOLEAN,
+        default=False,
+        doc="For the format delta: note in the table what is in it of each partition, and go on from there.",
+    )
+
+    @model_validator(mode="after")
+    def _once_where_possible(self) -> Self:
+        if self.exactly_once and (self.format != "delta" or self.table_name or self.mode != "append"):
+            reason = "Only appending to a Delta table by its path (format=delta, options.path) can be that"
+            raise ConfigError.invalid("exactly.once", self.exactly_once, reason)
+        return self
+
+
+class SparkSinkTask(SinkTask):
+    """Writes a batch with one Spark job for each schema in it."""
+
+    needs_headers = False
+
+    def start(self, config: Properties) -> None:
+        """Take the configuration."""
+        self._config = _checked(config)
+        self._options = self._config.with_prefix(OPTIONS)
+        self._delta = (
+            DeltaTransactions(self.context.spark, self._options["path"], config["name"])
+            if self._config.exactly_once
+            else None
+        )
+
+    def open(self, partitions: Sequence[TopicPartition]) -> None:
+        """Go on after what the table has of these partitions."""
+        if self._delta is not None and (known := self._delta.ends(partitions)):
+            self.context.offset(known)
+
+    def put(self, batch: SinkBatch) -> None:
+        """Write all records."""
+        for frame in batch:
+            if self._delta is None:
+                self._write(frame, {})
+            else:
+                for part, options in self._delta.parts(frame):
+                    self._write(part, options)
+
+    def stop(self) -> None:
+        """Nothing is open between batches."""
+
+    def _write(self, frame: SinkFrame, options: Mapping[str, str]) -> None:
+        rows = self._rows(frame)
+        writer = rows.write.format(self._config.format).mode(self._config.mode).options(**self._options, **options)
+        if self._config.partition_by:
+            writer = writer.partitionBy(*self._config.partition_by)
+        if self._config.table_name:
+            writer.saveAsTable(self._config.table_name)
+        else:
+            writer.save()
+
+    def _rows(self, frame: SinkFrame) -> DataFrame:
+        schema = frame.value_schema
+        is_struct = schema is not None and schema.type is SchemaType.STRUCT
+        values = [F.col("value.*") if is_struct else F.col("value")]
+        of_record = [
+            _of_record(name).alias(f"{self._config.record_columns_prefix}{name}")
+            for name in self._config.record_columns
+        ]
+        return frame.df.where(F.col("value").isNotNull()).select(*values, *of_record)
+
+
+class SparkSinkConnector(SinkConnector):
+    """Any number of tasks, which write side by side."""
+
+    config_def = SparkSinkConfig
+    task_class = SparkSinkTask
+    version: ClassVar[str] = "0.1.0"
+
+    def start(self, config: Properties) -> None:
+        """Check what several keys say together."""
+        super().start(config)
+        _checked(config)
+
+
+def _of_record(name: str) -> Column:
+    return F.timestamp_millis(F.col(name)) if name == "timestamp" else F.col(name)
+
+
+def _checked(config: Properties) -> SparkSinkConfig:
+    parsed = SparkSinkConfig.parse(config)
+    path = parsed.with_prefix(OPTIONS).get("path")
+    if not path and not parsed.table_name:
+        raise ConfigError.invalid("table", parsed.table_name, "Either table or options.path must say where to write")
+    return parsed

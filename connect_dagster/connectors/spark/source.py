@@ -1,0 +1,224 @@
+"""SparkSource: whatever Spark reads as a stream becomes records, a struct of its columns for each row.
+
+    name=orders
+    connector.class=SparkSource
+    format=delta
+    options.path=/data/orders
+    options.maxFilesPerTrigger=10
+    topic=orders
+    key.columns=id
+
+A micro-batch is one frame; Spark notes it as done when the brokers have acknowledged it, so each row arrives at least
+once. Where a format's offset tells the place by itself (Delta, Iceberg, Kafka, rate-micro-batch, most Python data
+sources), it is one of Connect's offsets, and any worker can go on from it. Others keep a list in the query's
+checkpoint: they need ``checkpoint.location``, which every worker can reach.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+from pydantic import model_validator
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
+
+from connect_dagster.connectors.spark.checkpoint import LastingCheckpoint, OwnCheckpoint
+from connect_dagster.connectors.spark.schemas import connect_schema
+from connect_dagster.connectors.spark.source_query import Offered, SourceQuery
+from connect_dagster.plugin.config import ConfigDef, Importance, Type, at_least, non_empty_string, setting
+from connect_dagster.plugin.connector import Properties, SourceConnector, SourceTask
+from connect_dagster.plugin.errors import ConfigError, ConnectError
+from connect_dagster.plugin.frames import SourceFrame
+from connect_dagster.plugin.schema import Schema
+
+BATCH, OFFSET = "batch", "offset"
+OPTIONS = "options."
+_WAIT_SECONDS = 0.5
+# What these have read is a list, or a time, that only the checkpoint holds.
+_REMEMBERED_IN_CHECKPOINT = frozenset({"avro", "binaryfile", "csv", "json", "orc", "parquet", "rate", "text", "xml"})
+
+
+class SparkSourceConfig(ConfigDef):
+    """Configuration of the source; ``options.<name>`` goes to the format as ``<name>``."""
+
+    format: str = setting(
+        "format",
+        type=Type.STRING,
+        validator=non_empty_string,
+        importance=Importance.HIGH,
+        doc="What to read: a format of Spark, or one that spark.jars of the worker brings, such as delta.",
+    )
+    topic: str = setting(
+        "topic",
+        type=Type.STRING,
+        validator=non_empty_string,
+        importance=Importance.HIGH,
+        doc="Topic that receives a record for each row.",
+    )
+    columns: str | None = setting(
+        "schema",
+        type=Type.STRING,
+        default=None,
+        doc="Columns and their types as in CREATE TABLE, for formats that cannot tell them, such as files.",
+    )
+    key_columns: tuple[str, ...] = setting(
+        "key.columns",
+        type=Type.LIST,
+        default=(),
+        doc="Columns that make up the records' keys, as a struct. Left out, records have no key.",
+    )
+    timestamp_column: str | None = setting(
+        "timestamp.column",
+        type=Type.STRING,
+        default=None,
+        doc="Column with the time of a record. Left out, it is the time of sending.",
+    )
+    checkpoint_location: str | None = setting(
+        "checkpoint.location",
+        type=Type.STRING,
+        default=None,
+        doc="Folder for Spark's checkpoint that outlives the task. Formats that read files need one; with it, "
+        "Connect's offsets only tell how far the connector is.",
+    )
+    trigger_interval_ms: int = setting(
+        "trigger.interval.ms",
+        type=Type.INT,
+        default=100,
+        validator=at_least(0),
+        importance=Importance.LOW,
+        doc="Least time between two looks for something new.",
+    )
+
+    @model_validator(mode="after")
+    def _checkpoint_where_needed(self) -> Self:
+        if self.format.lower() in _REMEMBERED_IN_CHECKPOINT and not self.checkpoint_location:
+            raise ConfigError.invalid(
+                "checkpoint.location",
+                self.checkpoint_location,
+                f"What the format {self.format} has read is noted in its checkpoint only, which must outlive the task",
+            )
+        return self
+
+
+class SparkSourceTask(SourceTask):
+    """Runs one streaming query."""
+
+    def start(self, config: Properties) -> None:
+        """Start the query where the last one left off."""
+        self._config = parsed = SparkSourceConfig.parse(config)
+        self._partition = {"format": parsed.format, "topic": parsed.topic}
+        self._sent: SourceFrame | None = None
+        reader = self.context.spark.readStream.format(parsed.format).options(**parsed.with_prefix(OPTIONS))
+        source = (reader.schema(parsed.columns) if parsed.columns else reader).load()
+        self._columns = _Columns(source, parsed)
+        name = f"spark-source-{parsed.topic}"
+        self._query = SourceQuery(source, name, self._checkpoint(), parsed.trigger_interval_ms)
+
+    def poll(self) -> SourceFrame | None:
+        """The next micro-batch; the one after it comes when this one is delivered."""
+        batch = self._query.next(_WAIT_SECONDS)
+        if batch is None:
+            return None
+        self._sent = self._frame(batch)
+        return self._sent
+
+    def delivered(self, frame: SourceFrame) -> None:
+        """Have Spark note the micro-batch as done."""
+        if frame is self._sent:
+            self._query.delivered()
+
+    def stop(self) -> None:
+        """End the query."""
+        if hasattr(self, "_query"):
+            self._query.stop()
+
+    def _checkpoint(self) -> OwnCheckpoint | LastingCheckpoint:
+        if self._config.checkpoint_location:
+            return LastingCheckpoint(self._config.checkpoint_location)
+        stored = self.context.offsets.offset(self._partition)
+        return OwnCheckpoint(None if stored is None else _place(stored))
+
+    def _frame(self, batch: Offered) -> SourceFrame:
+        offset: dict[str, Any] = {BATCH: batch.batch}
+        if batch.end is not None:
+            offset[OFFSET] = batch.end
+        return SourceFrame(
+            df=self._columns.of(batch.df),
+            source_partition=self._partition,
+            source_offset=offset,
+            topic=self._config.topic,
+            value_schema=self._columns.value_schema,
+            key_schema=self._columns.key_schema,
+        )
+
+
+class SparkSourceConnector(SourceConnector):
+    """One streaming query, one task."""
+
+    config_def = SparkSourceConfig
+    task_class = SparkSourceTask
+    version = "0.1.0"
+
+    def alter_offsets(
+        self, config: Properties, offsets: Sequence[tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]]
+    ) -> bool:
+        """Any offset of the format is right, where offsets decide."""
+        if config.get("checkpoint.location"):
+            raise ConnectError(
+                f"Where this connector goes on is noted in {config['checkpoint.location']} (checkpoint.location), not "
+                "in its offsets: delete that folder to have everything read again"
+            )
+        for _, offset in offsets:
+            if offset is not None:
+                _place(offset)
+        return True
+
+
+class _Columns:
+    """The columns of a record, made of the source's.
+
+    Raises:
+        ConfigError: a column that the configuration names is not there.
+        DataError: a type that Connect has none for.
+    """
+
+    def __init__(self, source: DataFrame, config: SparkSourceConfig) -> None:
+        self.value_schema = connect_schema(source.schema, False, "value")
+        self.key_schema: Schema | None = None
+        self._made = [_struct(source.columns, self.value_schema).alias("value")]
+        if config.key_columns:
+            _require(source, "key.columns", config.key_columns)
+            self.key_schema = connect_schema(source.select(*map(_name, config.key_columns)).schema, False, "key")
+            self._made.append(_struct(config.key_columns, self.key_schema).alias("key"))
+        if config.timestamp_column:
+            _require(source, "timestamp.column", [config.timestamp_column])
+            time = F.col(_name(config.timestamp_column)).cast("timestamp")
+            self._made.append(F.unix_millis(time).alias("timestamp"))
+
+    def of(self, batch: DataFrame) -> DataFrame:
+        """The records of a micro-batch."""
+        return batch.select(*self._made)
+
+
+def _struct(columns: Sequence[str], schema: Schema) -> Any:
+    return F.struct(*map(_name, columns)).cast(schema.to_spark())
+
+
+def _name(column: str) -> str:
+    """A column's name as Spark takes it whatever is in it."""
+    return f"`{column.replace('`', '``')}`"
+
+
+def _require(source: DataFrame, key: str, columns: Sequence[str]) -> None:
+    missing = [column for column in columns if column not in source.columns]
+    if missing:
+        there = ", ".join(source.columns)
+        raise ConfigError.invalid(key, missing[0], f"The format has no such column; it has {there}")
+
+
+def _place(offset: Mapping[str, Any]) -> str:
+    place = offset.get(OFFSET)
+    if not isinstance(place, str):
+        raise ConnectError(f"Offset {dict(offset)} tells no place: '{OFFSET}' must be the text that Spark has for it")
+    return place
