@@ -1,5 +1,6 @@
 """Our transforms over the records that Java's get: read from envelopes, changed in frames, written as envelopes."""
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -54,17 +55,24 @@ def envelopes() -> JsonConverter:
 
 def transformed(spark: SparkSession, transform: Transform, records: Sequence[Record]) -> list[Record | Failed | None]:
     """Each record after a configured transform; ``None`` where it was dropped."""
+    return transformed_frames(list(frames(spark, records)), transform, records)
+
+
+def transformed_frames(
+    frames: Sequence[AnyFrame], transform: Transform, records: Sequence[Record]
+) -> list[Record | Failed | None]:
+    """Likewise, of records whose frames were made before."""
     answers: list[Record | Failed | None] = [None] * len(records)
-    for frame in frames(spark, records):
+    written: list[DataFrame] = []
+    for frame in frames:
         try:
-            changed = applied([Step("t", transform)], frame)
+            written += map(_written, applied([Step("t", transform)], frame))
         except ConnectError as error:
             for row in frame.df.select(ROW).collect():
                 answers[row[ROW]] = Failed(error.java_name, str(error))
-            continue
-        for one in changed:
-            for row in _written(one).collect():
-                answers[row[ROW]] = _answer(row, records[row[ROW]])
+    if written:
+        for row in functools.reduce(DataFrame.unionByName, written).collect():
+            answers[row[ROW]] = _answer(row, records[row[ROW]])
     return answers
 
 
