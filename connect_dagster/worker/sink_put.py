@@ -226,4 +226,6 @@ def _sum(observations: list[Observation], name: str) -> int | None:
     if not rows or not all(row.isDefined() for row in rows):
         return None
     found = [row.get() for row in rows]
+    if any(row.schema() is None for row in found):  # the optimizer has left out what was to be counted
+        return None
     return sum(int(row.getLong(row.fieldIndex(name))) for row in found if name in row.schema().fieldNames())

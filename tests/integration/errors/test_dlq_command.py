@@ -1,0 +1,107 @@
+"""`connect-dagster dlq list|replay` on dead letters of a real source and a real sink."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+
+from tests.integration.errors.conftest import ALL, Start, dead_letters, read, transform, values
+from tests.integration.errors.faulty_plugins import Fails
+from tests.integration.sink.kafka_topics import Topics
+
+COMMAND = Path(sys.executable).with_name("connect-dagster")
+
+
+def run(topics: Topics, *words: str) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"KAFKA_BOOTSTRAP_SERVERS": topics.bootstrap}
+    return subprocess.run(
+        [COMMAND, "dlq", *words], capture_output=True, text=True, env=environment, timeout=60, check=False
+    )
+
+
+@pytest.fixture
+def dead(topics: Topics, topic_prefix: str) -> str:
+    """Five dead letters of one connector, in a topic of their own."""
+    topic = topics.create(f"{topic_prefix}dead")
+    topics.create(f"{topic_prefix}t")
+    producer = Producer({"bootstrap.servers": topics.bootstrap})
+    for number in range(5):
+        told = {
+            "topic": f"{topic_prefix}t",
+            "partition": "0",
+            "offset": str(number * 10),
+            "connector.name": "c",
+            "task.id": "0",
+            "stage": "VALUE_CONVERTER",
+            "class.name": "x.Json",
+            "exception.class.name": "org.apache.kafka.connect.errors.DataException",
+            "exception.message": f"line {number}\nsecond",
+            "exception.stacktrace": "…",
+        }
+        headers = [("own", b"\xff"), *((f"__connect.errors.{name}", value.encode()) for name, value in told.items())]
+        producer.produce(topic, f"v{number}".encode() + b"\xff", b"k", timestamp=1_700_000_000_000, headers=headers)
+    producer.flush(20)
+    return topic
+
+
+def test_list(topics: Topics, topic_prefix: str, dead: str) -> None:
+    ran = run(topics, "list", dead)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    head, first, *rest = ran.stdout.splitlines()
+    assert head.split() == ["OFFSET", "TIME", "FROM", "STAGE", "EXCEPTION", "MESSAGE"]
+    place = f"{topic_prefix}t-0@0"
+    assert first.split() == [
+        *("0", "2023-11-14T22:13:20.000Z", place, "VALUE_CONVERTER", "DataException", "line", "0", "second")
+    ]
+    assert len(rest) == 4
+    lines = run(topics, "list", dead, "-J", "--offsets", "1,3-").stdout.splitlines()
+    assert [json.loads(line)["offset"] for line in lines] == [1, 3, 4]
+
+
+def test_replay(topics: Topics, topic_prefix: str, dead: str) -> None:
+    target = f"{topic_prefix}t"
+    planned = run(topics, "replay", dead, "--dry-run", "--offsets", "4")
+    assert planned.stdout == f"Would write offset 4 (from {target}-0@40) to {target}\n"
+    assert topics.ends(target) == {0: 0}
+    ran = run(topics, "replay", dead, "--offsets", "0-2")
+    assert (ran.returncode, ran.stdout) == (0, "")
+    assert ran.stderr == f"Replayed 3 to {target}; the last offset was 2 (partition 0).\n"
+    written = read(topics, target, 3)
+    assert [one.value() for one in written] == [b"v0\xff", b"v1\xff", b"v2\xff"]
+    assert written[0].key() == b"k"
+    assert written[0].headers() == [("own", b"\xff")]
+    assert written[0].timestamp()[1] == 1_700_000_000_000
+    other = topics.create(f"{topic_prefix}other")
+    assert run(topics, "replay", dead, "--to", other).returncode == 0
+    assert topics.ends(other) == {0: 5}
+
+
+def test_what_cannot_be_replayed(topics: Topics, topic_prefix: str, dead: str) -> None:
+    topics.write(dead, ["without headers"])
+    ran = run(topics, "replay", dead)
+    assert ran.returncode == 1
+    assert "Replayed 5 to " in ran.stderr
+    assert "The record at offset 5 does not tell which topic it came from" in ran.stderr
+    ran = run(topics, "replay", dead, "--to", f"{topic_prefix}nowhere")
+    assert (ran.returncode, "There is no topic" in ran.stderr) == (1, True)
+    assert f"{topic_prefix}nowhere" not in topics.admin.list_topics(timeout=20).topics
+    assert run(topics, "replay", dead, "--to", dead).returncode == 2
+    assert run(topics, "list", f"{topic_prefix}nowhere").returncode == 1
+
+
+def test_dead_letters_of_a_source_reach_their_topic_after_all(
+    start_source: Start, topics: Topics, topic_prefix: str
+) -> None:
+    topic, dead = f"{topic_prefix}t", f"{topic_prefix}dead"
+    start_source(4, {**ALL, **dead_letters(dead), **transform(Fails, value="value-2")})
+    assert values(topics, topic, 3) == ["value-0", "value-1", "value-3"]
+    read(topics, dead, 1)
+    listed = run(topics, "list", dead).stdout
+    assert '{"p":1}@{"o":4}' in listed
+    assert "bad: value-2" in listed
+    assert run(topics, "replay", dead).returncode == 0
+    assert values(topics, topic, 4)[-1] == "value-2"
