@@ -7,12 +7,13 @@ three functions of the user's, such as queries of a database.
 import heapq
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from confluent_kafka import Message
 
+from connect_dagster.brokers.access import Brokers
 from connect_dagster.brokers.topic_reading import read_topic
 
 
@@ -89,16 +90,19 @@ class TopicRecords(StreamedRows):
         topic: Its name.
         key: The key of a record; the text of its value by default.
         timeout: How long nothing may come before the end, in seconds.
+        client_properties: Settings of clients in Java's names, for brokers that want a login or a certificate.
     """
 
     bootstrap_servers: str
     topic: str
     key: Callable[[Message], str] = value_text
     timeout: float = 10.0
+    client_properties: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def read(self) -> Iterator[str]:
         """The keys of all records. Raises BrokersError."""
-        return map(self.key, read_topic(self.bootstrap_servers, self.topic, self.timeout))
+        brokers = Brokers(self.bootstrap_servers, self.client_properties)
+        return map(self.key, read_topic(brokers, self.topic, self.timeout))
 
 
 @dataclass(frozen=True, slots=True)

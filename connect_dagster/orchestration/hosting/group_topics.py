@@ -9,6 +9,7 @@ from typing import Any
 
 from confluent_kafka import Message
 
+from connect_dagster.brokers.access import Bootstrap
 from connect_dagster.brokers.topic_reading import read_topic
 from connect_dagster.protocol.config_state import ConfigTable
 from connect_dagster.protocol.offset_records import parse_key, parse_value
@@ -75,7 +76,7 @@ class StoredStatus:
     trace: str | None
 
 
-def read_configs(bootstrap_servers: str, topic: str, timeout: float) -> StoredConfigs:
+def read_configs(bootstrap_servers: Bootstrap, topic: str, timeout: float) -> StoredConfigs:
     """Read a config topic to its end.
 
     Args:
@@ -105,7 +106,7 @@ def read_configs(bootstrap_servers: str, topic: str, timeout: float) -> StoredCo
     )
 
 
-def read_offsets(bootstrap_servers: str, topic: str, timeout: float) -> tuple[StoredOffset, ...]:
+def read_offsets(bootstrap_servers: Bootstrap, topic: str, timeout: float) -> tuple[StoredOffset, ...]:
     """Read an offset topic (``offset.storage.topic``) to its end; as :func:`read_configs`."""
     latest: dict[bytes, bytes | None] = {}
     for record in read_topic(bootstrap_servers, topic, timeout):
@@ -121,7 +122,7 @@ def read_offsets(bootstrap_servers: str, topic: str, timeout: float) -> tuple[St
     return tuple(found[place] for place in sorted(found))
 
 
-def read_statuses(bootstrap_servers: str, topic: str, timeout: float) -> tuple[StoredStatus, ...]:
+def read_statuses(bootstrap_servers: Bootstrap, topic: str, timeout: float) -> tuple[StoredStatus, ...]:
     """Read a status topic (``status.storage.topic``) to its end; as :func:`read_configs`."""
     table = StatusTable()
     # Records of one key stand in one partition, in their order.

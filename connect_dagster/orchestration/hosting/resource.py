@@ -16,6 +16,7 @@ import dagster as dg
 from dagster import MetadataValue
 from pydantic import Field
 
+from connect_dagster.brokers.access import Brokers
 from connect_dagster.brokers.errors import BrokersError, UnansweredError
 from connect_dagster.orchestration.hosting import group_topics, property_file
 from connect_dagster.orchestration.hosting.group_topics import StoredConfigs, StoredOffset, StoredStatus
@@ -204,7 +205,7 @@ class ConnectWorkerResource(HostedWorker):
         Raises:
             Failure: No broker answers, or there is no such group.
         """
-        with _brokers(self.named("bootstrap.servers")) as servers:
+        with _sentences(self.brokers) as servers:
             return read_worker_group(servers, self.named("group.id"), self.request_timeout)
 
     def members(self) -> tuple[GroupMember, ...]:
@@ -217,18 +218,24 @@ class ConnectWorkerResource(HostedWorker):
         Raises:
             Failure: No broker answers, or there is no such topic.
         """
-        with _brokers(self.named("bootstrap.servers")) as servers:
+        with _sentences(self.brokers) as servers:
             return group_topics.read_configs(servers, self.named("config.storage.topic"), self.request_timeout)
 
     def offsets(self) -> tuple[StoredOffset, ...]:
         """Offsets of source connectors in the offset topic, read to its end; as :meth:`configs`."""
-        with _brokers(self.named("bootstrap.servers")) as servers:
+        with _sentences(self.brokers) as servers:
             return group_topics.read_offsets(servers, self.named("offset.storage.topic"), self.request_timeout)
 
     def statuses(self) -> tuple[StoredStatus, ...]:
         """States of connectors and tasks in the status topic, read to its end; as :meth:`configs`."""
-        with _brokers(self.named("bootstrap.servers")) as servers:
+        with _sentences(self.brokers) as servers:
             return group_topics.read_statuses(servers, self.named("status.storage.topic"), self.request_timeout)
+
+    @property
+    def brokers(self) -> Brokers:
+        """The brokers of the worker, reached with its own login and certificates. Raises Failure as :meth:`named`."""
+        secured = {name: value for name, value in self.effective_properties.items() if name.startswith(_SECURITY)}
+        return Brokers(self.named("bootstrap.servers"), secured)
 
     def named(self, name: str) -> str:
         """A property the worker runs with.
@@ -245,15 +252,18 @@ class ConnectWorkerResource(HostedWorker):
         raise dg.Failure(f"The worker has no {name}: give {fields[name]}, or a worker_properties file that names it.")
 
 
+_SECURITY = ("security.", "sasl.", "ssl.")
+
+
 @contextmanager
-def _brokers(bootstrap_servers: str) -> Iterator[str]:
+def _sentences(brokers: Brokers) -> Iterator[Brokers]:
     """Says in one sentence of a Failure what brokers did not tell."""
     try:
-        yield bootstrap_servers
+        yield brokers
     except UnansweredError as error:
-        raise dg.Failure(f"No broker answers at {bootstrap_servers}: {error}", allow_retries=True) from error
+        raise dg.Failure(f"No broker answers at {brokers}: {error}", allow_retries=True) from error
     except BrokersError as error:
-        raise dg.Failure(f"Kafka at {bootstrap_servers}: {error}") from error
+        raise dg.Failure(f"Kafka at {brokers}: {error}") from error
 
 
 def _from_environment(value: str | None) -> str | None:

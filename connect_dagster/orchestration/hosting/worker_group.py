@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from connect_dagster.brokers.access import Bootstrap
 from connect_dagster.brokers.errors import BrokersError
 from connect_dagster.brokers.groups import DescribedGroup, DescribedMember, live_group, recorded_group
 from connect_dagster.protocol.group_structs import PROTOCOL_TYPE, Assignment, WorkerMetadata, work_of
@@ -60,7 +61,7 @@ class WorkerGroup:
     members: tuple[GroupMember, ...]
 
 
-def read_worker_group(bootstrap_servers: str, group_id: str, timeout: float) -> WorkerGroup:
+def read_worker_group(bootstrap_servers: Bootstrap, group_id: str, timeout: float) -> WorkerGroup:
     """Ask the group's coordinator, and read the generation off its record, which alone tells it.
 
     Args:
@@ -129,7 +130,7 @@ def _current_work(metadata: WorkerMetadata | None, assignment: Assignment | None
     return kept.minus(work_of(assignment.revoked)).plus(work_of(assignment.assigned))
 
 
-def _generation(bootstrap_servers: str, live: DescribedGroup, timeout: float) -> int | None:
+def _generation(bootstrap_servers: Bootstrap, live: DescribedGroup, timeout: float) -> int | None:
     """Of the group's last record, as long as it tells of the same members."""
     try:
         recorded = recorded_group(bootstrap_servers, live.group or "", timeout)
