@@ -15,12 +15,20 @@ SCHEMA_BUILDER_ERROR = "org.apache.kafka.connect.errors.SchemaBuilderException"
 """Java's class of errors about schemas that cannot be built."""
 
 
-def field_value(struct: Column, field: SchemaField, *, replace_null: bool) -> Column:
-    """A field of a struct column; where it is null, its default if that is wanted and there is one."""
+def field_value(struct: Column, field: SchemaField, *, replace_null: bool, struct_null: bool = False) -> Column:
+    """A field of a struct column; where it is null, its default if that is wanted and there is one.
+
+    Args:
+        struct: the column.
+        field: which one.
+        replace_null: whether the default is wanted.
+        struct_null: whether the struct may be null itself and its field shall be so then.
+    """
     value = struct.getField(field.name)
-    if replace_null and field.schema.default is not None:
-        return F.coalesce(value, literal(field.schema, field.schema.default))
-    return value
+    if not replace_null or field.schema.default is None:
+        return value
+    default = literal(field.schema, field.schema.default)
+    return F.coalesce(value, F.when(struct.isNotNull(), default) if struct_null else default)
 
 
 def struct_of(old: Column, old_schema: Schema, names: Sequence[str], parts: Sequence[Column]) -> Column:

@@ -72,8 +72,9 @@ class ExtractField(FieldTransform):
         if found is None:
             return refused(F.lit(True), f"Unknown field: {self._path}", _UNKNOWN)
         for field in found[:-1]:
-            column = field_value(column, field, replace_null=True)
-        return Change(field_value(column, found[-1], replace_null=self._replace_null), found[-1].schema)
+            column = field_value(column, field, replace_null=True, struct_null=True)
+        value = field_value(column, found[-1], replace_null=self._replace_null, struct_null=True)
+        return Change(value, found[-1].schema)
 
     def _fields(self, schema: Schema) -> list[SchemaField] | None:
         found: list[SchemaField] = []

@@ -91,12 +91,7 @@ class Flatten(FieldTransform):
                     )
                 case _:
                     updated = replace(field.schema, optional=may_lack, default=inherited)
-                    yield _Leaf(name, updated, self._value(column, field, within=bool(prefix)))
-
-    def _value(self, column: Column, field: SchemaField, *, within: bool) -> Column:
-        """A field's value or its default, which is not for the fields of a struct that is null."""
-        value = field_value(column, field, replace_null=True)
-        return F.when(column.isNotNull(), value) if within and field.schema.default is not None else value
+                    yield _Leaf(name, updated, field_value(column, field, replace_null=True, struct_null=bool(prefix)))
 
     def _joined(self, outer: str, inner: str) -> str:
         return f"{outer}{self._delimiter}{inner}" if outer else inner
