@@ -1,0 +1,109 @@
+"""What is reported of failed records, and in which words."""
+
+import logging
+
+import pytest
+
+from connect_dagster.plugin.errors import ConfigError, DataError
+from connect_dagster.protocol.states import TaskId
+from connect_dagster.worker.dead_letters import context_headers
+from connect_dagster.worker.error_policy import DeadLetterSettings, ErrorPolicy
+from connect_dagster.worker.error_reports import ErrorReports
+from connect_dagster.worker.failed_records import FailedRecord, Failure, Original, ToleranceExceededError
+from connect_dagster.worker.metrics.errors import ErrorMetrics
+
+TASK = TaskId("orders", 3)
+FAILURE = Failure("VALUE_CONVERTER", "x.Json", "org.apache.kafka.connect.errors.DataException", "no JSON")
+READ = Original("t", b"k", b"v", partition=2, offset=7, timestamp=5, timestamp_type="CreateTime")
+POLLED = Original("t", None, b"v", source_partition='{"file":"a"}', source_offset='{"position":9}')
+
+
+def reports(**policy: bool) -> tuple[ErrorReports, ErrorMetrics]:
+    metrics = ErrorMetrics(TASK)
+    return ErrorReports(TASK, ErrorPolicy(**policy), metrics), metrics
+
+
+def test_policy_of_a_connector() -> None:
+    assert ErrorPolicy.of({}) == ErrorPolicy()
+    queue = "errors.deadletterqueue"
+    config = {
+        "errors.tolerance": "all",
+        "errors.retry.timeout": "-1",
+        "errors.retry.delay.max.ms": "10",
+        "errors.log.enable": "true",
+        "errors.log.include.messages": "TRUE",
+        f"{queue}.topic.name": " dead ",
+        f"{queue}.topic.replication.factor": "1",
+        f"{queue}.context.headers.enable": "true",
+    }
+    assert ErrorPolicy.of(config) == ErrorPolicy(True, -1, 10, True, True, DeadLetterSettings("dead", 1, True))
+    with pytest.raises(ConfigError, match=r"Invalid value x for configuration errors\.retry\.timeout"):
+        ErrorPolicy.of({"errors.retry.timeout": "x"})
+
+
+@pytest.mark.parametrize(
+    ("original", "messages", "shown"),
+    [
+        (READ, False, "."),
+        (
+            READ,
+            True,
+            ", where consumed record is {topic='t', partition=2, offset=7, timestamp=5, timestampType=CreateTime}.",
+        ),
+        (
+            POLLED,
+            True,
+            ', where source record is = SourceRecord{sourcePartition={"file":"a"}, sourceOffset={"position":9}} '
+            "ConnectRecord{topic='t', kafkaPartition=null, key=null, value=v, timestamp=null}.",
+        ),
+    ],
+)
+def test_the_log(caplog: pytest.LogCaptureFixture, original: Original, messages: bool, shown: str) -> None:
+    found, metrics = reports(tolerate=True, log=True, log_messages=messages)
+    with caplog.at_level(logging.ERROR):
+        found.failed([FailedRecord(FAILURE, original)])
+    first, second, *_ = caplog.messages[0].splitlines()
+    told = "Error encountered in task orders-3. Executing stage 'VALUE_CONVERTER' with class 'x.Json'"
+    assert first == told + shown
+    assert second == "org.apache.kafka.connect.errors.DataException: no JSON"
+    assert metrics.read().values["total-errors-logged"] == 1
+
+
+def test_without_tolerance_the_first_one_ends_the_task() -> None:
+    found, metrics = reports()
+    error = DataError("no JSON")
+    with pytest.raises(ToleranceExceededError, match="Tolerance exceeded in error handler") as raised:
+        found.failed([FailedRecord(FAILURE, READ, error), FailedRecord(FAILURE, READ)])
+    assert raised.value.__cause__ is error
+    values = metrics.read().values
+    assert (values["total-record-errors"], values["total-records-skipped"]) == (1, 0)
+    found.failed([])
+
+
+def test_what_is_found_later_is_a_failure_alone() -> None:
+    found, metrics = reports(tolerate=True)
+    found.found_later([FailedRecord(FAILURE, READ)] * 2)
+    counted = {name: value for name, value in metrics.read().values.items() if value}
+    assert counted.pop("last-error-timestamp")
+    assert counted == {"total-record-failures": 2}
+
+
+def test_context_headers() -> None:
+    told = dict(context_headers(TASK, FailedRecord(FAILURE, READ)))
+    shown = {name.removeprefix("__connect.errors."): value for name, value in told.items()}
+    assert shown == {
+        "topic": b"t",
+        "partition": b"2",
+        "offset": b"7",
+        "connector.name": b"orders",
+        "task.id": b"3",
+        "stage": b"VALUE_CONVERTER",
+        "class.name": b"x.Json",
+        "exception.class.name": b"org.apache.kafka.connect.errors.DataException",
+        "exception.message": b"no JSON",
+        "exception.stacktrace": b"org.apache.kafka.connect.errors.DataException: no JSON\n\tat x.Json\n",
+    }
+    polled = dict(context_headers(TASK, FailedRecord(FAILURE, POLLED)))
+    assert polled["__connect.errors.source.partition"] == b'{"file":"a"}'
+    assert polled["__connect.errors.source.offset"] == b'{"position":9}'
+    assert "__connect.errors.offset" not in polled
