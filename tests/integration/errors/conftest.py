@@ -1,13 +1,14 @@
 """Connectors with faulty plugins, in this process: real worker, broker and Spark."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 import pytest
 from confluent_kafka import Message
 
+from connect_dagster.protocol.dead_letter_headers import PREFIX
 from connect_dagster.protocol.states import TaskId
 from connect_dagster.worker.session import Session
 from tests.conftest import Broker
@@ -100,10 +101,15 @@ def values(topics: Topics, topic: str, count: int) -> list[str]:
     return [(one.value() or b"null").decode() for one in read(topics, topic, count)]
 
 
-def headers(message: Message) -> Mapping[str, Any]:
-    """Headers as text, without the prefix of dead letters."""
-    found = message.headers() or []
+def header_list(message: Message) -> list[tuple[str, bytes | None]]:
+    """Headers in their order; the client takes a dictionary too, but always gives a list."""
+    return cast("list[tuple[str, bytes | None]]", message.headers() or [])
+
+
+def headers(message: Message) -> dict[str, str]:
+    """What a dead letter tells, without the prefix of its headers."""
     return {
-        name.removeprefix("__connect.errors."): value.decode() if isinstance(value, bytes) else value
-        for name, value in found
+        name.removeprefix(PREFIX): (value or b"null").decode()
+        for name, value in header_list(message)
+        if name.startswith(PREFIX)
     }

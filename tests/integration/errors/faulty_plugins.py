@@ -13,6 +13,7 @@ from connect_dagster.plugin.connector import Properties, SinkConnector, SinkTask
 from connect_dagster.plugin.converter import Decoder, Transform
 from connect_dagster.plugin.errors import DataError, RetriableError
 from connect_dagster.plugin.frames import Frame, SinkBatch, SourceFrame
+from connect_dagster.plugin.records import SinkRecord
 from connect_dagster.plugin.schema import STRING_SCHEMA, Schema
 
 TRIES: dict[str, int] = {}
@@ -97,7 +98,7 @@ class ReportingTask(SinkTask):
                 written.append(record.value)
         return written
 
-    def _report(self, record) -> None:  # type: ignore[no-untyped-def]
+    def _report(self, record: SinkRecord) -> None:
         reporter = self.context.errant_record_reporter
         assert reporter is not None
         try:
@@ -181,7 +182,7 @@ class FlakyConverter(StringConverter):
         tried(self.config)
         return super().encode(STRING_SCHEMA, column, ascii=ascii)
 
-    def likely(self, column: str) -> Decoder | None:
+    def likely(self, column: str) -> Decoder | None:  # type: ignore[override]  # no guess: decoders are asked
         return None
 
     def decoders(self, df: DataFrame, column: str) -> Sequence[Decoder]:

@@ -42,7 +42,8 @@ def dead(topics: Topics, topic_prefix: str) -> str:
             "exception.message": f"line {number}\nsecond",
             "exception.stacktrace": "…",
         }
-        headers = [("own", b"\xff"), *((f"__connect.errors.{name}", value.encode()) for name, value in told.items())]
+        headers: list[tuple[str, str | bytes | None]] = [("own", b"\xff")]
+        headers += [(f"__connect.errors.{name}", value.encode()) for name, value in told.items()]
         producer.produce(topic, f"v{number}".encode() + b"\xff", b"k", timestamp=1_700_000_000_000, headers=headers)
     producer.flush(20)
     return topic

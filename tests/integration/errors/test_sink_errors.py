@@ -6,7 +6,17 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from tests.integration.errors.conftest import ALL, Running, Start, dead_letters, headers, read, transform, values
+from tests.integration.errors.conftest import (
+    ALL,
+    Running,
+    Start,
+    dead_letters,
+    header_list,
+    headers,
+    read,
+    transform,
+    values,
+)
 from tests.integration.errors.faulty_plugins import (
     TRIES,
     Fails,
@@ -27,7 +37,7 @@ def test_skip_retry_and_dead_letters_with_headers(start: Start, topics: Topics, 
     topic, dead = topics.create(f"{topic_prefix}t"), f"{topic_prefix}dead"
     producer = Producer({"bootstrap.servers": topics.bootstrap})
     for number in range(10):
-        header = [("h", b"\x00\xff"), ("n", None)]
+        header: list[tuple[str, str | bytes | None]] = [("h", b"\x00\xff"), ("n", None)]
         producer.produce(topic, f"value-{number}", f"k{number}", timestamp=1_700_000_000_123, headers=header)
     producer.flush(20)
     faulty = transform(Fails, value="value-7", name=topic_prefix, tries="1")
@@ -37,9 +47,8 @@ def test_skip_retry_and_dead_letters_with_headers(start: Start, topics: Topics, 
     assert running.await_values(9) == [f"value-{number}" for number in range(10) if number != 7]
     (letter,) = read(topics, dead, 1)
     assert (letter.key(), letter.value(), letter.timestamp()[1]) == (b"k7", b"value-7", 1_700_000_000_123)
-    found = letter.headers() or []
-    assert found[:2] == [("h", b"\x00\xff"), ("n", None)]
-    told = {name: value for name, value in headers_of(letter).items() if name not in ("h", "n")}
+    assert header_list(letter)[:2] == [("h", b"\x00\xff"), ("n", None)]
+    told = headers(letter)
     assert told.pop("exception.stacktrace").startswith(f"{DATA_EXCEPTION}: bad: value-7")
     assert told == {
         "topic": topic,
@@ -61,13 +70,6 @@ def test_skip_retry_and_dead_letters_with_headers(start: Start, topics: Topics, 
         "total-retries": 1,
         "deadletterqueue-produce-requests": 1,
     }
-
-
-def headers_of(letter: object) -> dict[str, object]:
-    """Headers of a letter whose own are no text."""
-    found = letter.headers() or []  # type: ignore[attr-defined]
-    kept = [(name, value) for name, value in found if name.startswith("__connect.errors.")]
-    return {name.removeprefix("__connect.errors."): value.decode() for name, value in kept}
 
 
 def test_s4_06_a_record_without_envelope_is_a_dead_letter(start: Start, topics: Topics, topic_prefix: str) -> None:

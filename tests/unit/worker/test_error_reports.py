@@ -18,9 +18,9 @@ READ = Original("t", b"k", b"v", partition=2, offset=7, timestamp=5, timestamp_t
 POLLED = Original("t", None, b"v", source_partition='{"file":"a"}', source_offset='{"position":9}')
 
 
-def reports(**policy: bool) -> tuple[ErrorReports, ErrorMetrics]:
+def reports(policy: ErrorPolicy) -> tuple[ErrorReports, ErrorMetrics]:
     metrics = ErrorMetrics(TASK)
-    return ErrorReports(TASK, ErrorPolicy(**policy), metrics), metrics
+    return ErrorReports(TASK, policy, metrics), metrics
 
 
 def test_policy_of_a_connector() -> None:
@@ -59,7 +59,7 @@ def test_policy_of_a_connector() -> None:
     ],
 )
 def test_the_log(caplog: pytest.LogCaptureFixture, original: Original, messages: bool, shown: str) -> None:
-    found, metrics = reports(tolerate=True, log=True, log_messages=messages)
+    found, metrics = reports(ErrorPolicy(tolerate=True, log=True, log_messages=messages))
     with caplog.at_level(logging.ERROR):
         found.failed([FailedRecord(FAILURE, original)])
     first, second, *_ = caplog.messages[0].splitlines()
@@ -70,7 +70,7 @@ def test_the_log(caplog: pytest.LogCaptureFixture, original: Original, messages:
 
 
 def test_without_tolerance_the_first_one_ends_the_task() -> None:
-    found, metrics = reports()
+    found, metrics = reports(ErrorPolicy())
     error = DataError("no JSON")
     with pytest.raises(ToleranceExceededError, match="Tolerance exceeded in error handler") as raised:
         found.failed([FailedRecord(FAILURE, READ, error), FailedRecord(FAILURE, READ)])
@@ -81,7 +81,7 @@ def test_without_tolerance_the_first_one_ends_the_task() -> None:
 
 
 def test_what_is_found_later_is_a_failure_alone() -> None:
-    found, metrics = reports(tolerate=True)
+    found, metrics = reports(ErrorPolicy(tolerate=True))
     found.found_later([FailedRecord(FAILURE, READ)] * 2)
     counted = {name: value for name, value in metrics.read().values.items() if value}
     assert counted.pop("last-error-timestamp")
