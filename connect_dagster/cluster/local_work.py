@@ -124,7 +124,9 @@ class LocalWork:
             self._reconfigure(name)
 
     def _note_version(self, name: str, config: Mapping[str, str]) -> None:
-        self._versions[name] = self._worker.plugins.connector(config["connector.class"]).version
+        self._versions[name] = self._worker.plugins.connector(
+            config["connector.class"], config.get("connector.plugin.version")
+        ).version
 
     # What connectors and tasks report
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from connect_dagster.herder.framework_keys import concrete_class, instantiated, version_of
-from connect_dagster.herder.version_range import require_version
 from connect_dagster.plugin.config import (
     ConfigKey,
     ConfigTable,
@@ -24,6 +23,7 @@ from connect_dagster.plugin.config import (
 )
 from connect_dagster.plugin.converter import Predicate, Transform
 from connect_dagster.plugin.errors import ConfigError
+from connect_dagster.plugin.version_range import require_version
 from connect_dagster.worker.plugins import Kind, Plugins, class_name
 
 Properties = Mapping[str, str | None]
@@ -178,7 +178,7 @@ def _type_validator(kind: _Aliased, prefix: str, config: Properties, plugins: Pl
 
 def _version_validator(plugin: str | None, plugins: Plugins) -> Validator:
     def check(name: str, value: Any) -> None:
-        found = plugins.class_named(plugin) if plugin else None
+        found = plugins.class_named(plugin, value) if plugin else None
         if found is not None and value is not None:
             require_version(class_name(found), getattr(found, "version", "undefined"), value)
 

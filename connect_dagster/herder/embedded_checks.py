@@ -12,10 +12,10 @@ from typing import Any
 
 from connect_dagster.brokers.client_settings import ClientKind, definitions
 from connect_dagster.herder.framework_keys import CONVERTERS
-from connect_dagster.herder.version_range import require_version
 from connect_dagster.java.hashes import hash_map_order
 from connect_dagster.plugin.config import ConfigValue, Type, parse_value, prefixed_infos
 from connect_dagster.plugin.errors import ConfigError
+from connect_dagster.plugin.version_range import require_version
 from connect_dagster.worker.client_policy import ClientPolicy
 from connect_dagster.worker.plugins import Kind, Plugins, class_name
 
@@ -44,6 +44,7 @@ def _converter_infos(
     if found is None or value.errors or version.errors:
         return None
     try:
+        found = plugins.class_named(value.value, config.get(version.name)) or found
         require_version(class_name(found), found.version, config.get(version.name))
     except ConfigError as error:
         for one in (value, version):

@@ -242,7 +242,7 @@ class StandaloneHerder(WorkerHerder):
         self, name: str, existing: Incarnation | None, config: dict[str, str], initial: TargetState | None
     ) -> Callable[[], None]:
         """Put a configuration in place of another; what this answers waits for the connector's start."""
-        described = self._worker.plugins.connector(config["connector.class"])
+        described = self._worker.plugins.connector(config["connector.class"], config.get("connector.plugin.version"))
         fresh = Incarnation(config, ConnectorType(described.kind.value), described.version, TargetState.STARTED)
         if existing is not None:
             self._worker.stop_connector(name)

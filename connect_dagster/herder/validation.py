@@ -9,10 +9,10 @@ from connect_dagster.herder.aliased_plugins import aliased_keys
 from connect_dagster.herder.embedded_checks import converter_infos, override_infos
 from connect_dagster.herder.framework_keys import CONNECTOR_VERSION, common_table, enriched_table, framework_table
 from connect_dagster.herder.interface import ConnectorConfig
-from connect_dagster.herder.version_range import VersionRange, require_version
 from connect_dagster.plugin.config import ConfigTable, ConfigValue, config_infos, key_info, merge_infos
 from connect_dagster.plugin.connector import Connector
 from connect_dagster.plugin.errors import BadRequestError, ConfigError, ConnectError, NotFoundError, java_text
+from connect_dagster.plugin.version_range import VersionRange, require_version
 from connect_dagster.worker.client_policy import ClientPolicy
 from connect_dagster.worker.config import WorkerConfig
 from connect_dagster.worker.config_transformer import WITHOUT_PROVIDERS, ConfigTransformer
@@ -119,7 +119,7 @@ class Validator:
             raise BadRequestError(f"Connector config {{{shown}}} contains no connector type")
         try:
             VersionRange.parse(config.get(CONNECTOR_VERSION))
-            return self._plugins.connector(name)
+            return self._plugins.connector(name, config.get(CONNECTOR_VERSION))
         except ConnectError as error:
             raise BadRequestError(str(error)) from error
 

@@ -39,7 +39,9 @@ class ConverterFactory:
     def for_headers(self, task: str, connector: Mapping[str, str]) -> HeaderConverter:
         """Header converter of a connector's task. Raises ConnectError, ConfigError."""
         source, whose = (connector, "connector") if connector.get("header.converter") else (self._worker, "worker")
-        described = self._plugins.header_converter(source.get("header.converter") or _SIMPLE)
+        described = self._plugins.header_converter(
+            source.get("header.converter") or _SIMPLE, source.get("header.converter.plugin.version")
+        )
         converter: HeaderConverter = described.plugin()
         converter.configure_headers(_options(source, "header.converter."))
         log.info("Set up the header converter %s for task %s using the %s config", described.class_name, task, whose)
@@ -48,7 +50,7 @@ class ConverterFactory:
     def _make(self, task: str, connector: Mapping[str, str], side: str) -> Converter:
         name = f"{side}.converter"
         source, whose = (connector, "connector") if connector.get(name) else (self._worker, "worker")
-        described = self._plugins.converter(source[name])
+        described = self._plugins.converter(source[name], source.get(f"{name}.plugin.version"))
         converter: Converter = described.plugin()
         converter.configure(_options(source, f"{name}."), is_key=side == "key")
         log.info(

@@ -16,6 +16,7 @@ from connect_dagster.plugin.converter import Converter, Predicate, Transform
 from connect_dagster.plugin.errors import ConnectError
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.realm import Realm, shown
+from connect_dagster.plugin.version_range import fitting_version
 from connect_dagster.worker.bundled_plugins import BUNDLED
 from connect_dagster.worker.plugin_names import BASES, LISTED, Kind, PluginDescription, class_name, described
 from connect_dagster.worker.plugin_path.declarations import INSTALLED, Declared, installed
@@ -59,39 +60,40 @@ class Plugins:
         wanted = set(kinds)
         return [one for one in self._all if one.kind in wanted]
 
-    def connector(self, name: str) -> PluginDescription[Connector]:
-        """A connector by class name or alias.
+    def connector(self, name: str, version: str | None = None) -> PluginDescription[Connector]:
+        """A connector by class name or alias; of several versions, the latest within the range, or the latest there is.
 
         Raises:
             ConnectError: there is none, or its module on ``plugin.path`` could not be imported.
         """
-        return self._find(name, (Kind.SINK, Kind.SOURCE), "Connector")
+        return self._find(name, (Kind.SINK, Kind.SOURCE), "Connector", version)
 
-    def converter(self, name: str) -> PluginDescription[Converter]:
+    def converter(self, name: str, version: str | None = None) -> PluginDescription[Converter]:
         """A converter by class name or alias. Raises ConnectError."""
-        return self._find(name, (Kind.CONVERTER,), "Converter")
+        return self._find(name, (Kind.CONVERTER,), "Converter", version)
 
-    def header_converter(self, name: str) -> PluginDescription[HeaderConverter]:
+    def header_converter(self, name: str, version: str | None = None) -> PluginDescription[HeaderConverter]:
         """A header converter by class name or alias. Raises ConnectError."""
-        return self._find(name, (Kind.HEADER_CONVERTER,), "HeaderConverter")
+        return self._find(name, (Kind.HEADER_CONVERTER,), "HeaderConverter", version)
 
-    def transformation(self, name: str) -> PluginDescription[Transform]:
+    def transformation(self, name: str, version: str | None = None) -> PluginDescription[Transform]:
         """A transformation by class name or alias. Raises ConnectError."""
-        return self._find(name, (Kind.TRANSFORMATION,), "Transformation")
+        return self._find(name, (Kind.TRANSFORMATION,), "Transformation", version)
 
-    def predicate(self, name: str) -> PluginDescription[Predicate]:
+    def predicate(self, name: str, version: str | None = None) -> PluginDescription[Predicate]:
         """A predicate by class name or alias. Raises ConnectError."""
-        return self._find(name, (Kind.PREDICATE,), "Predicate")
+        return self._find(name, (Kind.PREDICATE,), "Predicate", version)
 
     def config_provider(self, name: str) -> PluginDescription[ConfigProvider]:
         """A config provider by class name or alias. Raises ConnectError."""
         return self._find(name, (Kind.CONFIG_PROVIDER,), "ConfigProvider")
 
-    def class_named(self, name: str) -> type[Any] | None:
+    def class_named(self, name: str, version: str | None = None) -> type[Any] | None:
         """A plugin of any kind by class name or alias, else the importable class of that name; ``None`` for none."""
         for matches in (lambda one: one.class_name == name, lambda one: name in one.aliases):
-            for one in filter(matches, self._all):
-                return one.plugin
+            if fitting := [one for one in self._all if matches(one)]:
+                named = [one for one in fitting if one.class_name == fitting[0].class_name]
+                return _of_version(named, version).plugin
         found = self._attribute(name)
         return found if inspect.isclass(found) else None
 
@@ -100,12 +102,12 @@ class Plugins:
         found = self.class_named(name)
         return None if found is None else class_name(found)
 
-    def _find(self, name: str, kinds: Sequence[Kind], what: str) -> PluginDescription[Any]:
+    def _find(self, name: str, kinds: Sequence[Kind], what: str, version: str | None = None) -> PluginDescription[Any]:
         known = self.all(kinds)
         for matches in (lambda one: one.class_name == name, lambda one: name in one.aliases):
             fitting = [one for one in known if matches(one)]
-            if len(fitting) == 1:
-                return _usable(fitting[0])
+            if len({one.class_name for one in fitting}) == 1:
+                return _usable(_of_version(fitting, version))
             if fitting:
                 raise ConnectError(
                     f"More than one {what.lower()} matches alias {name}. "
@@ -229,6 +231,12 @@ def _require_plugin(found: Any) -> None:
 
 def _why(error: BaseException) -> str:
     return shown(f"{type(error).__name__}: {error}")
+
+
+def _of_version(candidates: Sequence[PluginDescription[Any]], spec: str | None) -> PluginDescription[Any]:
+    """One of the versions of a class (KIP-891); of equal ones the first on the path."""
+    wanted = fitting_version([one.version for one in candidates], spec)
+    return next(one for one in candidates if one.version == wanted)
 
 
 def _usable(found: PluginDescription[Any]) -> PluginDescription[Any]:

@@ -30,7 +30,7 @@ def task_plugins(
         value: converter of values.
         chain: the transforms, in the order of their aliases.
     """
-    connector = plugins.connector(config["connector.class"])
+    connector = plugins.connector(config["connector.class"], config.get("connector.plugin.version"))
     texts = {
         "connector-class": connector.class_name,
         "connector-type": connector.kind.value,

@@ -103,15 +103,17 @@ class TransformFactory:
         options = _options(f"transforms.{alias}.", connector)
         predicate = options.pop(_PREDICATE, None)
         negate = parse_value(f"transforms.{alias}.{_NEGATE}", options.pop(_NEGATE, "false"), Type.BOOLEAN)
+        version = options.pop(_VERSION, None)
         type_ = _type_of(f"transforms.{alias}.", options)
         restricted = None if predicate is None else self._predicate(predicate, connector)
-        transform = self._plugins.transformation(type_).plugin()
+        transform = self._plugins.transformation(type_, version).plugin()
         transform.configure(options)
         return Step(alias, transform, restricted, negate)
 
     def _predicate(self, alias: str, connector: Mapping[str, str]) -> Predicate:
         options = _options(f"predicates.{alias}.", connector)
-        predicate = self._plugins.predicate(_type_of(f"predicates.{alias}.", options)).plugin()
+        version = options.pop(_VERSION, None)
+        predicate = self._plugins.predicate(_type_of(f"predicates.{alias}.", options), version).plugin()
         predicate.configure(options)
         return predicate
 
@@ -161,7 +163,6 @@ def _options(prefix: str, connector: Mapping[str, str]) -> dict[str, str]:
 
 
 def _type_of(prefix: str, options: dict[str, str]) -> str:
-    options.pop(_VERSION, None)
     if not options.get(_TYPE):
         raise ConfigError.missing(prefix + _TYPE)
     return options.pop(_TYPE)

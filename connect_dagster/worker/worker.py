@@ -165,7 +165,7 @@ class Worker:
         with self._lock:
             if name in self._connectors:
                 raise ConnectError(f"Connector with name {name} already exists")
-            described, connector = self._make_connector(name, config["connector.class"])
+            described, connector = self._make_connector(name, config)
             listening = self.metrics.connector(name, described, listener)
             running = WorkerConnector(
                 name, connector, dict(config), self._transformer, listening, reconfigure, self._checked
@@ -179,16 +179,19 @@ class Worker:
         if isinstance(connector, SourceConnector):
             topic_groups(config, enabled=self.config.topic_creation_enable)
 
-    def _make_connector(self, name: str, class_name: str) -> tuple[PluginDescription[Connector], Connector]:
+    def _make_connector(self, name: str, config: Properties) -> tuple[PluginDescription[Connector], Connector]:
         try:
-            described = self.plugins.connector(class_name)
-            log.info("Creating connector %s of type %s", name, class_name)
+            described = self._described(config)
+            log.info("Creating connector %s of type %s", name, config["connector.class"])
             connector = described.plugin()
         except Exception:
             self.metrics.connector_start_failed()
             raise
         log.info("Instantiated connector %s with version %s of type %s", name, described.version, described.class_name)
         return described, connector
+
+    def _described(self, config: Properties) -> PluginDescription[Connector]:
+        return self.plugins.connector(config["connector.class"], config.get("connector.plugin.version"))
 
     def stop_connector(self, name: str) -> None:
         """Stop a connector; one that is not running is left alone."""
@@ -295,7 +298,7 @@ class Worker:
         target: TargetState,
         listeners: TaskListeners,
     ) -> RunningTask:
-        described = self.plugins.connector(connector_config["connector.class"])
+        described = self._described(connector_config)
         task = described.plugin().task_class()
         kind = described.plugin.java_task_class or class_path(type(task))
         log.info("Instantiated task %s with version %s of type %s", id, described.version, kind)

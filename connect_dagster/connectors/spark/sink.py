@@ -56,6 +56,13 @@ class SparkSinkConfig(ConfigDef):
         importance=Importance.HIGH,
         doc="Table of a catalog to write to, which is made when it is not there. Left out, options.path says where.",
     )
+    path: str | None = setting(
+        "options.path",
+        type=Type.STRING,
+        default=None,
+        importance=Importance.HIGH,
+        doc="Folder or URL to write to, for formats that take one.",
+    )
     mode: str = setting(
         "mode",
         type=Type.STRING,
@@ -91,7 +98,10 @@ class SparkSinkConfig(ConfigDef):
     )
 
     @model_validator(mode="after")
-    def _once_where_possible(self) -> Self:
+    def _somewhere_and_once_where_possible(self) -> Self:
+        if not self.path and not self.table_name:
+            reason = "Either table or options.path must say where to write"
+            raise ConfigError.invalid("table", self.table_name, reason)
         if self.exactly_once and (self.format != "delta" or self.table_name or self.mode != "append"):
             reason = "Only appending to a Delta table by its path (format=delta, options.path) can be that"
             raise ConfigError.invalid("exactly.once", self.exactly_once, reason)
@@ -105,7 +115,7 @@ class SparkSinkTask(SinkTask):
 
     def start(self, config: Properties) -> None:
         """Take the configuration."""
-        self._config = _checked(config)
+        self._config = SparkSinkConfig.parse(config)
         self._options = self._config.with_prefix(OPTIONS)
         self._delta = (
             DeltaTransactions(self.context.spark, self._options["path"], config["name"])
@@ -158,19 +168,6 @@ class SparkSinkConnector(SinkConnector):
     task_class = SparkSinkTask
     version: ClassVar[str] = "0.1.0"
 
-    def start(self, config: Properties) -> None:
-        """Check what several keys say together."""
-        super().start(config)
-        _checked(config)
-
 
 def _of_record(name: str) -> Column:
     return F.timestamp_millis(F.col(name)) if name == "timestamp" else F.col(name)
-
-
-def _checked(config: Properties) -> SparkSinkConfig:
-    parsed = SparkSinkConfig.parse(config)
-    path = parsed.with_prefix(OPTIONS).get("path")
-    if not path and not parsed.table_name:
-        raise ConfigError.invalid("table", parsed.table_name, "Either table or options.path must say where to write")
-    return parsed

@@ -104,11 +104,11 @@ def test_s4_10_a_folder_like_tmp(tmp_path: Path) -> None:
     write_files(like_tmp, {"a/evil.py": EVIL.format(marker=str(marker))})
     for number in range(50_000):
         (like_tmp / f"file-{number}{('.log', '.txt', '', '.csv', '.py')[number % 5]}").touch()
-    began = time.monotonic()
+    began = time.thread_time()  # whatever else the machine does
     Plugins([str(empty)])
-    between = time.monotonic()
+    between = time.thread_time()
     Plugins([f"{like_tmp}/"])
-    assert time.monotonic() - between < (between - began) + 2
+    assert time.thread_time() - between < (between - began) + 2
     assert not marker.exists()
 
 
@@ -180,3 +180,20 @@ def test_s4_11_what_was_added_later_is_not_seen(tmp_path: Path) -> None:
     with pytest.raises(ConnectError, match=r"^Failed to find any class that implements Connector and which name"):
         before.connector("Clicks")
     assert Plugins([str(tmp_path)]).connector("Clicks").version == "1"
+
+
+@pytest.mark.parametrize(
+    ("asked", "version"),
+    [(None, "1.10"), ("latest", "1.10"), ("1.9", "1.9"), ("[1.0,1.10)", "1.9"), ("[2,3)", "1.10")],
+)
+def test_several_versions_of_a_class(tmp_path: Path, asked: str | None, version: str) -> None:
+    for number in ("1.9", "1.10", "1.2"):
+        code = {"clicks.py": SOURCE.format(name="Clicks")}
+        write_wheel(tmp_path / number, "clicks", number, code, {"Clicks": "clicks:ClicksConnector"})
+    plugins = Plugins([str(tmp_path)])
+    listed = [one.version for one in plugins.all((Kind.SOURCE,)) if one.class_name == "clicks.ClicksConnector"]
+    assert sorted(listed) == ["1.10", "1.2", "1.9"]
+    for name in ("clicks.ClicksConnector", "Clicks"):
+        found = plugins.connector(name, asked)
+        assert (found.version, found.location) == (version, str(tmp_path / version))
+    assert plugins.class_named("Clicks", asked) is found.plugin

@@ -89,7 +89,7 @@ def test_an_unknown_class() -> None:
         Plugins().connector("no.such.Connector")
     assert str(raised.value).startswith(
         "Failed to find any class that implements Connector and which name matches no.such.Connector, "
-        "available connectors are: PluginDesc{klass=class org.apache.kafka.connect.file.FileStreamSinkConnector, "
+        "available connectors are: PluginDesc{klass=class connect_dagster.connectors.spark.sink.SparkSinkConnector, "
     )
 
 

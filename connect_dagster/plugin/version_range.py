@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cmp_to_key
 from itertools import zip_longest
 
 from connect_dagster.plugin.errors import ConfigError
@@ -79,6 +80,17 @@ def require_version(plugin: str, version: str, spec: str | None) -> None:
         raise ConfigError(
             f"Plugin {plugin} not found that matches the version range {wanted}, available versions: [{version}]"
         )
+
+
+def fitting_version(versions: Sequence[str], spec: str | None) -> str:
+    """The latest of these versions that is in a range; the latest of all where none is.
+
+    Raises:
+        ConfigError: the range is none.
+    """
+    wanted = VersionRange.parse(spec)
+    latest = sorted(versions, key=cmp_to_key(_compared))
+    return next((one for one in reversed(latest) if wanted is None or one in wanted), latest[-1])
 
 
 def check_version(name: str, value: str | None) -> None:

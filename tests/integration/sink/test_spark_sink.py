@@ -1,0 +1,131 @@
+"""SparkSink: records become rows of a Parquet folder and of a Delta table, whose jars come over `spark.jars`."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from confluent_kafka import Producer
+
+from connect_dagster.embedded import jars
+from tests.conftest import Broker
+from tests.integration.topics import create
+from tests.integration.worker_process import WorkerProcess
+
+FIELDS = [{"field": "id", "type": "int64"}, {"field": "day", "type": "string", "optional": True}]
+DELTA = {
+    "spark.jars": ",".join(map(str, jars.resolve("delta"))),
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    # Small tables: one partition for their state instead of fifty.
+    "spark.databricks.delta.snapshotPartitions": "1",
+}
+
+
+@pytest.fixture(scope="module")
+def worker(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
+    props = {"bootstrap.servers": broker.bootstrap_servers, "consumer.auto.offset.reset": "earliest", **DELTA}
+    with WorkerProcess(props, [], tmp_path_factory.mktemp("spark-sink")) as process:
+        yield process
+
+
+def order(id: int, day: str | None) -> bytes:
+    return json.dumps({"schema": {"type": "struct", "fields": FIELDS}, "payload": {"id": id, "day": day}}).encode()
+
+
+def produce(broker: Broker, topic: str, *values: bytes | None) -> None:
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+    for value in values:
+        producer.produce(topic, value, partition=0)
+    assert producer.flush(30) == 0
+
+
+def rows(folder: Path) -> list[dict[str, Any]]:
+    """Rows of all Parquet files below a folder, whose folders are columns."""
+    if not any(folder.rglob("*.parquet")):
+        return []
+    found = pq.read_table(folder, partitioning="hive", ignore_prefixes=[".", "_"]).to_pylist()
+    return sorted(found, key=lambda row: int(row["id"]))
+
+
+def actions(table: Path) -> list[dict[str, Any]]:
+    """What the log of a Delta table says, in order."""
+    files = sorted((table / "_delta_log").glob("0*.json"))
+    return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+
+
+def committed(table: Path) -> list[int]:
+    """The ids in a Delta table's files."""
+    files = [table / action["add"]["path"] for action in actions(table) if "add" in action]
+    return sorted(id for file in files for id in pq.read_table(file)["id"].to_pylist())
+
+
+@pytest.mark.timeout(600)
+def test_a_parquet_folder(worker: WorkerProcess, broker: Broker, topic_prefix: str, tmp_path: Path) -> None:
+    name = topic = f"{topic_prefix}parquet"
+    create(broker.bootstrap_servers, topic, 1)
+    config = {
+        "connector.class": "SparkSink",
+        "topics": topic,
+        "format": "parquet",
+        "options.path": str(tmp_path / "orders"),
+        "partition.by": "day",
+        "record.columns": "topic,offset",
+    }
+    assert worker.call("PUT", f"/connectors/{name}/config", config).status == 201
+    produce(broker, topic, order(1, "mon"), order(2, "tue"), None, order(3, "mon"))
+    worker.wait_until(lambda: len(rows(tmp_path / "orders")) == 3, "write three rows", 120)
+    assert rows(tmp_path / "orders") == [
+        {"id": id, "kafka_topic": topic, "kafka_offset": offset, "day": day}
+        for id, offset, day in ((1, 0, "mon"), (2, 1, "tue"), (3, 3, "mon"))
+    ]
+    assert {folder.name for folder in (tmp_path / "orders").glob("day=*")} == {"day=mon", "day=tue"}
+    worker.call("DELETE", f"/connectors/{name}")
+
+
+@pytest.mark.timeout(600)
+def test_a_delta_table_has_each_record_once(
+    worker: WorkerProcess, broker: Broker, topic_prefix: str, tmp_path: Path
+) -> None:
+    name, topic, table = f"{topic_prefix}delta", f"{topic_prefix}delta", tmp_path / "orders"
+    create(broker.bootstrap_servers, topic, 2)
+    config = {
+        "connector.class": "SparkSink",
+        "topics": topic,
+        "format": "delta",
+        "options.path": str(table),
+        "exactly.once": "true",
+    }
+    assert worker.call("PUT", f"/connectors/{name}/config", config).status == 201
+    produce(broker, topic, *(order(id, None) for id in range(5)))
+    worker.wait_until(lambda: len(committed(table)) == 5, "write five rows", 200)
+    # As if the worker had died before it committed: Kafka would have all come again, the table knows better.
+    worker.call("PUT", f"/connectors/{name}/stop")
+    worker.wait_states(name, "STOPPED", timeout=90)
+    assert worker.call("DELETE", f"/connectors/{name}/offsets").status == 200
+    produce(broker, topic, order(5, None))
+    worker.call("PUT", f"/connectors/{name}/resume")
+    worker.wait_until(lambda: len(committed(table)) > 5, "write the sixth row", 200)
+    assert committed(table) == [0, 1, 2, 3, 4, 5]
+    worker.call("DELETE", f"/connectors/{name}")
+    transactions = [action["txn"] for action in actions(table) if "txn" in action]
+    assert transactions[-1]["appId"] == f"{name}/{topic}-0"
+    assert transactions[-1]["version"] == 5
+
+
+@pytest.mark.parametrize(
+    ("wrong", "text"),
+    [
+        ({"table": ""}, "Either table or options.path must say where to write"),
+        ({"exactly.once": "true"}, "Only appending to a Delta table by its path"),
+        ({"record.columns": "offset,colour"}, "Invalid value colour for configuration record.columns"),
+        ({"mode": "merge"}, "Invalid value merge for configuration mode"),
+    ],
+)
+def test_what_cannot_be(worker: WorkerProcess, topic_prefix: str, wrong: dict[str, str], text: str) -> None:
+    config = {"connector.class": "SparkSink", "topics": topic_prefix, "format": "parquet", "table": "t", **wrong}
+    answer = worker.call("PUT", f"/connectors/{topic_prefix}c/config", config)
+    assert answer.status == 400
+    assert text in answer.message
