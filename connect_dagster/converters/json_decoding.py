@@ -15,10 +15,11 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from pyspark.sql import types as spark
 
 from connect_dagster.converters import decimal_bytes, spark_literal
-from connect_dagster.plugin.schema import DATE, DECIMAL, TIMESTAMP, Schema, SchemaType
+from connect_dagster.plugin.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema, SchemaType
 
 _PAYLOAD = "payload"
 _CORRUPT = "\N{BLACK SQUARE}corrupt"  # no field of the envelope has this name
+_DAY = 24 * 60 * 60 * 1000
 _OPTIONS = {"columnNameOfCorruptRecord": _CORRUPT, "mode": "PERMISSIVE"}
 
 
@@ -191,7 +192,7 @@ def _sql_null(schema: Schema, raw: Column) -> Column:
 
 def _can_be_wrong(schema: Schema) -> bool:
     """Whether a value that Spark's parser read can still break the schema."""
-    if not schema.optional or schema.name == DECIMAL:
+    if not schema.optional or schema.name in (DECIMAL, TIME):
         return True
     match schema.type:
         case SchemaType.STRUCT:
@@ -221,6 +222,7 @@ def _decimal(schema: Schema, raw: Column) -> Column:
 
 _LOGICAL: dict[str | None, _Logical] = {
     DECIMAL: _Logical(spark.VariantType(), _decimal),
+    TIME: _Logical(spark.IntegerType(), lambda schema, raw: F.when(raw.between(0, _DAY), raw)),
     DATE: _Logical(spark.IntegerType(), lambda schema, raw: F.date_from_unix_date(raw)),
     TIMESTAMP: _Logical(spark.LongType(), lambda schema, raw: F.timestamp_millis(raw)),
 }

@@ -123,9 +123,8 @@ class JsonReading:
         return self._decoding.payload_text(text) if schema is None else self._decoding.payload(schema, text)
 
     def _decode_fixed(self, schema: Schema, value: Column) -> Decoder:
-        text = F.concat(F.lit('{"payload":'), value.cast("string"), F.lit("}"))
-        decoded = _whole(self._decoding.payload(schema, text), text, members=1)
-        return _checked(schema, decoded, value.isNotNull(), _error(schema, text))
+        decoded = bare(self._decoding, schema, value)
+        return _checked(schema, decoded, value.isNotNull(), _error(schema, _enveloped(value)))
 
     def _schema(self, head: Head) -> Schema | DataError | None:
         if head not in self._schemas:
@@ -133,6 +132,16 @@ class JsonReading:
             if len(self._schemas) > self._cache_size:
                 self._schemas.popitem(last=False)
         return self._schemas[head]
+
+
+def bare(decoding: JsonDecoding, schema: Schema, value: Column) -> Decoded:
+    """Payloads alone, in a binary column."""
+    text = _enveloped(value)
+    return _whole(decoding.payload(schema, text), text, members=1)
+
+
+def _enveloped(value: Column) -> Column:
+    return F.concat(F.lit('{"payload":'), value.cast("string"), F.lit("}"))
 
 
 class SchemalessReading:

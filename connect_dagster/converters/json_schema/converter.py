@@ -1,0 +1,129 @@
+"""JSON with a schema registry (Java: ``io.confluent.connect.json.JsonSchemaConverter``).
+
+Example:
+    value.converter=io.confluent.connect.json.JsonSchemaConverter
+    value.converter.schema.registry.url=http://localhost:8081
+
+Each record is a zero byte, the id of its schema in the registry, and JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, ClassVar, cast
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
+
+from connect_dagster.converters import json_reading, json_text
+from connect_dagster.converters.json_decoding import JsonDecoding
+from connect_dagster.converters.json_encoding import REQUIRED_IS_NULL, JsonEncoding
+from connect_dagster.converters.json_schema import entries
+from connect_dagster.converters.json_schema.from_connect import FromConnect
+from connect_dagster.converters.json_schema.to_connect import ToConnect
+from connect_dagster.converters.schema_registry.config import SchemaRegistryConfig
+from connect_dagster.converters.schema_registry.converter import Reading, RegistryConverter, Writing
+from connect_dagster.converters.schema_registry.registry import JSON_SCHEMA, RegisteredSchema
+from connect_dagster.plugin.config import Importance, Type, one_of_ignoring_case, setting
+from connect_dagster.plugin.errors import ConfigError, DataError
+from connect_dagster.plugin.schema import Schema
+
+
+class JsonSchemaConverterConfig(SchemaRegistryConfig):
+    """Options of the converter (Java: ``JsonSchemaConverterConfig``, ``JsonSchemaDataConfig``)."""
+
+    open: bool = setting(
+        "object.additional.properties",
+        type=Type.BOOLEAN,
+        default=True,
+        doc="Whether objects may have more members than their schema says.",
+    )
+    required: bool = setting(
+        "use.optional.for.nonrequired",
+        type=Type.BOOLEAN,
+        default=False,
+        doc="Whether members that the schema does not require are optional.",
+    )
+    decimal_format: str = setting(
+        "decimal.format",
+        type=Type.STRING,
+        default="BASE64",
+        validator=one_of_ignoring_case("NUMERIC", "BASE64"),
+        doc="How decimals are written: BASE64 (bytes of the unscaled value) or NUMERIC.",
+    )
+    cache_size: int = setting(
+        "schemas.cache.config",
+        type=Type.INT,
+        default=1000,
+        importance=Importance.LOW,
+        doc="How many schemas Java's converter remembers; all are remembered here, up to a fixed number.",
+    )
+    validate_records: bool = setting(
+        "json.fail.invalid.schema",
+        type=Type.BOOLEAN,
+        default=False,
+        doc="Not supported: check each record against constraints of its schema beyond types.",
+    )
+
+
+class JsonSchemaConverter(RegistryConverter):
+    """Writes and reads JSON whose schemas lie in a registry."""
+
+    config_def: ClassVar[type[SchemaRegistryConfig]] = JsonSchemaConverterConfig
+    java_class = "io.confluent.connect.json.JsonSchemaConverter"
+    version = "4.3.1"
+    format = "JSON"
+
+    def _take(self, options: SchemaRegistryConfig) -> None:
+        own = cast("JsonSchemaConverterConfig", options)
+        if own.validate_records:
+            raise ConfigError(
+                "json.fail.invalid.schema=true is not supported: records are checked for their types only"
+            )
+        numeric = own.decimal_format.upper() == "NUMERIC"
+        self._required = own.required
+        self._from_connect = FromConnect(own.open, own.required, numeric)
+        self._encoding = JsonEncoding(numeric)
+        self._decoding = JsonDecoding()
+
+    def unwritable(self, schema: Schema | None, column: Column) -> Column | None:
+        """The error of records with null where their schema allows none."""
+        broken = None if schema is None else self._encoding.breaks(schema, column)
+        return None if broken is None else F.when(broken, REQUIRED_IS_NULL)
+
+    def _writing(self, topic: str, schema: Schema | None) -> Writing | None:
+        if schema is None:
+            raise DataError("JsonSchemaConverter writes data with a schema only, and this record has none")
+        text = json_text.dumps(self._from_connect.json_schema(schema))
+        registered = self.registry.to_write(topic, schema.name, text, JSON_SCHEMA)
+        listed = entries.listed(schema)
+
+        def payload(column: Column) -> Column:
+            return self._encoding.text(listed, entries.to_lists(schema, column)).cast("binary")
+
+        return Writing(registered.id, payload)
+
+    def _reading(self, registered: RegisteredSchema) -> Reading:
+        if registered.type != JSON_SCHEMA:
+            raise DataError(f"Schema {registered.id} is {registered.type}, not JSON Schema")
+        schema = ToConnect(json.loads(registered.text), self._others(registered), self._required).schema()
+        listed = entries.listed(schema)
+
+        def value(payload: Column) -> Column:
+            return entries.from_lists(schema, json_reading.bare(self._decoding, listed, payload).value)
+
+        def is_null(payload: Column) -> Column:
+            return json_reading.bare(self._decoding, listed, payload).valid
+
+        return Reading(schema, value, is_null if schema.optional else None)
+
+    def _others(self, registered: RegisteredSchema) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        open_ = list(registered.references)
+        while open_:
+            reference = open_.pop()
+            if reference.name not in found:
+                other = self.registry.referenced(reference)
+                found[reference.name] = json.loads(other.text)
+                open_ += other.references
+        return found
