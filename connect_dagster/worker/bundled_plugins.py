@@ -9,12 +9,13 @@ from connect_dagster.config_providers.environment import EnvVarConfigProvider
 from connect_dagster.config_providers.file import FileConfigProvider
 from connect_dagster.connectors.file.sink import FileStreamSinkConnector
 from connect_dagster.connectors.file.source import FileStreamSourceConnector
-from connect_dagster.converters.avro.converter import AvroConverter
 from connect_dagster.connectors.spark.sink import SparkSinkConnector
 from connect_dagster.connectors.spark.source import SparkSourceConnector
+from connect_dagster.converters.avro.converter import AvroConverter
 from connect_dagster.converters.boolean_converter import BooleanConverter
 from connect_dagster.converters.byte_array_converter import ByteArrayConverter
 from connect_dagster.converters.json_converter import JsonConverter
+from connect_dagster.converters.json_schema.converter import JsonSchemaConverter
 from connect_dagster.converters.number_converters import (
     DoubleConverter,
     FloatConverter,
@@ -22,6 +23,7 @@ from connect_dagster.converters.number_converters import (
     LongConverter,
     ShortConverter,
 )
+from connect_dagster.converters.protobuf.converter import ProtobufConverter
 from connect_dagster.converters.simple_header_converter import SimpleHeaderConverter
 from connect_dagster.converters.string_converter import StringConverter
 from connect_dagster.predicates.has_header_key import HasHeaderKey
@@ -51,7 +53,9 @@ BUNDLED: tuple[type[Any], ...] = (
     FloatConverter,
     IntegerConverter,
     JsonConverter,
+    JsonSchemaConverter,
     LongConverter,
+    ProtobufConverter,
     ShortConverter,
     SimpleHeaderConverter,
     StringConverter,
