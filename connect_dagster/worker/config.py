@@ -113,7 +113,7 @@ class WorkerConfig(ConfigDef):
         type=Type.LIST,
         default=None,
         importance=Importance.LOW,
-        doc="Folders with Python modules and packages that hold plugins.",
+        doc="Folders with plugins: wheels, distributions, projects, or modules that use the plugin API.",
         validator=UniqueValues(empty=False, null=True),
     )
     config_providers: tuple[str, ...] = setting(

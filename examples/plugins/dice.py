@@ -38,11 +38,3 @@ class DiceConnector(SourceConnector):
 
     config_def = DiceConfig
     task_class = DiceTask
-
-    def start(self, config: Properties) -> None:
-        """Keep the configuration for the task."""
-        self.config = dict(config)
-
-    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
-        """A die has one roller."""
-        return [self.config]
