@@ -64,9 +64,9 @@ def _ready(url: str, process: "subprocess.Popen[bytes]", log: Path) -> str:
     deadline = time.monotonic() + START_SECONDS
     while process.poll() is None and time.monotonic() < deadline:
         try:
-            if requests.put(f"{url}/config", json={"compatibility": "BACKWARD"}, timeout=5).ok:
+            if requests.put(f"{url}/config", json={"compatibility": "BACKWARD"}, timeout=30).ok:
                 return url
-        except requests.ConnectionError:
+        except (requests.ConnectionError, requests.Timeout):
             time.sleep(POLL_SECONDS)
     process.kill()
     raise RuntimeError(f"the schema registry did not start:\n{log.read_text(errors='replace')[-4000:]}")
