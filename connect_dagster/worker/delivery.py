@@ -29,8 +29,6 @@ log = logging.getLogger(__name__)
 _POLL_SECONDS = 0.1
 _IDLE_SECONDS = 1.0
 _PRODUCER_EXTRAS: dict[str, object] = {
-    # Java's partitioner for keyed records, a random one (sticky for a batch) without key.
-    "partitioner": "murmur2_random",
     # A callback for each record would cost more than sending it.
     "delivery.report.only.error": True,
     "queue.buffering.max.messages": 1_000_000,
@@ -240,6 +238,10 @@ class Delivery:
             except KafkaException as error:
                 self._refuse(error, words)
                 return
+
+    def _shut_out(self, error: KafkaError) -> None:
+        """Told of errors of connections; one that will not pass is the task's."""
+        self._error = self._error or clients.refusal(self._client_id, error)
 
     def _refused(self, error: KafkaError | None, message: Message) -> None:
         if error is not None and error.code() not in (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT):

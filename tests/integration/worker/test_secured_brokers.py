@@ -160,7 +160,8 @@ def test_topics_that_cannot_be_created_fail_the_connector(
     with WorkerProcess(props, [], tmp_path / "worker") as worker:
         groups = {"topic_creation_default_partitions": "2", "topic_creation_default_replication_factor": "7"}
         add(worker, "too-many", source(f"{topic_prefix}t", tmp_path / "in.txt", **groups))
-        add(worker, "no-default", source("t", tmp_path / "in.txt", topic_creation_default_partitions="1"))
+        incomplete = source("t", tmp_path / "in.txt", topic_creation_default_partitions="1")
+        assert worker.call("PUT", "/connectors/no-default/config", incomplete).status == 500
         failed = worker.wait_states("no-default", "FAILED", timeout=SECONDS)
         missing = 'Missing required configuration "topic.creation.default.replication.factor" which has no default'
         assert missing in failed["connector"]["trace"]
