@@ -234,9 +234,14 @@ WRONG_CONFIGS: list[tuple[str, dict[str, str]]] = [
 ]
 
 
+@pytest.fixture(scope="module")
+def object_alone(play: Play) -> Batch:
+    return play.batch([Record(value=envelope(None, {"a": 1}))])
+
+
 @pytest.mark.parametrize(("name", "config"), WRONG_CONFIGS)
-def test_options_that_are_wrong(play: Play, name: str, config: dict[str, str]) -> None:
-    play.compare(name, config, [Record(value=envelope(None, {"a": 1}))])
+def test_options_that_are_wrong(play: Play, object_alone: Batch, name: str, config: dict[str, str]) -> None:
+    play.compare(name, config, object_alone)
 
 
 def test_keys(play: Play) -> None:
