@@ -111,12 +111,11 @@ class HeaderFrom(FieldTransform):
             missing = Wrong(F.lit(True), _NO_FIELD, "java.lang.NullPointerException")
             return Change(None, None, (*nulls, missing))
         converter = converter_of(frame)
-        values = [
-            converter.encode_header(
-                fields[name].schema, field_value(column, fields[name], replace_null=self._replace_null)
-            )
-            for name in self._fields
-        ]
+        values = []
+        for name in self._fields:
+            value = field_value(column, fields[name], replace_null=self._replace_null)
+            # Records whose struct is null have failed: what is required of its fields is not asked of them.
+            values.append(F.when(column.isNotNull(), converter.encode_header(fields[name].schema, value)))
         headers = tuple(zip(self._headers, values, strict=True))
         if not self._moves:
             return _HeaderChange(column, schema, nulls, headers=headers)

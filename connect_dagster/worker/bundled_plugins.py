@@ -33,8 +33,10 @@ from connect_dagster.transforms.drop_headers import DropHeaders
 from connect_dagster.transforms.filter import Filter
 from connect_dagster.transforms.header_from import HeaderFromKey, HeaderFromValue
 from connect_dagster.transforms.insert_header import InsertHeader
+from connect_dagster.transforms.lookup_join import LookupJoin
 from connect_dagster.transforms.of_fields import FIELD_TRANSFORMS
 from connect_dagster.transforms.regex_router import RegexRouter
+from connect_dagster.transforms.sql_transform import SqlTransform
 from connect_dagster.transforms.timestamp_converter import TimestampConverterKey, TimestampConverterValue
 from connect_dagster.transforms.timestamp_router import TimestampRouter
 
@@ -68,7 +70,9 @@ BUNDLED: tuple[type[Any], ...] = (
     HeaderFromKey,
     HeaderFromValue,
     InsertHeader,
+    LookupJoin,
     RegexRouter,
+    SqlTransform,
     TimestampConverterKey,
     TimestampConverterValue,
     TimestampRouter,

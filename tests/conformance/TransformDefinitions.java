@@ -6,15 +6,18 @@ import java.util.Map;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.connect.runtime.AbstractHerder;
 import org.apache.kafka.connect.transforms.Transformation;
+import org.apache.kafka.connect.transforms.predicates.Predicate;
 
-/** Prints the configuration definitions of the named transforms as JSON. */
+/** Prints the configuration definitions of the named transforms and predicates as JSON. */
 public class TransformDefinitions {
     public static void main(String[] names) throws Exception {
         Map<String, List<Object>> answer = new LinkedHashMap<>();
         for (String name : names) {
-            Transformation<?> transform = (Transformation<?>) Class.forName(name).getDeclaredConstructor().newInstance();
+            Object plugin = Class.forName(name).getDeclaredConstructor().newInstance();
+            ConfigDef config =
+                plugin instanceof Transformation<?> one ? one.config() : ((Predicate<?>) plugin).config();
             List<Object> infos = new ArrayList<>();
-            for (ConfigDef.ConfigKey key : transform.config().configKeys().values())
+            for (ConfigDef.ConfigKey key : config.configKeys().values())
                 infos.add(AbstractHerder.convertConfigKey(key));
             answer.put(name, infos);
         }

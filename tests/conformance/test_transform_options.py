@@ -11,17 +11,24 @@ import pytest
 
 from connect_dagster.embedded.jars import resolve
 from connect_dagster.embedded.java import find_java
-from connect_dagster.plugin.converter import Transform
-from connect_dagster.transforms.of_fields import FIELD_TRANSFORMS
+from connect_dagster.plugin.converter import Predicate, Transform
+from connect_dagster.worker.bundled_plugins import BUNDLED
 from tests.conformance.transform_table import OPTIONS
 
+Plugin = Transform | Predicate
 
-def java_name(transform: type[Transform]) -> str:
+PLUGINS: tuple[type[Plugin], ...] = tuple(
+    one for one in BUNDLED if issubclass(one, Transform | Predicate) and one.java_class is not None
+)
+"""All that Java has too."""
+
+
+def java_name(transform: type[Plugin]) -> str:
     assert transform.java_class is not None
     return transform.java_class
 
 
-def simple_name(transform: type[Transform]) -> str:
+def simple_name(transform: type[Plugin]) -> str:
     return java_name(transform).rpartition(".")[2].partition("$")[0]
 
 
@@ -35,7 +42,7 @@ def java() -> dict[str, Any]:
         "-cp",
         jars,
         str(program),
-        *map(java_name, FIELD_TRANSFORMS),
+        *map(java_name, PLUGINS),
     ]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert ran.returncode == 0, f"a JDK is needed to launch a source file:\n{ran.stderr}"
@@ -49,13 +56,13 @@ def facts(infos: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.timeout(400)
-@pytest.mark.parametrize("transform", FIELD_TRANSFORMS, ids=java_name)
-def test_options_are_defined_as_in_java(java: dict[str, Any], transform: type[Transform]) -> None:
+@pytest.mark.parametrize("transform", PLUGINS, ids=java_name)
+def test_options_are_defined_as_in_java(java: dict[str, Any], transform: type[Plugin]) -> None:
     assert facts(transform.config_def.key_infos()) == facts(java[java_name(transform)])
 
 
-@pytest.mark.parametrize("transform", FIELD_TRANSFORMS, ids=java_name)
-def test_every_option_has_its_test(transform: type[Transform]) -> None:
+@pytest.mark.parametrize("transform", PLUGINS, ids=java_name)
+def test_every_option_has_its_test(transform: type[Plugin]) -> None:
     assert {info["name"] for info in transform.config_def.key_infos()} == set(OPTIONS[simple_name(transform)])
 
 

@@ -1,0 +1,195 @@
+"""SqlTransform: a Spark SQL select over each record, which Kafka Connect has nothing like.
+
+Example:
+    transforms.large.type=SqlTransform
+    transforms.large.sql=SELECT value.id, upper(value.name) AS name, key AS _key FROM record WHERE value.price > 100
+
+One ``SELECT … FROM record [WHERE …]``. A record has the columns ``topic``, ``partition``, ``key``, ``value``,
+``timestamp`` (epoch milliseconds), ``headers`` (array of key and bytes) and, in sinks, ``offset``. Keys and values are
+as their schema says, so ``value.id`` is a field; without one they are VARIANT: ``variant_get(value, '$.id', 'int')``.
+
+The columns selected are the fields of the new value, their types its schema. Columns of these names go elsewhere:
+``_topic``, ``_partition``, ``_timestamp`` and ``_key`` take the place of what the record has; ``_value`` is the value
+itself, alone and not as a struct. Without a column for the value, the value stays. A tombstone stays one.
+
+``WHERE`` leaves records out; ``explode`` makes several of one. No joins (see ``LookupJoin``), no aggregates: a
+record is all that a select sees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, cast
+
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
+from pyspark.sql import types as spark
+
+from connect_dagster.plugin.config import ConfigDef, Importance, Type, setting
+from connect_dagster.plugin.converter import Transform
+from connect_dagster.plugin.errors import ConfigError, DataError
+from connect_dagster.plugin.frames import Frame, RecordFrame
+from connect_dagster.plugin.java_calls import column_of, has_jvm, jvm
+from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
+from connect_dagster.plugin.spark_schemas import connect_schema
+
+_RECORD, _HELD = "record", "__record"
+_COLUMNS = ("topic", "partition", "key", "value", "timestamp", "headers", "offset")
+_PLACES: Mapping[str, tuple[str, str]] = {
+    "_topic": ("topic", "string"),
+    "_partition": ("partition", "int"),
+    "_timestamp": ("timestamp", "bigint"),
+}
+_KEY, _VALUE = "_key", "_value"
+_FORM = "It has to be one SELECT … FROM record [WHERE …]"
+
+
+@dataclass(frozen=True, slots=True)
+class _Select:
+    """A parsed select.
+
+    Attributes:
+        columns: what it selects.
+        condition: what it selects it of; ``None`` for all records.
+        name: what it calls the records.
+    """
+
+    columns: tuple[Column, ...]
+    condition: Column | None
+    name: str
+
+
+def _valid_sql(name: str, value: Any) -> None:
+    """A select as this transform takes it; not looked at where no JVM runs, such as in a command."""
+    if has_jvm():
+        _parsed(name, value)
+
+
+class SqlTransformConfig(ConfigDef):
+    """Options of the transform."""
+
+    sql: str = setting(
+        "sql",
+        type=Type.STRING,
+        importance=Importance.HIGH,
+        validator=_valid_sql,
+        doc="SELECT … FROM record [WHERE …] in Spark SQL. Its columns are the fields of the new value; those called "
+        "_key, _value, _topic, _partition and _timestamp take the place of these.",
+    )
+
+
+class SqlTransform(Transform):
+    """Makes each record what a select says."""
+
+    config_def: ClassVar[type[ConfigDef]] = SqlTransformConfig
+    version = "1.0"
+
+    def configure(self, config: Mapping[str, str]) -> None:
+        """Parse the select.
+
+        Raises:
+            ConfigError: it is none, or one of another form.
+        """
+        self._select = _parsed("sql", SqlTransformConfig.parse(config).sql)
+
+    def apply(self, frame: Frame) -> Frame:
+        """The frame after the select.
+
+        Raises:
+            DataError: the records have no such columns, or a column is of a type that Connect does not have.
+        """
+        try:
+            selected = self._selected(frame)
+            schema = selected.schema
+        except AnalysisException as error:
+            raise DataError(f"The select of SqlTransform cannot be applied: {_reason(error)}") from error
+        return _written(frame, selected, schema)
+
+    def _selected(self, frame: RecordFrame) -> DataFrame:
+        columns = [_input(frame, name).alias(name) for name in _COLUMNS if name != "offset" or frame.has(name)]
+        df = frame.df.select(F.struct("*").alias(_HELD), *columns).alias(self._select.name)
+        if self._select.condition is not None:
+            df = df.where(self._select.condition)
+        return df.select(F.col(_HELD), *self._select.columns)
+
+
+def _input(frame: RecordFrame, name: str) -> Column:
+    """A record's column as the select sees it."""
+    column = frame.column(name)
+    schemaless = {"key": frame.key_schema, "value": frame.value_schema}.get(name, "typed") is None
+    return F.try_parse_json(column.cast("string")) if schemaless else column
+
+
+def _written(frame: Frame, selected: DataFrame, schema: spark.StructType) -> Frame:
+    """The records with what was selected in its place."""
+    names = [field.name for field in schema if field.name != _HELD]
+    if len(set(names)) < len(names):
+        raise DataError(f"The select of SqlTransform has two columns of one name: {', '.join(names)}")
+    types = {
+        field.name: connect_schema(field.dataType, field.nullable, field.name)
+        for field in schema
+        if field.name in names and field.name not in _PLACES
+    }
+    made: dict[str, Column] = {
+        target: F.col(name).cast(kind) for name, (target, kind) in _PLACES.items() if name in names
+    }
+    schemas: dict[str, Any] = {}
+    if _KEY in types:
+        made["key"], schemas["key_schema"] = F.col(_KEY).cast(types[_KEY].to_spark()), types[_KEY]
+    fields = [SchemaField(name, types[name]) for name in names if name in types and name not in (_KEY, _VALUE)]
+    if _VALUE in types and fields:
+        raise DataError(
+            f"The select of SqlTransform has _value and fields besides it: {', '.join(f.name for f in fields)}"
+        )
+    if _VALUE in types:
+        made["value"], schemas["value_schema"] = F.col(_VALUE).cast(types[_VALUE].to_spark()), types[_VALUE]
+    elif fields:
+        made["value"], schemas["value_schema"] = _struct(frame, fields)
+    held = F.col(_HELD)
+    kept = [held[name].alias(name) for name in frame.df.columns if name not in made]
+    df = selected.select(*kept, *(column.alias(name) for name, column in made.items()))
+    one_topic = {"topic": None} if "topic" in made and hasattr(frame, "topic") else {}
+    return cast("Frame", replace(cast("Any", frame), df=df, filtered=True, **one_topic, **schemas))
+
+
+def _struct(frame: RecordFrame, fields: list[SchemaField]) -> tuple[Column, Schema]:
+    """The new values, null for tombstones, and their schema."""
+    optional = frame.value_schema is None or frame.value_schema.optional
+    value = F.struct(*(F.col(f"`{one.name}`").cast(one.schema.to_spark()).alias(one.name) for one in fields))
+    if optional:
+        value = F.when(F.col(_HELD)["value"].isNotNull(), value)
+    return value, Schema(SchemaType.STRUCT, optional, fields=tuple(fields))
+
+
+def _parsed(option: str, sql: str) -> _Select:
+    """The parts of a select.
+
+    Raises:
+        ConfigError: names the option and says what is wrong.
+    """
+    parser = getattr(jvm().org.apache.spark.sql.catalyst.parser, "CatalystSqlParser$")
+    try:
+        plan = getattr(parser, "MODULE$").parsePlan(sql)
+    except ParseException as error:
+        raise ConfigError.invalid(option, sql, _reason(error)) from error
+    selects, condition, name = plan, None, _RECORD
+    plan = plan.child() if _is(plan, "Project") else None
+    if plan is not None and _is(plan, "Filter"):
+        condition, plan = column_of(plan.condition()), plan.child()
+    if plan is not None and _is(plan, "SubqueryAlias"):
+        name, plan = plan.alias(), plan.child()
+    if plan is None or not _is(plan, "UnresolvedRelation") or plan.tableName().strip("`") != _RECORD:
+        raise ConfigError.invalid(option, sql, _FORM)
+    listed = selects.projectList()
+    return _Select(tuple(column_of(listed.apply(i)) for i in range(listed.size())), condition, name)
+
+
+def _is(plan: Any, kind: str) -> bool:
+    return bool(plan.getClass().getSimpleName() == kind)
+
+
+def _reason(error: AnalysisException) -> str:
+    """What Spark says, without the plan that follows it."""
+    return str(error).strip().split("\n")[0]
