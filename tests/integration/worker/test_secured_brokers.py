@@ -97,7 +97,7 @@ def test_s4_12_and_s4_13_all_clients_log_in(secured: SecuredBroker, tmp_path: Pa
         assert lines(tmp_path / "late.txt") == ["later"]
         log = worker.log()
     # A batch that compression does not make smaller, as the late line's, is sent as it is.
-    assert (compressions(secured, small), compressions(secured, made)) == ({GZIP, NONE}, {ZSTD, NONE})
+    assert (compressions(secured, small) - {NONE}, compressions(secured, made) - {NONE}) == ({GZIP}, {ZSTD})
     admin = AdminClient({"bootstrap.servers": plain})
     described = admin.describe_topics(TopicCollection([made, small]))
     assert [len(described[topic].result(30).partitions) for topic in (made, small)] == [3, 1]
