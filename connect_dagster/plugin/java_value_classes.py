@@ -32,21 +32,27 @@ def class_of(schema: Schema) -> str:
 
 def class_of_json(text: Column) -> Column:
     """The class of a value out of JSON text, as ``JsonConverter`` makes it without a schema; ``null`` for null."""
-    first = F.substring(F.ltrim(text), 1, 1)
     number = F.when(text.rlike("[.eE]"), "java.lang.Double").otherwise("java.lang.Long")
-    return (
-        F.when(text.isNull() | (first == "n"), "null")
-        .when(first == '"', _BY_TYPE[SchemaType.STRING])
-        .when(first == "{", _BY_TYPE[SchemaType.MAP])
-        .when(first == "[", _BY_TYPE[SchemaType.ARRAY])
-        .when(first.isin("t", "f"), _BY_TYPE[SchemaType.BOOLEAN])
-        .otherwise(number)
-    )
+    return _by_first_character(F.ltrim(text), number)
 
 
 def class_of_variant(variant: Column) -> Column:
     """The class of a value inside schemaless data."""
-    text = F.to_json(variant)
     whole = F.schema_of_variant(variant) == "BIGINT"
-    number = F.when(whole, "java.lang.Long").otherwise("java.lang.Double")
-    return F.when(text.rlike("^[-0-9]"), number).otherwise(class_of_json(text))
+    return _by_first_character(F.to_json(variant), F.when(whole, "java.lang.Long").otherwise("java.lang.Double"))
+
+
+_BY_FIRST_CHARACTER = {
+    "n": "null",
+    '"': _BY_TYPE[SchemaType.STRING],
+    "{": _BY_TYPE[SchemaType.MAP],
+    "[": _BY_TYPE[SchemaType.ARRAY],
+    "t": _BY_TYPE[SchemaType.BOOLEAN],
+    "f": _BY_TYPE[SchemaType.BOOLEAN],
+}
+
+
+def _by_first_character(text: Column, number: Column) -> Column:
+    # Absent is null: the text is used once, as it may be costly.
+    known = F.create_map(*(F.lit(word) for pair in _BY_FIRST_CHARACTER.items() for word in pair))
+    return F.coalesce(known[F.coalesce(F.substring(text, 1, 1), F.lit("n"))], number)

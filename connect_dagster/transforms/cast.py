@@ -29,6 +29,7 @@ from connect_dagster.transforms.field_transform import (
     Change,
     FieldTransform,
     Wrong,
+    kinds,
     parsed,
     refused,
     replace_null_setting,
@@ -159,17 +160,19 @@ class Cast(FieldTransform):
     def schemaless(self, text: Column, frame: RecordFrame) -> Change:
         """The object with other values in some fields, null in those that are absent; or other JSON text."""
         if self._whole is not None:
-            done = _cast_json(parsed(), self._whole)
+            done = _cast_json(parsed(), kinds(), self._whole)
             changed = F.when(json_objects.is_null(text), text).otherwise(done.value)
-            return Change(changed, None, _wrong(done), F.try_parse_json(text))
+            return Change(changed, None, _wrong(done), F.try_parse_json(text), class_of_variant(parsed()))
         wrong, members = [*self.not_objects(text), self.unreadable(text)], []
-        for name in hash_map_order(self._casts):
-            done = _cast_json(parsed()[name], self._casts[name])
+        names = hash_map_order(self._casts)
+        for i, name in enumerate(names):
+            done = _cast_json(parsed()[name], kinds()[i], self._casts[name])
             members.append(F.concat(F.lit(json_objects.key_text(name)), F.coalesce(done.value, F.lit("null"))))
             wrong += _wrong(done)
         kept = json_objects.text_of(json_objects.without(parsed(), self._casts))
         changed = F.when(json_objects.is_object(text), json_objects.spliced(kept, members)).otherwise(text)
-        return Change(changed, None, tuple(wrong), json_objects.fields_of(text))
+        classes = F.array(*(class_of_variant(parsed()[name]) for name in names))
+        return Change(changed, None, tuple(wrong), json_objects.fields_of(text), classes)
 
 
 def _change(done: CastColumn, schema: Schema) -> Change:
@@ -212,9 +215,8 @@ def _cast_default(schema: Schema, target: SchemaType, frame: RecordFrame) -> Any
     return row["value"]
 
 
-def _cast_json(variant: Column, target: SchemaType) -> CastColumn:
-    """A variant cast to the JSON text of another type."""
-    kind = class_of_variant(variant)
+def _cast_json(variant: Column, kind: Column, target: SchemaType) -> CastColumn:
+    """A variant of a Java class cast to the JSON text of another type."""
     values, errors = F.lit(None).cast("string"), F.lit(None).cast("string")
     for name, source in _JSON_TYPES.items():
         typed = F.lit(True) if source in (SchemaType.ARRAY, SchemaType.MAP) else _typed(variant, source)

@@ -21,6 +21,7 @@ from connect_dagster.plugin.schema import Schema, SchemaType
 from connect_dagster.transforms.side import SidedTransform
 
 _PARSED = "__parsed"
+_KINDS = "__kinds"
 _REMEMBERED = 16
 
 
@@ -41,18 +42,25 @@ class Change:
         column: the new ones; ``None`` where none can be made.
         schema: their schema.
         wrong: the records that fail, the first reason first; of columns as they were.
-        parsed: worked out before all else and known to the other expressions as ``PARSED``.
+        parsed: worked out before all else, known to the other expressions as ``parsed()``.
+        kinds: worked out next, known as ``kinds()``: what branches ask for often and Spark would work out each time.
     """
 
     column: Column | None
     schema: Schema | None
     wrong: tuple[Wrong, ...] = ()
     parsed: Column | None = None
+    kinds: Column | None = None
 
 
 def parsed() -> Column:
     """The column that ``Change.parsed`` becomes."""
     return F.col(_PARSED)
+
+
+def kinds() -> Column:
+    """The column that ``Change.kinds`` becomes."""
+    return F.col(_KINDS)
 
 
 def replace_null_setting() -> Any:
@@ -83,13 +91,15 @@ class FieldTransform(SidedTransform):
     def apply(self, frame: Frame) -> Frame:
         """The frame with the change for its schema."""
         change = self._change(frame)
-        if change.parsed is not None:
-            frame = _with_df(frame, frame.df.withColumn(_PARSED, change.parsed))
+        before = {_PARSED: change.parsed, _KINDS: change.kinds}
+        for name, column in before.items():
+            if column is not None:
+                frame = _with_df(frame, frame.df.withColumn(name, column))
         for wrong in change.wrong:
             frame = frame.failing(wrong.condition, wrong.message, wrong.exception)
         if change.column is not None:
             frame = self.written(frame, change.column, change.schema)
-        return frame if change.parsed is None else _with_df(frame, frame.df.drop(_PARSED))
+        return frame if change.parsed is None else _with_df(frame, frame.df.drop(*before))
 
     def written(self, frame: Frame, column: Column, schema: Schema | None) -> Frame:
         """The frame with the new column."""

@@ -27,7 +27,14 @@ from connect_dagster.plugin.java_value_classes import class_of, class_of_variant
 from connect_dagster.plugin.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema, SchemaType
 from connect_dagster.plugin.spark_literal import literal
 from connect_dagster.plugin.struct_edits import field_value, struct_of
-from connect_dagster.transforms.field_transform import Change, FieldTransform, Wrong, parsed, replace_null_setting
+from connect_dagster.transforms.field_transform import (
+    Change,
+    FieldTransform,
+    Wrong,
+    kinds,
+    parsed,
+    replace_null_setting,
+)
 from connect_dagster.transforms.logical_values import logical
 from connect_dagster.transforms.side import both_sides
 
@@ -113,16 +120,18 @@ class MaskField(FieldTransform):
         """The object with other values in some fields; those that are absent become null."""
         fields = parsed()
         wrong, members = [*self.not_objects(text), self.unreadable(text)], []
-        for name in hash_set_order(self._fields):
-            kind = class_of_variant(fields[name])
-            masks, faults = self._json_masks()
+        names = hash_set_order(self._fields)
+        masks, faults = self._json_masks()
+        for i, name in enumerate(names):
+            kind = kinds()[i]
             mask = F.create_map(*(F.lit(word) for pair in masks.items() for word in pair))[kind]
             members.append(F.concat(F.lit(json_objects.key_text(name)), F.coalesce(mask, F.lit("null"))))
-            for kinds, message in faults:
-                wrong.append(Wrong(kind.isin(*kinds), message(kind)))
+            for refused_kinds, message in faults:
+                wrong.append(Wrong(kind.isin(*refused_kinds), message(kind)))
         kept = json_objects.text_of(json_objects.without(fields, self._fields))
         changed = json_objects.spliced(kept, members)
-        return Change(changed, None, tuple(wrong), json_objects.fields_of(text))
+        classes = F.array(*(class_of_variant(fields[name]) for name in names))
+        return Change(changed, None, tuple(wrong), json_objects.fields_of(text), classes)
 
     def _json_masks(self) -> tuple[dict[str, str], list[tuple[tuple[str, ...], Callable[[Column], Column]]]]:
         """What takes the place of JSON values by their class, and which classes are wrong, why."""
