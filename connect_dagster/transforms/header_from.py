@@ -133,7 +133,7 @@ class HeaderFrom(FieldTransform):
             return _HeaderChange(text, None, self.not_objects(text), headers=headers)
         wrong = (*self.not_objects(text), self.unreadable(text))
         changed = json_objects.text_of(json_objects.without(parsed(), self._fields))
-        return _HeaderChange(changed, None, wrong, json_objects.fields_of(text), headers)
+        return _HeaderChange(changed, None, wrong, parsed=json_objects.fields_of(text), headers=headers)
 
 
 def _present(variant: Column) -> Column:
