@@ -16,7 +16,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.converters import json_reading, json_text
-from connect_dagster.converters.json_decoding import JsonDecoding
+from connect_dagster.converters.json_decoding import JsonDecoding, once
 from connect_dagster.converters.json_encoding import REQUIRED_IS_NULL, JsonEncoding
 from connect_dagster.converters.json_schema import entries
 from connect_dagster.converters.json_schema.from_connect import FromConnect
@@ -99,7 +99,10 @@ class JsonSchemaConverter(RegistryConverter):
         listed = entries.listed(schema)
 
         def payload(column: Column) -> Column:
-            return self._encoding.text(listed, entries.to_lists(schema, column)).cast("binary")
+            if listed == schema:
+                return self._encoding.text(schema, column).cast("binary")
+            # Each field's text refers to the whole: without this the lists would be made for each.
+            return once(entries.to_lists(schema, column), lambda made: self._encoding.text(listed, made).cast("binary"))
 
         return Writing(registered.id, payload)
 
@@ -110,7 +113,8 @@ class JsonSchemaConverter(RegistryConverter):
         listed = entries.listed(schema)
 
         def value(payload: Column) -> Column:
-            return entries.from_lists(schema, json_reading.bare(self._decoding, listed, payload).value)
+            read = json_reading.bare(self._decoding, listed, payload).value
+            return read if listed == schema else once(read, lambda found: entries.from_lists(schema, found))
 
         def is_null(payload: Column) -> Column:
             return json_reading.bare(self._decoding, listed, payload).valid
