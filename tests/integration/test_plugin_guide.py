@@ -56,7 +56,7 @@ def test_five_commands_to_a_connector_seen_in_dagster(broker: Broker, tmp_path: 
         port = ui.rpartition(":")[2]
         running.enter_context(kept_running(f"{dagster} -h {HOST} -p {port}", tmp_path))
         wait_until(lambda: task_states(rest) == ["RUNNING"], "see the connector run", 600)
-        wait_until(lambda: "click_counts" in json.dumps(assets(ui)), f"see it in Dagster: {assets(ui)}", 60)
+        wait_until(lambda: TOPIC in json.dumps(assets(ui)), f"see it in Dagster: {assets(ui)}", 60)
         environment = {"KAFKA_BOOTSTRAP_SERVERS": broker.bootstrap_servers}
         printed = run(f"{read} --max-messages 3", tmp_path, environment)
     assert [json.loads(json.loads(line)["payload"]) for line in printed.splitlines()] == [0, 1, 2]
