@@ -183,7 +183,7 @@ class Connector(ABC):
         java_class: the Java class whose configurations this connector takes over; ``None`` for our own.
         java_task_class: likewise of the task.
         version: shown in status and plugin lists; that of the distribution unless given.
-        config: the connector's configuration, set by ``start``.
+        properties: the connector's configuration, set by ``start``.
     """
 
     config_def: ClassVar[type[ConfigDef]]
@@ -191,7 +191,7 @@ class Connector(ABC):
     java_task_class: ClassVar[str | None] = None
     version: ClassVar[str] = "undefined"
     context: ConnectorContext
-    config: Properties
+    properties: Properties
 
     @property
     @abstractmethod
@@ -200,7 +200,7 @@ class Connector(ABC):
 
     def start(self, config: Properties) -> None:
         """Take the configuration; an exception makes the connector FAILED."""
-        self.config = config
+        self.properties = config
 
     @abstractmethod
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
@@ -215,7 +215,7 @@ class SourceConnector(Connector):
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
         """The connector's own configuration, for the one task."""
-        return [dict(self.config)]
+        return [dict(self.properties)]
 
     def alter_offsets(
         self, config: Properties, offsets: Sequence[tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]]
@@ -233,7 +233,7 @@ class SinkConnector(Connector):
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
         """The connector's own configuration for each task."""
-        return [dict(self.config) for _ in range(max_tasks)]
+        return [dict(self.properties) for _ in range(max_tasks)]
 
     def alter_offsets(self, config: Properties, offsets: Mapping[TopicPartition, int | None]) -> bool:
         """Like :meth:`SourceConnector.alter_offsets`, by topic partition."""
