@@ -123,7 +123,8 @@ class FieldTransform(SidedTransform):
 
     def unfit(self, column: Column, schema: Schema) -> Change:
         """The change where the schema does not fit."""
-        text = f"Only Struct objects supported for [{self.purpose}], found: {class_of(schema)}"
+        found = F.when(column.isNull(), "null").otherwise(class_of(schema))
+        text = F.concat(F.lit(f"Only Struct objects supported for [{self.purpose}], found: "), found)
         return refused(self._not_null(column), text)
 
     def null_structs(self, column: Column, schema: Schema) -> tuple[Wrong, ...]:
@@ -164,7 +165,7 @@ class FieldTransform(SidedTransform):
         return self.with_schema(column, schema, frame) if self.fits(schema) else self.unfit(column, schema)
 
 
-def refused(condition: Column, message: str, exception: type[ConnectError] | str = DataError) -> Change:
+def refused(condition: Column, message: Column | str, exception: type[ConnectError] | str = DataError) -> Change:
     """No change: the records for which the condition is true fail."""
     return Change(None, None, (Wrong(condition, message, exception),))
 

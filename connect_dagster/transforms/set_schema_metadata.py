@@ -13,15 +13,15 @@ from dataclasses import replace
 from typing import ClassVar
 
 from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.plugin import json_objects
 from connect_dagster.plugin.config import ConfigDef, Importance, Type, setting
 from connect_dagster.plugin.errors import ConfigError
 from connect_dagster.plugin.frames import RecordFrame
-from connect_dagster.plugin.schema import Schema, SchemaType
+from connect_dagster.plugin.schema import Schema
 from connect_dagster.plugin.struct_edits import field_value, struct_of
 from connect_dagster.transforms.field_transform import Change, FieldTransform, refused, replace_null_setting
-from connect_dagster.transforms.logical_values import logical, physical
 from connect_dagster.transforms.side import both_sides
 
 
@@ -58,10 +58,6 @@ class SetSchemaMetadata(FieldTransform):
         if self._name is None and self._schema_version is None:
             raise ConfigError("Neither schema name nor version configured")
 
-    def fits(self, schema: Schema) -> bool:
-        """Data of any schema."""
-        return True
-
     def with_schema(self, column: Column, schema: Schema, frame: RecordFrame) -> Change:
         """The same data under the new schema."""
         updated = replace(
@@ -69,12 +65,11 @@ class SetSchemaMetadata(FieldTransform):
             name=schema.name if self._name is None else self._name,
             version=schema.version if self._schema_version is None else self._schema_version,
         )
-        if schema.type is SchemaType.STRUCT:
-            return Change(self._with_defaults(column, schema), updated)
-        if updated.to_spark() == schema.to_spark():
-            return Change(column, updated)
-        # A name makes or unmakes a logical type: the number beneath it stays.
-        return Change(logical(updated, physical(schema, column)), updated)
+        return Change(self._with_defaults(column, schema), updated)
+
+    def unfit(self, column: Column, schema: Schema) -> Change:
+        """An error, also for nulls, as Java asks any schema for its fields."""
+        return refused(F.lit(True), "Cannot list fields on non-struct type")
 
     def _with_defaults(self, column: Column, schema: Schema) -> Column:
         if not self._replace_null or all(field.schema.default is None for field in schema.fields):

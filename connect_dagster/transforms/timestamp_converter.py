@@ -150,7 +150,7 @@ class TimestampConverter(FieldTransform):
         kind = _kind(schema)
         if kind is None:
             nothing = F.lit(None).cast(self._target.to_spark())
-            return nothing, (Wrong(value.isNotNull(), _unknown(schema), ConnectError),)
+            return nothing, (Wrong(F.lit(True), _unknown(schema), ConnectError),)
         read, wrong = self._milliseconds(kind, value)
         made = self._of(read)
         lost = Wrong(read.isNotNull() & made.isNull(), F.concat(read.cast("string"), F.lit(" ms is out of range")))

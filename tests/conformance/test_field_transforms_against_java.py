@@ -208,7 +208,6 @@ WRONG_CONFIGS: list[tuple[str, dict[str, str]]] = [
             "a:int8,int8",
             "a:b:c",
             "a:",
-            ":",
             "a:foo",
             "a:array",
             "bytes",

@@ -194,5 +194,5 @@ def test_from_a_file_to_two_topics(worker: WorkerProcess, broker: Broker, tmp_pa
     errors = {one["value"]["name"]: one["value"]["errors"] for one in answer.json["configs"] if one["value"]["errors"]}
     assert list(errors) == ["transforms.parse.sql"]
     assert errors["transforms.parse.sql"][0].startswith(
-        "Invalid value SELECT FROM for configuration transforms.parse.sql"
+        "Invalid value SELECT FROM for configuration sql: It has to be one SELECT"
     )
