@@ -16,15 +16,15 @@ from connect_dagster.cli.group_text import group_json
 from connect_dagster.protocol.group_metadata import OFFSETS_TOPIC
 
 
-@click.group()
+@click.group("group")
 @brokers_options
 @click.pass_context
-def group(context: click.Context, bootstrap_server: str, command_config: str | None) -> None:
+def group_command(context: click.Context, bootstrap_server: str, command_config: str | None) -> None:
     """Look into groups of workers and consumers."""
     context.obj = chosen_brokers(bootstrap_server, command_config)
 
 
-@group.command()
+@group_command.command()
 @click.argument("name", metavar="[GROUP]", required=False)
 @click.option("--bootstrap-server", help="Brokers to find the cluster by; may stand here too.")
 @click.option(

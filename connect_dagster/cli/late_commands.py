@@ -1,4 +1,4 @@
-"""Commands that are imported when they are called: what operates connectors loads Dagster, which takes a second."""
+"""Commands that are imported when they are called: each loads libraries of its own, Dagster takes a second."""
 
 from __future__ import annotations
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import click
 
-from connect_dagster.cli.group import group
 from connect_dagster.cli.late_commands import LateCommands
-from connect_dagster.cli.topic import topic
 
 CONNECTORS, DECLARED, OFFSETS = (f"connect_dagster.cli.{module}" for module in ("connectors", "declared", "offsets"))
 
@@ -24,18 +22,16 @@ CONNECTORS, DECLARED, OFFSETS = (f"connect_dagster.cli.{module}" for module in (
         "diff": DECLARED,
         "dlq": "connect_dagster.cli.dlq",
         "apply": DECLARED,
+        "group": "connect_dagster.cli.group",
         "offsets": OFFSETS,
         "plugin": "connect_dagster.cli.plugin",
+        "topic": "connect_dagster.cli.topic",
         "typed-resource": "connect_dagster.cli.typed_resource",
     },
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 def main() -> None:
     """Operate connectors, and look into what they read and write."""
-
-
-main.add_command(topic)
-main.add_command(group)
 
 
 if __name__ == "__main__":

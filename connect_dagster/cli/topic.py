@@ -28,15 +28,15 @@ if TYPE_CHECKING:  # what the client library does not export
     from confluent_kafka.admin._metadata import ClusterMetadata
 
 
-@click.group()
+@click.group("topic")
 @brokers_options
 @click.pass_context
-def topic(context: click.Context, bootstrap_server: str, command_config: str | None) -> None:
+def topic_command(context: click.Context, bootstrap_server: str, command_config: str | None) -> None:
     """List topics, read records, write records."""
     context.obj = chosen_brokers(bootstrap_server, command_config)
 
 
-@topic.command("list")
+@topic_command.command("list")
 @click.option("-J", "--json", "in_json", is_flag=True, help="Print brokers and partitions too, as one JSON object.")
 @click.pass_obj
 def list_topics(bootstrap: Brokers, in_json: bool) -> None:
@@ -50,7 +50,7 @@ def list_topics(bootstrap: Brokers, in_json: bool) -> None:
         click.echo(line)
 
 
-@topic.command()
+@topic_command.command()
 @click.argument("name", metavar="TOPIC")
 @click.option("--from-beginning", is_flag=True, help="Start with the oldest record instead of the next one to come.")
 @click.option("--offset", type=click.IntRange(min=0), help="Start with this offset; needs --partition.")
@@ -86,7 +86,7 @@ def read(
             return  # the usual way to end it
 
 
-@topic.command()
+@topic_command.command()
 @click.argument("name", metavar="TOPIC")
 @click.option("--key", metavar="TEXT", help="The key of all records; without it they have none.")
 @click.option("--key-separator", metavar="TEXT", help="What stands before it on a line is the record's key.")

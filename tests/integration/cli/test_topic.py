@@ -184,11 +184,11 @@ def _first_line_while_producing(broker: Broker, topic: str, process: "subprocess
 
 
 @pytest.mark.parametrize("words", [["list"], ["read", "any"], ["write", "any"]])
-def test_a_broker_out_of_reach_is_said_within_ten_seconds(words: list[str]) -> None:
+def test_a_broker_out_of_reach_is_said_in_time(words: list[str]) -> None:
     nowhere = f"{HOST}:{free_port()}"
     began = time.monotonic()
     ran = run(Broker(nowhere), *words, given=b"x\n")
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 25  # 8 s, and what a busy machine takes to start Python
     assert (ran.returncode, ran.stdout) == (1, b"")
     (said,) = ran.stderr.decode().splitlines()
     assert said.startswith(f"Error: No broker answered at {nowhere} within 8 s")
