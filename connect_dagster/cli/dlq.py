@@ -39,7 +39,7 @@ offsets_option = click.option(
 @brokers_options
 @click.pass_context
 def dlq_command(context: click.Context, bootstrap_server: str, command_config: str | None) -> None:
-    """List the records that connectors could not handle, and write them back.
+    """List and replay records that could not be handled.
 
     A connector writes them to errors.deadletterqueue.topic.name; what went wrong is known when
     errors.deadletterqueue.context.headers.enable was on.
