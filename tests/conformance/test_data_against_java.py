@@ -156,6 +156,26 @@ FULL = {
     "list": ["a", None, "b c"],
 }
 MAP = {"keys": {"type": "string", "optional": False}, "values": {"type": "int32", "optional": True}}
+# The record of mysql-customers in seed 001.
+WHEN = {"name": "org.apache.kafka.connect.data.Timestamp", "version": 1}
+CUSTOMER_FIELDS = [
+    {"field": "id", "type": "int32", "optional": False},
+    field("name", "string"),
+    field("email", "string"),
+    {"field": "created", "type": "int64", "optional": False, **WHEN},
+    {"field": "modified", "type": "int64", "optional": False, **WHEN},
+]
+CUSTOMER = {
+    "id": 1,
+    "name": "jyp",
+    "email": "ypjeong@kafka.com",
+    "created": 1642725853000,
+    "modified": 1642725853000,
+}
+CUSTOMER_LINE = (
+    "Struct{id=1,name=jyp,email=ypjeong@kafka.com,"
+    "created=Fri Jan 21 00:44:13 UTC 2022,modified=Fri Jan 21 00:44:13 UTC 2022}"
+)
 # By name: the converter's options, and the values of a topic. What has one type is together, as in real topics.
 TOPICS: dict[str, tuple[dict[str, str], Sequence[bytes | None]]] = {
     "strings with schema": ({}, [of("string", line) for line in LINES]),
@@ -172,6 +192,7 @@ TOPICS: dict[str, tuple[dict[str, str], Sequence[bytes | None]]] = {
             of("struct", {**FULL, "list": []}, fields=STRUCT),
         ],
     ),
+    "customers": ({}, [of("struct", CUSTOMER, fields=CUSTOMER_FIELDS, name="customers")]),  # with dates
     "arrays": ({}, [of("array", [1, 2, None], items={"type": "int32", "optional": True})]),
     "maps": ({}, [of("map", {"one": 1, "two": None, "a": 3, "한글": 4}, **MAP)]),
     "several types": ({}, [of("string", "a"), of("int32", 1), of("string", "b"), of("boolean", True)]),
@@ -204,6 +225,21 @@ DIFFERENT: dict[str, tuple[list[str], str]] = {
 def test_both_write_the_same_file_from_a_topic(
     sides: tuple[Side, Side], broker: Broker, tmp_path: Path, name: str
 ) -> None:
+    written = sunk(sides, broker, tmp_path, name)
+    if name in DIFFERENT:
+        assert written["ours"] != written["java"], "no difference any more"
+        assert written["ours"].decode().splitlines() == DIFFERENT[name][0]
+    else:
+        assert written["ours"] == written["java"]
+
+
+def test_s4_07_a_struct_is_a_line_of_javas_text(sides: tuple[Side, Side], broker: Broker, tmp_path: Path) -> None:
+    written = sunk(sides, broker, tmp_path, "customers")
+    assert written == dict.fromkeys(("java", "ours"), f"{CUSTOMER_LINE}\n".encode())
+
+
+def sunk(sides: tuple[Side, Side], broker: Broker, tmp_path: Path, name: str) -> dict[str, bytes]:
+    """What each side writes to a file of one of the topics."""
     options, values = TOPICS[name]
     topic = f"sunk-{uuid4().hex[:8]}"
     produce(broker, topic, values)
@@ -215,11 +251,7 @@ def test_both_write_the_same_file_from_a_topic(
         until(lambda side=side, done=done, connector=connector: side.offsets(connector) == done, f"{side.name} to end")  # type: ignore[misc]
         written[side.name] = file.read_bytes()
         assert side.call("DELETE", f"/connectors/{connector}").status == 204
-    if name in DIFFERENT:
-        assert written["ours"] != written["java"], "no difference any more"
-        assert written["ours"].decode().splitlines() == DIFFERENT[name][0]
-    else:
-        assert written["ours"] == written["java"]
+    return written
 
 
 def produce(broker: Broker, topic: str, values: Sequence[bytes | None], partitions: int = 1) -> None:
