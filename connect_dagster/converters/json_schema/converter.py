@@ -28,6 +28,8 @@ from connect_dagster.plugin.config import Importance, Type, one_of_ignoring_case
 from connect_dagster.plugin.errors import ConfigError, DataError
 from connect_dagster.plugin.schema import Schema
 
+_DIALECT = "http://json-schema.org/draft-07/schema#"
+
 
 class JsonSchemaConverterConfig(SchemaRegistryConfig):
     """Options of the converter (Java: ``JsonSchemaConverterConfig``, ``JsonSchemaDataConfig``)."""
@@ -94,7 +96,10 @@ class JsonSchemaConverter(RegistryConverter):
     def _writing(self, topic: str, schema: Schema | None) -> Writing | None:
         if schema is None:
             raise DataError("JsonSchemaConverter writes data with a schema only, and this record has none")
-        text = json_text.dumps(self._from_connect.json_schema(schema))
+        document = self._from_connect.json_schema(schema)
+        if "type" not in document:  # some registries would not take it for a schema else
+            document = {"$schema": _DIALECT, **document}
+        text = json_text.dumps(document)
         registered = self.registry.to_write(topic, schema.name, text, JSON_SCHEMA)
         listed = entries.listed(schema)
 
