@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import datetime
 import decimal
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -97,13 +97,13 @@ def _value_to_json(schema: Schema, value: Any, numeric: bool) -> Any:
             return value
 
 
-def _map_to_json(schema: Schema, value: Mapping[Any, Any], numeric: bool) -> Any:
+def _map_to_json(schema: Schema, value: Mapping[Any, Any] | Sequence[tuple[Any, Any]], numeric: bool) -> Any:
     pairs = [
         [
             value_to_json(part, item, numeric_decimals=numeric)
             for part, item in zip((schema.key, schema.item), pair, strict=True)
         ]
-        for pair in value.items()
+        for pair in (value.items() if isinstance(value, Mapping) else value)
     ]
     return dict(pairs) if schema.key.type is SchemaType.STRING else pairs
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import subprocess
 import sys
 import tempfile
@@ -76,12 +77,16 @@ class ProtoFile:
     def __init__(self, text: str, imports: Mapping[str, str] | None = None) -> None:
         from google.protobuf import descriptor_pb2, descriptor_pool  # type: ignore[import-untyped]
 
-        files = descriptor_pb2.FileDescriptorSet.FromString(_compiled({**_CONFLUENT, **(imports or {}), ROOT: text}))
+        described = _described(text)
+        if described is not None:
+            text = 'syntax = "proto3";\n' + "".join(f'import "{name}";\n' for name in described.dependency)
+        found = descriptor_pb2.FileDescriptorSet.FromString(_compiled({**_CONFLUENT, **(imports or {}), ROOT: text}))
+        files = [one if described is None or one.name != ROOT else described for one in found.file]
         self._pool = descriptor_pool.DescriptorPool()
-        for one in files.file:
+        for one in files:
             self._pool.Add(one)
         self.root = self._pool.FindFileByName(ROOT)
-        self.order = [one.name for one in next(one for one in files.file if one.name == ROOT).message_type]
+        self.order = [one.name for one in next(one for one in files if one.name == ROOT).message_type]
 
     def message(self, indexes: list[int]) -> Any:
         """The descriptor at a place among the messages: the index of the outermost, of one in it, and so on.
@@ -122,6 +127,19 @@ class ProtoFile:
             return {}
         made = message_factory.GetMessageClass(self._pool.FindMessageTypeByName("google.protobuf.FieldOptions"))
         return dict(made.FromString(options).Extensions[extension].params)
+
+
+def _described(text: str) -> Any:
+    """The descriptor that stands in place of a text, as Confluent's client for Python registers it; else ``None``."""
+    from google.protobuf import descriptor_pb2
+    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+
+    try:
+        found = descriptor_pb2.FileDescriptorProto.FromString(base64.b64decode(text, validate=True))
+    except (ValueError, DecodeError):
+        return None
+    found.name = ROOT
+    return found
 
 
 def _compiled(texts: Mapping[str, str]) -> bytes:

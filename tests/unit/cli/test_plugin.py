@@ -62,7 +62,10 @@ def test_no_project_under_such_a_name(tmp_path: Path, monkeypatch: pytest.Monkey
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("kind", CLASSES)
-def test_a_new_project_is_well_and_can_be_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+def test_a_new_project_is_well_and_can_be_installed(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    tmp_path = tmp_path_factory.mktemp("p")  # a short name: the project's lines hold it
     monkeypatch.chdir(tmp_path)
     assert invoke("new", "click-counts", f"--{kind}").exit_code == 0
     project, settings = tmp_path / "click-counts", str(ROOT / "pyproject.toml")

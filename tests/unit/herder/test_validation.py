@@ -174,7 +174,7 @@ def test_an_unknown_connector_is_a_bad_request(validator: Validator, name: str) 
         validator.check(source(connector_class=name))
 
 
-def test_values_of_a_client_are_asked_of_its_library(validator: Validator) -> None:
-    config = source(producer_override_compression_type="bad", producer_override_unknown="x")
-    refused = 'Invalid value "bad" for configuration property "compression.codec"'
-    assert errors(validator.validate(config)) == {"producer.override.compression.type": [refused]}
+def test_values_of_a_client_have_javas_types(validator: Validator) -> None:
+    config = source(producer_override_linger_ms="soon", producer_override_unknown="x")
+    refused = "Invalid value soon for configuration linger.ms: Not a number of type LONG"
+    assert errors(validator.validate(config)) == {"producer.override.linger.ms": [refused]}
