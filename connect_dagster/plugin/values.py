@@ -357,7 +357,7 @@ def _as_key(value: Any) -> Any:
     """A list or map as a key of a Python dict."""
     if isinstance(value, list):
         return tuple(map(_as_key, value))
-    return tuple(value.items()) if isinstance(value, dict) else value
+    return tuple((key, _as_key(one)) for key, one in value.items()) if isinstance(value, dict) else value
 
 
 def _trimmed(text: str) -> str:

@@ -40,6 +40,8 @@ log = logging.getLogger(__name__)
 
 Polled = Sequence[SourceFrame] | Sequence[SourceRecord] | SourceFrame | None
 _RETRY_SECONDS = 0.1
+_LEAST_SECONDS_OF_A_POLL = 0.02
+"""So that a source whose polls return nothing at once does not keep a core, and Python's lock, busy."""
 _JAVA_TASK = "org.apache.kafka.connect.runtime.WorkerSourceTask"
 
 
@@ -152,6 +154,12 @@ class WorkerSourceTask(WorkerTask):
 
     def _polled(self) -> Sequence[SourceFrame]:
         began = time.monotonic()
+        frames = self._poll(began)
+        if not frames:
+            self._await_change(_LEAST_SECONDS_OF_A_POLL - (time.monotonic() - began))
+        return frames
+
+    def _poll(self, began: float) -> Sequence[SourceFrame]:
         try:
             polled = self._source.poll()
             if polled is not None:

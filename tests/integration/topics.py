@@ -7,7 +7,7 @@ from confluent_kafka import Consumer, Message, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-SECONDS = 60.0
+SECONDS = 180.0
 
 
 def read_topic(bootstrap_servers: str, topic: str, count: int, timeout: float = SECONDS) -> list[Message]:
