@@ -64,15 +64,24 @@ class Session:
 
 
 def _connect(jvm: SparkJvm, settings: Mapping[str, str]) -> SparkSession:
-    port, secret = jvm.gateway()
-    os.environ["PYSPARK_GATEWAY_PORT"] = str(port)
-    os.environ["PYSPARK_GATEWAY_SECRET"] = secret
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder
     for name, value in settings.items():
         builder = builder.config(name, value)
-    with _interrupt_handler_kept():
+    with _interrupt_handler_kept(), _gateway_named(*jvm.gateway()):
         return builder.getOrCreate()
+
+
+@contextmanager
+def _gateway_named(port: int, secret: str) -> Iterator[None]:
+    """Where PySpark finds a JVM that runs already; only for now, or child processes would use it too."""
+    named = {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
+    os.environ.update(named)
+    try:
+        yield
+    finally:
+        for name in named:
+            os.environ.pop(name, None)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import requests
+from confluent_kafka.admin import AdminClient
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
@@ -51,12 +52,14 @@ def test_five_commands_to_a_connector_seen_in_dagster(broker: Broker, tmp_path: 
     assert "2 passed" in run(test, tmp_path)
     listed = run(LIST[0], tmp_path)
     assert re.search(r"click_counts\.plugin\.ClickCountsConnector +source +0\.1\.0 ", listed)
+    client = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
     with ExitStack() as running:
         running.enter_context(kept_running(worker, tmp_path))
         port = ui.rpartition(":")[2]
         running.enter_context(kept_running(f"{dagster} -h {HOST} -p {port}", tmp_path))
         wait_until(lambda: task_states(rest) == ["RUNNING"], "see the connector run", 600)
         wait_until(lambda: TOPIC in json.dumps(assets(ui)), f"see it in Dagster: {assets(ui)}", 60)
+        wait_until(lambda: TOPIC in client.list_topics(timeout=30).topics, "see the topic", 60)
         environment = {"KAFKA_BOOTSTRAP_SERVERS": broker.bootstrap_servers}
         printed = run(f"{read} --max-messages 3", tmp_path, environment)
     assert [json.loads(json.loads(line)["payload"]) for line in printed.splitlines()] == [0, 1, 2]
