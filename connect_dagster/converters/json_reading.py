@@ -114,7 +114,8 @@ class JsonReading:
 
     def _decode(self, head: Head, schema: Schema | None, value: Column, matches: Column) -> Decoder:
         text = value.cast("string")
-        decoded = _whole(self._payload(schema, text), text, members=2).only_where(matches)
+        read, members = (_rest(head, value), 1) if head.form is Form.BEGINNING else (text, 2)
+        decoded = _whole(self._payload(schema, read), read, members=members).only_where(matches)
         if head.form is Form.BEGINNING and schema is not None and schema.type is SchemaType.STRING:
             decoded = json_strings.quick(value, head.text + _PAYLOAD_NEXT, otherwise=decoded)
         return _checked(schema, decoded, matches, _error(schema, text))
@@ -190,6 +191,12 @@ def _member_head(value: Column) -> Column:
 
 def _beginning(head: Head, value: Column) -> Column:
     return value.startswith(F.lit(bytearray((head.text + _PAYLOAD_NEXT).encode())))
+
+
+def _rest(head: Head, value: Column) -> Column:
+    """The object without its schema, which the head has told already: most of the text need not be read again."""
+    start = len((head.text + _PAYLOAD_NEXT[:1]).encode())
+    return F.concat(F.lit(bytearray(b"{")), F.substring(value, start + 1, 2**31 - 1)).cast("string")
 
 
 def _read_schema(head: Head) -> Schema | DataError | None:
