@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from connect_dagster.embedded.broker import EmbeddedBroker
 from tests.registry_server import shared_registry
@@ -19,6 +20,10 @@ __all__ = ["spark", "spark_session"]  # fixtures that live in a module of their 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A test run in the background inherits this, and would hand it, and with Dagster's help SIGTERM, to its children.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# How long an example takes is the machine's affair.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 
 @dataclass(frozen=True, slots=True)
