@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from connect_dagster.converters.protobuf import ragged
-from connect_dagster.converters.protobuf.messages import WIRE_TYPES, Field, Kind, Meaning, Message
+from connect_dagster.converters.protobuf.messages import UNNAMED_SYMBOL, WIRE_TYPES, Field, Kind, Meaning, Message
 from connect_dagster.converters.protobuf.ragged import Bytes, Longs, Unsigned
 
 Flags = npt.NDArray[np.bool_]
@@ -254,7 +254,7 @@ def _symbols(field: Field, numbers: npt.NDArray[np.int32]) -> pa.Array:
     """Names of an enum's numbers; a number without a name has the one that Java gives it."""
     known = {number: name for name, number in reversed(field.symbols)}
     unique, which = np.unique(numbers, return_inverse=True)
-    unknown = f"UNKNOWN_ENUM_VALUE_{field.enum}_"
+    unknown = f"{UNNAMED_SYMBOL}{field.enum}_"
     names = pa.array([known.get(int(one), f"{unknown}{one}") for one in unique], pa.string())
     return names.take(pa.array(which))
 

@@ -5,6 +5,7 @@ Each field becomes a column of bytes, empty where it is not written; a message i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from connect_dagster.converters.protobuf import ragged
-from connect_dagster.converters.protobuf.messages import WIRE_TYPES, Field, Kind, Meaning, Message
+from connect_dagster.converters.protobuf.messages import UNNAMED_SYMBOL, WIRE_TYPES, Field, Kind, Meaning, Message
 
 _DECIMAL_BYTES = 16
 _LAYOUTS: dict[Kind, str] = {
@@ -137,8 +138,14 @@ def _numbers(field: Field, column: pa.Array) -> pa.Array:
     """Numbers of an enum's symbols; a name is looked up once."""
     known = column.dictionary_encode()
     symbols = dict(field.symbols)
-    numbers = pa.array([symbols.get(name) for name in known.dictionary.to_pylist()], pa.int32())
-    return numbers.take(known.indices)
+    numbers = [symbols.get(name, _unnamed(name)) for name in known.dictionary.to_pylist()]
+    return pa.array(numbers, pa.int32()).take(known.indices)
+
+
+def _unnamed(name: str) -> int | None:
+    """The number that was read without a symbol, which is written as it was."""
+    found = re.fullmatch(rf"{UNNAMED_SYMBOL}.*_(-?[0-9]+)", name)
+    return int(found[1]) if found else None
 
 
 def _is_default(field: Field, column: pa.Array) -> pa.Array:

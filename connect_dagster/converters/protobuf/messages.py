@@ -102,6 +102,8 @@ class Message:
     scale: int = 0
 
 
+UNNAMED_SYMBOL = "UNKNOWN_ENUM_VALUE_"
+"""What the names begin with that numbers without a symbol get; the enum's name and the number follow."""
 WIRE_TYPES = {
     Kind.FIXED64: 1,
     Kind.SFIXED64: 1,

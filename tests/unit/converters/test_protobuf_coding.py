@@ -134,6 +134,15 @@ def test_fields_in_pieces_and_unknown_ones(inside: tuple[Any, Schema, Message]) 
     assert found["colors"] == ["RED", "UNKNOWN_ENUM_VALUE_Color_7"]
 
 
+def test_numbers_without_a_symbol_are_written_as_they_were_read(inside: tuple[Any, Schema, Message]) -> None:
+    google, _, message = inside
+    data = google(color=-3, colors=[7, 0, 2**31 - 1]).SerializeToString()
+    read = decoding.decoded(message, pa.array([data], pa.binary()))
+    assert read[0].as_py()["color"] == "UNKNOWN_ENUM_VALUE_Color_-3"
+    (again,) = encoding.encoded(message, read).to_pylist()
+    assert google.FromString(again) == google.FromString(data)
+
+
 def test_broken_messages_are_null_and_leave_the_others_alone(inside: tuple[Any, Schema, Message]) -> None:
     google, schema, message = inside
     (good,) = encoding.encoded(message, column(schema, [FULL])).to_pylist()
