@@ -35,6 +35,9 @@ def to_decimal(column: Column, scale: int) -> Column:
     padded = F.lpad(digits, F.lit(2 * _HALF_DIGITS), fill)
     high = F.conv(F.substring(padded, 1, _HALF_DIGITS), 16, -10).cast("decimal(20,0)")
     low = F.conv(F.substring(padded, _HALF_DIGITS + 1, _HALF_DIGITS), 16, 10).cast("decimal(20,0)")
+    # Halves of one sign: otherwise the upper one alone may need a digit more than both.
+    negative = high < 0
+    high, low = F.when(negative, high + 1).otherwise(high), F.when(negative, low - _power_of_two(64)).otherwise(low)
     unscaled = F.try_add(F.try_multiply(high, _power_of_two(64)).cast(_UNSCALED), low)
     scaled = F.concat(unscaled.cast("string"), F.lit(f"E-{scale}")).try_cast(f"decimal(38,{scale})")
     return F.when(F.length(column).between(1, _HALF_DIGITS), scaled)

@@ -165,7 +165,7 @@ class JsonDecoding:
 
     def _pair_valid(self, schema: Schema, pair: Column) -> Column:
         def part(of: Schema, text: Column) -> Column:
-            return F.lit(True) if of.optional else self._from_text(of, text).isNotNull()
+            return (text.isNull() & F.lit(of.optional)) | self._from_text(of, text).isNotNull()
 
         return (F.size(pair) == 2) & part(schema.key, pair[0]) & part(schema.item, pair[1])
 

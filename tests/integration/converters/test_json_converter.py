@@ -1,3 +1,4 @@
+import json
 from collections.abc import Sequence
 
 import pytest
@@ -108,3 +109,21 @@ def test_schemas_beyond_the_cache_are_read_again(spark: SparkSession) -> None:
 def test_schema_content_that_is_none_is_a_configuration_error() -> None:
     with pytest.raises(ConfigError, match="Failed to parse schema in converter config"):
         converter(schema_content="{")
+
+
+@pytest.mark.parametrize("keys", ["int32", "string"])
+def test_a_decimal_that_spark_cannot_hold_is_an_error_also_in_maps(spark: SparkSession, keys: str) -> None:
+    decimal = {
+        "type": "bytes",
+        "name": "org.apache.kafka.connect.data.Decimal",
+        "version": 1,
+        "parameters": {"scale": "0"},
+        "optional": True,
+    }
+    schema = {"type": "map", "keys": {"type": keys}, "values": decimal}
+    values = ["/////////////////////w==", "Zm9yIDM5IGRpZ2l0cyBsb25nIG51bWJlcg==", None]
+    payloads = [{"k": value} if keys == "string" else [[1, value]] for value in values]
+    df = batch(spark, *(json.dumps({"schema": schema, "payload": payload}).encode() for payload in payloads))
+    (decoder,) = converter().decoders(df, "v")
+    assert decoder.readable is not None
+    assert [row[0] for row in df.select(decoder.readable).collect()] == [True, False, True]
