@@ -19,6 +19,18 @@ from connect_dagster.plugin.errors import ConnectError
 from connect_dagster.plugin.frames import SinkBatch, SinkFrame
 from connect_dagster.plugin.schema import Schema
 
+# Where records are concerned, as in a worker.
+_SMALL_SPARK = {
+    "spark.app.name": "connect_dagster test",
+    "spark.master": "local[1]",
+    "spark.ui.enabled": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.variant.allowDuplicateKeys": "true",
+}
 Offsets = Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]
 
 
@@ -83,9 +95,8 @@ def sink_batch(
 @contextmanager
 def local_spark() -> Iterator[SparkSession]:
     """A session with one core, without UI."""
-    settings = {"spark.master": "local[1]", "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "1"}
     builder = SparkSession.builder
-    for name, value in {**settings, "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}.items():
+    for name, value in _SMALL_SPARK.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     try:

@@ -20,6 +20,9 @@ _SETTINGS: Mapping[str, str] = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
     "spark.sql.execution.arrow.localRelationThreshold": "1048576",
+    # Records are Kafka's: fields `a` and `A` are two, and of an object's equal keys the last one counts.
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.variant.allowDuplicateKeys": "true",
     "spark.sql.streaming.numRecentProgressUpdates": "1000",
     "spark.sql.streaming.stopTimeout": "10s",
     # Hadoop's own local files start a process for each chmod and readlink: 19 a micro-batch, 90 ms.

@@ -289,3 +289,23 @@ def test_flattened_structs(play: Play) -> None:
     ]
     for config in ({}, {"delimiter": "_"}, {"delimiter": ""}):
         play.compare("Flatten$Value", config, as_records(values))
+
+
+def test_names_that_differ_in_case_alone_and_keys_that_are_there_twice(play: Play) -> None:
+    row = struct(("a", STRING), ("A", {"type": "int32"}), ("in", struct(("b", STRING), ("B", STRING))))
+    values = [
+        envelope(row, {"a": "x", "A": 1, "in": {"b": "y", "B": "z"}}),
+        envelope(None, {"a": "x", "A": 1, "in": {"b": "y", "B": "z"}}),
+        b'{"schema":null,"payload":{"a":1,"a":"last","A":2,"in":{"B":1,"B":2}}}',
+    ]
+    configs = [
+        ("Cast$Value", {"spec": "A:string"}),
+        ("ExtractField$Value", {"field": "A"}),
+        ("Flatten$Value", {}),
+        ("InsertField$Value", {"topic.field": "TOPIC", "static.field": "topic", "static.value": "s"}),
+        ("MaskField$Value", {"fields": "A"}),
+        ("ReplaceField$Value", {"exclude": "a", "renames": "A:a"}),
+        ("ValueToKey", {"fields": "A,a"}),
+    ]
+    for name, config in configs:
+        play.compare(name, config, as_records(values))
