@@ -5,12 +5,13 @@ Java: ``ProcessingContext``. Knows nothing of who is told, nor of what becomes o
 
 from __future__ import annotations
 
+import re
 import traceback
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from py4j.protocol import Py4JNetworkError
+from py4j.protocol import Py4JJavaError, Py4JNetworkError
 from pyspark.errors import PySparkException
 
 from connect_dagster.plugin.errors import ConnectError, DataError, RetriableError
@@ -21,6 +22,9 @@ TOLERANCE_EXCEEDED = "Tolerance exceeded in error handler"
 
 _RETRIABLE_IN_PYTHON = f"{RetriableError.__module__}.{RetriableError.__qualname__}:"
 _LONGEST_TEXT = 4000
+# PySpark leaves errors as Py4J gives them that a job meets before its first task: its optimizer evaluates what it can.
+_IN_SPARK = (PySparkException, Py4JJavaError)
+_JAVA_ERROR = re.compile(r"(?:^|\n)(?:Caused by)?: ([\w.$]+)(?:: (.*?))?(?=\n\t|\nCaused by: |\Z)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,16 +123,24 @@ def exception_class(error: BaseException) -> str:
     """The class of an error: Java's name where it has one."""
     if isinstance(error, ConnectError):
         return error.java_name
+    if isinstance(error, Py4JJavaError):
+        return _first_cause(error)[0]
     return f"{type(error).__module__}.{type(error).__qualname__}".removeprefix("builtins.")
 
 
 def exception_text(error: BaseException) -> str:
     """The text of an error; of one that Python raised inside a Spark job, its last line, which says what it was."""
-    text = str(error).strip()
+    text = _first_cause(error)[1] if isinstance(error, Py4JJavaError) else str(error).strip()
     if isinstance(error, PySparkException) and "Traceback (most recent call last)" in text:
         lines = [line for line in text.partition("\nJVM stacktrace:")[0].strip().splitlines() if line.strip()]
         return lines[-1].strip()
     return text.partition("\nJVM stacktrace:")[0].strip()[:_LONGEST_TEXT]
+
+
+def _first_cause(error: Py4JJavaError) -> tuple[str, str]:
+    """Class and text of what all else follows from, out of a Java trace."""
+    name, text = _JAVA_ERROR.findall(str(error))[-1]
+    return name, text.strip()
 
 
 def chain(error: BaseException | None) -> Iterator[BaseException]:
@@ -147,13 +159,13 @@ def is_retriable(error: BaseException) -> bool:
 
 def is_retriable_job(error: BaseException) -> bool:
     """Whether Python inside a Spark job raised a RetriableError."""
-    return any(isinstance(one, PySparkException) and _RETRIABLE_IN_PYTHON in str(one) for one in chain(error))
+    return any(isinstance(one, _IN_SPARK) and _RETRIABLE_IN_PYTHON in str(one) for one in chain(error))
 
 
 def is_spark_failure(error: BaseException) -> bool:
     """Whether a Spark job failed, or its plan; not that Spark is gone."""
     found = list(chain(error))
-    return any(isinstance(one, PySparkException) for one in found) and not is_spark_gone(error)
+    return any(isinstance(one, _IN_SPARK) for one in found) and not is_spark_gone(error)
 
 
 def is_spark_gone(error: BaseException) -> bool:

@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 from connect_dagster.plugin.errors import ConnectError
 from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.worker import logs
+from connect_dagster.worker.failed_records import exception_text
 
 log = logging.getLogger(__name__)
 
@@ -178,6 +179,7 @@ def failure_trace(error: BaseException, kind: str) -> str:
     if isinstance(error, ConnectError) and java:
         first = f"{java}: {error}"
     else:
-        what = "Exiting WorkerSinkTask due to unrecoverable exception." if kind == "WorkerSinkTask" else str(error)
+        of_sinks = "Exiting WorkerSinkTask due to unrecoverable exception."
+        what = of_sinks if kind == "WorkerSinkTask" else exception_text(error)
         first = f"org.apache.kafka.connect.errors.ConnectException: {what}"
     return first + "\n" + "".join(traceback.format_exception(error)).rstrip()

@@ -3,16 +3,14 @@
 import re
 import shlex
 import subprocess
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from connect_dagster.embedded.leash import start_leashed
 from connect_dagster.embedded.ports import free_port
 from tests.conftest import Broker
+from tests.guides import await_content, moved, replaced, running
 from tests.integration.topics import create
 
 ROOT = Path(__file__).parents[2]
@@ -67,10 +65,10 @@ def test_the_worker_of_the_readme_takes_lines_to_a_topic_and_a_file(
 ) -> None:
     places = _places(broker, topic_prefix, tmp_path)
     program, *files = _command(".venv/bin/connect-standalone")
-    moved = [_moved(ROOT / file, tmp_path, places) for file in files]
+    moved = [moved(ROOT / file, tmp_path, places) for file in files]
     (tmp_path / "test.txt").write_text(LINES, encoding="utf-8")
-    with _running([ROOT / program, *moved], tmp_path):
-        _await_content(tmp_path / "test.sink.txt", (tmp_path / "test.txt").read_bytes())
+    with running([ROOT / program, *moved], tmp_path):
+        await_content(tmp_path / "test.sink.txt", (tmp_path / "test.txt").read_bytes())
     assert "세번째 메시지" in _shown(broker, places, 3)
 
 
@@ -85,10 +83,8 @@ def test_the_group_of_the_readme_takes_a_connector_over_rest(broker: Broker, top
     curl = _command("curl")
     (connector,) = [word.removeprefix("@") for word in curl if word.startswith("@")]
     request = ["--fail", "--retry", "60", "--retry-delay", "1", "--retry-connrefused", "--silent", "--show-error"]
-    with _running([ROOT / program, _moved(ROOT / file, tmp_path, places)], tmp_path):
-        words = [
-            _replaced(word, {**places, connector: str(_moved(ROOT / connector, tmp_path, places))}) for word in curl
-        ]
+    with running([ROOT / program, moved(ROOT / file, tmp_path, places)], tmp_path):
+        words = [replaced(word, {**places, connector: str(moved(ROOT / connector, tmp_path, places))}) for word in curl]
         created = subprocess.run([*words, *request], check=True, capture_output=True, text=True, timeout=90)
         assert '"name":"local-file-source"' in created.stdout
         assert "세번째 메시지" in _shown(broker, places, 3)
@@ -104,22 +100,11 @@ def _places(broker: Broker, topic_prefix: str, folder: Path) -> dict[str, str]:
     }
 
 
-@contextmanager
-def _running(command: Sequence[str | Path], folder: Path) -> Iterator[None]:
-    with (folder / "worker.log").open("wb") as log:
-        worker = start_leashed(command, log=log)
-    try:
-        yield
-    finally:
-        worker.terminate()
-        worker.wait(30)
-
-
 def _shown(broker: Broker, places: Mapping[str, str], records: int) -> str:
     """What the README's look into the topic prints."""
     program, *words = _command(".venv/bin/connect-dagster topic read")
     done = subprocess.run(
-        [ROOT / program, *(_replaced(word, places) for word in words), "--max-messages", str(records)],
+        [ROOT / program, *(replaced(word, places) for word in words), "--max-messages", str(records)],
         env={"KAFKA_BOOTSTRAP_SERVERS": broker.bootstrap_servers},
         check=True,
         capture_output=True,
@@ -127,25 +112,3 @@ def _shown(broker: Broker, places: Mapping[str, str], records: int) -> str:
         timeout=60,
     )
     return done.stdout
-
-
-def _moved(file: Path, folder: Path, places: Mapping[str, str]) -> Path:
-    copy = folder / file.name
-    copy.write_text(_replaced(file.read_text(encoding="utf-8"), places), encoding="utf-8")
-    return copy
-
-
-def _replaced(text: str, places: Mapping[str, str]) -> str:
-    for here, there in places.items():
-        text = text.replace(here, there)
-    return text
-
-
-def _await_content(file: Path, content: bytes) -> None:
-    deadline = time.monotonic() + 240
-    while not file.exists() or file.read_bytes() != content:
-        log = (file.parent / "worker.log").read_text(encoding="utf-8", errors="replace")
-        assert time.monotonic() < deadline, (
-            f"{file} does not hold what was sent; the worker's log ends with {log[-3000:]}"
-        )
-        time.sleep(0.1)
