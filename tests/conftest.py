@@ -21,8 +21,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A test run in the background inherits this, and would hand it, and with Dagster's help SIGTERM, to its children.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# How long an example takes is the machine's affair.
-settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# The same examples in each run, however long they take.
+settings.register_profile("any machine", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
 
 

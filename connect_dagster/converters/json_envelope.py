@@ -111,7 +111,9 @@ def _map_to_json(schema: Schema, value: Mapping[Any, Any] | Sequence[tuple[Any, 
 def _decimal_to_json(schema: Schema, value: Decimal, numeric: bool) -> Any:
     if numeric:
         return value
-    unscaled = int(value.scaleb(schema.scale, _EXACT))
+    sign, digits, exponent = value.as_tuple()
+    # Only the sum of both is small: texts such as 1e99999999 have any exponent.
+    unscaled = int(Decimal((sign, digits, 0)).scaleb(int(exponent) + schema.scale, _EXACT))
     length = (unscaled + (unscaled < 0)).bit_length() // 8 + 1
     return base64.b64encode(unscaled.to_bytes(length, "big", signed=True)).decode()
 
@@ -225,7 +227,8 @@ def _decimal_from_json(schema: Schema, found: Any) -> Decimal:
     if not isinstance(found, str):
         return Decimal(str(found))
     unscaled = int.from_bytes(base64.b64decode(found, validate=True), "big", signed=True)
-    return Decimal(unscaled).scaleb(-schema.scale, _EXACT)
+    sign, digits, _ = Decimal(unscaled).as_tuple()
+    return Decimal((sign, digits, -schema.scale))
 
 
 _LOGICAL_FROM_JSON: dict[str | None, Any] = {

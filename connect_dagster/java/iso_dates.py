@@ -17,7 +17,8 @@ _TIME = rf"{_NUMBER}:{_NUMBER}:{_NUMBER}\.{_NUMBER}Z"
 _DATE_PATTERN, _TIME_PATTERN = re.compile(_DATE), re.compile(_TIME)
 _TIMESTAMP_PATTERN = re.compile(f"{_DATE}T{_TIME}")
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
-_GREGORIAN = datetime.date(1582, 10, 15).toordinal() - _EPOCH
+_GREGORIAN_YEAR = 1582
+_GREGORIAN = datetime.date(_GREGORIAN_YEAR, 10, 15).toordinal() - _EPOCH
 
 
 def date(text: str) -> int | None:
@@ -49,7 +50,10 @@ def _days(year: int, month: int, day: int) -> int:
     """Days since 1970."""
     years, month = divmod(month - 1, 12)
     gregorian = _gregorian(year + years, month + 1) + day - 1
-    return gregorian if gregorian >= _GREGORIAN else _julian(year + years, month + 1) + day - 1
+    # Java looks at the year as it is written, whatever its months and days lead to.
+    if year >= _GREGORIAN_YEAR and gregorian >= _GREGORIAN:
+        return gregorian
+    return _julian(year + years, month + 1) + day - 1
 
 
 def _before(year: int, month: int) -> tuple[int, int]:
