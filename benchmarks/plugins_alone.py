@@ -25,6 +25,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from benchmarks.plugin_cases import CASES, Case
 from connect_dagster.converters.json_converter import JsonConverter
+from connect_dagster.converters.simple_header_converter import SimpleHeaderConverter
 from connect_dagster.embedded.jars import resolve
 from connect_dagster.embedded.java import find_java
 from connect_dagster.plugin.converter import Converter, Decoder
@@ -162,7 +163,9 @@ class _Ours:
         text = session.spark.read.text(str(file)).repartition(os.cpu_count() or 1)
         given = text.select(F.col("value").cast("binary").alias("value"))
         (decoder,) = (one for one in converter.decoders(given, "value") if one.schema is not None)
-        self._frame = SinkFrame(self._kept(_records(given, decoder)), decoder.schema, None)
+        headers = SimpleHeaderConverter()
+        headers.configure_headers({})
+        self._frame = SinkFrame(self._kept(_records(given, decoder)), decoder.schema, None, headers)
 
     @classmethod
     @contextmanager
