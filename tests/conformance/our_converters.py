@@ -10,6 +10,7 @@ from connect_dagster.converters.json_converter import JsonConverter
 from connect_dagster.plugin.converter import Converter, Decoder
 from connect_dagster.plugin.errors import ConnectError, DataError
 from connect_dagster.plugin.header_converter import HeaderConverter
+from connect_dagster.plugin.schema import Schema
 from tests.conformance.java_records import Failed
 from tests.conformance.our_records import EnvelopeHeaders, envelopes
 
@@ -30,13 +31,11 @@ def header_configured(made: HeaderConverter, config: Mapping[str, str]) -> Heade
 
 def written(spark: SparkSession, converter: Converter, data: Sequence[bytes | None]) -> list[Answer]:
     """The bytes that a converter makes of data in envelopes."""
-    df = spark.createDataFrame(list(enumerate(data)), "i int, v binary")
     parts = []
-    for decoder in envelopes().decoders(df, "v"):
-        rows = _matching(df, decoder).select("i", decoder.value.alias("v"))
+    for schema, rows in _typed(spark, tuple(data)):
         try:
-            error = converter.unwritable(decoder.schema, F.col("v"))
-            bytes_ = converter.encode(decoder.schema, F.col("v"))
+            error = converter.unwritable(schema, F.col("v"))
+            bytes_ = converter.encode(schema, F.col("v"))
         except ConnectError as failure:
             parts.append(rows.select("i", F.lit(None).cast("binary").alias("b"), F.lit(str(failure)).alias("e")))
             continue
@@ -45,6 +44,17 @@ def written(spark: SparkSession, converter: Converter, data: Sequence[bytes | No
         else:
             parts.append(rows.select("i", F.when(error.isNull(), bytes_).alias("b"), error.alias("e")))
     return _taken(parts, len(data))
+
+
+@functools.lru_cache(maxsize=1)
+def _typed(spark: SparkSession, data: tuple[bytes | None, ...]) -> list[tuple[Schema | None, DataFrame]]:
+    """The data as columns, kept for the next converter that is asked about it."""
+    df = spark.createDataFrame(list(enumerate(data)), "i int, v binary")
+    found = envelopes().decoders(df, "v")
+    return [
+        (one.schema, _matching(df, one).select("i", one.value.alias("v")).localCheckpoint(eager=len(found) > 1))
+        for one in found
+    ]
 
 
 def read(spark: SparkSession, converter: Converter, records: Sequence[bytes | None]) -> list[Answer]:
