@@ -6,8 +6,8 @@ PYTHON ?= python3
 JOBS ?= 2
 BIN := .venv/bin
 STAMP := .venv/.installed
-# A test file stays in one process, so that what it starts for all its tests starts once.
-PYTEST := $(BIN)/pytest --numprocesses $(JOBS) --dist loadfile
+# A test file stays in one process, so that what it starts for all its tests starts once; the unit tests, small files, come last.
+PYTEST := $(BIN)/pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder
 
 .PHONY: help install lock fmt lint types imports check test soak bench browser demo clean
 

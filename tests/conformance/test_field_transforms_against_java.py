@@ -257,8 +257,9 @@ def test_keys(play: Play) -> None:
         ("ReplaceField$Key", {"renames": "id:key"}),
         ("SetSchemaMetadata$Key", {"schema.name": "x", "schema.version": "2"}),
     ]
+    batch = play.batch(as_keys([*keys, *free]))
     for name, config in configs:
-        play.compare(name, config, as_keys([*keys, *free]))
+        play.compare(name, config, batch)
 
 
 def test_what_only_sinks_know(play: Play) -> None:
@@ -287,8 +288,9 @@ def test_flattened_structs(play: Play) -> None:
         envelope(struct(("a", struct(("b", STRING))), ("a.b", STRING)), {"a": {"b": "1"}, "a.b": "2"}),
         envelope(struct(("a", STRING), optional=True), None),
     ]
+    batch = play.batch(as_records(values))
     for config in ({}, {"delimiter": "_"}, {"delimiter": ""}):
-        play.compare("Flatten$Value", config, as_records(values))
+        play.compare("Flatten$Value", config, batch)
 
 
 def test_names_that_differ_in_case_alone_and_keys_that_are_there_twice(play: Play) -> None:
@@ -307,5 +309,6 @@ def test_names_that_differ_in_case_alone_and_keys_that_are_there_twice(play: Pla
         ("ReplaceField$Value", {"exclude": "a", "renames": "A:a"}),
         ("ValueToKey", {"fields": "A,a"}),
     ]
+    batch = play.batch(as_records(values))
     for name, config in configs:
-        play.compare(name, config, as_records(values))
+        play.compare(name, config, batch)
