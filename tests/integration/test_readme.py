@@ -65,9 +65,9 @@ def test_the_worker_of_the_readme_takes_lines_to_a_topic_and_a_file(
 ) -> None:
     places = _places(broker, topic_prefix, tmp_path)
     program, *files = _command(".venv/bin/connect-standalone")
-    moved = [moved(ROOT / file, tmp_path, places) for file in files]
+    copies = [moved(ROOT / file, tmp_path, places) for file in files]
     (tmp_path / "test.txt").write_text(LINES, encoding="utf-8")
-    with running([ROOT / program, *moved], tmp_path):
+    with running([ROOT / program, *copies], tmp_path):
         await_content(tmp_path / "test.sink.txt", (tmp_path / "test.txt").read_bytes())
     assert "세번째 메시지" in _shown(broker, places, 3)
 
