@@ -29,8 +29,6 @@ pytestmark = pytest.mark.timeout(900)
 JAVA = JsonConverter.java_class
 GENERATED = settings(
     max_examples=1,
-    deadline=None,
-    derandomize=True,
     phases=[Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -25,6 +25,7 @@ from connect_dagster.plugin.properties import load_properties
 from connect_dagster.testing.contexts import sink_batch, source_context
 from connect_dagster.worker.plugins import Plugins
 from tests.conftest import Broker
+from tests.guides import replaced
 from tests.shipped_project import wait_until
 
 ROOT = Path(__file__).parents[2]
@@ -189,9 +190,3 @@ def assets(ui: str) -> Any:
         return requests.post(f"{ui}/graphql", json=query, timeout=30).json()
     except (requests.RequestException, ValueError):
         return None
-
-
-def replaced(text: str, places: Mapping[str, str]) -> str:
-    for here, there in places.items():
-        text = text.replace(here, there)
-    return text

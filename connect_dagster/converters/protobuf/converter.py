@@ -20,7 +20,7 @@ from pyspark.sql.pandas.functions import arrow_udf
 from connect_dagster.converters.protobuf import connect_schema, decoding, encoding, ragged
 from connect_dagster.converters.protobuf.config import ProtobufConverterConfig
 from connect_dagster.converters.protobuf.descriptors import ProtoFile
-from connect_dagster.converters.protobuf.messages import UNNAMED_SYMBOL, Message
+from connect_dagster.converters.protobuf.messages import UNNAMED, Message
 from connect_dagster.converters.protobuf.proto_text import Writing as Translation
 from connect_dagster.converters.protobuf.proto_text import full_name, proto_text
 from connect_dagster.converters.protobuf.well_known import ENUM, WRAPPER_OF, WRAPPERS
@@ -147,7 +147,7 @@ def _broken(schema: Schema, column: Column) -> Column | None:
     symbols = [key.removeprefix(f"{ENUM}.") for key, _ in schema.parameters if key.startswith(f"{ENUM}.")]
     match schema.type:
         case SchemaType.STRING if symbols:
-            return column.isNotNull() & ~column.isin(symbols) & ~column.rlike(rf"^{UNNAMED_SYMBOL}.*_-?[0-9]{{1,10}}$")
+            return column.isNotNull() & ~column.isin(symbols) & ~column.rlike(UNNAMED)
         case SchemaType.STRUCT:
             checks = [_broken(field.schema, column.getField(field.name)) for field in schema.fields]
         case SchemaType.ARRAY:

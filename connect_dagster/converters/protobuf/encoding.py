@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from connect_dagster.converters.protobuf import ragged
-from connect_dagster.converters.protobuf.messages import UNNAMED_SYMBOL, WIRE_TYPES, Field, Kind, Meaning, Message
+from connect_dagster.converters.protobuf.messages import UNNAMED, WIRE_TYPES, Field, Kind, Meaning, Message
 
 _DECIMAL_BYTES = 16
 _LAYOUTS: dict[Kind, str] = {
@@ -144,7 +144,7 @@ def _numbers(field: Field, column: pa.Array) -> pa.Array:
 
 def _unnamed(name: str) -> int | None:
     """The number that was read without a symbol, which is written as it was."""
-    found = re.fullmatch(rf"{UNNAMED_SYMBOL}.*_(-?[0-9]+)", name)
+    found = re.search(UNNAMED, name)
     return int(found[1]) if found else None
 
 

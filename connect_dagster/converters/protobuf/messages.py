@@ -104,6 +104,8 @@ class Message:
 
 UNNAMED_SYMBOL = "UNKNOWN_ENUM_VALUE_"
 """What the names begin with that numbers without a symbol get; the enum's name and the number follow."""
+UNNAMED = rf"^{UNNAMED_SYMBOL}.*_(-?[0-9]{{1,10}})$"
+"""Such names, for Python and for Java; the group is the number."""
 WIRE_TYPES = {
     Kind.FIXED64: 1,
     Kind.SFIXED64: 1,
