@@ -54,8 +54,8 @@ test: install browser ## run every test but the long ones (TESTS=path or JOBS=n 
 soak: install ## run the long tests: load and many repetitions
 	$(BIN)/pytest -m soak $(TESTS)
 
-bench: install ## compare with Java Kafka Connect, on a machine with nothing else to do (BENCH="--quick --cells source")
-	$(BIN)/python -m benchmarks $(BENCH)
+bench: install ## compare with Java Kafka Connect, or OF=jdbc with databases, on a quiet machine (BENCH="--quick --cells source")
+	$(BIN)/python -m benchmarks$(addprefix .,$(OF)) $(BENCH)
 
 browser: ## have Chromium for the UI tests: installed from the system's packages when missing and root
 	@command -v chromium >/dev/null && exit 0; \

@@ -1,7 +1,4 @@
-"""Files to topics through five transforms and an Avro converter, beside Java with the same chain.
-
-Java's side has Apicurio's Avro converter, as Confluent's is in no public repository; the registry is Apicurio's too.
-"""
+"""Files to topics through five transforms and an Avro converter, beside Java with the same chain."""
 
 import hashlib
 from collections.abc import Iterator, Mapping
@@ -13,6 +10,7 @@ from benchmarks.measure import Deadline, Stopwatch, Void, Window
 from benchmarks.quantities import Quantity, Row, Sample
 from benchmarks.workload import Format, LogFile
 from connect_dagster.embedded.jars import resolve
+from tests.registry_converters import AVRO, JAVAS_AVRO, JAVAS_JARS, registry_options
 from tests.registry_server import registry_server
 
 _HOST = "web-1"
@@ -111,23 +109,13 @@ def _avro(text: bytes) -> bytes:
 
 
 def _converter(contestant: Contestant, registry: str) -> dict[str, str]:
-    if contestant is OURS:
-        return {
-            "value.converter": "io.confluent.connect.avro.AvroConverter",
-            "value.converter.schema.registry.url": registry,
-        }
-    return {
-        "value.converter": "io.apicurio.registry.utils.converter.AvroConverter",
-        "value.converter.apicurio.registry.url": registry.replace("/apis/ccompat/v7", "/apis/registry/v2"),
-        "value.converter.apicurio.registry.auto-register": "true",
-        "value.converter.apicurio.registry.as-confluent": "true",
-        "value.converter.apicurio.registry.use-id": "contentId",
-        "value.converter.apicurio.registry.headers.enabled": "false",
-    }
+    converter = AVRO if contestant is OURS else JAVAS_AVRO
+    told = {f"value.converter.{name}": value for name, value in registry_options(converter, registry).items()}
+    return {"value.converter": converter, **told}
 
 
 def _with_avro(contestant: Contestant) -> Contestant:
     """The contestant with an Avro converter on the class path of a worker in Java."""
     if contestant.java is None:
         return contestant
-    return replace(contestant, make=java_standalone(*contestant.java, jars=resolve("java-avro-converter")))
+    return replace(contestant, make=java_standalone(*contestant.java, jars=resolve(JAVAS_JARS)))

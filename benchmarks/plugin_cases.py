@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from tests.registry_converters import AVRO, JAVAS_AVRO
+
 _TRANSFORMS = "org.apache.kafka.connect.transforms"
 _CONVERTERS = "org.apache.kafka.connect.converters"
 
@@ -17,6 +19,7 @@ class Case:
         java_class: whose name both sides know.
         options: what it is told.
         action: apply a transform, or write or read with a converter.
+        counterpart: class that does it in Java, where that is another one.
         part: field of the record that a converter of single values writes; none for the whole record.
     """
 
@@ -25,6 +28,7 @@ class Case:
     options: Mapping[str, str] = field(default_factory=dict)
     action: Literal["apply", "write", "read"] = "apply"
     part: str | None = None
+    counterpart: str | None = None
 
 
 def _transform(name: str, **options: str) -> Case:
@@ -32,10 +36,13 @@ def _transform(name: str, **options: str) -> Case:
     return Case(name, f"{_TRANSFORMS}.{name}", told)
 
 
-def _converter(name: str, part: str | None = None, **options: str) -> tuple[Case, Case]:
-    told = {"converter.type": "value", **{key.replace("_", "."): value for key, value in options.items()}}
+def _converter(name: str, part: str | None = None, counterpart: str | None = None) -> tuple[Case, Case]:
+    told = {"converter.type": "value"}
     simple = name.rpartition(".")[2]
-    return Case(f"{simple} writes", name, told, "write", part), Case(f"{simple} reads", name, told, "read", part)
+    return (
+        Case(f"{simple} writes", name, told, "write", part, counterpart),
+        Case(f"{simple} reads", name, told, "read", part, counterpart),
+    )
 
 
 CASES: tuple[Case, ...] = (
@@ -55,6 +62,7 @@ CASES: tuple[Case, ...] = (
     _transform("TimestampRouter", topic_format="${topic}-${timestamp}", timestamp_format="yyyyMMdd"),
     _transform("ValueToKey", fields="id"),
     *_converter("org.apache.kafka.connect.json.JsonConverter"),
+    *_converter(AVRO, counterpart=JAVAS_AVRO),
     *_converter("org.apache.kafka.connect.storage.StringConverter", "name"),
     *_converter(f"{_CONVERTERS}.LongConverter", "id"),
     *_converter(f"{_CONVERTERS}.DoubleConverter", "score"),

@@ -35,12 +35,15 @@ from connect_dagster.plugin.schema import Schema
 from connect_dagster.worker.plugins import Plugins
 from connect_dagster.worker.session import Session
 from connect_dagster.worker.transforms import Step, applied
+from tests.registry_converters import JAVAS_JARS, registry_options
+from tests.registry_server import registry_server
 
 _PROGRAM = Path(__file__).with_name("RecordsBench.java")
 _TARGET = 2.0
 _SCHEMA = {
     "type": "struct",
     "optional": False,
+    "name": "shop.Order",
     "fields": [
         {"type": "int64", "optional": False, "field": "id"},
         {"type": "string", "optional": False, "field": "name"},
@@ -56,6 +59,7 @@ _SCHEMA = {
         {
             "type": "struct",
             "optional": False,
+            "name": "shop.Address",
             "field": "address",
             "fields": [
                 {"type": "string", "optional": True, "field": "city"},
@@ -96,22 +100,24 @@ class Figure:
 def main(records: int, rounds: int, only: Sequence[str]) -> None:
     """Compare plugins alone; ends with 1 when a case has no figure."""
     cases = [case for case in CASES if not only or any(text in case.name for text in only)]
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, registry_server(Path(folder) / "registry") as registry:
         file = Path(folder) / "records.json"
         file.write_text("".join(f"{_envelope(number)}\n" for number in range(records)), encoding="utf-8")
-        with _java(file) as java, _Ours.opened(file) as ours:
+        with _java(file) as java, _Ours.opened(file, registry) as ours:
             figures = []
             for case in cases:
-                figures.append(_measured(case, java, ours, records, rounds))
+                figures.append(_measured(case, java, ours, registry, records, rounds))
                 click.echo(figures[-1].line(), err=True)
     head = f"| plugin alone, {records} records | Java, k rec/s | ours, k rec/s | ratio | ≥ {_TARGET:g}x |"
     click.echo("\n".join([head, "|---|---|---|---|---|", *(figure.line() for figure in figures)]))
     sys.exit(1 if any(figure.why for figure in figures) else 0)
 
 
-def _measured(case: Case, java: subprocess.Popen[str], ours: "_Ours", records: int, rounds: int) -> Figure:
+def _measured(
+    case: Case, java: subprocess.Popen[str], ours: "_Ours", registry: str, records: int, rounds: int
+) -> Figure:
     try:
-        theirs = _ask(java, case, rounds)
+        theirs = _ask(java, case, registry, rounds)
         run = ours.planned(case)
         taken = []
         for _ in range(rounds):
@@ -125,7 +131,7 @@ def _measured(case: Case, java: subprocess.Popen[str], ours: "_Ours", records: i
 
 @contextmanager
 def _java(file: Path) -> Iterator[subprocess.Popen[str]]:
-    jars = os.pathsep.join(str(jar) for jar in resolve("java-connect"))
+    jars = os.pathsep.join(str(jar) for name in ("java-connect", JAVAS_JARS) for jar in resolve(name))
     command = [str(find_java()), "-Xmx3g", "-cp", jars, str(_PROGRAM), str(file)]
     child = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
@@ -136,10 +142,12 @@ def _java(file: Path) -> Iterator[subprocess.Popen[str]]:
         child.stdin.close()
 
 
-def _ask(java: subprocess.Popen[str], case: Case, rounds: int) -> list[float]:
+def _ask(java: subprocess.Popen[str], case: Case, registry: str, rounds: int) -> list[float]:
     assert java.stdin is not None
     assert java.stdout is not None
-    told = {"class": case.java_class, "config": dict(case.options), "do": case.action, "rounds": rounds}
+    name = case.counterpart or case.java_class
+    config = {**case.options, **registry_options(name, registry)}
+    told = {"class": name, "config": config, "do": case.action, "rounds": rounds}
     java.stdin.write(json.dumps({**told, **({"field": case.part} if case.part else {})}) + "\n")
     java.stdin.flush()
     answer = java.stdout.readline()
@@ -154,10 +162,12 @@ class _Ours:
     Args:
         session: Spark.
         file: of envelopes.
+        registry: its ``schema.registry.url``.
     """
 
-    def __init__(self, session: Session, file: Path) -> None:
+    def __init__(self, session: Session, file: Path, registry: str) -> None:
         self._plugins = Plugins()
+        self._registry = registry
         converter = JsonConverter()
         converter.configure({}, is_key=False)
         text = session.spark.read.text(str(file)).repartition(os.cpu_count() or 1)
@@ -169,12 +179,12 @@ class _Ours:
 
     @classmethod
     @contextmanager
-    def opened(cls, file: Path) -> Iterator["_Ours"]:
+    def opened(cls, file: Path, registry: str) -> Iterator["_Ours"]:
         """The records for as long as the block runs."""
         session = Session.launched({"spark.driver.memory": "3g"})
         session.warm_up()
         try:
-            yield cls(session, file)
+            yield cls(session, file, registry)
         finally:
             session.stop()
 
@@ -183,9 +193,9 @@ class _Ours:
         if case.action == "apply":
             return _writer(self._transformed(case))
         converter = self._plugins.converter(case.java_class).plugin()
-        converter.configure(case.options, is_key=False)
+        converter.configure({**case.options, **registry_options(case.java_class, self._registry)}, is_key=False)
         schema, frame = self._part(case)
-        written = frame.select(converter.encode(schema, F.col("value")).alias("value"))
+        written = frame.select(converter.encode_for("topic", schema, F.col("value")).alias("value"))
         return _writer(written if case.action == "write" else self._read(converter, self._kept(written)))
 
     def _transformed(self, case: Case) -> DataFrame:

@@ -11,11 +11,26 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from connect_dagster.embedded.broker import EmbeddedBroker
+from tests.databases import (
+    mariadb,
+    mariadb_database,
+    mariadb_explicit_timestamps,
+    postgresql,
+    postgresql_database,
+)
 from tests.registry_server import shared_registry
 from tests.shared_broker import shared_broker
 from tests.spark_session import spark, spark_session
 
-__all__ = ["spark", "spark_session"]  # fixtures that live in a module of their own
+__all__ = [  # fixtures that live in modules of their own
+    "mariadb",
+    "mariadb_database",
+    "mariadb_explicit_timestamps",
+    "postgresql",
+    "postgresql_database",
+    "spark",
+    "spark_session",
+]
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A test run in the background inherits this, and would hand it, and with Dagster's help SIGTERM, to its children.

@@ -13,6 +13,7 @@ from connect_dagster.brokers.access import Brokers
 from connect_dagster.brokers.dead_letters import DeadLetter, dead_letters, replay
 from connect_dagster.brokers.errors import BrokersError, UnansweredError
 from connect_dagster.brokers.groups import ANSWER_SECONDS
+from connect_dagster.brokers.topic_reading import partition_count
 from connect_dagster.cli.brokers import brokers_options, chosen_brokers, unanswered
 from connect_dagster.cli.offset_choice import OFFSETS, Offsets
 from connect_dagster.cli.record_text import as_json
@@ -21,7 +22,7 @@ from connect_dagster.cli.table_text import table_text
 from connect_dagster.orchestration.catalog.lineage import DEAD_LETTER_KEY
 from connect_dagster.orchestration.client import KafkaConnectClient
 
-_HEADS = ("OFFSET", "TIME", "FROM", "STAGE", "EXCEPTION", "MESSAGE")
+_HEADS = ("PARTITION", "OFFSET", "TIME", "FROM", "STAGE", "EXCEPTION", "MESSAGE")
 _LONGEST_MESSAGE = 100
 
 topic_argument = click.argument("topic", required=False)
@@ -33,6 +34,8 @@ offsets_option = click.option(
     metavar="LIST",
     help="Only these offsets, such as 3,7-9,20-; all of them without it.",
 )
+
+partition_option = click.option("--partition", type=click.IntRange(min=0), help="Only records of this partition.")
 
 
 @click.group("dlq")
@@ -50,6 +53,7 @@ def dlq_command(context: click.Context, bootstrap_server: str, command_config: s
 @dlq_command.command("list")
 @topic_argument
 @connector_option
+@partition_option
 @offsets_option
 @click.option("-J", "--json", "in_json", is_flag=True, help="Print each record as a JSON object on one line.")
 @asks_worker
@@ -59,6 +63,7 @@ def list_letters(
     client: KafkaConnectClient,
     topic: str | None,
     connector: str | None,
+    partition: int | None,
     chosen: Offsets | None,
     in_json: bool,
 ) -> None:
@@ -68,7 +73,7 @@ def list_letters(
     """
     queue = _queue(client, topic, connector)
     with _one_sentence(bootstrap):
-        letters = _chosen(bootstrap, queue, chosen)
+        letters = _chosen(bootstrap, queue, partition, chosen)
         if in_json:
             sys.stdout.buffer.writelines(as_json(letter.message) + b"\n" for letter in letters)
             sys.stdout.buffer.flush()
@@ -79,6 +84,7 @@ def list_letters(
 @dlq_command.command("replay")
 @topic_argument
 @connector_option
+@partition_option
 @offsets_option
 @click.option("--to", "target", metavar="TOPIC", help="Write to this topic rather than to where each came from.")
 @click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
@@ -89,6 +95,7 @@ def replay_letters(
     client: KafkaConnectClient,
     topic: str | None,
     connector: str | None,
+    partition: int | None,
     chosen: Offsets | None,
     target: str | None,
     dry_run: bool,
@@ -102,13 +109,14 @@ def replay_letters(
     if target == queue:
         raise click.UsageError("--to is the dead letter queue itself.")
     with _one_sentence(bootstrap):
-        letters = _chosen(bootstrap, queue, chosen)
+        letters = _chosen(bootstrap, queue, partition, chosen)
         if not dry_run:
             replay(bootstrap, letters, target, ANSWER_SECONDS, lambda done: click.echo(done.text(), err=True))
             return
         for letter in letters:
             to = target or letter.topic or "no topic: it does not tell where it came from"
-            click.echo(f"Would write offset {letter.offset} (from {letter.origin or 'an unknown place'}) to {to}")
+            place = f"offset {letter.offset} of partition {letter.partition}"
+            click.echo(f"Would write {place} (from {letter.origin or 'an unknown place'}) to {to}")
 
 
 def _queue(client: KafkaConnectClient, topic: str | None, connector: str | None) -> str:
@@ -125,10 +133,20 @@ def _queue(client: KafkaConnectClient, topic: str | None, connector: str | None)
     return found
 
 
-def _chosen(bootstrap: Brokers, topic: str, chosen: Offsets | None) -> Iterator[DeadLetter]:
+def _chosen(bootstrap: Brokers, topic: str, partition: int | None, chosen: Offsets | None) -> Iterator[DeadLetter]:
+    if partition is not None or chosen is not None:
+        _require_one_partition(bootstrap, topic, partition, chosen)
     for letter in dead_letters(bootstrap, topic, ANSWER_SECONDS):
-        if chosen is None or letter.offset in chosen:
+        if partition in (None, letter.partition) and (chosen is None or letter.offset in chosen):
             yield letter
+
+
+def _require_one_partition(bootstrap: Brokers, topic: str, partition: int | None, chosen: Offsets | None) -> None:
+    partitions = partition_count(bootstrap, topic, ANSWER_SECONDS) or 0
+    if partition is not None and 0 < partitions <= partition:
+        raise click.UsageError(f"Topic {topic} has no partition {partition}: it has {partitions}, counted from 0.")
+    if chosen is not None and partition is None and partitions > 1:
+        raise click.UsageError("--offsets needs --partition: the topic has several, and offsets count within one.")
 
 
 def _row(letter: DeadLetter) -> Sequence[str]:
@@ -139,7 +157,8 @@ def _row(letter: DeadLetter) -> Sequence[str]:
     text = (letter.text or "").replace("\n", " ")
     shown = text if len(text) <= _LONGEST_MESSAGE else text[: _LONGEST_MESSAGE - 1] + "…"
     exception = (letter.exception or "").rpartition(".")[2]
-    return str(letter.offset), time, letter.origin or "", letter.stage or "", exception, shown
+    place = str(letter.partition), str(letter.offset)
+    return *place, time, letter.origin or "", letter.stage or "", exception, shown
 
 
 @contextmanager

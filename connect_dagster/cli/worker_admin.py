@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from confluent_kafka import KafkaException
 
-from connect_dagster.plugin.config import Type, parse_value
+from connect_dagster.plugin.config import Type, parse_value, under_prefix
 from connect_dagster.plugin.errors import ConnectError
 from connect_dagster.worker import clients
 from connect_dagster.worker.config import WorkerConfig
@@ -44,7 +44,7 @@ class WorkerAdmin:
 
     def for_connector(self, connector: Mapping[str, str]) -> clients.Settings:
         """Settings for a connector, with its overrides."""
-        overrides = clients.under_prefix(connector, "admin.override.")
+        overrides = under_prefix(connector, "admin.override.")
         return self._settings(f"connector-worker-adminclient-{connector.get('name', '')}", overrides)
 
     def _settings(self, client_id: str, overrides: Mapping[str, str]) -> clients.Settings:

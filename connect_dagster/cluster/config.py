@@ -17,6 +17,7 @@ from connect_dagster.plugin.config import (
     one_of_ignoring_case,
     parse_value,
     setting,
+    under_prefix,
 )
 from connect_dagster.plugin.config.table import Properties
 from connect_dagster.plugin.errors import ConfigError
@@ -294,11 +295,7 @@ class DistributedConfig(WorkerConfig):
     def topic_settings(self, prefix: str) -> dict[str, str]:
         """Settings beyond the worker's own for one of the three topics, such as ``config.storage.``."""
         own = {key.name for key in self.table()}
-        return {
-            name.removeprefix(prefix): value
-            for name, value in self.originals.items()
-            if name.startswith(prefix) and name not in own
-        }
+        return under_prefix({name: value for name, value in self.originals.items() if name not in own}, prefix)
 
     def _unused(self) -> list[str]:
         return [name for name in super()._unused() if not name.startswith(_PASSED_ON) and name not in _CLIENT_SETTINGS]

@@ -137,6 +137,9 @@ class GroupMember:
             bounds = "the brokers only allow group.min.session.timeout.ms to group.max.session.timeout.ms of theirs"
             given = self._coordinator.config["session_timeout_ms"]
             raise ConfigError.invalid("session.timeout.ms", given, bounds) from error
+        except kafka_errors.RetriableError as error:
+            log.info("The group cannot be joined yet: %r", error)
+            return None
         except kafka_errors.KafkaError as error:
             group = self._coordinator.group_id
             raise ConnectError(f"The brokers do not let this worker into group {group}: {error}") from error

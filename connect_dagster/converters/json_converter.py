@@ -127,14 +127,18 @@ class JsonConverter(Converter, HeaderConverter):
 
     def encode(self, schema: Schema | None, column: Column, *, ascii: bool = False) -> Column:
         """Expression of the bytes of a typed column."""
+        head, rest = self.encode_parted(schema, column, ascii=ascii)
+        return F.concat(F.lit(bytearray(head)), rest) if head else rest
+
+    def encode_parted(self, schema: Schema | None, column: Column, *, ascii: bool = False) -> tuple[bytes, Column]:
+        """The schema, where it stands beside the payload, and what follows."""
         if schema is None:
-            return self._encode_schemaless(column)
+            return b"", self._encode_schemaless(column)
         encoding = replace(self._encoding, ascii=ascii)
         if not self._enveloped:
-            return encoding.text(schema, column).cast("binary")
+            return b"", encoding.text(schema, column).cast("binary")
         head = json_envelope.schema_text(schema, numeric_decimals=self._numeric)
-        start = F.lit(bytearray(f'{{"schema":{head},'.encode()))
-        return F.concat(start, encoding.fields("payload", schema, column))
+        return f'{{"schema":{head},'.encode(), encoding.fields("payload", schema, column)
 
     def unwritable(self, schema: Schema | None, column: Column) -> Column | None:
         """The error of records with null where their schema allows none."""

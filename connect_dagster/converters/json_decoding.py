@@ -21,6 +21,7 @@ from connect_dagster.plugin.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema
 _PAYLOAD = "payload"
 _CORRUPT = "\N{BLACK SQUARE}corrupt"  # no field of the envelope has this name
 _DAY = 24 * 60 * 60 * 1000
+_LAST_TIMESTAMP = (2**63 - 1) // 1000
 _OPTIONS = {"columnNameOfCorruptRecord": _CORRUPT, "mode": "PERMISSIVE"}
 
 
@@ -63,9 +64,9 @@ class JsonDecoding:
             return self._string(schema, text)
         return _read(
             text,
-            self._raw_type(schema),
-            lambda raw: self._value(schema, raw),
-            lambda raw: self._valid(schema, raw),
+            self.raw_type(schema),
+            lambda raw: self.value(schema, raw),
+            lambda raw: self.valid(schema, raw),
         )
 
     def _string(self, schema: Schema, text: Column) -> Decoded:
@@ -76,9 +77,9 @@ class JsonDecoding:
 
         def valid(raw: Column) -> Column:
             right_type = F.coalesce(F.schema_of_variant(raw).isin("STRING", "VOID"), F.lit(True))
-            return right_type & self._valid(schema, string(raw))
+            return right_type & self.valid(schema, string(raw))
 
-        return _read(text, spark.VariantType(), lambda raw: self._value(schema, string(raw)), valid)
+        return _read(text, spark.VariantType(), lambda raw: self.value(schema, string(raw)), valid)
 
     def payload_text(self, text: Column) -> Decoded:
         """The member ``payload`` as JSON text; null where it is null."""
@@ -89,22 +90,24 @@ class JsonDecoding:
             lambda raw: F.lit(True),
         )
 
-    def _raw_type(self, schema: Schema) -> spark.DataType:
+    def raw_type(self, schema: Schema) -> spark.DataType:
+        """The type of the column that Spark's parser makes, which :meth:`value` and :meth:`valid` take."""
         if schema.name in _LOGICAL:
             return _LOGICAL[schema.name].raw_type
         match schema.type:
             case SchemaType.STRUCT:
-                return spark.StructType([spark.StructField(f.name, self._raw_type(f.schema)) for f in schema.fields])
+                return spark.StructType([spark.StructField(f.name, self.raw_type(f.schema)) for f in schema.fields])
             case SchemaType.ARRAY:
-                return spark.ArrayType(self._raw_type(schema.item))
+                return spark.ArrayType(self.raw_type(schema.item))
             case SchemaType.MAP if schema.key.type is SchemaType.STRING:
-                return spark.MapType(spark.StringType(), self._raw_type(schema.item))
+                return spark.MapType(spark.StringType(), self.raw_type(schema.item))
             case SchemaType.MAP:
                 return spark.ArrayType(spark.ArrayType(spark.StringType()))
             case _:
                 return schema.to_spark()
 
-    def _value(self, schema: Schema, raw: Column) -> Column:
+    def value(self, schema: Schema, raw: Column) -> Column:
+        """The value out of a raw column."""
         value = self._converted(schema, _sql_null(schema, raw))
         if schema.default is not None and self.replace_null:
             return F.coalesce(value, spark_literal.literal(schema, schema.default))
@@ -115,12 +118,12 @@ class JsonDecoding:
             return _LOGICAL[schema.name].value(schema, raw)
         match schema.type:
             case SchemaType.STRUCT if schema.fields:
-                parts = [self._value(f.schema, raw.getField(f.name)).alias(f.name) for f in schema.fields]
+                parts = [self.value(f.schema, raw.getField(f.name)).alias(f.name) for f in schema.fields]
                 return F.when(raw.isNotNull(), F.struct(*parts))
             case SchemaType.ARRAY:
-                return F.transform(raw, lambda item: self._value(schema.item, item))
+                return F.transform(raw, lambda item: self.value(schema.item, item))
             case SchemaType.MAP if schema.key.type is SchemaType.STRING:
-                return F.transform_values(raw, lambda _, item: self._value(schema.item, item))
+                return F.transform_values(raw, lambda _, item: self.value(schema.item, item))
             case SchemaType.MAP:
                 return self._from_pairs(schema, raw)
             case _:
@@ -142,7 +145,7 @@ class JsonDecoding:
             return self.payload(schema, F.to_json(F.struct(text.alias(_PAYLOAD)))).value
         return self.payload(schema, F.concat(F.lit(f'{{"{_PAYLOAD}":'), text, F.lit("}"))).value
 
-    def _valid(self, schema: Schema, raw: Column) -> Column:
+    def valid(self, schema: Schema, raw: Column) -> Column:
         """Whether all parts have what their schema requires; never null."""
         raw = _sql_null(schema, raw)
         missing_allowed = schema.optional or (schema.default is not None and self.replace_null)
@@ -153,14 +156,14 @@ class JsonDecoding:
             return _LOGICAL[schema.name].value(schema, raw).isNotNull()
         match schema.type:
             case SchemaType.STRUCT:
-                checks = [self._valid(f.schema, raw.getField(f.name)) for f in schema.fields if _can_be_wrong(f.schema)]
+                checks = [self.valid(f.schema, raw.getField(f.name)) for f in schema.fields if _can_be_wrong(f.schema)]
                 return functools.reduce(Column.__and__, checks, F.lit(True))
             case SchemaType.ARRAY if _can_be_wrong(schema.item):
-                return F.forall(raw, lambda item: self._valid(schema.item, item))
+                return F.forall(raw, lambda item: self.valid(schema.item, item))
             case SchemaType.MAP if schema.key.type is not SchemaType.STRING:
                 return F.forall(raw, lambda pair: self._pair_valid(schema, pair))
             case SchemaType.MAP if _can_be_wrong(schema.item):
-                return F.forall(F.map_values(raw), lambda item: self._valid(schema.item, item))
+                return F.forall(F.map_values(raw), lambda item: self.valid(schema.item, item))
             case _:
                 return F.lit(True)
 
@@ -193,7 +196,7 @@ def _sql_null(schema: Schema, raw: Column) -> Column:
 
 def _can_be_wrong(schema: Schema) -> bool:
     """Whether a value that Spark's parser read can still break the schema."""
-    if not schema.optional or schema.name in (DECIMAL, TIME):
+    if not schema.optional or schema.name in (DECIMAL, TIME, TIMESTAMP):
         return True
     match schema.type:
         case SchemaType.STRUCT:
@@ -214,9 +217,16 @@ class _Logical:
     value: Callable[[Schema, Column], Column]
 
 
+def _is_known(milliseconds: Column) -> Column:
+    """Whether Spark, which counts microseconds, has such a timestamp."""
+    return milliseconds.between(-_LAST_TIMESTAMP, _LAST_TIMESTAMP)
+
+
 def _decimal(schema: Schema, raw: Column) -> Column:
     """Text is base64, a number is itself, whatever ``decimal.format`` says (it is for writing)."""
-    from_text = decimal_bytes.to_decimal(F.unbase64(F.try_variant_get(raw, "$", "string")), schema.scale)
+    from_text = decimal_bytes.to_decimal(
+        F.try_to_binary(F.try_variant_get(raw, "$", "string"), F.lit("base64")), schema.scale
+    )
     from_number = F.try_variant_get(raw, "$", f"decimal(38,{schema.scale})")
     return F.when(F.schema_of_variant(raw) == "STRING", from_text).otherwise(from_number)
 
@@ -225,5 +235,5 @@ _LOGICAL: dict[str | None, _Logical] = {
     DECIMAL: _Logical(spark.VariantType(), _decimal),
     TIME: _Logical(spark.IntegerType(), lambda schema, raw: F.when(raw.between(0, _DAY), raw)),
     DATE: _Logical(spark.IntegerType(), lambda schema, raw: F.date_from_unix_date(raw)),
-    TIMESTAMP: _Logical(spark.LongType(), lambda schema, raw: F.timestamp_millis(raw)),
+    TIMESTAMP: _Logical(spark.LongType(), lambda schema, raw: F.timestamp_millis(F.when(_is_known(raw), raw))),
 }

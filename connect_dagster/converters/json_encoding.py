@@ -72,17 +72,44 @@ class JsonEncoding:
         if _has_pairs(schema):
             return F.concat(F.lit(f'"{name}":'), self.text(schema, column), F.lit("}")).cast("binary")
         text = F.to_json(F.struct(self._plain(schema, column).alias(name)), _KEEP_NULLS)
-        if not self.ascii and _has_strings(schema):
-            tested = column if schema.type is SchemaType.STRING else text
-            rare = surrogate_escapes.wide_possible(tested)
-            text = F.when(rare, surrogate_escapes.escaped(text)).otherwise(text)
+        text = self._escaped(schema, column, text)
         # On bytes Spark copies; on a string it would count characters.
         return F.substring(text.cast("binary"), 2, _TO_THE_END)
+
+    def _escaped(self, schema: Schema, column: Column, text: Column) -> Column:
+        """The text of a value with Java's escapes."""
+        wide = None if self.ascii else self._has_wide(schema, column)
+        return text if wide is None else F.when(wide, surrogate_escapes.escaped(text)).otherwise(text)
+
+    def _has_wide(self, schema: Schema, column: Column) -> Column | None:
+        """Whether a text in a value is to be escaped, perhaps null; ``None`` where it never is."""
+        column = self._defaulted(schema, column)
+        match schema.type:
+            case SchemaType.STRING:
+                return surrogate_escapes.is_wide(column)
+            case SchemaType.STRUCT if any(surrogate_escapes.has_wide(field.name) for field in schema.fields):
+                return F.lit(True)
+            case SchemaType.STRUCT:
+                return _any([self._has_wide(field.schema, column.getField(field.name)) for field in schema.fields])
+            case SchemaType.ARRAY:
+                return self._any_wide(schema.item, column)
+            case SchemaType.MAP:
+                keys = self._any_wide(schema.key, F.map_keys(column))
+                return _any([keys, self._any_wide(schema.item, F.map_values(column))])
+            case _:
+                return None
+
+    def _any_wide(self, schema: Schema, items: Column) -> Column | None:
+        if self._has_wide(schema, F.lit(None)) is None:
+            return None
+        return F.exists(items, lambda item: _checked(self._has_wide(schema, item)))
 
     def text(self, schema: Schema, column: Column) -> Column:
         """The value alone as a string column; ``null`` where it is null and may be."""
         if not _has_pairs(schema):
-            return _unwrapped(self._plain(schema, column))
+            raw = F.to_json(F.struct(self._plain(schema, column).alias("p")), _KEEP_NULLS)
+            text = self._escaped(schema, column, raw)
+            return F.substring(text, F.lit(len(_WRAPPED) + 1), F.length(text) - F.lit(len(_WRAPPED) + 1))
         filled = self._filled(schema, column)
         return F.coalesce(self._assembled(schema, filled), F.lit("null"))
 
@@ -91,11 +118,14 @@ class JsonEncoding:
         return self._converted(schema, self._filled(schema, column))
 
     def _filled(self, schema: Schema, column: Column) -> Column:
-        if schema.default is not None and self.replace_null:
-            return F.coalesce(column, spark_literal.literal(schema, schema.default))
         if not schema.optional and schema.default is None:
             return F.coalesce(column, F.raise_error(REQUIRED_IS_NULL).cast(schema.to_spark()))
-        return column
+        return self._defaulted(schema, column)
+
+    def _defaulted(self, schema: Schema, column: Column) -> Column:
+        if schema.default is None or not self.replace_null:
+            return column
+        return F.coalesce(column, spark_literal.literal(schema, schema.default))
 
     def _converted(self, schema: Schema, column: Column) -> Column:
         if schema.name in _LOGICAL:
@@ -159,24 +189,6 @@ def _has_pairs(schema: Schema) -> bool:
             return any(_has_pairs(field.schema) for field in schema.fields)
         case _:
             return False
-
-
-def _has_strings(schema: Schema) -> bool:
-    match schema.type:
-        case SchemaType.STRUCT:
-            return any(not field.name.isascii() or _has_strings(field.schema) for field in schema.fields)
-        case SchemaType.ARRAY:
-            return _has_strings(schema.item)
-        case SchemaType.MAP:
-            return True
-        case _:
-            return schema.type is SchemaType.STRING
-
-
-def _unwrapped(column: Column) -> Column:
-    raw = F.to_json(F.struct(column.alias("p")), _KEEP_NULLS)
-    text = F.when(surrogate_escapes.wide_possible(raw), surrogate_escapes.escaped(raw)).otherwise(raw)
-    return F.substring(text, F.lit(len(_WRAPPED) + 1), F.length(text) - F.lit(len(_WRAPPED) + 1))
 
 
 def _joined(texts: Column, start: str, end: str) -> Column:

@@ -16,7 +16,7 @@ from enum import Enum
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.converters import json_envelope, json_strings
+from connect_dagster.converters import json_envelope, json_strings, json_structs
 from connect_dagster.converters.json_decoding import Decoded, JsonDecoding
 from connect_dagster.plugin.converter import Decoder
 from connect_dagster.plugin.errors import DataError
@@ -115,10 +115,21 @@ class JsonReading:
     def _decode(self, head: Head, schema: Schema | None, value: Column, matches: Column) -> Decoder:
         text = value.cast("string")
         read, members = (_rest(head, value), 1) if head.form is Form.BEGINNING else (text, 2)
-        decoded = _whole(self._payload(schema, read), read, members=members).only_where(matches)
-        if head.form is Form.BEGINNING and schema is not None and schema.type is SchemaType.STRING:
-            decoded = json_strings.quick(value, head.text + _PAYLOAD_NEXT, otherwise=decoded)
+        counted = F.size(F.json_object_keys(read)) == members
+        if head.form is Form.BEGINNING and schema is not None and schema.type in (SchemaType.STRUCT, SchemaType.MAP):
+            counted = _is_flat(head, value) | counted
+        decoded = _whole(self._payload(schema, read), read, counted).only_where(matches)
+        if head.form is Form.BEGINNING and schema is not None:
+            decoded = self._quick(schema, value, head.text + _PAYLOAD_NEXT, decoded)
         return _checked(schema, decoded, matches, _error(schema, text))
+
+    def _quick(self, schema: Schema, value: Column, beginning: str, parsed: Decoded) -> Decoded:
+        """Read without a parser where the payload is simple enough, else as parsed."""
+        if schema.type is SchemaType.STRING:
+            return json_strings.quick(value, beginning, otherwise=parsed)
+        if json_structs.is_flat(schema):
+            return json_structs.quick(self._decoding, schema, value, beginning, otherwise=parsed)
+        return parsed
 
     def _payload(self, schema: Schema | None, text: Column) -> Decoded:
         return self._decoding.payload_text(text) if schema is None else self._decoding.payload(schema, text)
@@ -138,7 +149,7 @@ class JsonReading:
 def bare(decoding: JsonDecoding, schema: Schema, value: Column) -> Decoded:
     """Payloads alone, in a binary column."""
     text = _enveloped(value)
-    return _whole(decoding.payload(schema, text), text, members=1)
+    return _whole(decoding.payload(schema, text), text, F.size(F.json_object_keys(text)) == 1)
 
 
 def _enveloped(value: Column) -> Column:
@@ -199,6 +210,15 @@ def _rest(head: Head, value: Column) -> Column:
     return F.concat(F.lit(bytearray(b"{")), F.substring(value, start + 1, 2**31 - 1)).cast("string")
 
 
+def _is_flat(head: Head, value: Column) -> Column:
+    """Whether the payload is an object without others in it, the last member: so no members need be counted."""
+    start = len((head.text + _PAYLOAD_NEXT).encode()) + 1
+    inner = F.substring(value, F.lit(start + 1), F.octet_length(value) - F.lit(start + 2)).cast("string")
+    opened = F.substring(value, start, 1) == F.lit(bytearray(b"{"))
+    closed = value.endswith(F.lit(bytearray(b"}}")))
+    return opened & closed & ~inner.contains("{") & ~inner.contains("}")
+
+
 def _read_schema(head: Head) -> Schema | DataError | None:
     text = head.text.removeprefix(_SCHEMA_FIRST) if head.form is Form.BEGINNING else head.text
     try:
@@ -229,10 +249,9 @@ def _unreadable(matches: Column, error: Column) -> Decoder:
     return Decoder(None, F.lit(None).cast("string"), matches, F.lit(False), error)
 
 
-def _whole(decoded: Decoded, text: Column, *, members: int) -> Decoded:
-    """Valid only where the text is UTF-8 and the object has no more members than it should."""
-    complete = F.is_valid_utf8(text) & (F.size(F.json_object_keys(text)) == members)
-    return decoded.only_where(complete)
+def _whole(decoded: Decoded, text: Column, counted: Column) -> Decoded:
+    """Valid only where the text is UTF-8 and the object has, as was counted, no more members than it should."""
+    return decoded.only_where(F.is_valid_utf8(text) & counted)
 
 
 def _is_valid(value: Column) -> Column:

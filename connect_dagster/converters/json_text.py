@@ -14,15 +14,16 @@ import numpy as np
 from connect_dagster.java.jackson import json_text
 
 
-def dumps(value: Any) -> str:
-    """JSON text without blanks, raw UTF-8, numbers as Java prints them."""
+def dumps(value: Any, *, halves: bool = True) -> str:
+    """JSON text without blanks, raw UTF-8, numbers as Java prints them; ``halves`` as for ``json_text``."""
     match value:
         case dict():
-            return "{" + ",".join(f"{json_text(key)}:{dumps(item)}" for key, item in value.items()) + "}"
+            items = (f"{json_text(key, halves=halves)}:{dumps(item, halves=halves)}" for key, item in value.items())
+            return "{" + ",".join(items) + "}"
         case list():
-            return "[" + ",".join(dumps(item) for item in value) + "]"
+            return "[" + ",".join(dumps(item, halves=halves) for item in value) + "]"
         case str():
-            return json_text(value)
+            return json_text(value, halves=halves)
         case np.floating() | float():
             return _float(value)
         case Decimal():

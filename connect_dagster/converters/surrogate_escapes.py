@@ -1,6 +1,6 @@
 """Characters beyond 16 bits in JSON text, as Jackson writes them into UTF-8: as two escaped surrogates.
 
-Spark writes them raw. Few records have any, so most pay for one comparison of lengths.
+Spark writes them raw. Few records have any: they are told by their values, so that the text of most is made once.
 """
 
 from __future__ import annotations
@@ -12,16 +12,20 @@ _WIDE = r"[\x{10000}-\x{10FFFF}]"
 _CUT = "\x01"  # JSON text has no raw control characters
 
 
-def wide_possible(text: Column) -> Column:
-    """Whether a string column holds more than ASCII: a cheap test before the exact one."""
-    return F.octet_length(text) != F.char_length(text)
+def is_wide(text: Column) -> Column:
+    """Whether a string column has one; null where it is null. Lengths differ for all but ASCII: a cheap test first."""
+    return (F.octet_length(text) != F.char_length(text)) & text.rlike(_WIDE)
+
+
+def has_wide(text: str) -> bool:
+    """Whether a text of Python's has one."""
+    return max(text, default="") > "\uffff"
 
 
 def escaped(text: Column) -> Column:
-    r"""The text with each such character as ``\uD83D\uDE00``."""
+    r"""A text that has such characters with each as ``\uD83D\uDE00``."""
     pieces = F.split(F.regexp_replace(text, f"({_WIDE})", f"{_CUT}$1{_CUT}"), _CUT, -1)
-    joined = F.array_join(F.transform(pieces, _escaped_if_wide), "")
-    return F.when(text.rlike(_WIDE), joined).otherwise(text)
+    return F.array_join(F.transform(pieces, _escaped_if_wide), "")
 
 
 def _escaped_if_wide(piece: Column) -> Column:

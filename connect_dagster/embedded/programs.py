@@ -1,4 +1,4 @@
-"""Whole programs that come as an archive: unpacked once into the user's cache.
+"""Whole programs that come as an archive, a tar or a zip: unpacked once into the user's cache.
 
 The cache is `XDG_CACHE_HOME`, else `~/.cache`; a program's folder carries its archive's checksum.
 """
@@ -6,6 +6,7 @@ The cache is `XDG_CACHE_HOME`, else `~/.cache`; a program's folder carries its a
 import os
 import tarfile
 import tempfile
+import zipfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -35,7 +36,18 @@ def _unpack(archive: Path, folder: Path) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".unpacking-", dir=folder.parent) as scratch:
         whole = Path(scratch) / "whole"
-        with tarfile.open(archive) as tar:
-            tar.extractall(whole, filter="data")
+        if zipfile.is_zipfile(archive):
+            _unpack_zip(archive, whole)
+        else:
+            with tarfile.open(archive) as tar:
+                tar.extractall(whole, filter="data")
         with suppress(OSError):  # somebody was faster
             whole.rename(folder)
+
+
+def _unpack_zip(archive: Path, folder: Path) -> None:
+    with zipfile.ZipFile(archive) as file:
+        for member in file.infolist():
+            unpacked_to = Path(file.extract(member, folder))
+            if mode := (member.external_attr >> 16) & 0o777:  # the Unix half, which `extract` leaves out
+                unpacked_to.chmod(mode | 0o600)

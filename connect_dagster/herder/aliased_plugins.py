@@ -20,6 +20,7 @@ from connect_dagster.plugin.config import (
     Validator,
     Width,
     parse_value,
+    under_prefix,
 )
 from connect_dagster.plugin.converter import Predicate, Transform
 from connect_dagster.plugin.errors import ConfigError
@@ -153,12 +154,9 @@ def _local(prefix: str, recommender: Recommender | None) -> Recommender | None:
     if recommender is None:
         return None
 
-    def own(parsed: Mapping[str, Any]) -> dict[str, Any]:
-        return {name.removeprefix(prefix): value for name, value in parsed.items() if name.startswith(prefix)}
-
     return Recommender(
-        lambda name, parsed: recommender.values(name.removeprefix(prefix), own(parsed)),
-        lambda name, parsed: recommender.visible(name.removeprefix(prefix), own(parsed)),
+        lambda name, parsed: recommender.values(name.removeprefix(prefix), under_prefix(parsed, prefix)),
+        lambda name, parsed: recommender.visible(name.removeprefix(prefix), under_prefix(parsed, prefix)),
     )
 
 

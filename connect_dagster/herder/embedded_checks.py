@@ -13,7 +13,7 @@ from typing import Any
 from connect_dagster.brokers.client_settings import ClientKind, definitions
 from connect_dagster.herder.framework_keys import CONVERTERS
 from connect_dagster.java.hashes import hash_map_order
-from connect_dagster.plugin.config import ConfigValue, Type, parse_value, prefixed_infos
+from connect_dagster.plugin.config import ConfigValue, Type, parse_value, prefixed_infos, under_prefix
 from connect_dagster.plugin.errors import ConfigError
 from connect_dagster.plugin.version_range import require_version
 from connect_dagster.worker.client_policy import ClientPolicy
@@ -50,7 +50,7 @@ def _converter_infos(
         for one in (value, version):
             one.errors.append(error.message)
         return None
-    options = {"converter.type": side} | _prefixed(config, f"{name}.")
+    options = {"converter.type": side} | under_prefix(config, f"{name}.")
     found_values = {one.name: one for one in found.config_def.validate_all(options)}
     in_java_order = [found_values[key] for key in hash_map_order(found_values)]
     return prefixed_infos(found.config_def.table(), in_java_order, f"{name}.")
@@ -78,7 +78,7 @@ def _override_infos(config: Properties, client: ClientKind, policy: ClientPolicy
     prefix, table = f"{client.value}.override.", definitions(client)
     types = {key.name: key.type for key in table}
     # Java fills one hash map from the other: what falls together in the second keeps the order of the first.
-    given = _prefixed({name: config[name] for name in hash_map_order(config)}, prefix)
+    given = under_prefix({name: config[name] for name in hash_map_order(config)}, prefix)
     values = [_override(name, given[name], types.get(name)) for name in hash_map_order(given)]
     for value in values:
         value.errors += [text for text in (policy.refusal(value.name),) if text is not None]
@@ -90,9 +90,3 @@ def _override(name: str, text: str | None, kind: Type | None) -> ConfigValue:
         return ConfigValue(name, text if kind is None else parse_value(name, text, kind))
     except ConfigError as error:
         return ConfigValue(name, text, errors=[error.message])
-
-
-def _prefixed(config: Properties, prefix: str) -> dict[str, str | None]:
-    return {
-        name.removeprefix(prefix): value for name, value in config.items() if name.startswith(prefix) and name != prefix
-    }

@@ -11,14 +11,19 @@ _WIDE = re.compile("[\U00010000-\U0010ffff]")
 _CONTROL = re.compile(r"\\(?:u(00[01][0-9a-f])|.)")
 
 
-def json_text(value: Any) -> str:
-    """JSON without blanks, keys in their order; text beyond 16 bits as two escaped halves, digits in upper case.
+def json_text(value: Any, *, halves: bool = True) -> str:
+    """JSON without blanks, keys in their order, digits of escapes in upper case.
+
+    Args:
+        value: what ``json.dumps`` takes.
+        halves: text beyond 16 bits as two escaped halves, as Jackson writes bytes; where it writes characters, they
+            stay as they are.
 
     Raises:
         ValueError: a number that JSON does not know.
     """
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return _WIDE.sub(_halves, _CONTROL.sub(_upper, text))
+    text = _CONTROL.sub(_upper, json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
+    return _WIDE.sub(_halves, text) if halves else text
 
 
 def to_json(value: Any) -> bytes:

@@ -122,6 +122,17 @@ class SourceTask(ABC):
         exception makes the task FAILED.
         """
 
+    def retry_seconds(self, error: Exception) -> float | None:
+        """How long to wait before the records of a polled frame are read again; ``None`` to fail the task.
+
+        Spark reads them after ``poll`` has answered: when that fails, it is asked here. From another thread than the
+        other calls.
+
+        Args:
+            error: what Spark has raised.
+        """
+        return None
+
     def delivered(self, frame: SourceFrame) -> None:  # noqa: B027 (optional hook)
         """Called when the brokers have acknowledged all records of a frame (Java: ``commitRecord``, for a frame).
 
@@ -182,6 +193,7 @@ class Connector(ABC):
         task_class: what runs the task configurations.
         java_class: the Java class whose configurations this connector takes over; ``None`` for our own.
         java_task_class: likewise of the task.
+        other_java_classes: further Java classes of which the same is true.
         version: shown in status and plugin lists; that of the distribution unless given.
         properties: the connector's configuration, set by ``start``.
     """
@@ -189,6 +201,7 @@ class Connector(ABC):
     config_def: ClassVar[type[ConfigDef]]
     java_class: ClassVar[str | None] = None
     java_task_class: ClassVar[str | None] = None
+    other_java_classes: ClassVar[tuple[str, ...]] = ()
     version: ClassVar[str] = "undefined"
     context: ConnectorContext
     properties: Properties

@@ -74,6 +74,13 @@ class Converter(ABC):
         """
         return self.encode(schema, column, ascii=ascii)
 
+    def encode_parted(self, schema: Schema | None, column: Column, *, ascii: bool = False) -> tuple[bytes, Column]:
+        """What all records of a schema begin with, and the expression of the bytes after that: together ``encode``.
+
+        Only the second part is made by Spark, and goes from there to the producer.
+        """
+        return b"", self.encode(schema, column, ascii=ascii)
+
     def unwritable(self, schema: Schema | None, column: Column) -> Column | None:
         """Text of the error of each record that ``encode`` could not write, null where it could; ``None`` when none.
 

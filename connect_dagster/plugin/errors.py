@@ -69,9 +69,10 @@ class ConfigError(ConnectError):
         return cls(f"{message}: {reason}" if reason else message, name=name, value=value)
 
     @classmethod
-    def missing(cls, name: str) -> ConfigError:
-        """The error for a required key that is not there."""
-        return cls(f'Missing required configuration "{name}" which has no default value.', name=name)
+    def missing(cls, name: str, alike: str | None = None) -> ConfigError:
+        """The error for a required key that is not there; ``alike`` is one that was perhaps given in its place."""
+        hint = "" if alike is None else f' There is "{alike}": was "{name}" meant?'
+        return cls(f'Missing required configuration "{name}" which has no default value.{hint}', name=name)
 
     @property
     def message(self) -> str:

@@ -29,7 +29,11 @@ ROW = "__row"
 ORIGINAL = "__original"
 """Column (struct) with a record as it came, for reports of those that fail."""
 
-WORKERS = (FAILURE, ROW, ORIGINAL)
+KAFKA_PLACE = "__kafka_place"
+"""Column (struct<topic: string, partition: int, offset: long>) with where records were read, whatever transforms have
+made of their places (KIP-793); only where there are transforms."""
+
+WORKERS = (FAILURE, ROW, ORIGINAL, KAFKA_PLACE)
 """Columns of the worker; a transform that makes a frame from others keeps those there are."""
 
 
@@ -133,8 +137,8 @@ class SourceFrame(RecordFrame):
 
     Attributes:
         df: the records; column types follow the schemas (``Schema.to_spark``), schemaless data is JSON text.
-        source_partition: names the place the records come from.
-        source_offset: the place right after the last record.
+        source_partition: names the place the records come from; empty where no offset is kept.
+        source_offset: the place right after the last record; ``None`` to forget what is stored for the partition.
         other_offsets: partition and offset of further places, where the records come from several.
         topic: topic of all records; ``None`` where ``df`` has a column for it.
         value_schema: schema of ``value``; ``None`` for schemaless.
@@ -149,8 +153,8 @@ class SourceFrame(RecordFrame):
 
     df: DataFrame
     source_partition: Mapping[str, Any]
-    source_offset: Mapping[str, Any]
-    other_offsets: tuple[tuple[Mapping[str, Any], Mapping[str, Any]], ...] = ()
+    source_offset: Mapping[str, Any] | None
+    other_offsets: tuple[tuple[Mapping[str, Any], Mapping[str, Any] | None], ...] = ()
     topic: str | None = None
     value_schema: Schema | None = field(default=STRING_SCHEMA)
     key_schema: Schema | None = None
@@ -160,9 +164,10 @@ class SourceFrame(RecordFrame):
     acting: Acting = _NOBODY
 
     @property
-    def offsets(self) -> tuple[tuple[Mapping[str, Any], Mapping[str, Any]], ...]:
+    def offsets(self) -> tuple[tuple[Mapping[str, Any], Mapping[str, Any] | None], ...]:
         """Every source partition with the offset after the frame."""
-        return ((self.source_partition, self.source_offset), *self.other_offsets)
+        own = ((self.source_partition, self.source_offset),) if self.source_partition else ()
+        return (*own, *self.other_offsets)
 
     def column(self, name: str) -> Column:
         """A column by its name, also where it is constant."""
@@ -190,6 +195,10 @@ class SinkFrame(RecordFrame):
     header_converter: HeaderConverter | None = None
     filtered: bool = False
     acting: Acting = _NOBODY
+
+    def kafka_place(self, name: str) -> Column:
+        """Where records were read: ``topic``, ``partition`` or ``offset`` before any transform."""
+        return F.col(KAFKA_PLACE)[name] if self.has(KAFKA_PLACE) else F.col(name)
 
     def records(self) -> list[SinkRecord]:
         """The records one by one, in the order of their partitions and offsets; a fresh list at each call."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ssl
 from collections.abc import Mapping
 
-from connect_dagster.plugin.config import Importance, Type, one_of, setting
+from connect_dagster.plugin.config import Importance, Type, one_of, setting, under_prefix
 from connect_dagster.plugin.errors import ConfigError
 from connect_dagster.plugin.key_stores import KeyStore
 from connect_dagster.plugin.tls_stores import TlsStores, load_key
@@ -49,8 +49,7 @@ class TlsSettings(TlsStores):
         Raises:
             ConfigError: a setting is wrong, or cannot be followed.
         """
-        prefixed = {name.removeprefix(prefix): value for name, value in properties.items() if name.startswith(prefix)}
-        settings = cls.parse(prefixed or properties)
+        settings = cls.parse(under_prefix(properties, prefix) or properties)
         if settings.cipher_suites:
             raise ConfigError.invalid("ssl.cipher.suites", settings.cipher_suites, "Leave it out; see its description")
         return settings

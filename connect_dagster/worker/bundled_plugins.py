@@ -9,6 +9,8 @@ from connect_dagster.config_providers.environment import EnvVarConfigProvider
 from connect_dagster.config_providers.file import FileConfigProvider
 from connect_dagster.connectors.file.sink import FileStreamSinkConnector
 from connect_dagster.connectors.file.source import FileStreamSourceConnector
+from connect_dagster.connectors.jdbc.sink.connector import JdbcSinkConnector
+from connect_dagster.connectors.jdbc.source.connector import JdbcSourceConnector
 from connect_dagster.connectors.spark.sink import SparkSinkConnector
 from connect_dagster.connectors.spark.source import SparkSourceConnector
 from connect_dagster.converters.avro.converter import AvroConverter
@@ -46,6 +48,8 @@ BUNDLED: tuple[type[Any], ...] = (
     FileConfigProvider,
     FileStreamSinkConnector,
     FileStreamSourceConnector,
+    JdbcSinkConnector,
+    JdbcSourceConnector,
     SparkSinkConnector,
     SparkSourceConnector,
     AvroConverter,

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from connect_dagster.worker.jvm import SparkJvm, class_archive
 from connect_dagster.worker.session import Session
-from connect_dagster.worker.spark_settings import spark_settings
+from connect_dagster.worker.spark_settings import CLASS_PATH, spark_settings
 
 
 def make() -> Path:
@@ -30,6 +30,7 @@ def make() -> Path:
         with tempfile.TemporaryDirectory(dir=archive.parent) as folder:
             fresh = Path(folder) / "classes.jsa"
             settings = spark_settings({})
+            del settings[CLASS_PATH]  # it differs from worker to worker, and may stand behind what the archive knows
             jvm = SparkJvm(settings, [f"-XX:ArchiveClassesAtExit={fresh}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"])
             one = Session(settings, jvm)
             one.warm_up()

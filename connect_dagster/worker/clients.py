@@ -17,11 +17,6 @@ _MAX_INT = 2**31 - 1
 _RANGE = "org.apache.kafka.clients.consumer.RangeAssignor"
 
 
-def under_prefix(props: Settings, prefix: str) -> dict[str, str]:
-    """The properties whose names begin with a prefix, such as ``producer.override.``, without it."""
-    return {name.removeprefix(prefix): value for name, value in props.items() if name.startswith(prefix)}
-
-
 def producer_settings(bootstrap: str, client_id: str, overrides: Settings) -> dict[str, str]:
     """Settings of a task's producer, in Java's names."""
     defaults = {

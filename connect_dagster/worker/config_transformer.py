@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Self, TypeVar
 
-from connect_dagster.plugin.config import Type, parse_value
+from connect_dagster.plugin.config import Type, parse_value, under_prefix
 from connect_dagster.plugin.config_provider import ConfigData, ConfigProvider
 from connect_dagster.plugin.errors import ConfigError, ConnectError
 from connect_dagster.worker.plugins import Plugins
@@ -148,9 +148,7 @@ def _provider(name: str, own: Mapping[str, str], plugins: Plugins) -> ConfigProv
         why = f"Could not load config provider class or one of its dependencies: {_text(error)}"
         raise ConfigError.invalid(class_key, own[class_key], why) from error
     try:
-        provider.configure(
-            {key.removeprefix(options_prefix): value for key, value in own.items() if key.startswith(options_prefix)}
-        )
+        provider.configure(under_prefix(own, options_prefix))
     except Exception as error:
         raise ConfigError(f"Config provider '{name}' refuses {options_prefix}*: {_text(error)}") from error
     return provider

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
+from connect_dagster.plugin.config import under_prefix
 from connect_dagster.plugin.converter import Converter
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.worker.config import WorkerConfig
@@ -43,7 +44,7 @@ class ConverterFactory:
             source.get("header.converter") or _SIMPLE, source.get("header.converter.plugin.version")
         )
         converter: HeaderConverter = described.plugin()
-        converter.configure_headers(_options(source, "header.converter."))
+        converter.configure_headers(under_prefix(source, "header.converter."))
         log.info("Set up the header converter %s for task %s using the %s config", described.class_name, task, whose)
         return converter
 
@@ -52,7 +53,7 @@ class ConverterFactory:
         source, whose = (connector, "connector") if connector.get(name) else (self._worker, "worker")
         described = self._plugins.converter(source[name], source.get(f"{name}.plugin.version"))
         converter: Converter = described.plugin()
-        converter.configure(_options(source, f"{name}."), is_key=side == "key")
+        converter.configure(under_prefix(source, f"{name}."), is_key=side == "key")
         log.info(
             "Set up the %s converter %s for task %s using the %s config",
             side,
@@ -61,7 +62,3 @@ class ConverterFactory:
             whose,
         )
         return converter
-
-
-def _options(source: Mapping[str, str], prefix: str) -> dict[str, str]:
-    return {key.removeprefix(prefix): value for key, value in source.items() if key.startswith(prefix)}

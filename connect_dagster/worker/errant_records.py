@@ -76,7 +76,8 @@ class ErrantRecords:
     def report_frame(self, frame: SinkFrame, error: Column | str) -> None:
         """Take all records of a frame; a null error is no failure."""
         text = F.lit(error) if isinstance(error, str) else error
-        rows = frame.df.select("topic", "partition", "offset", text.alias(_ERROR)).where(F.col(_ERROR).isNotNull())
+        place = [frame.kafka_place(name).alias(name) for name in ("topic", "partition", "offset")]
+        rows = frame.df.select(*place, text.alias(_ERROR)).where(F.col(_ERROR).isNotNull())
         found = [
             _Reported(
                 row["topic"],

@@ -7,6 +7,7 @@ worker that dies in any way leaves no JVM behind.
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import importlib.util
 import os
@@ -23,6 +24,7 @@ from pathlib import Path
 from connect_dagster.embedded import jars
 from connect_dagster.embedded.java import find_java
 from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.worker.spark_settings import CLASS_PATH
 
 _START_SECONDS = 60.0
 
@@ -49,6 +51,8 @@ _JVM_OPTIONS = (
     "-Djdk.reflect.useDirectMethodHandle=false",
     "-Dio.netty.tryReflectionSetAccessible=true",
     "-Djava.net.preferIPv4Stack=true",
+    # JDBC makes times of a database's dates in the JVM's zone: one with summer time lacks an hour each year.
+    "-Duser.timezone=UTC",
     *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED_PACKAGES),
 )
 
@@ -119,10 +123,16 @@ def _command(settings: Mapping[str, str], options: Sequence[str]) -> list[str]:
     logging = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}"
     given = shlex.split(settings.get("spark.driver.extraJavaOptions", ""))
     heap = f"-Xmx{settings['spark.driver.memory']}"
-    java = [str(find_java()), heap, *_JVM_OPTIONS, logging, *shared, *options, *given]
-    # The user's jars go behind Spark's own, so that the class archive still fits.
-    jars_of_user = [Path(jar.strip().removeprefix("file:")) for jar in settings.get("spark.jars", "").split(",") if jar]
-    return [*java, "-cp", os.pathsep.join(map(str, [*classpath(), *jars_of_user])), *_main_class(settings)]
+    java = [str(find_java()), heap, *_JVM_OPTIONS, logging, _log_zone(), *shared, *options, *given]
+    # The user's jars, and JDBC drivers, go behind Spark's own, so that the class archive still fits.
+    jars_of_user = [jar.strip().removeprefix("file:") for jar in settings.get("spark.jars", "").split(",") if jar]
+    path = [*map(str, classpath()), *filter(None, [settings.get(CLASS_PATH)]), *jars_of_user]
+    return [*java, "-cp", os.pathsep.join(path), *_main_class(settings)]
+
+
+def _log_zone() -> str:
+    """This machine's zone, for the log lines of the JVM: they stand among those of the worker."""
+    return f"-Dconnect.log.zone=GMT{datetime.datetime.now().astimezone():%z}"
 
 
 def _main_class(settings: Mapping[str, str]) -> list[str]:

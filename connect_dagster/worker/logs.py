@@ -10,30 +10,34 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 from connect_dagster.plugin.realm import shown
 
 TRACE = 5
-_local = threading.local()
+_context = ContextVar("connector context", default="")
 # kafka-python's selector warns of each of its steps that takes 0.1 s, as many do on a busy machine.
 _LIBRARIES = {"py4j": logging.WARNING, "kafka": logging.WARNING, "kafka.net.selector": logging.ERROR}
 _LEVEL_WORDS = {"WARNING": "WARN", "CRITICAL": "ERROR", "NOTSET": "TRACE"}
 
 
 def set_context(connector: str, scope: str) -> None:
-    """Have the lines of this thread begin with ``[connector|scope]``; the scope is ``worker`` or ``task-N``."""
-    _local.context = f"[{connector}|{scope}] "
+    """Have the lines of this thread begin with ``[connector|scope]``; the scope is ``worker`` or ``task-N``.
+
+    A thread that runs in a copy of this thread's context (``contextvars.copy_context``) has it as well.
+    """
+    _context.set(f"[{connector}|{scope}] ")
 
 
 @contextmanager
 def context(connector: str, scope: str) -> Iterator[None]:
     """The same for a block of code."""
-    before = getattr(_local, "context", "")
+    before = _context.get()
     set_context(connector, scope)
     try:
         yield
     finally:
-        _local.context = before
+        _context.set(before)
 
 
 class _Formatter(logging.Formatter):
@@ -43,7 +47,7 @@ class _Formatter(logging.Formatter):
         first, newline, rest = record.message.partition("\n")
         word = _LEVEL_WORDS.get(record.levelname, record.levelname)
         place = f"({_one_word(shown(record.name))}:{record.lineno})"
-        return f"[{record.asctime}] {word} {getattr(_local, 'context', '')}{first} {place}{newline}{rest}"
+        return f"[{record.asctime}] {word} {_context.get()}{first} {place}{newline}{rest}"
 
     def usesTime(self) -> bool:  # noqa: N802 (the standard library's name)
         return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pyspark.sql import Column, DataFrame
@@ -27,16 +27,23 @@ class _Side:
     """Keys or values of a schema on their way through their converter.
 
     Attributes:
-        bytes: what the converter makes of them.
+        head: what the bytes of all of them begin with.
+        rest: what the converter makes of them after that.
         unwritable: text of the error of each that it cannot write; ``None`` when it can write all.
         exception: class of that error; ``None`` for the usual one.
     """
 
     schema: Schema | None
     ascii: bool
-    bytes: Column
+    head: bytes
+    rest: Column
     unwritable: Column | None
     exception: str | None = None
+
+    @property
+    def bytes(self) -> Column:
+        """All that the converter makes of them."""
+        return F.concat(F.lit(bytearray(self.head)), self.rest) if self.head else self.rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,18 +85,27 @@ class SourcePipeline:
         ]
         return functools.reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), parts)
 
-    def _bytes(self, frame: SourceFrame) -> DataFrame:
+    def encode_parted(self, frame: SourceFrame) -> tuple[DataFrame, Mapping[str, bytes]]:
+        """As ``encode`` for one frame, but for what its keys, or values, all begin with: that goes by column."""
+        heads = {name: side.head for name, side in self._sides(frame).items() if side.head}
+        return self._bytes(frame, parted=True), heads
+
+    def _sides(self, frame: SourceFrame) -> dict[str, _Side]:
         sides = {"key": self._side("key", frame)} if frame.has("key") else {}
-        sides["value"] = self._side("value", frame)
+        return {**sides, "value": self._side("value", frame)}
+
+    def _bytes(self, frame: SourceFrame, *, parted: bool = False) -> DataFrame:
+        sides = self._sides(frame)
+        made = {name: side.rest if parted else side.bytes for name, side in sides.items()}
         for name, side in sides.items():
             frame = self._with_unwritable(frame, name, side)
         columns: list[Column] = [
             F.col(name) for name in ("topic", "partition", "headers", "timestamp", ROW) if frame.has(name)
         ]
         if not frame.has(FAILURE):
-            return frame.df.select(*columns, *(side.bytes for side in sides.values()))
+            return frame.df.select(*columns, *(bytes.alias(name) for name, bytes in made.items()))
         failed = F.col(FAILURE).isNotNull()
-        columns += [F.when(~failed, side.bytes).alias(name) for name, side in sides.items()]
+        columns += [F.when(~failed, bytes).alias(name) for name, bytes in made.items()]
         # Arrow takes no null for a struct whose fields are never null.
         columns += [
             F.when(failed, F.col(name).cast(_nullable(frame.df.schema[name].dataType))).alias(name)
@@ -121,12 +137,12 @@ class SourcePipeline:
 
         def make() -> _Side:
             column = F.col(name)
-            bytes = _expression(converter, frame, schema, column).alias(name)
-            return _Side(schema, frame.ascii, bytes, converter.unwritable(schema, column))
+            head, rest = _expression(converter, frame, schema, column)
+            return _Side(schema, frame.ascii, head, rest, converter.unwritable(schema, column))
 
         def failing(error: Exception) -> _Side:
-            nothing = F.lit(None).cast("binary").alias(name)
-            return _Side(schema, frame.ascii, nothing, F.lit(exception_text(error)), exception_class(error))
+            nothing = F.lit(None).cast("binary")
+            return _Side(schema, frame.ascii, b"", nothing, F.lit(exception_text(error)), exception_class(error))
 
         made = make() if self.guard is None else self.guard.made(make, failing)
         if made.exception is None:
@@ -136,12 +152,14 @@ class SourcePipeline:
         return made
 
 
-def _expression(converter: Converter, frame: SourceFrame, schema: Schema | None, column: Column) -> Column:
+def _expression(
+    converter: Converter, frame: SourceFrame, schema: Schema | None, column: Column
+) -> tuple[bytes, Column]:
     if not converter.needs_topic:
-        return converter.encode(schema, column, ascii=frame.ascii)
+        return converter.encode_parted(schema, column, ascii=frame.ascii)
     if frame.topic is None:
-        return F.lit(None).cast("binary")
-    return converter.encode_for(frame.topic, schema, column, ascii=frame.ascii)
+        return b"", F.lit(None).cast("binary")
+    return b"", converter.encode_for(frame.topic, schema, column, ascii=frame.ascii)
 
 
 def _nullable(type: DataType) -> DataType:

@@ -82,10 +82,12 @@ class PluginDescription(Generic[P]):
 
     @property
     def aliases(self) -> tuple[str, ...]:
-        """Simple name, that without the word for its kind, and the name of its entry point."""
+        """Simple name, that without the word for its kind, names of like classes, and the name of its entry point."""
         simple = self.class_name.rpartition(".")[2]
-        names = (simple, simple.removesuffix(_SUFFIXES[self.kind]) or simple)
-        return names if self.declared_as in (None, self.class_name, *names) else (*names, self.declared_as)
+        others: tuple[str, ...] = getattr(self.plugin, "other_java_classes", ())
+        names = (simple, simple.removesuffix(_SUFFIXES[self.kind]) or simple, *others)
+        declared = self.declared_as
+        return names if declared is None or declared in (self.class_name, *names) else (*names, declared)
 
     def __str__(self) -> str:
         return (

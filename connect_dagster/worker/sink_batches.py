@@ -6,6 +6,7 @@ import functools
 import json
 import operator
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
@@ -62,7 +63,12 @@ def latest_offsets(report: Mapping[str, Any]) -> dict[TopicPartition, int]:
 
 
 def parts(batch: OfferedBatch, limit: int | None) -> Iterator[OfferedBatch]:
-    """The batch in parts of at most ``limit`` records (``max.poll.records``), in the order of each partition."""
+    """The batch in parts of at most ``limit`` records (``max.poll.records``), in the order of each partition.
+
+    A batch without offsets, as the first of a query is where nothing has come yet, has no parts.
+    """
+    if all(end == batch.start[place] for place, end in batch.end.items()):
+        return
     if limit is None or size(batch) <= limit:
         yield batch
         return
@@ -79,4 +85,4 @@ def _part(batch: OfferedBatch, place: TopicPartition, first: int, end: int) -> O
         F.col("offset") < end,
     )
     rows = batch.df.where(functools.reduce(operator.and_, conditions))
-    return OfferedBatch(rows, {place: first}, {place: end})
+    return replace(batch, df=rows, start={place: first}, end={place: end})

@@ -61,5 +61,7 @@ class SinkContext:
 
     def take_commit_requested(self) -> bool:
         """Whether the task asked for a commit since the last time."""
-        requested, self.commit_requested = self.commit_requested, False
-        return requested
+        if not self.commit_requested:  # a thread of the task may be just asking
+            return False
+        self.commit_requested = False
+        return True

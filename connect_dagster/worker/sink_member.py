@@ -29,6 +29,8 @@ Places = list[TopicPartition]
 Answer = TypeVar("Answer")
 _REQUEST_SECONDS = 10.0
 _RETRY_SECONDS = 0.5
+# Between two looks for a topic that is missing: at first, and at most.
+_MISSING_SECONDS = (0.5, 30.0)
 _GLANCE_SECONDS = 0.5
 _ABANDON_SECONDS = 1.0
 # What Java's consumer leaves out of a pattern (exclude.internal.topics).
@@ -70,6 +72,8 @@ class GroupMember:
         self._refusal: ConnectError | None = None
         self._refresh_seconds = int(settings.get("metadata.max.age.ms", "300000")) / 1000
         self._refreshed = -self._refresh_seconds
+        self._missing_pause = 0.0  # seconds; 0 while no topic is missing
+        self._missing_looked = 0.0
         self._incremental = _is_incremental(settings)
         self._answers: dict[_CommitKey, Callable[[Exception | None], None]] = {}
         self._lock = threading.RLock()
@@ -93,6 +97,8 @@ class GroupMember:
         with self._lock:
             if self._pattern is not None and time.monotonic() - self._refreshed >= self._refresh_seconds:
                 self._refresh_topics(self._pattern)
+            if self._missing_pause and time.monotonic() - self._missing_looked >= self._missing_pause:
+                self._look_for_missing()
             message = self._consumer.poll(seconds)
         if self._refusal is not None:
             raise self._refusal
@@ -208,6 +214,18 @@ class GroupMember:
             else:
                 self._consumer.unsubscribe()
 
+    def _look_for_missing(self) -> None:
+        """Have the client learn of topics that were created meanwhile: it would look again only in five minutes."""
+        self._missing_looked = time.monotonic()
+        self._missing_pause = min(2 * self._missing_pause, _MISSING_SECONDS[1])
+        try:
+            known = self._consumer.list_topics(timeout=_GLANCE_SECONDS).topics
+        except KafkaException as error:
+            log.debug("Could not look for missing topics: %s", error.args[0].str())
+            return
+        if known.keys() >= set(self._topics):
+            self._missing_pause = 0.0
+
     def _on_assign(self, consumer: Consumer, partitions: list[KafkaPartition]) -> None:
         assign = consumer.incremental_assign if self._incremental else consumer.assign
         assign(partitions)
@@ -271,6 +289,8 @@ class GroupMember:
     def _raise_unless_passing(self, error: KafkaError) -> None:
         if error.fatal() or error.code() in _FATAL:
             raise ConnectError(f"The consumer group refuses this task: {error.str()}")
+        if error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+            self._missing_pause = _MISSING_SECONDS[0]
         log.warning("Consumer of the sink task: %s", error.str())
 
 

@@ -21,7 +21,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.plugin.converter import Converter, Decoder
 from connect_dagster.plugin.errors import DataError
-from connect_dagster.plugin.frames import FAILURE, ORIGINAL, SinkBatch, SinkFrame
+from connect_dagster.plugin.frames import FAILURE, KAFKA_PLACE, ORIGINAL, SinkBatch, SinkFrame
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.schema import OPTIONAL_BYTES_SCHEMA
 from connect_dagster.worker.failed_records import KEY_CONVERTER, VALUE_CONVERTER, exception_text
@@ -103,6 +103,12 @@ class SinkPipeline:
             self._kept = self._plan(key, value, mode, checked=True)
         return self._kept
 
+    def guess(self, one: DataFrame) -> None:
+        """Take the schemas of one record for those that are likely."""
+        for converter, column in ((self.key_converter, "key"), (self.value_converter, "value")):
+            if converter.likely(column) is None:
+                self._decoders(converter, one, column)
+
     @contextmanager
     def searched(self, df: DataFrame, mode: Mode | None = None) -> Iterator[SinkBatch]:
         """The batch with all its schemas found, kept in memory for as long as the block runs."""
@@ -160,6 +166,8 @@ class SinkPipeline:
         ]
         if mode.as_data and (failure := self._failure(key, value, checked)) is not None:
             columns.append(failure.alias(FAILURE))
+        if self.transforms:
+            columns.append(F.struct("topic", "partition", "offset").alias(KAFKA_PLACE))
         if mode.originals:
             columns.append(original_column(headers=self.reads_headers).alias(ORIGINAL))
         return _Plan(key, value, conditions, columns)

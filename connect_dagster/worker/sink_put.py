@@ -27,6 +27,8 @@ from connect_dagster.worker.sink_poison import purified
 from connect_dagster.worker.sink_stream import OfferedBatch
 
 _READ, _WELL, _FAILED = "read", "well", "failed"
+# Fewer are searched for their schemas as fast as one of them is read.
+_WORTH_A_GUESS = 10_000
 
 
 class PutFailedError(ConnectError):
@@ -126,8 +128,12 @@ class Putting:
             self.handling.errant.settle(self.batch.df)
 
     def _put_likely(self) -> bool:
-        """Put a batch planned for the schemas of the one before; answers whether it had them."""
-        planned = self.pipeline.likely(self.batch.df, self._mode())
+        """Put a batch planned for the schemas of the one before, or of a record in it; answers whether it had them."""
+        mode = self._mode()
+        planned = self.pipeline.likely(self.batch.df, mode)
+        if planned is None and size(self.batch) >= _WORTH_A_GUESS:
+            self.pipeline.guess(self.batch.first_record())
+            planned = self.pipeline.likely(self.batch.df, mode)
         if planned is None:
             return False
         try:

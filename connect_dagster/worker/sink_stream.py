@@ -33,6 +33,7 @@ _MEMORY_FOLDER = Path("/dev/shm")
 _REPORT_SECONDS = 1.0
 _STOP_SECONDS = 2.0
 _POLL_SECONDS = 0.005
+_OF_STREAMS = ("maxOffsetsPerTrigger", "minPartitions")
 # Spark's own words (MicroBatchExecution).
 _NO_NEWS = "Waiting for data to arrive"
 
@@ -45,11 +46,22 @@ class OfferedBatch:
         df: Spark's columns of a Kafka source, nothing read yet.
         start: first offset of each partition.
         end: offset after the batch of each partition, with what compaction and transactions leave out.
+        options: of Spark's Kafka source, without partitions and offsets.
     """
 
     df: DataFrame
     start: dict[TopicPartition, int]
     end: dict[TopicPartition, int]
+    options: Mapping[str, str]
+
+    def first_record(self) -> DataFrame:
+        """The first record of a partition, if it is still there, by a read of its own: of the batch all reads count."""
+        place = max(self.end, key=lambda place: self.end[place] - self.start[place])
+        first = self.start[place]
+        until = {"endingOffsets": _offsets({place: first + 1})}
+        options = {name: value for name, value in self.options.items() if name not in _OF_STREAMS}
+        reader = self.df.sparkSession.read.format("kafka").options(**options)
+        return reader.options(**_places({place: first}), **until).load()
 
     @property
     def topics(self) -> set[str]:
@@ -69,6 +81,7 @@ class SinkStream:
 
     def __init__(self, spark: SparkSession, name: str, options: Mapping[str, str], start: Offsets) -> None:
         self._name = name
+        self._options = options
         self._position = dict(start)
         self._offered: OfferedBatch | None = None
         self._handling = False
@@ -155,7 +168,8 @@ class SinkStream:
             if self._closed:  # its checkpoint may be gone
                 return
             end = self._planned_end(batch_id)
-            self._offered = OfferedBatch(df, {place: self._position.get(place, 0) for place in end}, end)
+            start = {place: self._position.get(place, 0) for place in end}
+            self._offered = OfferedBatch(df, start, end, self._options)
             self._position.update(end)
             self._running_batch = batch_id
             self._handling = True
@@ -174,8 +188,14 @@ class SinkStream:
 
 def _places(start: Offsets) -> dict[str, str]:
     """Options ``assign`` and ``startingOffsets`` for these offsets."""
+    assigned: dict[str, list[int]] = {}
+    for place in sorted(start, key=lambda place: place.partition):
+        assigned.setdefault(place.topic, []).append(place.partition)
+    return {"assign": json.dumps(assigned), "startingOffsets": _offsets(start)}
+
+
+def _offsets(places: Offsets) -> str:
     offsets: dict[str, dict[str, int]] = {}
-    for place, offset in start.items():
+    for place, offset in places.items():
         offsets.setdefault(place.topic, {})[str(place.partition)] = offset
-    assigned = {topic: sorted(int(partition) for partition in found) for topic, found in offsets.items()}
-    return {"assign": json.dumps(assigned), "startingOffsets": json.dumps(offsets)}
+    return json.dumps(offsets)

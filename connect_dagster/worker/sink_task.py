@@ -446,7 +446,7 @@ class WorkerSinkTask(WorkerTask):
         if not self._position:
             return {}
         try:
-            allowed = self._sink.pre_commit(dict(self._position))
+            allowed = self._sink.pre_commit(self._taken_in())
         except Exception:
             self._metrics.commit_ended(0, succeeded=False)
             if closing:
@@ -458,6 +458,11 @@ class WorkerSinkTask(WorkerTask):
                 self._context.rewound.update(self._commits.committed)
             return {}
         return {place: offset for place, offset in allowed.items() if self._allowed(place, offset)}
+
+    def _taken_in(self) -> dict[TopicPartition, int]:
+        """The position, or where the task has asked to go back to, which nobody may commit beyond."""
+        rewound = self._context.rewound
+        return {place: min(offset, rewound.get(place, offset)) for place, offset in self._position.items()}
 
     def _allowed(self, place: TopicPartition, offset: int) -> bool:
         if place in self._position and offset <= self._position[place]:

@@ -6,8 +6,8 @@ on ever smaller parts of them, until the one is found that makes it fail.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -41,12 +41,14 @@ class Planned:
         frame: as polled.
         topic: topic of all records; ``None`` where each has its own.
         plan: the plan; ``None`` where it could not be made because a Spark job failed meanwhile.
+        heads: what all bytes of a column begin with, which the plan leaves out.
         error: then, that failure.
     """
 
     frame: SourceFrame
     topic: str | None
     plan: DataFrame | None
+    heads: Mapping[str, bytes] = field(default_factory=dict)
     error: Exception | None = None
 
 
@@ -94,12 +96,13 @@ class SourceBatches:
         frame = self._with_originals(frame)
         try:
             transformed = self._pipeline.transform(frame)
-            plan = self._pipeline.encode(transformed)
+            if len(transformed) != 1:
+                return Planned(frame, None, self._pipeline.encode(transformed))
+            return Planned(frame, transformed[0].topic, *self._pipeline.encode_parted(transformed[0]))
         except Exception as error:
             if not self._is_narrowed(error):
                 raise
-            return Planned(frame, frame.topic, None, error)
-        return Planned(frame, transformed[0].topic if len(transformed) == 1 else None, plan)
+            return Planned(frame, frame.topic, None, error=error)
 
     def encoded(self, planned: Planned) -> Encoded:
         """The bytes of a frame; runs its plan. Raises what the plan does, unless that is tolerated."""
@@ -115,7 +118,7 @@ class SourceBatches:
         rows = table.num_rows
         polled = max(rows_into_plan(planned.plan), rows) if self._pipeline.transforms else rows
         well, failed = self._split(table, planned.frame)
-        return Encoded(well, failed, polled, planned.plan)
+        return Encoded(_with_heads(well, planned.heads), failed, polled, planned.plan)
 
     def _is_narrowed(self, error: Exception) -> bool:
         return self._policy.tolerate and is_spark_failure(error)
@@ -199,6 +202,15 @@ class SourceBatches:
             except Exception:
                 return Acting(TRANSFORMATION, class_name(type(step.transform)))
         return Acting(VALUE_CONVERTER, class_name(type(self._pipeline.value_converter)))
+
+
+def _with_heads(table: pa.Table, heads: Mapping[str, bytes]) -> pa.Table:
+    """Records with what the bytes of a column all begin with, but for those that are null."""
+    for name, head in heads.items():
+        rest = table.column(name)
+        whole = pc.binary_join_element_wise(pa.scalar(head, rest.type), rest, pa.scalar(b"", rest.type))
+        table = table.set_column(table.schema.get_field_index(name), name, whole)
+    return table
 
 
 def _in_order(table: pa.Table) -> pa.Table:

@@ -32,7 +32,7 @@ from connect_dagster.worker.pipeline import SourcePipeline
 from connect_dagster.worker.plan_guard import PlanGuard
 from connect_dagster.worker.progress import Progress
 from connect_dagster.worker.retries import Retries, RetryGivenUpError
-from connect_dagster.worker.source_batches import Encoded, SourceBatches
+from connect_dagster.worker.source_batches import Encoded, Planned, SourceBatches
 from connect_dagster.worker.source_originals import refused_original
 from connect_dagster.worker.task import StatusListener, WorkerTask
 
@@ -103,7 +103,7 @@ class WorkerSourceTask(WorkerTask):
         self._offsets: SourceOffsets | None = None
         self._flush_seconds = flush_seconds
         self._on_topics = on_topics
-        self._committable: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
+        self._committable: dict[str, tuple[Mapping[str, Any], Mapping[str, Any] | None]] = {}
         self._committing = threading.Lock()
         self._committed = threading.Event()
 
@@ -179,7 +179,7 @@ class WorkerSourceTask(WorkerTask):
 
         def encode() -> pa.Table:
             started = time.monotonic()
-            encoded = self._batches.encoded(planned)
+            encoded = self._encoded(planned)
             took["addBatch"] = time.monotonic() - started
             made.append(encoded)
             self._metrics.batch_polled(encoded.polled)
@@ -194,10 +194,22 @@ class WorkerSourceTask(WorkerTask):
             self._source.delivered(frame)
             self._metrics.batch_written(encoded.polled, table.num_rows)
             took["triggerExecution"] = time.monotonic() - began
-            self.progress.batch_done(encoded.counted(), _milliseconds(took), dict(frame.source_offset))
+            self.progress.batch_done(encoded.counted(), _milliseconds(took), dict(frame.source_offset or {}))
             self._on_topics(topics_of(planned.topic, table))
 
         delivery.submit(Batch(encode, planned.topic, delivered, lambda refused: self._tolerated(refused, frame)))
+
+    def _encoded(self, planned: Planned) -> Encoded:
+        """The bytes of a frame, read again as often as the source thinks it of use."""
+        while True:
+            try:
+                return self._batches.encoded(planned)
+            except Exception as error:
+                seconds = self._source.retry_seconds(error)
+                if seconds is None or self._stopping.wait(seconds):
+                    raise
+                log.warning("WorkerSourceTask{id=%s} Records could not be read, will be read again: %s", self.id, error)
+                self._metrics.errors.retried()
 
     def _tolerated(self, refused: Refused, frame: SourceFrame) -> bool:
         """Whether the task goes on without a record that Kafka refused."""

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 
+from connect_dagster.worker.jdbc_drivers import driver_jars, joined
+
 SPARK_PREFIX = "spark."
+CLASS_PATH = "spark.driver.extraClassPath"
+_JARS = "spark.jars"
 
 # Measured: docs/decisions/0002-spark-session.md
 _SETTINGS: Mapping[str, str] = {
@@ -23,6 +28,10 @@ _SETTINGS: Mapping[str, str] = {
     # Records are Kafka's: fields `a` and `A` are two, and of an object's equal keys the last one counts.
     "spark.sql.caseSensitive": "true",
     "spark.sql.variant.allowDuplicateKeys": "true",
+    # Where an expression was made, for messages: several calls into the JVM for each that is made.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
+    # A database has cut the blanks behind a CHAR already, or wants them to stay.
+    "spark.sql.readSideCharPadding": "false",
     "spark.sql.streaming.numRecentProgressUpdates": "1000",
     "spark.sql.streaming.stopTimeout": "10s",
     # Hadoop's own local files start a process for each chmod and readlink: 19 a micro-batch, 90 ms.
@@ -31,12 +40,18 @@ _SETTINGS: Mapping[str, str] = {
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+    # As in the driver's JVM: what JDBC drivers call a timestamp hangs on it.
+    "spark.executor.extraJavaOptions": "-Duser.timezone=UTC",
 }
 # A local master needs no name of this machine, which may not even resolve.
 _LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
 
 def spark_settings(worker: Mapping[str, str]) -> dict[str, str]:
-    """Spark settings of a worker: ours, and the ``spark.*`` keys of its file, which win."""
+    """Spark settings of a worker: ours, and the ``spark.*`` keys of its file, which win; JDBC drivers come to both."""
     merged = {**_SETTINGS, **{name: value for name, value in worker.items() if name.startswith(SPARK_PREFIX)}}
-    return {**_LOCAL, **merged} if merged["spark.master"].startswith("local") else merged
+    drivers = driver_jars(worker)
+    merged[CLASS_PATH] = os.pathsep.join(filter(None, (merged.get(CLASS_PATH), joined(drivers, os.pathsep))))
+    if merged["spark.master"].startswith("local"):
+        return {**_LOCAL, **merged}
+    return {**merged, _JARS: ",".join(filter(None, (merged.get(_JARS), joined(drivers, ","))))}

@@ -157,6 +157,15 @@ class WorkerTask(ABC):
 
     def _fail(self, error: BaseException) -> None:
         text = failure_trace(error, self._kind)
+        if self.stopping:  # nobody waits for its records any more
+            log.warning(
+                "%s{id=%s} After being scheduled for shutdown, task threw an uncaught exception.\n%s",
+                self._kind,
+                self.id,
+                text,
+            )
+            self._report(State.UNASSIGNED)
+            return
         log.error(
             "%s{id=%s} Task threw an uncaught and unrecoverable exception. "
             "Task is being killed and will not recover until manually restarted.\n%s",
@@ -164,8 +173,7 @@ class WorkerTask(ABC):
             self.id,
             text,
         )
-        if not self.stopping:
-            self._report(State.FAILED, text)
+        self._report(State.FAILED, text)
 
     def _await_change(self, seconds: float) -> None:
         """Rest until the target changes or the task is asked to end."""

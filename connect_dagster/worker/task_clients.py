@@ -5,6 +5,7 @@ Java: ``Worker.baseProducerConfigs``, ``baseConsumerConfigs`` and ``adminConfigs
 
 from __future__ import annotations
 
+from connect_dagster.plugin.config import under_prefix
 from connect_dagster.protocol.states import TaskId
 from connect_dagster.worker import clients
 from connect_dagster.worker.client_policy import ClientPolicy
@@ -46,6 +47,6 @@ class TaskClients:
         return clients.admin_settings(self._config.bootstrap_servers, client_id, given)
 
     def _given(self, client: str, connector: clients.Settings) -> dict[str, str]:
-        overrides = clients.under_prefix(connector, f"{client}.override.")
+        overrides = under_prefix(connector, f"{client}.override.")
         self._policy.require(overrides)
         return {**self._config.client_overrides(f"{client}."), **overrides}

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from connect_dagster.brokers.topic_admin import TopicAdmin, TopicPlan
-from connect_dagster.plugin.config import ConfigKey, ConfigTable, Importance, Type, non_null, parse_value
+from connect_dagster.plugin.config import ConfigKey, ConfigTable, Importance, Type, non_null, parse_value, under_prefix
 from connect_dagster.plugin.errors import ConfigError, ConnectError, RetriableError, java_text
 
 log = logging.getLogger(__name__)
@@ -163,7 +163,7 @@ def _matches(patterns: Sequence[str], topic: str) -> bool:
 
 def _group(name: str, connector: Mapping[str, str], table: ConfigTable) -> TopicGroup:
     prefix = f"{PREFIX}{name}."
-    given = {key.removeprefix(prefix): value for key, value in connector.items() if key.startswith(prefix)}
+    given = under_prefix(connector, prefix)
     if name == DEFAULT:  # it takes what no other does, whatever its patterns say
         given = {key: value for key, value in given.items() if key not in (_INCLUDE, _EXCLUDE)}
     full = ConfigTable(tuple(_prefixed(key, prefix) for key in table))

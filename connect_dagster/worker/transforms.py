@@ -17,7 +17,7 @@ from typing import Any, Protocol, cast
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.plugin.config import Type, parse_value
+from connect_dagster.plugin.config import Type, parse_value, under_prefix
 from connect_dagster.plugin.converter import Predicate, Transform
 from connect_dagster.plugin.errors import ConfigError
 from connect_dagster.plugin.frames import ROW, Acting, Frame, RecordFrame, SourceFrame
@@ -100,7 +100,7 @@ class TransformFactory:
         return chain
 
     def _step(self, alias: str, connector: Mapping[str, str]) -> Step:
-        options = _options(f"transforms.{alias}.", connector)
+        options = under_prefix(connector, f"transforms.{alias}.")
         predicate = options.pop(_PREDICATE, None)
         negate = parse_value(f"transforms.{alias}.{_NEGATE}", options.pop(_NEGATE, "false"), Type.BOOLEAN)
         version = options.pop(_VERSION, None)
@@ -111,7 +111,7 @@ class TransformFactory:
         return Step(alias, transform, restricted, negate)
 
     def _predicate(self, alias: str, connector: Mapping[str, str]) -> Predicate:
-        options = _options(f"predicates.{alias}.", connector)
+        options = under_prefix(connector, f"predicates.{alias}.")
         version = options.pop(_VERSION, None)
         predicate = self._plugins.predicate(_type_of(f"predicates.{alias}.", options), version).plugin()
         predicate.configure(options)
@@ -156,10 +156,6 @@ def _chosen(after: Frame, before: Frame) -> Frame:
 
 def _with(frame: Frame, **changes: Any) -> Frame:
     return cast("Frame", replace(cast("SourceFrame", frame), **changes))
-
-
-def _options(prefix: str, connector: Mapping[str, str]) -> dict[str, str]:
-    return {key.removeprefix(prefix): value for key, value in connector.items() if key.startswith(prefix)}
 
 
 def _type_of(prefix: str, options: dict[str, str]) -> str:

@@ -12,6 +12,7 @@ Json = dict[str, Any]
 
 _TEXTS = ("", "plain", 'quote " and \\', "세번째 😀", "\x00\x1f\x7f", "</script>\u2028", "null", "1.0")
 _DAYS = (-719162, 2932896)  # the years 1 to 9999
+_NAMES = ("a", "B", "with blank ", "점.", '"', "payload")
 _KEYS = ("int8", "int16", "int32", "int64", "boolean")
 
 
@@ -69,19 +70,21 @@ class Generator:
 
     Args:
         seed: of all chance.
+        names: that fields may have, before a number.
     """
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, names: Sequence[str] = _NAMES) -> None:
         self._chance = random.Random(seed)
+        self._names = names
 
     def row(self, fields: int, depth: int = 3) -> Json:
         """The schema of a struct that has a field of each kind in turn."""
         kinds = ("scalar", "scalar", "logical", "decimal", "array", "map", "pairs", "struct")
-        made = [{**self._schema(kinds[i % len(kinds)], depth), "field": f"{self._name()}{i}"} for i in range(fields)]
-        return {"type": "struct", "fields": made, "optional": False, "name": f"row{self._chance.random()}"}
-
-    def _name(self) -> str:
-        return self._chance.choice(("a", "B", "with blank ", "점.", '"', "payload"))
+        made = [
+            {**self._schema(kinds[i % len(kinds)], depth), "field": f"{self._chance.choice(self._names)}{i}"}
+            for i in range(fields)
+        ]
+        return {"type": "struct", "fields": made, "optional": False, "name": f"row{self._chance.getrandbits(40)}"}
 
     def _schema(self, kind: str, depth: int) -> Json:
         chance = self._chance

@@ -24,6 +24,7 @@ import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
+from connect_dagster.connectors.arrow_text import text_bytes, write_all
 from connect_dagster.connectors.file.text import as_text
 from connect_dagster.plugin.config import ConfigDef, Importance, Type, setting
 from connect_dagster.plugin.connector import Properties, SinkConnector, SinkTask
@@ -117,7 +118,7 @@ class FileStreamSinkTask(SinkTask):
         before = os.fstat(self._descriptor).st_size
         try:
             for part in parts:
-                _write_all(self._descriptor, memoryview(part))
+                write_all(self._descriptor, memoryview(part))
         except OSError:
             if self._plain:
                 os.ftruncate(self._descriptor, before)
@@ -157,19 +158,4 @@ def _lines(batch: SinkBatch, line: Callable[[Schema | None], Column]) -> list[pa
         (merged,) = tables
     else:
         merged = pa.concat_tables(tables).sort_by([(name, "ascending") for name in _PLACE])
-    return [_characters(chunk) for chunk in merged.column("line").chunks]
-
-
-def _characters(lines: pa.StringArray) -> pa.Buffer:
-    """Arrow lays strings end to end: with terminators they are the file's bytes as they stand."""
-    _, offsets, data = lines.buffers()
-    if data is None:
-        return pa.py_buffer(b"")
-    width = 8 if pa.types.is_large_string(lines.type) else 4
-    ends = memoryview(offsets).cast("q" if width == 8 else "i")
-    return data[ends[lines.offset] : ends[lines.offset + len(lines)]]
-
-
-def _write_all(descriptor: int, data: memoryview) -> None:
-    while data:
-        data = data[os.write(descriptor, data) :]
+    return list(text_bytes(merged.column("line")))

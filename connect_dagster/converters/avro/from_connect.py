@@ -5,11 +5,11 @@ Members stand in the order in which Java's library writes them.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from connect_dagster.converters import json_text
 from connect_dagster.converters.avro import defaults, names
 from connect_dagster.plugin.errors import DataError
 from connect_dagster.plugin.schema import DECIMAL, Schema, SchemaType
@@ -49,7 +49,7 @@ class FromConnect:
         Raises:
             DataError: Avro has no such schema.
         """
-        return json.dumps(_Writer(self).whole(schema, None), separators=(",", ":"), ensure_ascii=False)
+        return json_text.dumps(_Writer(self).whole(schema, None), halves=False)
 
     def field_name(self, name: str) -> str:
         """What a field is called in Avro.

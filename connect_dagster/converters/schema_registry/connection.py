@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import secrets
+from pathlib import Path
 from typing import Any
 
 from connect_dagster.converters.schema_registry.config import SchemaRegistryConfig
 from connect_dagster.plugin.config import Password
 from connect_dagster.plugin.errors import ConfigError
+from connect_dagster.plugin.tls_stores import TlsStores
 
-_SSL = "schema.registry.ssl."
+_PREFIX = "schema.registry."
 _BEARER = "bearer.auth."
 
 
-def client_settings(config: SchemaRegistryConfig) -> dict[str, Any]:
+def client_settings(config: SchemaRegistryConfig, folder: Path) -> dict[str, Any]:
     """Settings of ``SchemaRegistryClient``.
 
+    Args:
+        config: the converter's options.
+        folder: for keys and certificates, which the client reads from files while it is made; for this user alone.
+
     Raises:
-        ConfigError: credentials are incomplete, or keys are not in PEM files.
+        ConfigError: credentials are incomplete, or a key store cannot be read.
     """
     return {
         "url": ",".join(config.urls),
@@ -25,7 +32,7 @@ def client_settings(config: SchemaRegistryConfig) -> dict[str, Any]:
         "retries.wait.ms": config.retry_wait_ms,
         "retries.max.wait.ms": config.retry_max_wait_ms,
         **_credentials(config),
-        **_tls(config),
+        **_tls(config, folder),
         **_proxy(config),
     }
 
@@ -68,32 +75,29 @@ def _plain(value: str | Password | None) -> str | None:
     return value.value if isinstance(value, Password) else value
 
 
-def _tls(config: SchemaRegistryConfig) -> dict[str, Any]:
-    given = config.with_prefix(_SSL)
+def _tls(config: SchemaRegistryConfig, folder: Path) -> dict[str, Any]:
+    given = config.with_prefix(_PREFIX)
+    stores = TlsStores.parse(given)
+    if not stores.checks_host:
+        raise ConfigError(f"{_PREFIX}ssl.endpoint.identification.algorithm cannot be empty: hosts are always verified")
+    if "ssl.enabled.protocols" in given:
+        raise ConfigError(f"{_PREFIX}ssl.enabled.protocols is not supported: TLSv1.2 and TLSv1.3 are spoken")
     settings = {}
-    if location := given.get("truststore.location"):
-        settings["ssl.ca.location"] = _pem(given, "truststore", location)
-    if location := given.get("keystore.location"):
-        settings["ssl.certificate.location"] = _pem(given, "keystore", location)
-        settings["ssl.key.location"] = location
-        if password := given.get("key.password"):
-            settings["ssl.key.password"] = password
-    for inline in ("truststore.certificates", "keystore.key", "keystore.certificate.chain"):
-        if inline in given:
-            raise ConfigError(f"{_SSL}{inline} is not supported: put the PEM text into a file and name that")
-    if given.get("endpoint.identification.algorithm") == "":
-        raise ConfigError(f"{_SSL}endpoint.identification.algorithm cannot be empty: hosts are always verified")
+    if (trusted := stores.trust_store()) is not None:
+        settings["ssl.ca.location"] = _written(folder / "trusted.pem", trusted.certificates_pem())
+    if (own := stores.key_store()) is not None:
+        if own.key is None or not own.certificates:
+            raise ConfigError(f"The key store of {_PREFIX}ssl.keystore.* needs a private key and its certificate")
+        secret = secrets.token_hex(32)
+        pem = own.key_pem(secret.encode()) + own.certificates_pem()
+        settings["ssl.certificate.location"] = _written(folder / "key-and-chain.pem", pem)
+        settings["ssl.key.password"] = secret
     return settings
 
 
-def _pem(given: dict[str, str], store: str, location: str) -> str:
-    kind = given.get(f"{store}.type", "JKS")
-    if kind != "PEM":
-        raise ConfigError(
-            f"{_SSL}{store}.type is {kind}, but keys and certificates for the registry are read from PEM files only: "
-            f"convert {location} and set {_SSL}{store}.type=PEM"
-        )
-    return location
+def _written(file: Path, text: str) -> str:
+    file.write_text(text)
+    return str(file)
 
 
 def _proxy(config: SchemaRegistryConfig) -> dict[str, Any]:

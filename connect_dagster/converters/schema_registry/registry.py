@@ -9,6 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -65,7 +67,8 @@ class SchemaRegistry:
         self._address = ", ".join(map(_without_credentials, config.urls))
         self._written: dict[str, dict[tuple[Any, ...], RegisteredSchema]] = defaultdict(dict)
         try:
-            self._client = _client(client_settings(config))
+            with TemporaryDirectory(prefix="connect-registry-") as folder:
+                self._client = _client(client_settings(config, Path(folder)))
         except (ValueError, OSError) as error:  # a wrong address or key; ssl's errors are OSErrors
             raise ConfigError(f"The schema registry at {self._address} cannot be used: {error}") from error
 

@@ -25,6 +25,7 @@ from connect_dagster.plugin.config.keys import (
     Width,
 )
 from connect_dagster.plugin.config.model import ConfigDef, setting
+from connect_dagster.plugin.config.prefixes import under_prefix
 from connect_dagster.plugin.config.table import ConfigTable
 from connect_dagster.plugin.config.validators import (
     UniqueValues,
@@ -69,5 +70,6 @@ __all__ = [
     "prefixed_infos",
     "setting",
     "to_text",
+    "under_prefix",
     "value_info",
 ]

@@ -27,6 +27,7 @@ from connect_dagster.plugin.config.keys import (
     Validator,
     Width,
 )
+from connect_dagster.plugin.config.prefixes import under_prefix
 from connect_dagster.plugin.config.table import ConfigTable, Properties
 from connect_dagster.plugin.config.values import FindClass
 from connect_dagster.plugin.errors import ConfigError
@@ -150,11 +151,7 @@ class ConfigDef(BaseModel):
 
     def with_prefix(self, prefix: str) -> dict[str, str]:
         """Given properties whose names begin with the prefix, without it."""
-        return {
-            name.removeprefix(prefix): value
-            for name, value in self._originals.items()
-            if name.startswith(prefix) and name != prefix
-        }
+        return under_prefix(self._originals, prefix)
 
     @classmethod
     def _model_errors(cls, values: Mapping[str, Any]) -> list[ConfigError]:

@@ -86,8 +86,17 @@ def _given(key: ConfigKey, props: Properties, find_class: FindClass | None) -> A
     if key.name in props:
         return parse_value(key.name, props[key.name], key.type, find_class)
     if key.required:
-        raise ConfigError.missing(key.name)
+        raise ConfigError.missing(key.name, _mistaken_for(key.name, props))
     return key.default
+
+
+def _mistaken_for(name: str, props: Properties) -> str | None:
+    """A given key that differs from this one only in case and in what stands between its words."""
+    return next((given for given in props if given != name and _words(given) == _words(name)), None)
+
+
+def _words(name: str) -> str:
+    return name.lower().replace("_", ".").replace("-", ".")
 
 
 def _without_duplicates(name: str, values: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -2,7 +2,6 @@
 
 import base64
 import json
-from collections.abc import Iterator
 from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
@@ -22,10 +21,10 @@ from connect_dagster.embedded.ports import HOST, free_port
 from connect_dagster.plugin.errors import ConfigError, DataError, RetriableError
 from connect_dagster.plugin.schema import STRING_SCHEMA, Schema, SchemaField, SchemaType
 from tests.conformance.converter_cases import DATE, ROW, ROW_EMPTY, ROW_FULL, STRING, decimal, envelope, struct
-from tests.conformance.java_records import JavaRecords, java_records
+from tests.conformance.java_records import JavaRecords
 from tests.integration.converters.enveloped_records import read, written
+from tests.registry_converters import JAVAS_AVRO, registry_options
 
-JAVA = "io.apicurio.registry.utils.converter.AvroConverter"
 INT = {"type": "int32", "optional": False}
 MAPS = struct(
     ("small", {"type": "int8", "optional": False}),
@@ -71,22 +70,6 @@ def converter(url: str, *, key: bool = False, **options: str) -> AvroConverter:
     return made
 
 
-@pytest.fixture(scope="module")
-def java() -> Iterator[JavaRecords]:
-    with java_records("java-avro-converter") as asked:
-        yield asked
-
-
-def java_options(url: str) -> dict[str, str]:
-    return {
-        "apicurio.registry.url": url.replace("ccompat/v7", "registry/v2"),
-        "apicurio.registry.as-confluent": "true",
-        "apicurio.registry.auto-register": "true",
-        "apicurio.registry.use-id": "contentId",
-        "apicurio.registry.headers.enabled": "false",
-    }
-
-
 def bytes_of(found: list[bytes | str | None]) -> list[bytes | None]:
     assert not any(isinstance(one, str) for one in found), found
     return [one for one in found if not isinstance(one, str)]
@@ -111,9 +94,10 @@ def test_s4_03_bytes_are_javas_and_each_reads_the_others(
     assert bytes_of(written(spark, converter(schema_registry), topic_prefix, CASES[:1])) == ours[:1]
     assert versions(schema_registry) == registered, "a second run registers nothing"
 
-    options = java_options(schema_registry)
+    options = registry_options(JAVAS_AVRO, schema_registry)
     theirs = [
-        java.written(JAVA, options, [data], topic=f"{topic_prefix}java{number}")[0] for number, data in enumerate(CASES)
+        java.written(JAVAS_AVRO, options, [data], topic=f"{topic_prefix}java{number}")[0]
+        for number, data in enumerate(CASES)
     ]
     assert ours == theirs, "ids included: the registry takes both texts for the same schema"
 
@@ -122,7 +106,7 @@ def test_s4_03_bytes_are_javas_and_each_reads_the_others(
     assert [None if one is None else payload(one) for one in back] == expected
     # This converter reads records only: of a text alone it says that it has no type.
     records = [number for number, data in enumerate(CASES) if b'{"schema":{"type":"struct"' in data]
-    again = java.read(JAVA, options, [ours[number] for number in records])
+    again = java.read(JAVAS_AVRO, options, [ours[number] for number in records])
     assert [payload(one) for one in again] == [expected[number] for number in records]
     schema = json.loads(back[3] or b"")["schema"]
     assert (schema["name"], schema["version"], schema["doc"], schema["parameters"]) == (
@@ -334,7 +318,9 @@ def test_credentials_are_sent(options: dict[str, str], header: str) -> None:
         ({"schema.registry.url": ""}, "must not be empty"),
         ({"basic.auth.credentials.source": "USER_INFO"}, "basic.auth.user.info must be name:password"),
         ({"bearer.auth.credentials.source": "OAUTHBEARER"}, "needs bearer.auth.issuer.endpoint.url"),
-        ({"schema.registry.ssl.truststore.location": "/x.jks"}, "are read from PEM files only: convert /x.jks"),
+        ({"schema.registry.ssl.truststore.location": "/x.jks"}, "Cannot read the key store /x.jks: No such file"),
+        ({"schema.registry.ssl.endpoint.identification.algorithm": ""}, "cannot be empty: hosts are always verified"),
+        ({"schema.registry.ssl.enabled.protocols": "TLSv1.3"}, "is not supported: TLSv1.2 and TLSv1.3 are spoken"),
         ({"value.subject.name.strategy": "Mine"}, "String must be one of: io.confluent"),
         ({"generalized.sum.type.support": "true"}, "this option is not supported"),
     ],

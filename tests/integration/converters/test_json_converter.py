@@ -4,10 +4,11 @@ from collections.abc import Sequence
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
+from pyspark.sql.types import StringType, StructField, StructType
 
 from connect_dagster.converters.json_converter import JsonConverter
 from connect_dagster.plugin.errors import ConfigError
-from connect_dagster.plugin.schema import OPTIONAL_STRING_SCHEMA, STRING_SCHEMA, Schema, SchemaType
+from connect_dagster.plugin.schema import OPTIONAL_STRING_SCHEMA, STRING_SCHEMA, Schema, SchemaField, SchemaType
 
 LINE = b'{"schema":{"type":"string","optional":false},"payload":"a line"}'
 NUMBER = b'{"schema":{"type":"int32","optional":false},"payload":5}'
@@ -26,8 +27,8 @@ def batch(spark: SparkSession, *records: bytes | None) -> DataFrame:
 def encoded(
     spark: SparkSession, one: JsonConverter, schema: Schema | None, values: Sequence[object]
 ) -> list[bytes | None]:
-    kind = "string" if schema is None else schema.to_spark().simpleString()
-    df = spark.createDataFrame([(value,) for value in values], f"v {kind}")
+    kind = StringType() if schema is None else schema.to_spark()
+    df = spark.createDataFrame([(value,) for value in values], StructType([StructField("v", kind)]))
     rows = df.select(one.encode(schema, F.col("v")).alias("e")).collect()
     return [None if row.e is None else bytes(row.e) for row in rows]
 
@@ -57,6 +58,58 @@ def test_null_where_a_value_is_required_fails_with_javas_text(spark: SparkSessio
 def test_characters_beyond_16_bits_are_escaped_everywhere(spark: SparkSession) -> None:
     found = encoded(spark, converter(schemas_enable="false"), STRING_SCHEMA, ["😀😀 세 \U0010ffff", "세"])
     assert found == ['"\\uD83D\\uDE00\\uD83D\\uDE00 세 \\uDBFF\\uDFFF"'.encode(), '"세"'.encode()]
+
+
+@pytest.mark.parametrize("enveloped", ["true", "false"])
+def test_characters_beyond_16_bits_are_escaped_wherever_they_are(spark: SparkSession, enveloped: str) -> None:
+    texts = Schema(SchemaType.ARRAY, optional=True, value_schema=OPTIONAL_STRING_SCHEMA)
+    named = Schema(SchemaType.MAP, optional=True, key_schema=STRING_SCHEMA, value_schema=OPTIONAL_STRING_SCHEMA)
+    filled = Schema(SchemaType.STRING, optional=True, default="세 😀")
+    inner = Schema(SchemaType.STRUCT, optional=True, fields=(SchemaField("n", OPTIONAL_STRING_SCHEMA),))
+    parts = {"a": texts, "m": named, "f": filled, "s": inner}
+    schema = Schema(SchemaType.STRUCT, fields=tuple(SchemaField(name, part) for name, part in parts.items()))
+    wide, escaped = "😀 세", "\\uD83D\\uDE00 세"
+    plain = '{"a":null,"m":null,"f":"x","s":null}'
+    values = [
+        (([None, wide], None, "x", None), plain.replace('"a":null', f'"a":[null,"{escaped}"]')),
+        ((None, {wide: None}, "x", None), plain.replace('"m":null', f'"m":{{"{escaped}":null}}')),
+        ((None, {"k": wide}, "x", None), plain.replace('"m":null', f'"m":{{"k":"{escaped}"}}')),
+        ((None, None, None, None), plain.replace('"x"', '"세 \\uD83D\\uDE00"')),
+        ((None, None, "x", (wide,)), plain.replace('"s":null', f'"s":{{"n":"{escaped}"}}')),
+        ((None, None, "x", None), plain),
+    ]
+    found = encoded(spark, converter(schemas_enable=enveloped), schema, [value for value, _ in values])
+    for record, (_, text) in zip(found, values, strict=True):
+        assert record is not None
+        assert record.decode().endswith(f'"payload":{text}}}' if enveloped == "true" else text)
+
+
+def test_a_field_named_by_a_character_beyond_16_bits(spark: SparkSession) -> None:
+    schema = Schema(SchemaType.STRUCT, fields=(SchemaField("😀", Schema(SchemaType.INT32)),))
+    assert encoded(spark, converter(schemas_enable="false"), schema, [(1,)]) == [b'{"\\uD83D\\uDE00":1}']
+
+
+@pytest.mark.parametrize(
+    ("payload", "readable"),
+    [
+        ('{"a":"x"}}', True),
+        ('{"a":"}{"}}', True),
+        ("{}}", True),
+        ('{"a":"x"}}}', True),  # as Jackson, which stops where the object ends
+        ('{"a":"x"},"b":1}', False),
+        ('{"a":"x"},"b":1}}', False),
+        ('{"a":"x"},"b":{}}', False),
+        ('{"a":"x"},"b":"}}"}', False),
+        ('{"a":"x"}', False),
+        ('{"a":"x}}', False),
+    ],
+)
+def test_an_envelope_has_two_members(spark: SparkSession, payload: str, readable: bool) -> None:
+    head = '{"schema":{"type":"struct","fields":[{"type":"string","optional":true,"field":"a"}],"optional":false}'
+    df = batch(spark, f'{head},"payload":{payload}'.encode())
+    (decoder,) = converter().decoders(df, "v")
+    assert decoder.readable is not None
+    assert df.select(decoder.readable.alias("r")).collect()[0].r is readable
 
 
 def test_nothing_is_likely_before_the_first_batch() -> None:

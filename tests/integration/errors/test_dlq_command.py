@@ -47,10 +47,10 @@ def test_list(topics: Topics, topic_prefix: str, dead: str) -> None:
     ran = run(topics, "list", dead)
     assert (ran.exit_code, ran.stderr) == (0, "")
     head, first, *rest = ran.stdout.splitlines()
-    assert head.split() == ["OFFSET", "TIME", "FROM", "STAGE", "EXCEPTION", "MESSAGE"]
+    assert head.split() == ["PARTITION", "OFFSET", "TIME", "FROM", "STAGE", "EXCEPTION", "MESSAGE"]
     place = f"{topic_prefix}t-0@0"
     assert first.split() == [
-        *("0", "2023-11-14T22:13:20.000Z", place, "VALUE_CONVERTER", "DataException", "line", "0", "second")
+        *("0", "0", "2023-11-14T22:13:20.000Z", place, "VALUE_CONVERTER", "DataException", "line", "0", "second")
     ]
     assert len(rest) == 4
     lines = run(topics, "list", dead, "-J", "--offsets", "1,3-").stdout.splitlines()
@@ -60,7 +60,7 @@ def test_list(topics: Topics, topic_prefix: str, dead: str) -> None:
 def test_replay(topics: Topics, topic_prefix: str, dead: str) -> None:
     target = f"{topic_prefix}t"
     planned = run(topics, "replay", dead, "--dry-run", "--offsets", "4")
-    assert planned.stdout == f"Would write offset 4 (from {target}-0@40) to {target}\n"
+    assert planned.stdout == f"Would write offset 4 of partition 0 (from {target}-0@40) to {target}\n"
     assert topics.ends(target) == {0: 0}
     ran = run(topics, "replay", dead, "--offsets", "0-2")
     assert (ran.exit_code, ran.stdout) == (0, "")
@@ -74,6 +74,21 @@ def test_replay(topics: Topics, topic_prefix: str, dead: str) -> None:
     ran = run(topics, "replay", dead, "--to", other)
     assert (ran.exit_code, ran.stderr) == (0, f"Replayed 5 to {other}; the last offset was 4 (partition 0).\n")
     assert len(read(topics, other, 5)) == 5
+
+
+def test_offsets_count_within_a_partition(topics: Topics, topic_prefix: str) -> None:
+    dead = topics.create(f"{topic_prefix}wide", partitions=2)
+    producer = Producer({"bootstrap.servers": topics.bootstrap})
+    for partition in (0, 0, 1, 1, 1):
+        producer.produce(dead, b"v", partition=partition)
+    producer.flush(20)
+    ran = run(topics, "list", dead, "--offsets", "1")
+    assert ran.exit_code == 2
+    assert "--offsets needs --partition: the topic has several, and offsets count within one." in ran.stderr
+    ran = run(topics, "list", dead, "--partition", "2")
+    assert (ran.exit_code, "has no partition 2: it has 2, counted from 0." in ran.stderr) == (2, True)
+    lines = run(topics, "list", dead, "--partition", "1", "--offsets", "1-").stdout.splitlines()[1:]
+    assert [line.split()[:2] for line in lines] == [["1", "1"], ["1", "2"]]
 
 
 def test_what_cannot_be_replayed(topics: Topics, topic_prefix: str, dead: str) -> None:

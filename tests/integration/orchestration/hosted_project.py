@@ -91,7 +91,7 @@ class HostedProject:
         assert run is not None
         return run.status
 
-    def await_status(self, run_id: str, status: DagsterRunStatus, seconds: float = 30) -> None:
+    def await_status(self, run_id: str, status: DagsterRunStatus, seconds: float = 90) -> None:
         """Wait until a run has a status."""
         wait_until(lambda: self.status(run_id) is status, f"see {status}, which is {self.status(run_id)}", seconds)
 

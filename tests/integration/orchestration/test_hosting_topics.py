@@ -13,6 +13,7 @@ from connect_dagster.orchestration.hosting.group_topics import StoredOffset, Sto
 from connect_dagster.protocol import config_records, status_records
 from connect_dagster.protocol.states import State, Status, TargetState, TaskId
 from tests.conftest import Broker
+from tests.shipped_project import wait_until
 
 Write = Callable[[str, str, bytes | None], None]
 SECRET = "kafka123"
@@ -26,6 +27,7 @@ def worker_fixture(broker: Broker, topic_prefix: str) -> Iterator[ConnectWorkerR
     topics = [NewTopic(f"{topic_prefix}{kind}", count, 1) for kind, count in PARTITIONS.items()]
     for made in admin.create_topics(topics).values():
         made.result(30)
+    wait_until(lambda: _led(admin) >= {topic.topic for topic in topics}, "see the topics", 60)
     yield ConnectWorkerResource(
         workspace=KafkaConnectWorkspace(),
         bootstrap_servers=broker.bootstrap_servers,
@@ -35,6 +37,12 @@ def worker_fixture(broker: Broker, topic_prefix: str) -> Iterator[ConnectWorkerR
         status_storage_topic=f"{topic_prefix}status",
     )
     admin.delete_topics([topic.topic for topic in topics])
+
+
+def _led(admin: AdminClient) -> set[str]:
+    """Topics all of whose partitions have a leader: one that was created just now may not be known yet."""
+    found = admin.list_topics(timeout=10).topics.items()
+    return {name for name, topic in found if all(one.leader >= 0 for one in topic.partitions.values())}
 
 
 @pytest.fixture

@@ -34,6 +34,26 @@ def test_spark_counts_the_records_that_are_delivered(start_sink: StartSink, topi
     assert shown["endOffset"] == {f"{topic}-{partition}": 5000 for partition in range(3)}
 
 
+@pytest.mark.parametrize("others", [0, 1], ids=["alike", "mixed"])
+def test_a_first_batch_that_is_big_is_counted_once(
+    start_sink: StartSink, topics: Topics, topic_prefix: str, tmp_path: Path, others: int
+) -> None:
+    topic = topics.create(f"{topic_prefix}t")
+    written = [_enveloped("string", f"s{number}") for number in range(12_000)]
+    written += [_enveloped("int64", number) for number in range(others)]
+    topics.write(topic, written)
+    file = tmp_path / "sink.txt"
+    config = {"connector.class": "FileStreamSink", "file": str(file), "topics": topic, "value.converter": JSON}
+    sink = start_sink(config)
+    topics.await_committed(sink.group, topic, {0: len(written)}, 60)
+    task = sink.task()
+    sink.stop()
+    found = file.read_text().splitlines()
+    assert found == [*(f"s{number}" for number in range(12_000)), *map(str, range(others))]
+    if not others:
+        assert task.progress.total == len(written)
+
+
 def test_several_schemas_in_one_batch_keep_their_order(
     start_sink: StartSink, topics: Topics, topic_prefix: str, tmp_path: Path
 ) -> None:

@@ -53,6 +53,21 @@ def test_s1_42_partitions_that_the_task_paused_stay_paused(
     assert others == [[(0, 1, "b")], [(0, 2, "c")], [(1, 0, "held back")]]
 
 
+def test_a_query_that_finds_nothing_at_its_start_puts_nothing(
+    start_sink: StartSink, topics: Topics, topic_prefix: str
+) -> None:
+    topic = topics.create(f"{topic_prefix}t", partitions=2)
+    topics.write(topic, "a")
+    sink = start_sink({"topics": topic, "on.put": "pause 1"})
+    sink.await_values(1)
+    task = sink.task()
+    sink.wait(lambda: {place.partition for place in task._streamed} == {0}, "query without partition 1")
+    sink.wait(lambda: (stream := task._stream) is not None and stream.waits_for_news(), "query that waits for records")
+    topics.write(topic, "b", 0)
+    sink.await_values(2)
+    assert sink.puts() == [[(0, 0, "a")], [(0, 1, "b")]]
+
+
 def test_a_retry_is_given_up_for_a_pause_and_nothing_is_lost(
     start_sink: StartSink, topics: Topics, topic_prefix: str
 ) -> None:

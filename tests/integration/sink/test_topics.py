@@ -47,6 +47,18 @@ def test_s1_38_a_topic_that_appears_later_is_read(start_sink: StartSink, topics:
     assert sink.herder.active_topics(sink.name) == [first, ninth]
 
 
+def test_a_named_topic_that_is_missing_is_read_soon_after_it_is_there(
+    start_sink: StartSink, topics: Topics, topic_prefix: str
+) -> None:
+    first = topics.create(f"{topic_prefix}first")
+    topics.write(first, ["early"])
+    sink = start_sink({"topics": f"{first},{topic_prefix}later"})
+    assert sink.await_values(1) == ["early"]
+    later = topics.create(f"{topic_prefix}later")
+    topics.write(later, ["late"])
+    assert sink.await_values(2, 60) == ["early", "late"]
+
+
 def test_internal_topics_match_no_pattern(start_sink: StartSink, topics: Topics, topic_prefix: str) -> None:
     topic = topics.create(f"{topic_prefix}t")
     topics.write(topic, ["mine"])

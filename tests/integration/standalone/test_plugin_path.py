@@ -7,7 +7,7 @@ import pytest
 from tests.integration.worker_process import WorkerProcess
 from tests.plugin_packages import SOURCE, distribution, write_files, write_jar, write_wheel
 
-JDBC = "io.confluent.connect.jdbc.JdbcSourceConnector"
+S3 = "io.confluent.connect.s3.source.S3SourceConnector"
 MISSING = "/mnt/d/share/kafka/plugins"
 
 
@@ -21,14 +21,14 @@ def clicks(name: str) -> tuple[str, str, dict[str, str], dict[str, str]]:
 def test_s4_08_s4_09_s4_11_plugins_of_two_workers(worker_props: dict[str, str], tmp_path: Path) -> None:
     plugins = tmp_path / "plugins"
     write_wheel(plugins, *clicks("Clicks"))
-    jar = write_jar(plugins / "jdbc" / "lib" / "kafka-connect-jdbc.jar", JDBC)
+    jar = write_jar(plugins / "s3" / "lib" / "kafka-connect-s3.jar", S3)
     props = {"bootstrap.servers": worker_props["bootstrap.servers"], "plugin.path": f"{MISSING}, {plugins}"}
     with WorkerProcess(props, [], tmp_path / "one") as one:
         assert f"Could not get listing for plugin path: {MISSING}. Ignoring." in one.log()
-        assert f"{jar} holds Java plugins, which cannot run in this worker: {JDBC}" in one.log()
+        assert f"{jar} holds Java plugins, which cannot run in this worker: {S3}" in one.log()
         listed = {plugin["class"]: plugin["version"] for plugin in one.call("GET", "/connector-plugins").json}
         assert listed["clicks.ClicksConnector"] == "2.5"
-        answer = one.call("POST", "/connectors", {"name": "products", "config": {"connector.class": JDBC}})
+        answer = one.call("POST", "/connectors", {"name": "products", "config": {"connector.class": S3}})
         assert answer.status == 400
         assert f"there is only a Java plugin of that name, in {jar}, and Java plugins cannot run" in answer.message
         # A folder added now is seen by the worker that starts after it, and by no other.

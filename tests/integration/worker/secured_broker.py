@@ -1,6 +1,5 @@
 """A broker with a listener that wants a login, and one that wants a login and a certificate."""
 
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,9 +13,8 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # they are pu
 )
 
 from connect_dagster.embedded.broker import EmbeddedBroker
-from connect_dagster.embedded.java import find_java
+from tests.key_tool import PASSWORD, make_key, trust
 
-PASSWORD = "store-secret"
 _MODULES = "org.apache.kafka.common.security"
 PLAIN = f'{_MODULES}.plain.PlainLoginModule required username="me" password="secret";'
 SCRAM = f'{_MODULES}.scram.ScramLoginModule required username="me" password="secret";'
@@ -41,9 +39,9 @@ class SecuredBroker:
 def secured_broker(folder: Path) -> Iterator[SecuredBroker]:
     """Run the broker, with the user ``me`` and stores as ``keytool`` writes them."""
     for name in ("broker", "client"):
-        _make_key(folder, name)
-    _trust(folder, "broker", "client-trust.p12", "PKCS12")
-    _trust(folder, "client", "broker-trust.jks", "JKS")
+        make_key(folder, name)
+    trust(folder, "broker", "client-trust.p12", "PKCS12")
+    trust(folder, "client", "broker-trust.jks", "JKS")
     settings = {
         "listener.name.login.sasl.enabled.mechanisms": "PLAIN",
         "listener.name.login.plain.sasl.jaas.config": f'{_MODULES}.plain.PlainLoginModule required user_me="secret";',
@@ -76,23 +74,6 @@ def secured_broker(folder: Path) -> Iterator[SecuredBroker]:
 def for_all(settings: dict[str, str]) -> dict[str, str]:
     """The settings for each client of a worker: un-prefixed, ``producer.``, ``consumer.``."""
     return {f"{prefix}{name}": value for prefix in ("", "producer.", "consumer.") for name, value in settings.items()}
-
-
-def _make_key(folder: Path, name: str) -> None:
-    key = ("-genkeypair", "-alias", name, "-keyalg", "RSA", "-keysize", "2048", "-dname", f"CN={name}")
-    _keytool(folder, *key, "-ext", "SAN=IP:127.0.0.1", "-keystore", f"{name}.jks", "-storetype", "JKS")
-    _keytool(folder, "-exportcert", "-alias", name, "-keystore", f"{name}.jks", "-file", f"{name}.crt")
-
-
-def _trust(folder: Path, name: str, store: str, kind: str) -> None:
-    into = ("-keystore", store, "-storetype", kind)
-    _keytool(folder, "-importcert", "-noprompt", "-alias", name, "-file", f"{name}.crt", *into)
-
-
-def _keytool(folder: Path, *arguments: str) -> None:
-    program = find_java().with_name("keytool")
-    words = [str(program), *arguments, "-storepass", PASSWORD]
-    subprocess.run(words, cwd=folder, capture_output=True, timeout=60, check=True)
 
 
 def _add_user(bootstrap_servers: str) -> None:

@@ -14,7 +14,7 @@ from connect_dagster.worker.plugins import Plugins
 from tests.plugin_packages import SOURCE, write_jar, write_wheel
 
 ROOT = Path(__file__).parents[3]
-JDBC = "io.confluent.connect.jdbc.JdbcSourceConnector"
+S3 = "io.confluent.connect.s3.source.S3SourceConnector"
 CLASSES = {
     "source": "click_counts.plugin.ClickCountsConnector",
     "sink": "click_counts.plugin.ClickCountsConnector",
@@ -30,7 +30,7 @@ def invoke(*words: str) -> Result:
 def test_s4_09_the_list_has_javas_plugins_apart(tmp_path: Path, by_file: bool) -> None:
     entry = {"web-clicks": "clicks:ClicksConnector"}
     wheel = write_wheel(tmp_path / "plugins", "clicks", "2.5", {"clicks.py": SOURCE.format(name="Clicks")}, entry)
-    jar = write_jar(tmp_path / "plugins" / "jdbc" / "jdbc.jar", JDBC)
+    jar = write_jar(tmp_path / "plugins" / "s3" / "s3.jar", S3)
     (tmp_path / "worker.properties").write_text(f"plugin.path={tmp_path}/plugins\n")
     done = invoke(
         "list", *([f"{tmp_path}/worker.properties"] if by_file else ["--plugin-path", f"{tmp_path}/plugins, "])
@@ -41,7 +41,7 @@ def test_s4_09_the_list_has_javas_plugins_apart(tmp_path: Path, by_file: bool) -
     assert rows[0] == ["CLASS", "KIND", "VERSION", "LOCATION", "ALIASES"]
     assert ["clicks.ClicksConnector", "source", "2.5", str(wheel), "ClicksConnector,", "Clicks,", "web-clicks"] in rows
     assert any(row[:2] == ["org.apache.kafka.connect.json.JsonConverter", "converter"] for row in rows)
-    assert [line.split() for line in javas.splitlines()] == [["CLASS", "LOCATION"], [JDBC, str(jar)]]
+    assert [line.split() for line in javas.splitlines()] == [["CLASS", "LOCATION"], [S3, str(jar)]]
 
 
 def test_the_list_of_a_path_without_javas_plugins() -> None:

@@ -75,6 +75,10 @@ def test_unknown_keys_stay_in_the_originals() -> None:
     ("props", "text"),
     [
         ({}, 'Missing required configuration "topic" which has no default value.'),
+        (
+            {"Topic": "t"},
+            'Missing required configuration "topic" which has no default value. There is "Topic": was "topic" meant?',
+        ),
         ({"topic": ""}, "Invalid value  for configuration topic: String must be non-empty"),
         (
             {"topic": "t", "batch.size": "abc"},

@@ -11,7 +11,7 @@ from connect_dagster.plugin.errors import ConnectError
 from connect_dagster.worker.plugins import Kind, Plugins
 from tests.plugin_packages import SOURCE, distribution, write_files, write_jar, write_wheel
 
-JDBC = "io.confluent.connect.jdbc.JdbcSourceConnector"
+S3 = "io.confluent.connect.s3.source.S3SourceConnector"
 SERVICE = "org.apache.kafka.connect.source.SourceConnector"
 EVIL = "from connect_dagster.plugin import connector\nimport pathlib\npathlib.Path({marker!r}).touch()\n"
 HALF = "from connect_dagster.plugin.connector import SourceConnector as S\nclass Task: ...\nclass Half(S): ...\n"
@@ -126,9 +126,9 @@ def test_only_so_many_files_that_declare_nothing_are_looked_at(
 
 def test_s4_09_jars_and_zips_are_named_and_not_run(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     file = write_jar(tmp_path / "connect-file-4.3.1.jar", "org.apache.kafka.connect.file.FileStreamSinkConnector")
-    jdbc = write_jar(tmp_path / "jdbc" / "lib" / "jdbc.jar", JDBC, services={SERVICE: f"# one\n{JDBC}\n"})
+    s3 = write_jar(tmp_path / "s3" / "lib" / "s3.jar", S3, services={SERVICE: f"# one\n{S3}\n"})
     debezium = write_jar(tmp_path / "debezium" / "core.jar", "io.debezium.MySqlConnector", "io.debezium.BaseConnector")
-    write_jar(tmp_path / "jdbc" / "lib" / "guava.jar", "com.google.common.base.Joiner")
+    write_jar(tmp_path / "s3" / "lib" / "guava.jar", "com.google.common.base.Joiner")
     with zipfile.ZipFile(tmp_path / "hub.zip", "w") as hub:
         hub.write(write_jar(tmp_path / "elsewhere" / "deeper" / "s3.jar", "io.s3.S3SinkConnector"), "hub/lib/s3.jar")
     (tmp_path / "half.jar").write_text("half a download")
@@ -138,12 +138,12 @@ def test_s4_09_jars_and_zips_are_named_and_not_run(tmp_path: Path, caplog: pytes
     assert names(plugins) == []
     assert {(one.path, one.classes) for one in plugins.java} == {
         (file, ("org.apache.kafka.connect.file.FileStreamSinkConnector",)),
-        (jdbc, (JDBC,)),
+        (s3, (S3,)),
         (debezium, ("io.debezium.MySqlConnector",)),
         (tmp_path / "hub.zip", ("io.s3.S3SinkConnector",)),
         (tmp_path / "half.jar", ()),
     }
-    assert f"{jdbc} holds Java plugins, which cannot run in this worker: {JDBC}" in caplog.messages
+    assert f"{s3} holds Java plugins, which cannot run in this worker: {S3}" in caplog.messages
     assert (
         f"{tmp_path}/hub.zip is an archive of Java plugins, which cannot run in this worker: io.s3.S3SinkConnector. "
         "A Java worker would want it extracted"
@@ -151,9 +151,9 @@ def test_s4_09_jars_and_zips_are_named_and_not_run(tmp_path: Path, caplog: pytes
     assert all(record.levelno == logging.WARNING for record in caplog.records)
 
 
-@pytest.mark.parametrize("name", [JDBC, "JdbcSourceConnector", "JdbcSource"])
+@pytest.mark.parametrize("name", [S3, "S3SourceConnector", "S3Source"])
 def test_s4_09_a_class_that_only_a_jar_has(tmp_path: Path, name: str) -> None:
-    jar = write_jar(tmp_path / "jdbc.jar", JDBC)
+    jar = write_jar(tmp_path / "s3.jar", S3)
     with pytest.raises(ConnectError) as raised:
         Plugins([str(tmp_path)]).connector(name)
     assert str(raised.value).startswith(

@@ -1,0 +1,267 @@
+"""Tables to topics and topics to tables, beside what Spark and the databases do with the same rows on their own.
+
+    make bench OF=jdbc
+
+One server each of MariaDB and PostgreSQL and one worker for all. Everything is done once before the clock runs, as a
+JVM still compiles through its first million rows. Each repetition has both sides of every ratio in turn.
+"""
+
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+
+from benchmarks.contestants import OURS, Running, running
+from benchmarks.measure import Deadline, Stopwatch, Void
+from benchmarks.topics import Topics
+from benchmarks.workload import Format
+from connect_dagster.connectors.jdbc.database import Database as JdbcDatabase
+from connect_dagster.embedded.broker import EmbeddedBroker
+from connect_dagster.plugin.config import Password
+from connect_dagster.worker.session import Session
+from tests.databases import PASSWORD, USER, Database, MariaDB, PostgreSQL
+
+_BROKER_HEAP = "2g"
+_TABLE = "products"
+_COLUMNS = (
+    "seq INT NOT NULL PRIMARY KEY, name VARCHAR(50) NOT NULL, created TIMESTAMP NOT NULL, modified TIMESTAMP NOT NULL"
+)
+_JAVA = "io.confluent.connect.jdbc"
+_SLOWEST = 2_000  # rows a second
+_LEAST_SECONDS = 60.0
+_POLL_SECONDS = 0.05
+_BLOCK = 1 << 20
+
+
+@dataclass(slots=True)
+class Ratio:
+    """A row of the table: our rate to that of something that does less.
+
+    Attributes:
+        title: what we do.
+        beside: what the database or Spark does alone.
+        target: the least ratio wanted.
+        ours, alone: rows per second of each repetition.
+        cpu: seconds of our worker's processes for a million rows.
+    """
+
+    title: str
+    beside: str
+    target: float
+    ours: list[float] = field(default_factory=list)
+    alone: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+
+    def line(self) -> str:
+        """A row of the table."""
+        ours, alone = statistics.median(self.ours), statistics.median(self.alone)
+        sign = "✓" if ours / alone >= self.target else "✗"
+        ratio = f"{ours / alone:.2f}x | {sign} {self.target:g}x"
+        return (
+            f"| {self.title} | {ours / 1e3:,.0f} | {statistics.median(self.cpu):.1f} "
+            f"| {self.beside} | {alone / 1e3:,.0f} | {ratio} |"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the rows are: servers, broker, worker, Spark.
+
+    Attributes:
+        file: all rows, as a database loads them.
+    """
+
+    rows: int
+    file: Path
+    maria: Database
+    postgres: Database
+    topics: Topics
+    worker: Running
+    session: Session
+
+
+@click.command()
+@click.option("--rows", default=1_000_000, show_default=True, type=click.IntRange(min=10))
+@click.option("--repetitions", default=3, show_default=True, type=click.IntRange(min=1))
+def main(rows: int, repetitions: int) -> None:
+    """Measure the JDBC connectors; ends with 1 when one failed or moved other rows than it was given."""
+    source = Ratio("MariaDB to topic, JSON with schema", "Spark's read of the table", 0.35)
+    upsert = Ratio("topic to MariaDB, upsert", "LOAD DATA of the rows", 0.5)
+    insert = Ratio("topic to PostgreSQL, insert", "COPY of the rows", 0.5)
+    upsert_too = Ratio("topic to PostgreSQL, upsert", "COPY of the rows", 0.35)
+    try:
+        with _place(rows) as place:
+            _spark_read(place)
+            _sinks(place, _to_topic(place, None), [None, None, None])
+            for _ in range(repetitions):
+                source.alone.append(rows / _spark_read(place))
+                topic = _to_topic(place, source)
+                upsert.alone.append(rows / _loaded(place, _fresh(place.maria, "loaded")))
+                insert.alone.append(rows / _copied(place, _fresh(place.postgres, "copied")))
+                upsert_too.alone.append(insert.alone[-1])
+                _sinks(place, topic, [upsert, insert, upsert_too])
+    except Void as error:
+        click.echo(f"void: {error}", err=True)
+        sys.exit(1)
+    head = f"| {rows:,} rows | ours, k/s | CPU-s/M | beside | k/s | ratio | target |\n|---|---|---|---|---|---|---|"
+    click.echo("\n".join([head, *(ratio.line() for ratio in (source, upsert, insert, upsert_too))]))
+
+
+@contextmanager
+def _place(rows: int) -> Iterator[Place]:
+    with tempfile.TemporaryDirectory(prefix="connect-dagster-bench-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)  # the database's own user goes through it
+        for server in ("maria", "postgres"):
+            (folder / server).mkdir()
+        with (
+            EmbeddedBroker(folder / "broker", 0, heap=_BROKER_HEAP, jvm=()) as broker,
+            MariaDB(folder / "maria") as maria,
+            PostgreSQL(folder / "postgres") as postgres,
+            closing(Topics(broker.bootstrap_servers)) as topics,
+            _session() as session,
+            running(OURS, Format.JSON, broker.bootstrap_servers, folder / "worker") as worker,
+        ):
+            place = Place(
+                rows,
+                _written(folder / "rows.tsv", rows),
+                maria.new_database("kafkadb"),
+                postgres.new_database("kafkadb"),
+                topics,
+                worker,
+                session,
+            )
+            _load(_fresh(place.maria, _TABLE), place.file, _TABLE)
+            worker.wait_ready()
+            yield place
+
+
+@contextmanager
+def _session() -> Iterator[Session]:
+    session = Session.launched({})
+    session.warm_up()
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
+def _written(file: Path, rows: int) -> Path:
+    with file.open("w", encoding="utf-8") as out:
+        for number in range(1, rows + 1):
+            second = f"2022-01-{1 + number % 28:02} {number % 24:02}:{number % 60:02}:00"
+            out.write(f"{number}\tproduct {number * 7919 % 100_003}\t{second}\t{second}\n")
+    return file
+
+
+def _fresh(database: Database, table: str) -> Database:
+    database.execute(f"DROP TABLE IF EXISTS {table}", f"CREATE TABLE {table} ({_COLUMNS})")
+    return database
+
+
+def _load(database: Database, file: Path, table: str) -> None:
+    database.execute(f"LOAD DATA LOCAL INFILE '{file}' INTO TABLE {table}")
+
+
+def _loaded(place: Place, database: Database) -> float:
+    began = time.monotonic()
+    _load(database, place.file, "loaded")
+    return time.monotonic() - began
+
+
+def _copied(place: Place, database: Database) -> float:
+    began = time.monotonic()
+    with (
+        database.connected() as connection,
+        connection.cursor().copy("COPY copied FROM STDIN") as copy,
+        place.file.open("rb") as rows,
+    ):
+        while block := rows.read(_BLOCK):
+            copy.write(block)
+    return time.monotonic() - began
+
+
+def _spark_read(place: Place) -> float:
+    told = JdbcDatabase.of(place.maria.jdbc_url, USER, Password(PASSWORD), {}).spark_options()
+    began = time.monotonic()
+    rows = place.session.spark.read.format("jdbc").options(**told, dbtable=_TABLE).load()
+    rows.write.format("noop").mode("overwrite").save()
+    return time.monotonic() - began
+
+
+def _to_topic(place: Place, ratio: Ratio | None) -> str:
+    """Run a source over the table; answers its topic."""
+    name = f"source-{time.monotonic_ns()}"
+    topic = f"{name}-{_TABLE}"
+    place.topics.create([topic])
+    connector = {
+        "name": name,
+        "connector.class": f"{_JAVA}.JdbcSourceConnector",
+        "tasks.max": "1",
+        **place.maria.connection_config,
+        "mode": "incrementing",
+        "incrementing.column.name": "seq",
+        "table.whitelist": _TABLE,
+        "topic.prefix": f"{name}-",
+        "poll.interval.ms": "1000",
+    }
+    _timed(place, connector, lambda: place.topics.end_offset(topic), ratio)
+    return topic
+
+
+def _sinks(place: Place, topic: str, ratios: Sequence[Ratio | None]) -> None:
+    for ratio, (database, mode) in zip(
+        ratios, ((place.maria, "upsert"), (place.postgres, "insert"), (place.postgres, "upsert")), strict=True
+    ):
+        _fresh(database, "target")
+        connector = {
+            "name": f"sink-{time.monotonic_ns()}",
+            "connector.class": f"{_JAVA}.JdbcSinkConnector",
+            "tasks.max": "1",
+            "topics": topic,
+            "table.name.format": "target",
+            **database.connection_config,
+            "insert.mode": mode,
+            **({"pk.mode": "record_value", "pk.fields": "seq"} if mode == "upsert" else {}),
+        }
+        _timed(place, connector, _last_row(database), ratio)
+        ((found,),) = database.query("SELECT COUNT(*) FROM target")
+        if found != place.rows:
+            raise Void(f"{connector['name']} wrote {found} of {place.rows} rows")
+
+
+def _last_row(database: Database) -> Callable[[], Any]:
+    return lambda: database.query("SELECT COALESCE(MAX(seq), 0) FROM target")[0][0]
+
+
+def _timed(place: Place, connector: Mapping[str, str], reached: Callable[[], int], ratio: Ratio | None) -> None:
+    """Run a connector until all rows have passed."""
+    rows = place.rows
+    place.worker.processes.settle()
+    watch = Stopwatch(place.worker.processes)
+    place.worker.create(connector)
+    deadline = Deadline(_LEAST_SECONDS + rows / _SLOWEST, f"{connector['name']} moves {rows} rows")
+
+    def done() -> bool:
+        place.worker.check()
+        return reached() >= rows
+
+    deadline.wait(done, _POLL_SECONDS)
+    window = watch.stop()
+    place.worker.delete(connector["name"])
+    rate = rows / window.seconds
+    click.echo(f"{connector['name']}: {rate / 1e3:,.0f} k/s", err=True)
+    if ratio is not None:
+        ratio.ours.append(rate)
+        ratio.cpu.append(window.cpu_seconds * 1e6 / rows)
+
+
+if __name__ == "__main__":
+    main()

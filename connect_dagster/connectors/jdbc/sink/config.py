@@ -1,0 +1,456 @@
+"""Configuration of the JDBC sink: names, types, defaults and groups of Java's connector (``JdbcSinkConfig`` 10.x).
+
+``exactly.once`` is ours. Java's keys about one database's own statements (``mssql.use.merge.holdlock``) and about
+credentials from a Java class are unknown here, as is ``date.calendar.system``: dates are proleptic Gregorian.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+from typing import Any, Self, TypeVar
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import model_validator
+
+from connect_dagster.plugin.config import (
+    ConfigDef,
+    Importance,
+    Password,
+    Type,
+    Validator,
+    Width,
+    at_least,
+    non_empty_string,
+    setting,
+)
+from connect_dagster.plugin.errors import ConfigError
+
+
+class InsertMode(Enum):
+    """What becomes of a record whose row is there already."""
+
+    INSERT = "insert"
+    UPSERT = "upsert"
+    UPDATE = "update"
+
+
+class KeyMode(Enum):
+    """Where the columns of a table's primary key come from."""
+
+    NONE = "none"
+    KAFKA = "kafka"
+    RECORD_KEY = "record_key"
+    RECORD_VALUE = "record_value"
+
+
+class DateZone(Enum):
+    """By which clock the day of a date is taken."""
+
+    DB_TIMEZONE = "db_timezone"
+    UTC = "utc"
+
+
+class Precision(Enum):
+    """What the numbers in ``timestamp.fields.list`` count, and how many of them make a second."""
+
+    MICROSECONDS = "microseconds"
+    NANOSECONDS = "nanoseconds"
+
+
+class Quotes(Enum):
+    """Whether names are quoted."""
+
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+TABLE_TYPES = ("TABLE", "PARTITIONED TABLE", "VIEW")
+KAFKA_KEY = ("__connect_topic", "__connect_partition", "__connect_offset")
+
+_CONNECTION, _WRITES, _MAPPING = "Connection", "Writes", "Data Mapping"
+_DDL, _RETRIES = "DDL Support", "Retries"
+_Words = TypeVar("_Words", bound=Enum)
+
+
+def _of(words: type[Enum] | Sequence[str]) -> Validator:
+    """One of these words, or several, in upper or in lower case (Java: ``EnumValidator``)."""
+    canonical = [word.lower() for word in _texts(words)]
+    allowed = {form for word in canonical for form in (word, word.upper())}
+
+    def check(name: str, value: Any) -> None:
+        several = isinstance(value, tuple)
+        if several and not value:
+            listed = ", ".join(canonical)
+            reason = f"At least one value must be specified. Valid values are: [{listed}]"
+            raise ConfigError.invalid(name, value, reason)
+        for one in value if several else [value]:
+            if one is not None and one not in allowed:
+                raise ConfigError.invalid(name, one, f"Invalid enumerator; it is one of {', '.join(canonical)}")
+
+    return check
+
+
+def _texts(words: type[Enum] | Sequence[str]) -> list[str]:
+    return [word.value for word in words] if isinstance(words, type) else list(words)
+
+
+def _time_zone(name: str, value: Any) -> None:
+    try:
+        ZoneInfo(value or "")
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise ConfigError.invalid(name, value, "Invalid time zone identifier") from error
+
+
+class JdbcSinkConfig(ConfigDef):
+    """Configuration of the sink; further keys ``connection.<name>`` go to the driver as ``<name>``."""
+
+    connection_url: str = setting(
+        "connection.url",
+        type=Type.STRING,
+        importance=Importance.HIGH,
+        doc="JDBC URL of the database, such as jdbc:postgresql://localhost:5432/shop.",
+        group=_CONNECTION,
+        order_in_group=1,
+        width=Width.LONG,
+        display_name="JDBC URL",
+    )
+    connection_user: str | None = setting(
+        "connection.user",
+        type=Type.STRING,
+        default=None,
+        importance=Importance.HIGH,
+        doc="User of the database, unless the URL has one.",
+        group=_CONNECTION,
+        order_in_group=2,
+        width=Width.MEDIUM,
+        display_name="JDBC User",
+    )
+    connection_password: Password | None = setting(
+        "connection.password",
+        type=Type.PASSWORD,
+        default=None,
+        importance=Importance.HIGH,
+        doc="The user's password.",
+        group=_CONNECTION,
+        order_in_group=3,
+        width=Width.MEDIUM,
+        display_name="JDBC Password",
+    )
+    dialect_name: str = setting(
+        "dialect.name",
+        type=Type.STRING,
+        default="",
+        importance=Importance.LOW,
+        doc="What kind of database it is, where the URL does not tell, such as PostgreSqlDatabaseDialect.",
+        group=_CONNECTION,
+        order_in_group=5,
+        width=Width.LONG,
+        display_name="Database Dialect",
+    )
+    connection_attempts: int = setting(
+        "connection.attempts",
+        type=Type.INT,
+        default=3,
+        validator=at_least(1),
+        importance=Importance.LOW,
+        doc="How often a connection is tried before that counts as a failure.",
+        group=_CONNECTION,
+        order_in_group=6,
+        width=Width.SHORT,
+        display_name="JDBC connection attempts",
+    )
+    connection_backoff_ms: int = setting(
+        "connection.backoff.ms",
+        type=Type.LONG,
+        default=10_000,
+        importance=Importance.LOW,
+        doc="Milliseconds between two of these attempts.",
+        group=_CONNECTION,
+        order_in_group=7,
+        width=Width.SHORT,
+        display_name="JDBC connection backoff in milliseconds",
+    )
+    insert_mode_text: str = setting(
+        "insert.mode",
+        type=Type.STRING,
+        default="insert",
+        validator=_of(InsertMode),
+        importance=Importance.HIGH,
+        doc=(
+            "What is done with a record. insert: a new row, and an error where the database has one with that key. "
+            "upsert: a new row, or the row with that key gets the record's values. "
+            "update: the row with that key gets them; without one nothing happens."
+        ),
+        group=_WRITES,
+        order_in_group=1,
+        width=Width.MEDIUM,
+        display_name="Insert Mode",
+    )
+    batch_size: int = setting(
+        "batch.size",
+        type=Type.INT,
+        default=3000,
+        validator=at_least(0),
+        doc=(
+            "Rows that a driver without bulk load sends at once. Where the database loads in bulk (MariaDB, MySQL, "
+            "PostgreSQL) all records of a put go at once."
+        ),
+        group=_WRITES,
+        order_in_group=2,
+        width=Width.SHORT,
+        display_name="Batch Size",
+    )
+    delete_enabled: bool = setting(
+        "delete.enabled",
+        type=Type.BOOLEAN,
+        default=False,
+        doc="Whether a record without a value deletes the row with its key; needs pk.mode=record_key.",
+        group=_WRITES,
+        order_in_group=3,
+        width=Width.SHORT,
+        display_name="Enable deletes",
+    )
+    table_types_text: tuple[str, ...] = setting(
+        "table.types",
+        type=Type.LIST,
+        default=("TABLE",),
+        validator=_of(TABLE_TYPES),
+        importance=Importance.LOW,
+        doc="What may be written to: TABLE, PARTITIONED TABLE, VIEW, or several of them.",
+        group=_WRITES,
+        order_in_group=4,
+        width=Width.MEDIUM,
+        display_name="Table Types",
+    )
+    replace_null_with_default: bool = setting(
+        "replace.null.with.default",
+        type=Type.BOOLEAN,
+        default=True,
+        importance=Importance.LOW,
+        doc="Whether the default value of a field's schema is written in place of null.",
+        group=_WRITES,
+        order_in_group=5,
+        width=Width.MEDIUM,
+        display_name="Replace null value with default value",
+    )
+    exactly_once: bool = setting(
+        "exactly.once",
+        type=Type.BOOLEAN,
+        default=False,
+        doc=(
+            "Whether the offsets of a batch are written in its own transaction, into the table connect_offsets of the "
+            "same database, which is made when it is not there: after a crash the task goes on from there."
+        ),
+        group=_WRITES,
+        order_in_group=6,
+        width=Width.SHORT,
+        display_name="Exactly once",
+    )
+    table_name_format: str = setting(
+        "table.name.format",
+        type=Type.STRING,
+        default="${topic}",
+        validator=non_empty_string,
+        doc="Name of the table, in which ${topic} stands for the record's topic; may begin with a schema.",
+        group=_MAPPING,
+        order_in_group=1,
+        width=Width.LONG,
+        display_name="Table Name Format",
+    )
+    pk_mode_text: str = setting(
+        "pk.mode",
+        type=Type.STRING,
+        default="none",
+        validator=_of(KeyMode),
+        importance=Importance.HIGH,
+        doc=(
+            "Where the columns of the primary key come from. none: there is none. kafka: topic, partition and offset. "
+            "record_key: the record's key, a struct or a single value. record_value: fields of the value."
+        ),
+        group=_MAPPING,
+        order_in_group=2,
+        width=Width.MEDIUM,
+        display_name="Primary Key Mode",
+    )
+    pk_fields: tuple[str, ...] = setting(
+        "pk.fields",
+        type=Type.LIST,
+        default=(),
+        doc=(
+            "The columns of the primary key. kafka: three names, __connect_topic, __connect_partition and "
+            "__connect_offset unless given. record_key: fields of the key, all of them unless given; one name for a "
+            "key that is a single value. record_value: fields of the value, all of them unless given."
+        ),
+        group=_MAPPING,
+        order_in_group=3,
+        width=Width.LONG,
+        display_name="Primary Key Fields",
+    )
+    fields_whitelist: tuple[str, ...] = setting(
+        "fields.whitelist",
+        type=Type.LIST,
+        default=(),
+        doc="Fields of the value that are written besides those of the key; all of them unless given.",
+        group=_MAPPING,
+        order_in_group=4,
+        width=Width.LONG,
+        display_name="Fields Whitelist",
+    )
+    db_timezone: str = setting(
+        "db.timezone",
+        type=Type.STRING,
+        default="UTC",
+        validator=_time_zone,
+        doc="Time zone in which points in time are written.",
+        group=_MAPPING,
+        order_in_group=5,
+        width=Width.MEDIUM,
+        display_name="DB Time Zone",
+    )
+    date_timezone_text: str = setting(
+        "date.timezone",
+        type=Type.STRING,
+        default="DB_TIMEZONE",
+        validator=_of(DateZone),
+        importance=Importance.LOW,
+        doc="Time zone by which the day of a date is taken: that of db.timezone, or UTC, where it stays as it is.",
+        group=_MAPPING,
+        order_in_group=6,
+        width=Width.MEDIUM,
+        display_name="Time Zone used for Date",
+    )
+    timestamp_fields: tuple[str, ...] = setting(
+        "timestamp.fields.list",
+        type=Type.LIST,
+        default=(),
+        doc="Fields of the value, numbers (int64) or numbers as text, that are points in time since 1970.",
+        group=_MAPPING,
+        order_in_group=7,
+        width=Width.MEDIUM,
+        display_name="Timestamp Fields Whitelist",
+    )
+    timestamp_precision_text: str = setting(
+        "timestamp.precision.mode",
+        type=Type.STRING,
+        default="MICROSECONDS",
+        validator=_of(Precision),
+        importance=Importance.LOW,
+        doc="What the numbers in timestamp.fields.list count: microseconds or nanoseconds.",
+        group=_MAPPING,
+        order_in_group=8,
+        width=Width.MEDIUM,
+        display_name="Sink Timestamp Precision mode",
+    )
+    string_column: str = setting(
+        "string.output.value.column.name",
+        type=Type.STRING,
+        default="record_value",
+        validator=non_empty_string,
+        importance=Importance.LOW,
+        doc="Column for the value of a record whose value is a single text, as StringConverter makes it.",
+        group=_MAPPING,
+        order_in_group=10,
+        width=Width.MEDIUM,
+        display_name="String Value Column Name",
+    )
+    auto_create: bool = setting(
+        "auto.create",
+        type=Type.BOOLEAN,
+        default=False,
+        doc="Whether a table that is missing is created from the records' schema.",
+        group=_DDL,
+        order_in_group=1,
+        width=Width.SHORT,
+        display_name="Auto-Create",
+    )
+    auto_evolve: bool = setting(
+        "auto.evolve",
+        type=Type.BOOLEAN,
+        default=False,
+        doc="Whether columns that are missing are added to a table from the records' schema.",
+        group=_DDL,
+        order_in_group=2,
+        width=Width.SHORT,
+        display_name="Auto-Evolve",
+    )
+    quotes_text: str = setting(
+        "quote.sql.identifiers",
+        type=Type.STRING,
+        default="ALWAYS",
+        validator=_of(Quotes),
+        doc="Whether names of tables and columns are quoted in statements: always or never.",
+        group=_DDL,
+        order_in_group=3,
+        width=Width.MEDIUM,
+        display_name="Quote Identifiers",
+    )
+    max_retries: int = setting(
+        "max.retries",
+        type=Type.INT,
+        default=10,
+        validator=at_least(0),
+        doc="How often a batch that the database refused is tried again before the task fails.",
+        group=_RETRIES,
+        order_in_group=1,
+        width=Width.SHORT,
+        display_name="Maximum Retries",
+    )
+    retry_backoff_ms: int = setting(
+        "retry.backoff.ms",
+        type=Type.INT,
+        default=3000,
+        validator=at_least(0),
+        doc="Milliseconds before it is tried again.",
+        group=_RETRIES,
+        order_in_group=2,
+        width=Width.SHORT,
+        display_name="Retry Backoff (millis)",
+    )
+
+    @model_validator(mode="after")
+    def _deletes_need_keys(self) -> Self:
+        if self.delete_enabled and self.pk_mode is not KeyMode.RECORD_KEY:
+            raise ConfigError(
+                "Deletes are only supported for pk.mode record_key", name="delete.enabled", value=self.delete_enabled
+            )
+        return self
+
+    @property
+    def insert_mode(self) -> InsertMode:
+        """What becomes of a record whose row is there already."""
+        return _word(InsertMode, self.insert_mode_text)
+
+    @property
+    def pk_mode(self) -> KeyMode:
+        """Where the primary key comes from."""
+        return _word(KeyMode, self.pk_mode_text)
+
+    @property
+    def keyed(self) -> bool:
+        """Whether records are known by keys of their own."""
+        return self.pk_mode in (KeyMode.RECORD_KEY, KeyMode.RECORD_VALUE)
+
+    @property
+    def precision(self) -> Precision:
+        """What numbers that are points in time count."""
+        return _word(Precision, self.timestamp_precision_text)
+
+    @property
+    def date_timezone(self) -> str:
+        """The time zone for dates."""
+        return "UTC" if _word(DateZone, self.date_timezone_text) is DateZone.UTC else self.db_timezone
+
+    @property
+    def quoted(self) -> bool:
+        """Whether names are quoted."""
+        return _word(Quotes, self.quotes_text) is Quotes.ALWAYS
+
+    @property
+    def table_types(self) -> tuple[str, ...]:
+        """What may be written to, in JDBC's words."""
+        return tuple(word.upper() for word in self.table_types_text)
+
+
+def _word(words: type[_Words], text: str) -> _Words:
+    return words(text.lower())

@@ -1,0 +1,253 @@
+"""JdbcSink: the records of topics become rows of tables.
+
+    name=orders-db
+    connector.class=io.confluent.connect.jdbc.JdbcSinkConnector
+    tasks.max=1
+    topics=orders
+    connection.url=jdbc:postgresql://localhost:5432/shop
+    connection.user=kafka
+    connection.password=kafka123
+    insert.mode=upsert
+    pk.mode=record_key
+    pk.fields=id
+    delete.enabled=true
+    auto.create=true
+
+A batch is one transaction. Spark makes each record a line of text, which PostgreSQL, MariaDB and MySQL load in bulk,
+big batches while Spark decodes the next; any other database gets rows by Spark's JDBC writer. Each record arrives at
+least once; with ``exactly.once`` its offset is written in the same transaction. Source: ``JdbcSinkTask``.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from connect_dagster.connectors.jdbc.database import Database
+from connect_dagster.connectors.jdbc.sink.arrivals import Arrival, Arrivals, starts
+from connect_dagster.connectors.jdbc.sink.config import JdbcSinkConfig
+from connect_dagster.connectors.jdbc.sink.failures import Unwritable, is_certain, narrowed
+from connect_dagster.connectors.jdbc.sink.offsets import OffsetsMovedError, SinkOffsets
+from connect_dagster.connectors.jdbc.sink.tables import TableError
+from connect_dagster.connectors.jdbc.sink.write_behind import WriteBehind
+from connect_dagster.connectors.jdbc.sink.writer import SinkWriter
+from connect_dagster.connectors.jdbc.sql_errors import DatabaseError, DatabaseUnavailableError
+from connect_dagster.plugin.config import ConfigDef
+from connect_dagster.plugin.connector import Properties, SinkConnector, SinkTask
+from connect_dagster.plugin.errors import ConnectError, RetriableError
+from connect_dagster.plugin.frames import SinkBatch
+from connect_dagster.plugin.records import TopicPartition
+
+log = logging.getLogger(__name__)
+
+# Smaller batches are written before anything else is done: then it is known at once whether they could be.
+_WORTH_A_THREAD = 10_000
+
+
+class JdbcSinkTask(SinkTask):
+    """Writes batches, each in a transaction."""
+
+    needs_headers = False
+
+    def start(self, config: Properties) -> None:
+        """Connect: a wrong password or a missing driver is told at once, a database that is away may come back."""
+        self._config = JdbcSinkConfig.parse(config)
+        self._database = _database(self._config)
+        self._offsets = _offsets(self._config, self._database)
+        self._writer = SinkWriter(self._config, self._database, self.context.spark, self._offsets)
+        self._retries = self._config.max_retries
+        self._behind = WriteBehind(self._writer.write, self.context.request_commit)
+        self._in_turn: set[TopicPartition] = set()
+        self._arrivals: Arrivals | None = None
+        self._unopened: set[TopicPartition] = set()
+        try:
+            self._writer.connection()
+        except DatabaseUnavailableError as error:
+            log.warning("%s; the first records will try again", error)
+
+    def open(self, partitions: Sequence[TopicPartition]) -> None:
+        """Go on after what the database has of these partitions, or ask before their first records are written."""
+        if self._offsets is None:
+            return
+        self._settled()
+        self._unopened.update(partitions)
+        try:
+            self._go_on(self._offsets)
+        except DatabaseUnavailableError as error:
+            log.warning("%s; the first records will try again", error)
+
+    def put(self, batch: SinkBatch) -> None:
+        """Write all records, in one transaction; many of them while the next are decoded."""
+        try:
+            if self._offsets is not None and self._unopened and (self._settled() or self._go_on(self._offsets)):
+                raise RetriableError("The database has told where to go on")
+            decoded = self._arrived().of(batch)
+        except DatabaseUnavailableError as error:
+            raise self._again(error) from error
+        if self._settled():
+            raise RetriableError("The records before these could not be written")
+        arrivals = self._fresh(decoded)
+        if self._goes_behind(arrivals):
+            self._behind.begin(arrivals)
+        elif arrivals:
+            self._write(arrivals)
+            if self._in_turn:
+                self._in_turn.difference_update(starts(arrivals))
+        self._retries = self._config.max_retries
+
+    def pre_commit(self, offsets: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
+        """Wait for the records that are being written; what could not be is not committed."""
+        unwritten = self._settled()
+        return {place: min(offset, unwritten.get(place, offset)) for place, offset in offsets.items()}
+
+    def close(self, partitions: Sequence[TopicPartition]) -> None:
+        """Forget their offsets."""
+        self._settled()
+        self._in_turn.difference_update(partitions)
+        if self._offsets is not None:
+            self._unopened.difference_update(partitions)
+            self._offsets.close(partitions)
+
+    def stop(self) -> None:
+        """Close the connection."""
+        if hasattr(self, "_behind"):
+            self._writer.wait_no_more()
+            self._behind.close()
+            self._writer.close()
+
+    def _goes_behind(self, arrivals: Sequence[Arrival]) -> bool:
+        rows = sum(arrival.rows.num_rows for arrival in arrivals)
+        return rows >= _WORTH_A_THREAD and not self._in_turn and not self._writer.loader.needs_spark
+
+    def _settled(self) -> Mapping[TopicPartition, int]:
+        """Wait for the records that are being written.
+
+        Returns:
+            Where those that could not be written begin. They come again, and are then written in turn: which of them
+            fails, and what is to be done about it, is found out there.
+        """
+        failed = self._behind.settle()
+        if failed is None:
+            return {}
+        log.warning("Records could not be written and are read again: %s", failed.error)
+        self._writer.reset()
+        self._in_turn.update(failed.starts)
+        self.context.offset(failed.starts)
+        return failed.starts
+
+    def _go_on(self, offsets: SinkOffsets) -> bool:
+        """Have partitions that are new begin where the database says; answers whether it says so of any."""
+        known = offsets.open(self._writer.connection(), self._unopened)
+        self._unopened.clear()
+        if known:
+            self.context.offset(known)
+        return bool(known)
+
+    def _arrived(self) -> Arrivals:
+        if self._arrivals is None:
+            loader = self._writer.loader
+            reporter = self.context.errant_record_reporter
+            report = None if reporter is None else reporter.report_frame
+            self._arrivals = Arrivals(self._config, loader.columns, loader.key_text, report)
+        return self._arrivals
+
+    def _fresh(self, arrivals: Sequence[Arrival]) -> list[Arrival]:
+        if self._offsets is not None:
+            arrivals = [self._offsets.unwritten(arrival) for arrival in arrivals]
+        return [arrival for arrival in arrivals if arrival.rows.num_rows]
+
+    def _write(self, arrivals: Sequence[Arrival]) -> None:
+        try:
+            self._writer.write(arrivals)
+        except OffsetsMovedError as error:
+            raise self._moved(error) from error
+        except (DatabaseError, TableError) as error:
+            self._writer.reset()
+            if not (isinstance(error, TableError) or is_certain(error)) and self._retries > 0:
+                raise self._again(error) from error
+            self._write_what_can_be(arrivals, error)
+
+    def _write_what_can_be(self, arrivals: Sequence[Arrival], error: ConnectError) -> None:
+        """Write all but those records that cannot be, which are reported."""
+        reporter = self.context.errant_record_reporter
+        try:
+            # What was known of the table may be old: a column may have been widened.
+            refused = self._written_again(arrivals)
+            if refused is None:
+                return
+            if reporter is None:
+                log.error("Failing task, its records cannot be written: %s", refused)
+                raise ConnectError(str(refused)) from error
+            found = narrowed(arrivals, self._written_again)
+        except DatabaseUnavailableError as lost:
+            raise self._again(lost) from lost
+        except OffsetsMovedError as moved:
+            raise self._moved(moved) from moved
+        for one in Unwritable.by_frame(found):
+            reporter.report_frame(one.frame, one.text)
+
+    def _written_again(self, arrivals: Sequence[Arrival]) -> ConnectError | None:
+        """Write some records by themselves; answers why they cannot be written."""
+        try:
+            self._writer.write(arrivals)
+        except DatabaseUnavailableError:
+            raise
+        except (DatabaseError, TableError) as error:
+            self._writer.reset()
+            return error
+        return None
+
+    def _again(self, error: ConnectError) -> RetriableError:
+        """The error that brings the batch again, as long as there are retries left."""
+        self._writer.reset()
+        if self._retries <= 0:
+            raise ConnectError(str(error)) from error
+        self._retries -= 1
+        log.warning("Write failed, remainingRetries=%d: %s", self._retries, error)
+        self.context.timeout(self._config.retry_backoff_ms)
+        return RetriableError(str(error))
+
+    def _moved(self, error: OffsetsMovedError) -> RetriableError:
+        """Have the records from where the other task left off."""
+        self._writer.reset()
+        assert self._offsets is not None
+        self.context.offset(self._offsets.open(self._writer.connection(), sorted(self.context.assignment, key=str)))
+        return error
+
+
+class JdbcSinkConnector(SinkConnector):
+    """Any number of tasks, each with a connection of its own."""
+
+    config_def: ClassVar[type[ConfigDef]] = JdbcSinkConfig
+    java_class: ClassVar[str] = "io.confluent.connect.jdbc.JdbcSinkConnector"
+    java_task_class: ClassVar[str] = "io.confluent.connect.jdbc.sink.JdbcSinkTask"
+    other_java_classes: ClassVar[tuple[str, ...]] = ("io.aiven.connect.jdbc.JdbcSinkConnector",)
+    version: ClassVar[str] = "0.1.0"
+    task_class = JdbcSinkTask
+
+    def alter_offsets(self, config: Properties, offsets: Mapping[TopicPartition, int | None]) -> bool:
+        """With ``exactly.once`` the database's own offsets are changed as well: tasks go by these."""
+        parsed = JdbcSinkConfig.parse(config)
+        database = _database(parsed)
+        kept = _offsets(parsed, database)
+        if kept is not None:
+            with database.connect() as connection:
+                connection.java.setAutoCommit(False)
+                kept.set(connection, offsets)
+        return True
+
+
+def _database(config: JdbcSinkConfig) -> Database:
+    return Database.of(
+        config.connection_url,
+        config.connection_user,
+        config.connection_password,
+        config.originals,
+        dialect=config.dialect_name,
+        quoted=config.quoted,
+    )
+
+
+def _offsets(config: JdbcSinkConfig, database: Database) -> SinkOffsets | None:
+    return SinkOffsets(config.originals["name"], database.dialect) if config.exactly_once else None

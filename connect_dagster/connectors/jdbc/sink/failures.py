@@ -1,0 +1,133 @@
+"""Finds the records that a database does not take, so that they alone are lost to it.
+
+What fails is halved, in the order of the partitions and offsets, and what works stays written: a value that does not
+fit costs one record and about 2·log2(n) statements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
+
+from connect_dagster.connectors.jdbc.sink.arrivals import Arrival
+from connect_dagster.connectors.jdbc.sink.plan import OFFSET, PARTITION
+from connect_dagster.connectors.jdbc.sql_errors import DatabaseError, DatabaseUnavailableError
+from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.plugin.frames import SinkFrame
+
+# Classes of SQLSTATE and states: values that do not fit, a column that wants one, a key that is there, a check.
+_CERTAIN_STATES = ("22", "23502", "23505", "23514")
+# MariaDB and MySQL: null where there must be a value, a key that is there, a value too long, out of range, not of the
+# type, cut off, a check.
+_CERTAIN_CODES = frozenset({1048, 1062, 1263, 1264, 1265, 1292, 1364, 1366, 1406, 3819, 4025})
+_AT_ONCE = 500
+
+Write = Callable[[Sequence[Arrival]], ConnectError | None]
+"""Writes records by themselves and answers why they cannot be written, ``None`` when they are."""
+
+
+def is_certain(error: ConnectError) -> bool:
+    """Whether the same values will be refused again, whatever else happens in the database."""
+    if isinstance(error, DatabaseUnavailableError) or not isinstance(error, DatabaseError):
+        return False
+    return error.state.startswith(_CERTAIN_STATES) or error.code in _CERTAIN_CODES
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """One row: number of its arrival, its own number, and where its record was."""
+
+    arrival: int
+    row: int
+    partition: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unwritten:
+    """A record that was refused."""
+
+    frame: SinkFrame
+    topic: str
+    partition: int
+    offset: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unwritable:
+    """Records of a frame that were refused, with the text for each."""
+
+    frame: SinkFrame
+    text: Column
+
+    @classmethod
+    def by_frame(cls, found: Iterable[Unwritten]) -> list[Unwritable]:
+        """All of these, some hundred at once."""
+        ordered = sorted(found, key=lambda one: id(one.frame))
+        groups = [list(group) for _, group in groupby(ordered, key=lambda one: id(one.frame))]
+        parts = [group[i : i + _AT_ONCE] for group in groups for i in range(0, len(group), _AT_ONCE)]
+        return [cls(part[0].frame, _texts(part[0].frame, part)) for part in parts]
+
+
+def narrowed(arrivals: Sequence[Arrival], write: Write) -> list[Unwritten]:
+    """Write all that can be written; answers what cannot.
+
+    Args:
+        arrivals: known to fail together.
+        write: raises what ends the whole attempt.
+    """
+    return _narrowed(arrivals, _places(arrivals), write)
+
+
+def _narrowed(arrivals: Sequence[Arrival], places: Sequence[_Place], write: Write) -> list[Unwritten]:
+    error = write(_taken(arrivals, places))
+    if error is None:
+        return []
+    if len(places) == 1:
+        (place,) = places
+        arrival = arrivals[place.arrival]
+        return [Unwritten(arrival.frame, arrival.read_from, place.partition, place.offset, str(error))]
+    middle = len(places) // 2
+    return _narrowed(arrivals, places[:middle], write) + _narrowed(arrivals, places[middle:], write)
+
+
+def _places(arrivals: Sequence[Arrival]) -> list[_Place]:
+    found: list[tuple[str, _Place]] = []
+    for number, arrival in enumerate(arrivals):
+        partitions = np.asarray(arrival.rows[PARTITION].to_numpy()).tolist()
+        offsets = np.asarray(arrival.rows[OFFSET].to_numpy()).tolist()
+        found += [
+            (arrival.read_from, _Place(number, row, *place))
+            for row, place in enumerate(zip(partitions, offsets, strict=True))
+        ]
+    # Each part is to hold what comes first of a partition, as offsets are written with it.
+    found.sort(key=lambda pair: (pair[0], pair[1].partition, pair[1].offset))
+    return [place for _, place in found]
+
+
+def _taken(arrivals: Sequence[Arrival], places: Sequence[_Place]) -> list[Arrival]:
+    rows: dict[int, list[int]] = {}
+    for place in places:
+        rows.setdefault(place.arrival, []).append(place.row)
+    return [arrivals[number].taken(sorted(numbers)) for number, numbers in sorted(rows.items())]
+
+
+def _texts(frame: SinkFrame, found: Sequence[Unwritten]) -> Column:
+    """For each record the text why it was refused, null for all others."""
+    literals: list[Any] = []
+    for one in found:
+        literals += [F.lit(_place_text(one.topic, one.partition, one.offset)), F.lit(one.why)]
+    texts = F.create_map(*literals)
+    place = F.concat_ws("-", *(frame.kafka_place(name) for name in ("topic", "partition", "offset")))
+    return F.try_element_at(texts, place)
+
+
+def _place_text(topic: str, partition: int, offset: int) -> str:
+    return f"{topic}-{partition}-{offset}"

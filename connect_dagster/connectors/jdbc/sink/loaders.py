@@ -1,0 +1,340 @@
+"""How rows get into a database: in bulk where it has a way for that, else by Spark's JDBC writer.
+
+=============  ======================================  =============================================
+database       straight into a table                   waiting for a merge
+=============  ======================================  =============================================
+PostgreSQL     ``COPY … FROM STDIN``                   the same, into a temporary table
+MariaDB/MySQL  ``LOAD DATA LOCAL``                     the same, into a temporary table
+any other      never                                   Spark writes a table, which is dropped after
+=============  ======================================  =============================================
+
+Rows in bulk are the bytes of the text that Spark has made of them. The driver reads them from a file in memory: py4j
+would take them apart character by character.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import tempfile
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pyarrow as pa
+from pyspark.sql import Column, SparkSession
+
+from connect_dagster.connectors.arrow_text import text_bytes, write_all
+from connect_dagster.connectors.jdbc.database import Connection, Database
+from connect_dagster.connectors.jdbc.sink.fields import SinkField, SinkFields
+from connect_dagster.connectors.jdbc.sink.plan import KEY
+from connect_dagster.connectors.jdbc.sink.row_text import Text, is_binary, lines, mysql_text, postgresql_text
+from connect_dagster.connectors.jdbc.sink.statements import empty_copy
+from connect_dagster.connectors.jdbc.sink.tables import Table
+from connect_dagster.connectors.jdbc.sink.values import SinkValues
+from connect_dagster.connectors.jdbc.sql_errors import DatabaseError
+from connect_dagster.plugin.java_calls import jvm
+
+log = logging.getLogger(__name__)
+
+_LINE = "line"
+_MEMORY_FOLDER = Path("/dev/shm")
+_BUFFER = 1 << 18
+_STAGE = "connect_stage_"
+# As many wait at once; rounds of records that change their schema by turns wait one after the other.
+_MOST_STAGES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Rows that go into one table.
+
+    Attributes:
+        table: the table they are for.
+        fields: what their columns hold.
+        rows: with the columns that the loader has asked for.
+        keys_only: whether only the columns of the key are loaded.
+    """
+
+    table: Table
+    fields: SinkFields
+    rows: pa.Table
+    keys_only: bool = False
+
+    @property
+    def loaded(self) -> tuple[SinkField, ...]:
+        """The fields that are loaded."""
+        return self.fields.keys if self.keys_only else self.fields.all
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The table's columns for them."""
+        return tuple(self.table.column(field.name) or field.name for field in self.loaded)
+
+
+class Loader(ABC):
+    """Loads rows by one connection at a time, within its transaction.
+
+    Args:
+        database: where to.
+        values: what is written of records.
+    """
+
+    text: Text
+    needs_spark: ClassVar[bool] = False
+    """Whether Spark is busy while it loads."""
+
+    def __init__(self, database: Database, values: SinkValues) -> None:
+        self.database = database
+        self.values = values
+
+    def key_text(self, fields: SinkFields) -> Column:
+        """Text of the key's columns."""
+        return lines(fields.keys, self.values, type(self).text)
+
+    def opened(self, connection: Connection) -> None:  # noqa: B027 (optional hook)
+        """Make a new connection ready. Raises DatabaseError."""
+
+    def prepare(self, connection: Connection, loads: Sequence[Load]) -> None:  # noqa: B027 (optional hook)
+        """What has to be done before the transaction in which these will be staged. Raises DatabaseError."""
+
+    @abstractmethod
+    def columns(self, fields: SinkFields) -> Sequence[Column]:
+        """What it needs of records."""
+
+    @abstractmethod
+    def goes_straight(self, load: Load) -> bool:
+        """Whether :meth:`insert` can do it."""
+
+    @abstractmethod
+    def insert(self, connection: Connection, load: Load) -> None:
+        """Put rows into their table; all of them or none. Raises DatabaseError."""
+
+    @abstractmethod
+    def stage(self, connection: Connection, load: Load) -> str:
+        """The table, quoted, in which rows wait to be merged, put there now or before. Raises DatabaseError."""
+
+    def committed(self, connection: Connection) -> None:  # noqa: B027 (optional hook)
+        """Called after each commit: what waited has been merged."""
+
+
+class _TextLoader(Loader):
+    """Loads lines of text."""
+
+    def columns(self, fields: SinkFields) -> Sequence[Column]:
+        return [lines(fields.all, self.values, type(self).text).alias(_LINE)]
+
+    def goes_straight(self, load: Load) -> bool:
+        return load.table.kind != "VIEW"
+
+    def insert(self, connection: Connection, load: Load) -> None:
+        self._load(connection, self._quoted(load), load)
+
+    @abstractmethod
+    def _load(self, connection: Connection, target: str, load: Load) -> None: ...
+
+    def _listed(self, load: Load) -> str:
+        return ", ".join(map(self.database.dialect.quoting.name, load.columns))
+
+    def _selected(self, load: Load) -> str:
+        """A query with the columns of a stage."""
+        return f"SELECT {self._listed(load)} FROM {self._quoted(load)}"
+
+    def _quoted(self, load: Load) -> str:
+        return self.database.dialect.quoting.table(load.table.id)
+
+    @contextmanager
+    def _stream(self, load: Load) -> Iterator[Any]:
+        """The lines as an ``InputStream``."""
+        folder = _MEMORY_FOLDER if os.access(_MEMORY_FOLDER, os.W_OK) else None
+        with tempfile.NamedTemporaryFile(dir=folder, prefix="connect-rows-", buffering=0) as file:
+            for part in text_bytes(load.rows[KEY if load.keys_only else _LINE]):
+                write_all(file.fileno(), memoryview(part))
+            stream = jvm().java.io.FileInputStream(file.name)
+            try:
+                with self.database.telling(f"Cannot write to table {load.table.shown}"):
+                    yield stream
+            finally:
+                stream.close()
+
+
+class CopyLoader(_TextLoader):
+    """PostgreSQL's ``COPY``."""
+
+    text = staticmethod(postgresql_text)
+
+    def __init__(self, database: Database, values: SinkValues) -> None:
+        super().__init__(database, values)
+        self._waiting: set[str] = set()
+
+    def opened(self, connection: Connection) -> None:
+        self._waiting.clear()
+
+    def stage(self, connection: Connection, load: Load) -> str:
+        text = repr((load.table.id, load.columns, [load.table.columns.get(name) for name in load.columns]))
+        name = self.database.dialect.quoting.name(_STAGE + hashlib.sha256(text.encode()).hexdigest()[:16])
+        made = f"CREATE TEMPORARY TABLE IF NOT EXISTS {name} ON COMMIT DELETE ROWS AS {self._selected(load)}"
+        connection.execute(f"{made} WITH NO DATA")
+        if name in self._waiting:  # these rows have been merged
+            connection.execute(f"TRUNCATE {name}")
+        self._waiting.add(name)
+        self._load(connection, name, load)
+        return name
+
+    def committed(self, connection: Connection) -> None:
+        self._waiting.clear()
+
+    def _load(self, connection: Connection, target: str, load: Load) -> None:
+        with self._stream(load) as stream:
+            statement = f"COPY {target} ({self._listed(load)}) FROM STDIN"
+            connection.java.getCopyAPI().copyIn(statement, stream, _BUFFER)
+
+
+class LoadDataLoader(_TextLoader):
+    """``LOAD DATA LOCAL`` of MariaDB and MySQL.
+
+    With LOCAL the server makes warnings of errors, since it cannot stop the client: they are made errors again.
+
+    Where there is Aria, rows wait in a table of it, as that takes a third less time, filled in a transaction before:
+    InnoDB would end another's rather than one that has changed such a table (docs/decisions/0014-what-a-row-costs.md).
+    """
+
+    text = staticmethod(mysql_text)
+
+    def __init__(self, database: Database, values: SinkValues) -> None:
+        super().__init__(database, values)
+        self._engine = ""
+        self._stages: dict[int, str] = {}
+
+    def opened(self, connection: Connection) -> None:
+        aria = "SELECT 1 FROM information_schema.engines WHERE engine = 'Aria' AND support <> 'NO'"
+        enforced = connection.rows("SHOW VARIABLES LIKE 'enforce_storage_engine'", "string", "string")
+        may = bool(connection.rows(aria, "long")) and not any(engine for _, engine in enforced)
+        self._engine = " ENGINE = Aria TRANSACTIONAL = 0" if may else ""
+        self._stages.clear()
+        strict = "CONCAT(REPLACE(@@SESSION.sql_mode, 'NO_BACKSLASH_ESCAPES', ''), ',STRICT_ALL_TABLES')"
+        connection.execute(f"SET SESSION sql_mode = {strict}, SESSION sql_notes = 0")
+
+    def prepare(self, connection: Connection, loads: Sequence[Load]) -> None:
+        for number, load in enumerate(loads[:_MOST_STAGES]):
+            self._stages[id(load)] = self._filled(connection, load, f"{_STAGE}{number}", self._engine)
+        connection.commit()
+
+    def stage(self, connection: Connection, load: Load) -> str:
+        return self._stages.get(id(load)) or self._filled(connection, load, f"{_STAGE}further")
+
+    def _filled(self, connection: Connection, load: Load, name: str, engine: str = "") -> str:
+        stage = self.database.dialect.quoting.name(name)
+        connection.execute(f"DROP TEMPORARY TABLE IF EXISTS {stage}")
+        connection.execute(f"CREATE TEMPORARY TABLE {stage}{engine} AS {self._selected(load)} LIMIT 0")
+        self._load(connection, stage, load)
+        return stage
+
+    def committed(self, connection: Connection) -> None:
+        with suppress(DatabaseError):
+            for stage in self._stages.values():
+                connection.execute(f"DROP TEMPORARY TABLE {stage}")
+        self._stages.clear()
+
+    def _load(self, connection: Connection, target: str, load: Load) -> None:
+        read, assigned = self._reading(load)
+        assignments = f" SET {', '.join(assigned)}" if assigned else ""
+        with self._stream(load) as stream:
+            statement = connection.java.createStatement()
+            try:
+                statement.setLocalInfileInputStream(stream)
+                statement.execute(
+                    f"LOAD DATA LOCAL INFILE 'rows' INTO TABLE {target} CHARACTER SET utf8mb4 "
+                    f"({', '.join(read)}){assignments}"
+                )
+            finally:
+                statement.close()
+        for _, code, message in connection.rows("SHOW WARNINGS LIMIT 1", "string", "long", "string"):
+            raise DatabaseError(f"Cannot write to table {load.table.shown}: {message} (errorCode: {code})", code=code)
+
+    def _reading(self, load: Load) -> tuple[list[str], list[str]]:
+        """Columns or variables for the values of a line, and what becomes of the variables."""
+        read, assigned = [], []
+        for number, (field, column) in enumerate(zip(load.loaded, load.columns, strict=True)):
+            name = self.database.dialect.quoting.name(column)
+            if is_binary(field):
+                read.append(f"@v{number}")
+                assigned.append(f"{name} = UNHEX(@v{number})")
+            elif load.table.columns.get(column) == "bit":
+                read.append(f"@v{number}")
+                assigned.append(f"{name} = CAST(@v{number} AS UNSIGNED)")
+            else:
+                read.append(name)
+        return read, assigned
+
+
+class SparkLoader(Loader):
+    """Spark's JDBC writer, into a table that is dropped after the merge: it has connections of its own.
+
+    Args:
+        database: where to.
+        values: what is written of records.
+        spark: the worker's session.
+        batch_size: rows sent at once.
+    """
+
+    text = staticmethod(mysql_text)
+    needs_spark = True
+
+    def __init__(self, database: Database, values: SinkValues, spark: SparkSession, batch_size: int) -> None:
+        super().__init__(database, values)
+        self._spark = spark
+        self._batch_size = batch_size
+        self._prefix = f"{_STAGE}{uuid.uuid4().hex[:8]}_"
+        self._written: dict[int, str] = {}
+
+    def columns(self, fields: SinkFields) -> Sequence[Column]:
+        return [self.values.column(field).alias(f"c{number}") for number, field in enumerate(fields.all)]
+
+    def goes_straight(self, load: Load) -> bool:
+        return False
+
+    def insert(self, connection: Connection, load: Load) -> None:
+        raise AssertionError("unreachable: nothing goes straight")
+
+    def prepare(self, connection: Connection, loads: Sequence[Load]) -> None:
+        self._written.clear()
+        for number, load in enumerate(loads):
+            name = f"{self._prefix}{number}"
+            self._create(connection, load, self.database.dialect.quoting.name(name))
+            self._written[id(load)] = name
+            self._write(load, self.database.dialect.quoting.name(name))
+
+    def stage(self, connection: Connection, load: Load) -> str:
+        return self.database.dialect.quoting.name(self._written[id(load)])
+
+    def committed(self, connection: Connection) -> None:
+        for name in self._written.values():
+            with suppress(DatabaseError):
+                connection.execute(f"DROP TABLE {self.database.dialect.quoting.name(name)}")
+                connection.commit()
+        self._written.clear()
+
+    def _create(self, connection: Connection, load: Load, name: str) -> None:
+        dialect = self.database.dialect
+        columns = ", ".join(map(dialect.quoting.name, load.columns))
+        with suppress(DatabaseError):  # left behind by a batch that failed
+            connection.execute(f"DROP TABLE {name}")
+        connection.commit()
+        connection.execute(empty_copy(dialect.name, name, columns, dialect.quoting.table(load.table.id)))
+        connection.commit()
+
+    def _write(self, load: Load, name: str) -> None:
+        rows = load.rows.select([f"c{number}" for number in range(len(load.loaded))]).rename_columns(load.columns)
+        options = {**self.database.spark_options(), "dbtable": name, "numPartitions": "1"}
+        if self._batch_size:
+            options["batchsize"] = str(self._batch_size)
+        with self.database.telling(f"Cannot write to table {load.table.shown}"):
+            # One partition: not every database lets several write at a time.
+            frame = self._spark.createDataFrame(rows).coalesce(1)
+            frame.write.format("jdbc").options(**options).mode("append").save()

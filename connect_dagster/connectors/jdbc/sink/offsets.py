@@ -1,0 +1,154 @@
+"""``exactly.once``: the offsets after a batch, written in its own transaction into a table beside its rows.
+
+A task knows which offset it has written last of a partition and changes only that one: a task that was thought dead and
+still writes finds another, and its transaction is undone.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from connect_dagster.connectors.jdbc.database import Connection
+from connect_dagster.connectors.jdbc.dialects import Dialect
+from connect_dagster.connectors.jdbc.sink.arrivals import Arrival
+from connect_dagster.connectors.jdbc.sink.plan import OFFSET, PARTITION
+from connect_dagster.connectors.jdbc.sql_errors import DatabaseError, DatabaseUnavailableError
+from connect_dagster.plugin.errors import RetriableError
+from connect_dagster.plugin.records import TopicPartition
+
+log = logging.getLogger(__name__)
+
+TABLE = "connect_offsets"
+_COLUMNS = "connector, topic, kafka_partition, next_offset"
+_CREATE = (
+    f"CREATE TABLE {TABLE} (connector VARCHAR(200) NOT NULL, topic VARCHAR(249) NOT NULL, "
+    "kafka_partition INTEGER NOT NULL, next_offset BIGINT NOT NULL, "
+    "PRIMARY KEY (connector, topic, kafka_partition))"
+)
+
+
+class OffsetsMovedError(RetriableError):
+    """Another task has written the partition's records."""
+
+
+class SinkOffsets:
+    """The offsets of one connector's partitions in its database.
+
+    Args:
+        connector: its name.
+        dialect: of the database.
+    """
+
+    def __init__(self, connector: str, dialect: Dialect) -> None:
+        self._connector = connector
+        self._dialect = dialect
+        self._known: dict[TopicPartition, int | None] = {}
+        self._written: dict[TopicPartition, int] = {}
+
+    def open(self, connection: Connection, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """Learn the offsets of partitions; answers those there are. Raises DatabaseError."""
+        wanted = list(partitions)
+        found = self.read(connection)
+        self._known.update({place: found.get(place) for place in wanted})
+        return {place: found[place] for place in wanted if place in found}
+
+    def close(self, partitions: Iterable[TopicPartition]) -> None:
+        """Forget partitions."""
+        for place in partitions:
+            self._known.pop(place, None)
+
+    def unwritten(self, arrival: Arrival) -> Arrival:
+        """The records whose offsets are not behind what is written."""
+        partitions = arrival.rows[PARTITION]
+        fresh = pa.chunked_array([pa.array([True] * arrival.rows.num_rows, pa.bool_())])
+        for partition in pc.unique(partitions).to_pylist():
+            known = self._known.get(TopicPartition(arrival.read_from, partition))
+            if known is not None and pc.min(arrival.rows[OFFSET]).as_py() < known:
+                old = pc.and_(pc.equal(partitions, partition), pc.less(arrival.rows[OFFSET], known))
+                fresh = pc.and_not(fresh, old)
+        return arrival if pc.all(fresh).as_py() else arrival.where(fresh)
+
+    def write(self, connection: Connection, arrivals: Sequence[Arrival]) -> None:
+        """Write the offsets after records, in their transaction.
+
+        Raises:
+            OffsetsMovedError: they are not where this task has left them.
+            DatabaseError: the database refuses.
+        """
+        ends: dict[TopicPartition, int] = {}
+        for arrival in arrivals:
+            for place, end in arrival.ends().items():
+                ends[place] = max(end, ends.get(place, end))
+        for place, end in ends.items():
+            self._move(connection, place, end)
+        self._written = ends
+
+    def committed(self) -> None:
+        """The transaction is through."""
+        self._known.update(self._written)
+
+    def read(self, connection: Connection) -> dict[TopicPartition, int]:
+        """All offsets of the connector; the table is made when it is not there. Raises DatabaseError."""
+        query = f"SELECT topic, kafka_partition, next_offset FROM {TABLE} WHERE connector = {self._name}"
+        try:
+            rows = connection.rows(query, "string", "long", "long")
+        except DatabaseError:
+            connection.rollback()
+            self._create(connection)
+            rows = connection.rows(query, "string", "long", "long")
+        connection.commit()
+        return {TopicPartition(topic, partition): offset for topic, partition, offset in rows}
+
+    def set(self, connection: Connection, offsets: Mapping[TopicPartition, int | None]) -> None:
+        """Write offsets whatever they were; ``None`` removes one. Raises DatabaseError."""
+        self.read(connection)
+        for place, offset in offsets.items():
+            connection.execute(f"DELETE FROM {TABLE} WHERE {self._of(place)}")
+            if offset is not None:
+                self._insert(connection, place, offset)
+        connection.commit()
+
+    @property
+    def _name(self) -> str:
+        return self._text(self._connector)
+
+    def _create(self, connection: Connection) -> None:
+        try:
+            connection.execute(_CREATE)
+            connection.commit()
+        except DatabaseError as error:  # another task was faster, or the next look fails as well
+            connection.rollback()
+            log.warning("Table %s could not be made: %s", TABLE, error)
+
+    def _move(self, connection: Connection, place: TopicPartition, end: int) -> None:
+        known = self._known.get(place)
+        moved = f"The records of {place} from offset {known or 'the first'} on were written by another task"
+        if known is None:
+            try:
+                self._insert(connection, place, end)
+            except DatabaseUnavailableError:
+                raise
+            except DatabaseError as error:
+                raise OffsetsMovedError(moved) from error
+            return
+        changed = connection.execute(
+            f"UPDATE {TABLE} SET next_offset = {end} WHERE {self._of(place)} AND next_offset = {known}"
+        )
+        if changed != 1:
+            raise OffsetsMovedError(moved)
+
+    def _insert(self, connection: Connection, place: TopicPartition, end: int) -> None:
+        values = f"{self._name}, {self._text(place.topic)}, {place.partition}, {end}"
+        connection.execute(f"INSERT INTO {TABLE} ({_COLUMNS}) VALUES ({values})")
+
+    def _of(self, place: TopicPartition) -> str:
+        topic = self._text(place.topic)
+        return f"connector = {self._name} AND topic = {topic} AND kafka_partition = {place.partition}"
+
+    def _text(self, text: str) -> str:
+        escaped = text.replace("\\", "\\\\") if self._dialect.is_mysql else text
+        return "'" + escaped.replace("'", "''") + "'"

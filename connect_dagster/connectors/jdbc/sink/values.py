@@ -1,0 +1,86 @@
+"""The values that a connector writes, as typed Spark columns over the records, by its options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
+
+from connect_dagster.connectors.jdbc.sink.config import JdbcSinkConfig, Precision
+from connect_dagster.connectors.jdbc.sink.fields import Part, SinkField
+from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.plugin.schema import DATE, TIME, TIMESTAMP, SchemaField, SchemaType
+from connect_dagster.plugin.struct_edits import field_value
+
+_WHOLE: Mapping[Part, str] = {
+    Part.KEY: "key",
+    Part.VALUE: "value",
+    Part.TOPIC: "topic",
+    Part.PARTITION: "partition",
+    Part.OFFSET: "offset",
+}
+_STRUCT: Mapping[Part, str] = {Part.KEY_FIELD: "key", Part.VALUE_FIELD: "value"}
+_NESTED = (SchemaType.MAP, SchemaType.STRUCT)
+_TIME_OF_DAY = (12, 12)  # where it stands in Spark's text of a point in time
+
+
+@dataclass(frozen=True, slots=True)
+class SinkValues:
+    """What is written of records.
+
+    Attributes:
+        config: the connector's configuration.
+    """
+
+    config: JdbcSinkConfig
+
+    def column(self, field: SinkField) -> Column:
+        """A field of a record: points in time and dates by the wall clock of their zone, times of day as text.
+
+        Raises:
+            ConnectError: no column of a table can hold such values.
+        """
+        schema = field.schema
+        found = self._found(field)
+        if self.is_counted(field):
+            return self._on_the_wall(self._counted(found))
+        if schema.name == TIMESTAMP:
+            return self._on_the_wall(found)
+        if schema.name == DATE:
+            return self._day(found)
+        if schema.name == TIME:
+            return F.substring(self._on_the_wall(F.timestamp_millis(found)).cast("string"), *_TIME_OF_DAY)
+        if schema.type in _NESTED:
+            raise ConnectError(f"Unsupported source data type: {schema.type.name} of field {field.name}")
+        return found
+
+    def is_counted(self, field: SinkField) -> bool:
+        """Whether it holds numbers that are points in time (``timestamp.fields.list``)."""
+        kinds = (SchemaType.INT64, SchemaType.STRING)
+        return field.name in self.config.timestamp_fields and field.schema.type in kinds and field.schema.name is None
+
+    def is_timestamp(self, field: SinkField) -> bool:
+        """Whether its values are points in time."""
+        return field.schema.name == TIMESTAMP or self.is_counted(field)
+
+    def _found(self, field: SinkField) -> Column:
+        if field.part in _WHOLE:
+            return F.col(_WHOLE[field.part])
+        replace_null = self.config.replace_null_with_default and field.part is Part.VALUE_FIELD
+        schema_field = SchemaField(field.name, field.schema)
+        return field_value(F.col(_STRUCT[field.part]), schema_field, replace_null=replace_null)
+
+    def _counted(self, number: Column) -> Column:
+        counted = number.try_cast("long")
+        nanoseconds = self.config.precision is Precision.NANOSECONDS
+        return F.timestamp_micros(F.call_function("div", counted, F.lit(1000)) if nanoseconds else counted)
+
+    def _on_the_wall(self, instant: Column) -> Column:
+        zone = self.config.db_timezone
+        return instant if zone == "UTC" else F.from_utc_timestamp(instant, zone)
+
+    def _day(self, date: Column) -> Column:
+        zone = self.config.date_timezone
+        return date if zone == "UTC" else F.from_utc_timestamp(date.cast("timestamp"), zone).cast("date")

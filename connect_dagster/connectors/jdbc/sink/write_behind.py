@@ -1,0 +1,84 @@
+"""Write-behind: a batch is written in a thread of its own while Spark decodes the one after it."""
+
+from __future__ import annotations
+
+import contextvars
+import queue
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+
+from connect_dagster.connectors.jdbc.sink.arrivals import Arrival, starts
+from connect_dagster.plugin.records import TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class FailedWrite:
+    """A batch that was not written.
+
+    Attributes:
+        starts: the first offset of each partition.
+        error: why.
+    """
+
+    starts: Mapping[TopicPartition, int]
+    error: BaseException
+
+
+class WriteBehind:
+    """One batch at a time.
+
+    Args:
+        write: writes a batch; called in the other thread.
+        failed: called there when it could not; must not take long.
+    """
+
+    def __init__(self, write: Callable[[Sequence[Arrival]], None], failed: Callable[[], None]) -> None:
+        self._write = write
+        self._failed = failed
+        self._batches: queue.SimpleQueue[tuple[Sequence[Arrival], Future[None]] | None] = queue.SimpleQueue()
+        self._last: tuple[Mapping[TopicPartition, int], Future[None]] | None = None
+        self._thread: threading.Thread | None = None
+
+    def begin(self, arrivals: Sequence[Arrival]) -> None:
+        """Have a batch written; the one before it must be settled."""
+        if self._thread is None:
+            run = contextvars.copy_context().run
+            self._thread = threading.Thread(target=run, args=(self._run,), name="jdbc-write-behind", daemon=True)
+            self._thread.start()
+        future: Future[None] = Future()
+        self._last = (starts(arrivals), future)
+        self._batches.put((arrivals, future))
+
+    def settle(self) -> FailedWrite | None:
+        """Wait for the batch that is being written; answers, once, when it could not be."""
+        if self._last is None:
+            return None
+        (first, future), self._last = self._last, None
+        error = future.exception()
+        return None if error is None else FailedWrite(first, error)
+
+    def close(self) -> None:
+        """End the thread, after the batch that it writes."""
+        if self._thread is not None:
+            self._batches.put(None)
+            self._thread.join()
+
+    def _run(self) -> None:
+        while self._write_next():
+            pass
+
+    def _write_next(self) -> bool:
+        batch = self._batches.get()
+        if batch is None:
+            return False
+        arrivals, future = batch
+        try:
+            self._write(arrivals)
+        except BaseException as error:
+            future.set_exception(error)
+            self._failed()
+        else:
+            future.set_result(None)
+        return True

@@ -1,0 +1,1 @@
+"""Rows of tables, or of a query, as records."""

@@ -1,0 +1,112 @@
+"""Rows that are gone, found by comparing the keys of all rows with those of the time before.
+
+Promise: a row that one scan has seen and the next has not becomes a tombstone under its key. One that came and went
+between two scans leaves no trace. The keys of the last scan lie in ``delete.scan.location``; without one they are
+forgotten when the task ends, and deletes until the first scan after that are not found.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+from connect_dagster.connectors.jdbc.source.columns import ReadColumns, spark_name
+from connect_dagster.connectors.jdbc.source.readings import Reading
+from connect_dagster.connectors.jdbc.source.row_reader import Key, RowReader
+from connect_dagster.plugin.errors import ConfigError
+from connect_dagster.plugin.frames import SourceFrame
+
+_SEEN, _FRESH = "seen", "fresh"
+
+
+class DeleteScan:
+    """A reading of rows with scans for deletes in between.
+
+    Args:
+        rows: the reading of the rows.
+        reader: of the same table.
+
+    Raises:
+        ConfigError: the table has no primary key.
+    """
+
+    def __init__(self, rows: Reading, reader: RowReader) -> None:
+        self._rows = rows
+        self._reader = reader
+        key = reader.key()
+        if key is None:
+            raise ConfigError(f"delete.scan.interval.ms needs a primary key, and {reader.target.name} has none")
+        self._key: Key = key
+        self._columns: ReadColumns = reader.read_columns().only(key.columns)
+        self._interval = reader.config.delete_scan_interval_ms / 1000
+        self._own = reader.config.delete_scan_location is None
+        self._folder = self._place()
+        self._due = time.monotonic()
+        self._sent: SourceFrame | None = None
+        self._busy = False
+
+    @property
+    def busy(self) -> bool:
+        """Whether rows are still to come at once."""
+        return self._rows.busy or self._busy
+
+    def next(self) -> SourceFrame | None:
+        """Rows first; once there are no more of them, what a scan has found."""
+        self._busy = False
+        frame = self._rows.next()
+        if frame is not None or self._rows.busy or self._sent is not None or time.monotonic() < self._due:
+            return frame
+        with self._reader.telling():
+            found = self._scanned()
+        self._due = time.monotonic() + self._interval
+        return found
+
+    def delivered(self, frame: SourceFrame) -> None:
+        """Take the scan whose tombstones have arrived as the last one."""
+        if frame is self._sent:
+            self._keep()
+            self._sent = None
+        else:
+            self._rows.delivered(frame)
+
+    def close(self) -> None:
+        """Let go of everything."""
+        self._rows.close()
+        if self._own:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _place(self) -> Path:
+        location = self._reader.config.delete_scan_location
+        if location is None:
+            return Path(tempfile.mkdtemp(prefix="connect-dagster-keys-"))
+        return Path(location) / str(self._reader.target.table)
+
+    def _scanned(self) -> SourceFrame | None:
+        reader = self._reader
+        sql = reader.selecting(", ".join(reader.dialect.quoting.name(column.name) for column in self._columns.columns))
+        shutil.rmtree(self._folder / _FRESH, ignore_errors=True)
+        now = reader.rows(sql, self._columns)
+        now.write.parquet(str(self._folder / _FRESH))
+        if not (self._folder / _SEEN / "_SUCCESS").exists():
+            self._keep()
+            return None
+        spark = now.sparkSession
+        seen, fresh = (spark.read.schema(now.schema).parquet(str(self._folder / name)) for name in (_SEEN, _FRESH))
+        gone = seen.join(fresh, [column.name for column in self._columns.columns], "left_anti")
+        gone.write.mode("overwrite").parquet(str(self._folder / "gone"))
+        found = spark.read.schema(now.schema).parquet(str(self._folder / "gone"))
+        if found.isEmpty():
+            self._keep()
+            return None
+        self._sent = reader.deleted_frame(
+            found.select(*(spark_name(c.name) for c in self._columns.columns)), self._columns
+        )
+        self._busy = True
+        return self._sent
+
+    def _keep(self) -> None:
+        seen = self._folder / _SEEN
+        shutil.rmtree(seen, ignore_errors=True)
+        (self._folder / _FRESH).rename(seen)

@@ -1,0 +1,347 @@
+"""Reads a statement's rows with Spark, and what must be known before: positions, keys, columns.
+
+What a task reads is a target: a table, or the user's query. Its frames are ranges with both ends, so that reading one
+again, after the connection was lost, gives the same rows.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
+
+from connect_dagster.connectors.jdbc.database import Connection, HeldConnection
+from connect_dagster.connectors.jdbc.dialects import Dialect
+from connect_dagster.connectors.jdbc.identifiers import TableId
+from connect_dagster.connectors.jdbc.source.columns import (
+    JdbcColumn,
+    Options,
+    ReadColumns,
+    jdbc_columns,
+    read_columns,
+    spark_name,
+)
+from connect_dagster.connectors.jdbc.source.config import JdbcSourceConfig
+from connect_dagster.connectors.jdbc.source.positions import Partition, Zone
+from connect_dagster.plugin.frames import SourceFrame
+from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
+
+log = logging.getLogger(__name__)
+
+_FETCH_ROWS = 2_000
+_SAMPLE_ROWS = 200
+_BATCH_BYTES = 8 << 20
+_FEWEST_ROWS, _MOST_ROWS = 200, 150_000
+# A smaller batch is read as fast by one connection.
+_PARALLEL_ROWS = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What is read.
+
+    Attributes:
+        select: statement without conditions.
+        name: what messages call it.
+        topic: where its records go.
+        partition: the source partition of its offsets.
+        table: ``None`` for a query.
+    """
+
+    select: str
+    name: str
+    topic: str
+    partition: Partition
+    table: TableId | None = None
+
+    @property
+    def schema_name(self) -> str | None:
+        """Name of the records' schema."""
+        return None if self.table is None else self.table.name
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """The primary key of a table.
+
+    Attributes:
+        columns: their names, in the key's order.
+        whole: whether it is one column of whole numbers.
+    """
+
+    columns: tuple[str, ...]
+    whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Rows to be read: a condition, empty for all, and within it parts by a column of whole numbers.
+
+    Attributes:
+        where: the condition.
+        column: quoted, that parts are made by; ``None`` for one part.
+        low, high: least and greatest value of that column.
+        rows: how many rows there are, about.
+    """
+
+    where: str
+    column: str | None = None
+    low: int = 0
+    high: int = 0
+    rows: int = 0
+
+    def parts(self, most: int) -> list[str]:
+        """Conditions that share out the rows, for as many connections."""
+        count = min(most, self.high - self.low + 1) if self.column and self.rows >= _PARALLEL_ROWS else 1
+        if count < 2:
+            return []
+        width = self.high - self.low + 1
+        edges = [self.low + width * number // count for number in range(1, count)]
+        between = [f"{self.column} >= {a} AND {self.column} < {b}" for a, b in itertools.pairwise(edges)]
+        return [f"{self.column} < {edges[0]}", *between, f"{self.column} >= {edges[-1]}"]
+
+
+class RowReader:
+    """Reads one target.
+
+    Args:
+        spark: the worker's session.
+        config: the task's configuration.
+        target: what is read.
+        connection: the task's own connection.
+    """
+
+    def __init__(
+        self, spark: SparkSession, config: JdbcSourceConfig, target: Target, connection: HeldConnection
+    ) -> None:
+        self.target = target
+        self.config = config
+        self.zone = Zone(config.zone)
+        self._spark = spark
+        self._database = config.database()
+        self._connection = connection
+        self._rows_of_batch: int | None = config.most_rows
+        self._said: str | None = None
+        self._key: Key | None = None
+        self._schema = Schema(SchemaType.STRUCT)
+        self._columns = Options(self.dialect, config.numeric_mapping, config.granularity, config.zone)
+
+    @property
+    def dialect(self) -> Dialect:
+        """What kind of database it is."""
+        return self._database.dialect
+
+    @property
+    def connection(self) -> Connection:
+        """The task's own connection, for positions. Raises DatabaseError."""
+        return self._connection.get()
+
+    def column(self, name: str) -> str:
+        """A column of the target, quoted."""
+        return self.dialect.quoting.column(self.target.table, name)
+
+    def selecting(self, columns: str) -> str:
+        """The beginning of a statement about columns of the target's table, which there must be."""
+        assert self.target.table is not None
+        return f"SELECT {columns} FROM {self.dialect.quoting.table(self.target.table)}"
+
+    def told_time(self, shown: int) -> int:
+        """The time that the database means when it tells what time it is."""
+        return self.zone.instant(shown) if self.dialect.now_on_wall else shown
+
+    def announce(self, text: str) -> None:
+        """Log the statement, unless it is the one that was logged last."""
+        if text != self._said:
+            shown = "[hidden]" if self.config.masked_query is not None else text
+            log.info("Begin using SQL query: %s", shown)
+            self._said = text
+
+    def statement(self, where: str, *, select: str | None = None) -> str:
+        """The target's statement with a condition.
+
+        Args:
+            where: the condition; empty for none.
+            select: the statement without it, unless it is the target's.
+        """
+        return f"{select or self.target.select}{' WHERE ' if where else ''}{where}"
+
+    def described(self) -> list[JdbcColumn]:
+        """The target's columns now."""
+        sql = self.statement("1 = 0") if self.target.table else f"SELECT * FROM ({self.target.select}) q WHERE 1 = 0"
+        return list(self.connection.column_metadata(sql, jdbc_columns))
+
+    def read_columns(self) -> ReadColumns:
+        """How the target's columns are read now."""
+        return read_columns(self.described(), self._columns, self.target.name)
+
+    def key(self) -> Key | None:
+        """The table's primary key; ``None`` without one."""
+        if self.target.table is None:
+            return None
+        if self._key is None:
+            names = self._key_columns(self.target.table)
+            columns = self.read_columns()
+            whole = [column for name in names if (column := columns.named(name)) and _is_whole(column.schema)]
+            self._key = Key(tuple(names), len(names) == 1 and len(whole) == 1)
+        return self._key if self._key.columns else None
+
+    def is_indexed(self, column: str) -> bool:
+        """Whether an index begins with a column of the table."""
+        if self.target.table is None:
+            return False
+        table = self.connection.located(self.target.table)
+        first = self.connection.metadata(f"the indexes of {table}", lambda metadata: _first_columns(metadata, table))
+        return column.lower() in first
+
+    def batch_rows(self) -> int:
+        """How many rows a batch has: as many as the user says, or as take some megabytes."""
+        if self._rows_of_batch is None:
+            rows = self.rows(self.dialect.limited(self._unsorted(), _SAMPLE_ROWS), self.read_columns())
+            with self.telling():
+                sample = rows.toArrow()
+            bytes_each = max(1, sample.nbytes // max(1, sample.num_rows))
+            self._rows_of_batch = max(_FEWEST_ROWS, min(_MOST_ROWS, _BATCH_BYTES // bytes_each))
+        return self._rows_of_batch
+
+    def rows(self, sql: str, columns: ReadColumns, parts: Sequence[str] = ()) -> DataFrame:
+        """Rows of a statement, lazily.
+
+        Args:
+            sql: the statement; it may not be sorted, as databases forget that of a derived table.
+            columns: those to read.
+            parts: conditions that share out the rows, each read by a connection of its own.
+        """
+        options = {**self._database.spark_options(), **self._reading_options(), "customSchema": columns.custom_schema}
+        url = options.pop("url")
+        table = f"({sql}) connect_rows"
+        with self.telling():
+            if parts:
+                return self._spark.read.jdbc(url, table, predicates=list(parts), properties=options)
+            return self._spark.read.jdbc(url, table, properties=options)
+
+    def telling(self) -> AbstractContextManager[None]:
+        """Makes what Spark raises, as the database has refused something, a ``DatabaseError``."""
+        return self._database.telling(f"Cannot read {self.target.name} of {self._database.shown}")
+
+    def frame(
+        self,
+        rows: DataFrame,
+        columns: ReadColumns,
+        place: Partition,
+        offset: dict[str, Any] | None,
+        *others: tuple[Partition, dict[str, Any] | None],
+    ) -> SourceFrame:
+        """Rows as records.
+
+        Args:
+            rows: as read, in their order.
+            columns: how they were read.
+            place: source partition; empty where none is noted.
+            offset: after the rows; ``None`` to forget what is noted.
+            others: further source partitions with their offsets.
+        """
+        schema = self._same(columns.schema(self.target.schema_name))
+        made = [columns.struct().alias("value")]
+        key_schema = self._key_schema(columns)
+        if key_schema is not None:
+            made.append(columns.only([field.name for field in key_schema.fields]).struct().alias("key"))
+        return SourceFrame(
+            df=rows.select(*made),
+            source_partition=place,
+            source_offset=offset,
+            other_offsets=others,
+            topic=self.target.topic,
+            value_schema=schema,
+            key_schema=key_schema,
+        )
+
+    def range_frame(
+        self,
+        rows: Range,
+        order: Sequence[str],
+        place: Partition,
+        offset: dict[str, Any] | None,
+        *others: tuple[Partition, dict[str, Any] | None],
+    ) -> SourceFrame:
+        """The rows of a range as records, sorted by columns of the target."""
+        columns = self.read_columns()
+        select = None if columns.all or self.target.table is None else self._named(columns)
+        sql = self.statement(rows.where, select=select)
+        found = self.rows(sql, columns, rows.parts(self.config.parallel_reads))
+        by = [F.col(spark_name(column.name)) for name in order if (column := columns.named(name)) is not None]
+        return self.frame(found.sortWithinPartitions(*by) if by else found, columns, place, offset, *others)
+
+    def deleted_frame(self, keys: DataFrame, columns: ReadColumns) -> SourceFrame:
+        """Tombstones for keys, whose columns are as they were read."""
+        schema = self._key_schema(columns)
+        assert schema is not None
+        key = columns.only([field.name for field in schema.fields]).struct().alias("key")
+        return SourceFrame(
+            df=keys.select(F.lit(None).cast("string").alias("value"), key),
+            source_partition={},
+            source_offset=None,
+            topic=self.target.topic,
+            value_schema=None,
+            key_schema=schema,
+        )
+
+    def _same(self, schema: Schema) -> Schema:
+        """A schema as the object it was before, if it is the same: converters keep their expressions by it."""
+        if schema != self._schema:
+            self._schema = schema
+        return self._schema
+
+    def _key_schema(self, columns: ReadColumns) -> Schema | None:
+        """Schema of the keys, where deletes are looked for."""
+        key = self.key() if self.config.delete_scan_interval_ms else None
+        if key is None:
+            return None
+        found = [column for name in key.columns if (column := columns.named(name)) is not None]
+        return Schema(SchemaType.STRUCT, fields=tuple(SchemaField(column.name, column.schema) for column in found))
+
+    def _named(self, columns: ReadColumns) -> str:
+        return self.selecting(", ".join(self.dialect.quoting.name(column.name) for column in columns.columns))
+
+    def _unsorted(self) -> str:
+        """Any rows: a query may end in a clause that another cannot follow."""
+        return self.target.select if self.target.table else f"SELECT * FROM ({self.target.select}) q"
+
+    def _key_columns(self, table: TableId) -> list[str]:
+        table = self.connection.located(table)
+        return list(
+            self.connection.metadata(f"the primary key of {table}", lambda metadata: _key_names(metadata, table))
+        )
+
+    def _reading_options(self) -> dict[str, str]:
+        options = {"fetchsize": str(_FETCH_ROWS)}
+        if self.config.isolation != "DEFAULT":
+            level = self.config.isolation.replace("_", " ")
+            options["sessionInitStatement"] = self.dialect.session_isolation.format(level)
+        return options
+
+
+def _is_whole(schema: Schema) -> bool:
+    return schema.name is None and schema.type.value.startswith("int")
+
+
+def _key_names(metadata: Any, table: TableId) -> list[str]:
+    found = metadata.getPrimaryKeys(table.catalog, table.schema, table.name)
+    places = {}
+    while found.next():
+        places[int(found.getShort("KEY_SEQ"))] = str(found.getString("COLUMN_NAME"))
+    return [places[place] for place in sorted(places)]
+
+
+def _first_columns(metadata: Any, table: TableId) -> set[str]:
+    found = metadata.getIndexInfo(table.catalog, table.schema, table.name, False, True)
+    names = set()
+    while found.next():
+        if int(found.getShort("ORDINAL_POSITION")) == 1:
+            names.add(str(found.getString("COLUMN_NAME")).lower())
+    return names

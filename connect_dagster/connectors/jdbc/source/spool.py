@@ -1,0 +1,235 @@
+"""Rows read in one go by way of the worker's disk: one statement, exactly as written, in bounded memory.
+
+For what cannot be read in ranges: a table without a key of whole numbers, a query, a statement with a suffix.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyspark import InheritableThread
+from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
+
+from connect_dagster.connectors.jdbc.source.columns import ReadColumns, spark_name
+from connect_dagster.connectors.jdbc.source.positions import Position
+from connect_dagster.connectors.jdbc.source.row_reader import RowReader
+from connect_dagster.plugin.frames import SourceFrame
+
+_WAIT_SECONDS = 0.5
+
+
+class Spool:
+    """The rows of one statement, on disk; reading goes on in a thread of its own.
+
+    Args:
+        rows: what to read, in one partition.
+        rows_each: how many rows a part has.
+        order: columns to sort by.
+    """
+
+    def __init__(self, rows: DataFrame, rows_each: int, order: Sequence[str] = ()) -> None:
+        self._schema = rows.schema
+        self._spark: SparkSession = rows.sparkSession
+        self._folder = Path(tempfile.mkdtemp(prefix="connect-dagster-spool-"))
+        self._error: Exception | None = None
+        ordered = rows.sortWithinPartitions(*map(spark_name, order)) if order else rows
+        writer = ordered.write.option("maxRecordsPerFile", rows_each).option("compression", "lz4")
+        self._thread = InheritableThread(target=self._read, args=(writer,), name=self._folder.name, daemon=True)
+        self._thread.start()
+
+    def parts(self, seconds: float) -> list[Path] | None:
+        """Files with the rows in their order; ``None`` when they are not all there after so many seconds.
+
+        Raises what reading has raised.
+        """
+        self._thread.join(seconds)
+        if self._thread.is_alive():
+            return None
+        if self._error is not None:
+            raise self._error
+        return sorted(self._rows.glob("part-*.parquet"))
+
+    def rows(self, part: Path) -> DataFrame:
+        """Rows of one file."""
+        return self._spark.read.schema(self._schema).parquet(str(part))
+
+    def close(self) -> None:
+        """End the reading, and forget the rows."""
+        if self._thread.is_alive():
+            self._spark.sparkContext.cancelJobsWithTag(self._folder.name)
+            self._thread.join(5)
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    @property
+    def _rows(self) -> Path:
+        return self._folder / "rows"
+
+    def _read(self, writer: DataFrameWriter) -> None:
+        try:
+            self._spark.sparkContext.addJobTag(self._folder.name)
+            writer.parquet(str(self._rows))
+        except Exception as error:  # raised to whoever waits for the rows
+            self._error = error
+
+
+class SpooledRows:
+    """The rows of one statement as frames.
+
+    Args:
+        reader: of the target.
+        sql: the statement.
+        timestamps: timestamp columns to sort by; the first that is not null counts.
+        incrementing: incrementing column to sort by; empty for none.
+        position: before the rows; without columns to sort by no offsets are kept.
+        instant: makes a time of what a timestamp column shows.
+    """
+
+    def __init__(
+        self,
+        reader: RowReader,
+        sql: str,
+        timestamps: Sequence[str] = (),
+        incrementing: str = "",
+        position: Position | None = None,
+        instant: Callable[[int], int] = lambda shown: shown,
+    ) -> None:
+        self._reader = reader
+        self._columns: ReadColumns = reader.read_columns()
+        self._timestamps = self._names(timestamps)
+        self._incrementing = self._names([incrementing] if incrementing else [])
+        self._position = position or Position()
+        self._instant = instant
+        self._parts: list[Path] | None = None
+        self._pending: dict[int, Path] = {}
+        order = [*self._timestamps, *self._incrementing]
+        self._spool = Spool(reader.rows(sql, self._columns), reader.batch_rows(), order)
+
+    @property
+    def done(self) -> bool:
+        """Whether all frames were handed out."""
+        return self._parts == []
+
+    @property
+    def arrived(self) -> bool:
+        """Whether all of them have arrived, too."""
+        return self.done and not self._pending
+
+    @property
+    def position(self) -> Position:
+        """Where the target's offset stands after the last frame."""
+        return self._position
+
+    def next(self) -> SourceFrame | None:
+        """The next frame; ``None`` while rows are still being read, and when there are no more."""
+        if self._parts is None:
+            with self._reader.telling():
+                parts = self._spool.parts(_WAIT_SECONDS)
+            self._parts = None if parts is None else [part for part in parts if pq.read_metadata(part).num_rows]
+        if not self._parts:
+            return None
+        part = self._parts.pop(0)
+        rows = self._spool.rows(part)
+        if not self._timestamps and not self._incrementing:
+            frame = self._reader.frame(rows, self._columns, {}, None)
+        else:
+            self._position = self._after(part)
+            offset = self._position.to_offset()
+            place = self._reader.target.partition if offset else {}
+            frame = self._reader.frame(rows, self._columns, place, offset)
+        self._pending[id(frame)] = part
+        return frame
+
+    def delivered(self, frame: SourceFrame) -> None:
+        """Forget a frame's rows."""
+        part = self._pending.pop(id(frame), None)
+        if part is not None:
+            part.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """End the reading."""
+        self._spool.close()
+
+    def _names(self, names: Sequence[str]) -> list[str]:
+        return [column.name for name in names if (column := self._columns.named(name)) is not None]
+
+    def _after(self, part: Path) -> Position:
+        """The target's position after a part: by time alone, it must not pass a time whose rows go on in the next."""
+        rows = pq.read_table(part, columns=[*self._timestamps, *self._incrementing])
+        number = int(rows.column(self._incrementing[0])[-1].as_py()) if self._incrementing else None
+        if not self._timestamps:
+            return Position(None, number)
+        times = self._times(rows)
+        last = self._instant(times[-1].as_py())
+        if number is not None or not self._parts or self._first_time(self._parts[0]) != last:
+            return Position(last, number)
+        before = times.filter(pc.less(times, times[-1]))
+        return Position(self._instant(before[-1].as_py())) if len(before) else self._position
+
+    def _first_time(self, part: Path) -> int:
+        return self._instant(self._times(pq.read_table(part, columns=self._timestamps).slice(0, 1))[0].as_py())
+
+    def _times(self, rows: pa.Table) -> pa.ChunkedArray:
+        """Nanoseconds of each row's time."""
+        times = pc.coalesce(*(rows.column(name) for name in self._timestamps))
+        return pc.multiply(times.cast(pa.timestamp("us"), safe=False).cast(pa.int64()), 1000)
+
+
+class Spools:
+    """The spools of one target: one that is read, and those whose last rows are still on their way."""
+
+    def __init__(self) -> None:
+        self._reading: SpooledRows | None = None
+        self._moved: Callable[[Position], None] = lambda position: None
+        self._leaving: list[SpooledRows] = []
+
+    @property
+    def reading(self) -> bool:
+        """Whether there is one to be read."""
+        return self._reading is not None
+
+    def begin(self, rows: SpooledRows, moved: Callable[[Position], None] = lambda position: None) -> None:
+        """Read rows.
+
+        Args:
+            rows: what to read.
+            moved: told the position after each frame.
+        """
+        self._reading, self._moved = rows, moved
+
+    def next(self) -> SourceFrame | None:
+        """The next frame of what is read, if it is there."""
+        if self._reading is None:
+            return None
+        try:
+            frame = self._reading.next()
+        except Exception:
+            # What was not read can be begun anew, from the position it has come to.
+            self._reading.close()
+            self._reading = None
+            raise
+        if frame is not None:
+            self._moved(self._reading.position)
+        if self._reading.done:
+            self._leaving.append(self._reading)
+            self._reading = None
+        return frame
+
+    def delivered(self, frame: SourceFrame) -> None:
+        """Forget a frame's rows."""
+        for rows in [*self._leaving, *filter(None, [self._reading])]:
+            rows.delivered(frame)
+        for rows in [rows for rows in self._leaving if rows.arrived]:
+            rows.close()
+            self._leaving.remove(rows)
+
+    def close(self) -> None:
+        """Forget all."""
+        for rows in [*self._leaving, *filter(None, [self._reading])]:
+            rows.close()
+        self._leaving, self._reading = [], None

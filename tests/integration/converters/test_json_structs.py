@@ -1,0 +1,91 @@
+"""Flat objects are read without a parser where they can be, and then as the parser reads them."""
+
+import base64
+import json
+import random
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
+
+from connect_dagster.converters import json_envelope, json_structs
+from connect_dagster.converters.json_decoding import Decoded, JsonDecoding
+from connect_dagster.converters.json_reading import JsonReading
+from connect_dagster.plugin.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema, SchemaField, SchemaType
+
+RECORDS = 3000
+DAY = 86_400_000
+SCALARS = [kind for kind in SchemaType if kind not in (SchemaType.STRUCT, SchemaType.ARRAY, SchemaType.MAP)]
+LOGICAL = {TIMESTAMP: SchemaType.INT64, DATE: SchemaType.INT32, TIME: SchemaType.INT32}
+FIELDS = {
+    **{kind.value: Schema(kind, optional=True) for kind in SCALARS},
+    **{name.rpartition(".")[2]: Schema(kind, optional=True, name=name) for name, kind in LOGICAL.items()},
+    "price": Schema(SchemaType.BYTES, optional=True, name=DECIMAL, parameters=(("scale", "2"),)),
+    "note": Schema(SchemaType.STRING, optional=True, default='it,"s":1'),
+    "needed": Schema(SchemaType.INT32),
+}
+SCHEMA = Schema(SchemaType.STRUCT, fields=tuple(SchemaField(name, schema) for name, schema in FIELDS.items()))
+BEGINNING = f'{{"schema":{json_envelope.schema_text(SCHEMA)},"payload":'
+TEXTS = ["", "a", "서울", "a,b", 'x,"string":"y', "null", "\\", "\n", "{}", "1.0", " "]
+EXTREMES = [sign * (1 << bits) - take for sign in (1, -1) for bits in (15, 31, 63) for take in (0, 1)]
+PUT_IN = ['"', ",", ":", "\\", " ", "0", "1", "-", ".", "e", "n", "}", "{", "null", "\t", "\x01", "\ud55c", '",', ',"']
+
+
+def value(schema: Schema, chance: random.Random) -> Any:
+    if schema.optional and chance.random() < 0.1:
+        return None
+    match schema.type:
+        case SchemaType.STRING:
+            return chance.choice(TEXTS) if chance.random() < 0.2 else "text"
+        case SchemaType.BYTES:
+            return base64.b64encode(chance.randbytes(chance.randrange(1, 9))).decode()
+        case SchemaType.BOOLEAN:
+            return chance.random() < 0.5
+        case SchemaType.FLOAT32 | SchemaType.FLOAT64:
+            return chance.choice([0.0, -1.5, 0.25, 1e-9, 123456.75])
+        case _ if schema.name == TIME:
+            return chance.choice([0, DAY, DAY + 1, -1]) if chance.random() < 0.2 else 1
+        case _:
+            return chance.choice(EXTREMES) if chance.random() < 0.05 else chance.choice([0, 1, -1, 127, -128])
+
+
+def damaged(text: str, chance: random.Random) -> str:
+    for _ in range(chance.randrange(3)):
+        place = chance.randrange(len(text))
+        text = text[:place] + chance.choice([*PUT_IN, ""]) + text[place + chance.randrange(2) :]
+    return text
+
+
+@pytest.fixture(scope="module")
+def records(spark: SparkSession) -> DataFrame:
+    chance = random.Random(4)
+    payloads = [{name: value(schema, chance) for name, schema in FIELDS.items()} for _ in range(RECORDS)]
+    texts = [json.dumps(payload, ensure_ascii=False, separators=(",", ":")) for payload in payloads]
+    values = [f"{BEGINNING}{damaged(text, chance)}}}".encode(errors="surrogatepass") for text in texts]
+    values += [BEGINNING.encode() + part for part in (b"", b"}", b"{}", b"{}}", b"{}}}", b"null}", b'{"')]
+    return spark.createDataFrame([(bytearray(one),) for one in values], "v binary").cache()
+
+
+@pytest.mark.parametrize("replace_null", [True, False])
+def test_the_same_as_by_the_parser(records: DataFrame, replace_null: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = []
+    for is_flat in (json_structs.is_flat, lambda schema: False):
+        monkeypatch.setattr(json_structs, "is_flat", is_flat)
+        (decoder,) = JsonReading(replace_null, 10, None).decoders(records, "v")
+        readable = decoder.readable
+        assert decoder.schema == SCHEMA
+        assert readable is not None
+        read.append(
+            records.select("v", decoder.value.cast("string").alias("value"), readable.alias("readable")).collect()
+        )
+    quickly, slowly = read
+    assert [row for row in zip(quickly, slowly, strict=True) if row[0] != row[1]] == []
+    assert {row.readable for row in slowly} == {True, False}
+
+
+def test_many_are_read_without_the_parser(records: DataFrame) -> None:
+    nothing = Decoded(F.lit(None), F.lit(False))
+    quick = json_structs.quick(JsonDecoding(), SCHEMA, F.col("v"), BEGINNING, nothing).value
+    (row,) = records.select(F.count_if(quick.isNotNull()).alias("found")).collect()
+    assert row.found > RECORDS / 6

@@ -1,0 +1,100 @@
+"""A source task without a worker: what it polls, and the offsets of what was delivered."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from connect_dagster.connectors.jdbc.source.connector import JdbcSourceTask
+from connect_dagster.plugin.frames import SourceFrame
+from tests.databases import Database
+
+
+@dataclass(slots=True)
+class Offsets:
+    """Offsets by partition, as a worker keeps them."""
+
+    stored: dict[frozenset[tuple[str, Any]], Mapping[str, Any]] = field(default_factory=dict)
+
+    def offset(self, partition: Mapping[str, Any]) -> dict[str, Any] | None:
+        found = self.stored.get(frozenset(partition.items()))
+        return None if found is None else dict(found)
+
+    def commit(self, frame: SourceFrame) -> None:
+        for partition, offset in frame.offsets:
+            if offset is None:
+                self.stored.pop(frozenset(partition.items()), None)
+            else:
+                self.stored[frozenset(partition.items())] = offset
+
+    def shown(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+        return [(dict(partition), dict(offset)) for partition, offset in self.stored.items()]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    spark: SparkSession
+    offsets: Offsets
+
+
+@dataclass(slots=True)
+class Running:
+    """A task that runs."""
+
+    task: JdbcSourceTask
+    offsets: Offsets
+
+    def frames(self, polls: int = 60) -> Iterator[SourceFrame]:
+        """Frames until the task has nothing more."""
+        quiet = 0
+        for _ in range(polls):
+            frame = self.task.poll()
+            if frame is not None:
+                yield frame
+            busy = any(turn.reading.busy for turn in self.task._turns)
+            quiet = 0 if busy else quiet + 1
+            if quiet > 3:
+                return
+
+    def rows(self) -> list[Any]:
+        """Values of the records that come now, each batch delivered and committed."""
+        found: list[Any] = []
+        for frame in self.frames():
+            found += taken(frame)
+            self.delivered(frame)
+        return found
+
+    def delivered(self, frame: SourceFrame) -> None:
+        self.offsets.commit(frame)
+        self.task.delivered(frame)
+
+
+def taken(frame: SourceFrame) -> list[Any]:
+    """Values of a frame; keys and values where it has keys."""
+    rows = frame.df.toArrow().to_pylist()
+    return [(row["key"], row["value"]) if "key" in row else row["value"] for row in rows]
+
+
+@contextmanager
+def task(
+    spark: SparkSession, database: Database, mode: str, tables: str, kept: Offsets | None = None, /, **more: str
+) -> Iterator[Running]:
+    """A task with these tables, or with a query when there are none; `more` has underscores for dots."""
+    made = JdbcSourceTask()
+    offsets = kept or Offsets()
+    made.context = Context(spark, offsets)
+    config = {
+        **database.connection_config,
+        "mode": mode,
+        "tables": tables,
+        "topic.prefix": "t-",
+        "poll.interval.ms": "10",
+        **{key.replace("_", "."): value for key, value in more.items()},
+    }
+    try:
+        made.start(config)
+        yield Running(made, offsets)
+    finally:
+        made.stop()

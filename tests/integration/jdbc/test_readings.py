@@ -1,0 +1,251 @@
+"""What a task reads, mode by mode, on real databases: large reads, ties, late commits, deletes, faults."""
+
+import time
+from decimal import Decimal
+
+import pytest
+from pyspark.sql import SparkSession
+
+from connect_dagster.plugin.errors import ConnectError
+from tests.databases import Database, MariaDB
+from tests.integration.jdbc.readings import Offsets, taken, task
+
+CHANGED = {"timestamp_column_name": "modified"}
+BOTH = {**CHANGED, "incrementing_column_name": "id"}
+SAME = "2022-01-23 02:26:25"
+AT_SAME = {"timestamp": 1642904785000, "timestamp_nanos": 0}
+PARTITION_OF = "protocol", "table"
+
+
+def fill(database: Database, rows: int, *, index: bool = False, modified: str = f"'{SAME}'") -> None:
+    database.execute(
+        "CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(20) NOT NULL, modified TIMESTAMP NOT NULL)",
+        f"INSERT INTO t SELECT seq, CONCAT('n', seq), {modified} FROM seq_1_to_{rows}",
+        *(["CREATE INDEX by_time ON t (modified)"] if index else []),
+    )
+
+
+@pytest.mark.parametrize("index", [False, True])
+def test_all_rows_of_one_time_are_one_place(spark: SparkSession, mariadb_database: Database, index: bool) -> None:
+    fill(mariadb_database, 1000, index=index)
+    with task(spark, mariadb_database, "timestamp", "t", batch_max_rows="100", **CHANGED) as running:
+        found: list[int] = []
+        for count, frame in enumerate(running.frames(), 1):
+            found += [row["id"] for row in taken(frame)]
+            running.delivered(frame)
+            (stored, *others) = running.offsets.shown()
+            assert not others
+            if count < 10:
+                assert stored == ({"protocol": "1", "table": "t", "snapshot": "id"}, {"key": count * 100, **AT_SAME})
+    assert found == list(range(1, 1001))
+    assert running.offsets.shown() == [({"protocol": "1", "table": "t"}, AT_SAME)]
+
+
+def test_a_large_read_goes_on_where_it_was(spark: SparkSession, mariadb_database: Database) -> None:
+    fill(mariadb_database, 1000)
+    offsets = Offsets()
+    with task(spark, mariadb_database, "timestamp+incrementing", "t", offsets, batch_max_rows="300", **BOTH) as first:
+        frame = next(first.frames())
+        assert len(taken(frame)) == 300
+        offsets.commit(frame)
+    mariadb_database.execute("UPDATE t SET modified = modified + INTERVAL 1 SECOND WHERE id IN (10, 900)")
+    with task(spark, mariadb_database, "timestamp+incrementing", "t", offsets, batch_max_rows="300", **BOTH) as second:
+        found = [row["id"] for row in second.rows()]
+    assert found == [*range(301, 900), *range(901, 1001), 10, 900]
+    assert offsets.shown() == [
+        ({"protocol": "1", "table": "t"}, {"incrementing": 900, **AT_SAME, "timestamp": 1642904786000})
+    ]
+
+
+def test_bulk_goes_on_where_it_was_and_keeps_no_offset(spark: SparkSession, mariadb_database: Database) -> None:
+    fill(mariadb_database, 250)
+    offsets = Offsets()
+    with task(spark, mariadb_database, "bulk", "t", offsets, batch_max_rows="100") as first:
+        offsets.commit(next(first.frames()))
+    assert offsets.shown() == [({"protocol": "1", "table": "t", "snapshot": "id"}, {"key": 100})]
+    with task(spark, mariadb_database, "bulk", "t", offsets, batch_max_rows="100", poll_interval_ms="60000") as second:
+        assert [row["id"] for row in second.rows()] == list(range(101, 251))
+    assert offsets.shown() == []
+
+
+def test_a_large_batch_is_read_by_several_connections(spark: SparkSession, mariadb: MariaDB) -> None:
+    database = mariadb.new_database()
+    fill(database, 9000)
+    with (
+        mariadb.general_log() as log,
+        task(spark, database, "incrementing", "t", incrementing_column_name="id", parallel_reads="3") as running,
+    ):
+        found = [row["id"] for row in running.rows()]
+    assert found == list(range(1, 9001))
+    read = [
+        line
+        for line in log().splitlines()
+        if "WHERE (`t`.`id` > -1)" in line and "connect_rows" in line and "1=0" not in line
+    ]
+    assert len(read) == 3
+    assert running.offsets.shown() == [({"protocol": "1", "table": "t"}, {"incrementing": 9000})]
+
+
+def test_a_table_without_a_key_comes_by_way_of_the_disk(spark: SparkSession, mariadb_database: Database) -> None:
+    fill(mariadb_database, 1000, modified=f"'{SAME}' + INTERVAL (seq DIV 400) SECOND")
+    mariadb_database.execute("ALTER TABLE t DROP PRIMARY KEY")
+    with task(spark, mariadb_database, "timestamp", "t", batch_max_rows="150", **CHANGED) as running:
+        offsets, found = [], []
+        for frame in running.frames():
+            found += [row["id"] for row in taken(frame)]
+            running.delivered(frame)
+            offsets += [offset["timestamp"] - AT_SAME["timestamp"] for _, offset in running.offsets.shown()]
+    assert sorted(found) == list(range(1, 1001))
+    assert offsets == sorted(offsets)
+    assert offsets[-1] == 2000
+    assert offsets[0] == 0
+
+
+@pytest.mark.parametrize("mode", ["timestamp+incrementing", "incrementing"])
+def test_a_row_committed_late_is_not_lost(spark: SparkSession, mariadb_database: Database, mode: str) -> None:
+    fill(mariadb_database, 1, modified="NOW()")
+    columns = BOTH if mode == "timestamp+incrementing" else {"incrementing_column_name": "id"}
+    with (
+        mariadb_database.connected() as late,
+        task(spark, mariadb_database, mode, "t", open_transactions_wait="true", **columns) as running,
+    ):
+        time.sleep(1.1)
+        late.begin()
+        late.cursor().execute("INSERT INTO t VALUES (2, 'late', NOW())")
+        time.sleep(1.1)
+        mariadb_database.execute("INSERT INTO t VALUES (3, 'early', NOW())")
+        time.sleep(1.1)
+        assert [row["id"] for row in running.rows()] == ([1] if mode != "incrementing" else [])
+        late.commit()
+        time.sleep(1.3)
+        assert [row["id"] for row in running.rows()] == ([2, 3] if mode != "incrementing" else [1, 2, 3])
+
+
+def test_postgresql_waits_for_open_transactions(spark: SparkSession, postgresql_database: Database) -> None:
+    postgresql_database.execute(
+        "CREATE TABLE t (id INT PRIMARY KEY, modified TIMESTAMPTZ NOT NULL DEFAULT CURRENT_TIMESTAMP)",
+        "INSERT INTO t VALUES (1)",
+    )
+    with (
+        postgresql_database.connected() as late,
+        task(
+            spark, postgresql_database, "timestamp+incrementing", '"public"."t"', open_transactions_wait="true", **BOTH
+        ) as running,
+    ):
+        late.autocommit = False
+        late.execute("INSERT INTO t VALUES (2)")
+        postgresql_database.execute("INSERT INTO t VALUES (3)")
+        assert [row["id"] for row in running.rows()] == [1]
+        late.commit()
+        assert [row["id"] for row in running.rows()] == [2, 3]
+
+
+def test_without_the_privilege_open_transactions_are_not_guessed(spark: SparkSession, mariadb: MariaDB) -> None:
+    database = mariadb.new_database()
+    fill(database, 1)
+    database.execute(
+        "CREATE OR REPLACE USER 'blind'@'%' IDENTIFIED BY 'blind-1'",
+        f"GRANT SELECT ON {database.name}.* TO 'blind'@'%'",
+    )
+    blind = {"connection_user": "blind", "connection_password": "blind-1"}
+    with (
+        task(spark, database, "timestamp", "t", open_transactions_wait="true", **CHANGED, **blind) as running,
+        pytest.raises(ConnectError, match="lacks the privilege PROCESS"),
+    ):
+        running.rows()
+
+
+def test_deletes_are_found_by_their_keys(
+    spark: SparkSession, mariadb_database: Database, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    fill(mariadb_database, 5)
+    scans = {
+        "incrementing_column_name": "id",
+        "delete_scan_interval_ms": "1",
+        "delete_scan_location": str(tmp_path_factory.mktemp("scans")),
+    }
+    offsets = Offsets()
+    with task(spark, mariadb_database, "incrementing", "t", offsets, **scans) as running:
+        rows = running.rows()
+        assert [key for key, _ in rows] == [{"id": id} for id in range(1, 6)]
+        assert rows[0][1]["name"] == "n1"
+        mariadb_database.execute("DELETE FROM t WHERE id IN (2, 4)")
+        assert sorted(running.rows(), key=str) == [({"id": 2}, None), ({"id": 4}, None)]
+        assert running.rows() == []
+    mariadb_database.execute("DELETE FROM t WHERE id = 5")
+    with task(spark, mariadb_database, "incrementing", "t", offsets, **scans) as again:
+        assert again.rows() == [({"id": 5}, None)]
+
+
+def test_a_lost_connection_is_opened_again(spark: SparkSession, mariadb: MariaDB) -> None:
+    database = mariadb.new_database()
+    fill(database, 2)
+    with task(
+        spark, database, "incrementing", "t", incrementing_column_name="id", connection_backoff_ms="50"
+    ) as running:
+        assert len(running.rows()) == 2
+        database.execute("INSERT INTO t VALUES (3, 'n3', NOW())")
+        for id, user in database.query("SELECT id, db FROM information_schema.processlist WHERE id <> CONNECTION_ID()"):
+            if user == database.name:
+                database.execute(f"KILL {id}")
+        assert [row["id"] for row in running.rows()] == [3]
+
+
+def test_retries_end(spark: SparkSession, mariadb: MariaDB) -> None:
+    database = mariadb.new_database()
+    fill(database, 2)
+    few = {"query_retry_attempts": "0", "connection_backoff_ms": "10", "incrementing_column_name": "id"}
+    with task(spark, database, "incrementing", "t", **few) as running:
+        assert len(running.rows()) == 2
+        for id, user in database.query("SELECT id, db FROM information_schema.processlist WHERE id <> CONNECTION_ID()"):
+            if user == database.name:
+                database.execute(f"KILL {id}")
+        with pytest.raises(ConnectError, match=r"query\.retry\.attempts"):
+            running.rows()
+
+
+def test_initial_positions(spark: SparkSession, mariadb_database: Database) -> None:
+    fill(mariadb_database, 5, modified=f"'{SAME}' + INTERVAL seq SECOND")
+    with task(
+        spark, mariadb_database, "incrementing", "t", incrementing_column_name="id", incrementing_initial="3"
+    ) as one:
+        assert [row["id"] for row in one.rows()] == [4, 5]
+    with task(spark, mariadb_database, "timestamp", "t", timestamp_initial="1642904788000", **CHANGED) as two:
+        assert [row["id"] for row in two.rows()] == [4, 5]
+    with task(spark, mariadb_database, "timestamp", "t", timestamp_initial="-1", **CHANGED) as three:
+        assert three.rows() == []
+
+
+def test_the_first_time_that_is_not_null_counts(spark: SparkSession, mariadb_database: Database) -> None:
+    mariadb_database.execute(
+        "CREATE TABLE t (id INT, changed DATETIME NULL, created DATETIME NOT NULL)",
+        f"INSERT INTO t VALUES (1, '{SAME}' + INTERVAL 5 SECOND, '{SAME}'), (2, NULL, '{SAME}' + INTERVAL 1 SECOND)",
+    )
+    with task(spark, mariadb_database, "timestamp", "t", timestamp_column_name="changed,created") as running:
+        assert [row["id"] for row in running.rows()] == [2, 1]
+        assert running.offsets.shown()[0][1]["timestamp"] == AT_SAME["timestamp"] + 5000
+
+
+def test_postgresql_in_each_mode(spark: SparkSession, postgresql_database: Database) -> None:
+    postgresql_database.execute(
+        'CREATE TABLE "T x" (id SERIAL PRIMARY KEY, price NUMERIC(9,2), modified TIMESTAMP NOT NULL)',
+        f"""INSERT INTO "T x" (price, modified) SELECT n, timestamp '{SAME}' + n * interval '1 second'
+        FROM generate_series(1, 500) n""",
+    )
+    table = '"public"."T x"'
+    for mode, columns in (
+        ("bulk", {}),
+        ("incrementing", {}),
+        ("timestamp", CHANGED),
+        ("timestamp+incrementing", BOTH),
+    ):
+        with task(
+            spark, postgresql_database, mode, table, batch_max_rows="200", poll_interval_ms="60000", **columns
+        ) as running:
+            rows = running.rows()
+            assert [row["id"] for row in rows] == list(range(1, 501))
+            assert rows[-1]["price"] == Decimal(500)
+            if mode == "timestamp":
+                assert running.offsets.shown() == [
+                    ({"protocol": "1", "table": "public.T x"}, {**AT_SAME, "timestamp": AT_SAME["timestamp"] + 500_000})
+                ]
