@@ -4,10 +4,13 @@ SHELL := /bin/bash
 
 PYTHON ?= python3
 JOBS ?= 2
+RERUNS ?= 0
 BIN := .venv/bin
 STAMP := .venv/.installed
 # A test file stays in one process, so that what it starts for all its tests starts once; the unit tests, small files, come last.
 PYTEST := $(BIN)/pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder
+# With RERUNS=1 a test that fails runs once more, at most ten in all; what failed first is shown as well.
+PYTEST += $(if $(filter-out 0,$(RERUNS)),--reruns $(RERUNS) --max-suite-reruns 10 --rerun-show-tracebacks)
 
 .PHONY: help install lock fmt lint types imports check test soak bench browser demo clean
 
@@ -48,7 +51,7 @@ imports: install ## check that imports go downwards only
 
 check: lint types imports ## lint, types and the import contract
 
-test: install browser ## run every test but the long ones (TESTS=path or JOBS=n to narrow)
+test: install browser ## run every test but the long ones (TESTS=path to narrow, JOBS=n at once, RERUNS=1)
 	$(PYTEST) $(TESTS)
 
 soak: install ## run the long tests: load and many repetitions
