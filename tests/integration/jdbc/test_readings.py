@@ -173,8 +173,15 @@ def test_deletes_are_found_by_their_keys(
         assert sorted(running.rows(), key=str) == [({"id": 2}, None), ({"id": 4}, None)]
         assert running.rows() == []
     mariadb_database.execute("DELETE FROM t WHERE id = 5")
+    with task(spark, mariadb_database, "incrementing", "t", offsets, name="other", **scans) as other:
+        assert other.rows() == []
     with task(spark, mariadb_database, "incrementing", "t", offsets, **scans) as again:
         assert again.rows() == [({"id": 5}, None)]
+    mariadb_database.execute("ALTER TABLE t DROP PRIMARY KEY, ADD PRIMARY KEY (name)")
+    with task(spark, mariadb_database, "incrementing", "t", offsets, **scans) as keyed_anew:
+        assert keyed_anew.rows() == []
+        mariadb_database.execute("DELETE FROM t WHERE id = 1")
+        assert keyed_anew.rows() == [({"name": "n1"}, None)]
 
 
 def test_a_lost_connection_is_opened_again(spark: SparkSession, mariadb: MariaDB) -> None:

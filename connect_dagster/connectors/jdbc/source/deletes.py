@@ -11,6 +11,9 @@ import shutil
 import tempfile
 import time
 from pathlib import Path
+from urllib.parse import quote
+
+import pyarrow.parquet as pq
 
 from connect_dagster.connectors.jdbc.source.columns import ReadColumns, spark_name
 from connect_dagster.connectors.jdbc.source.readings import Reading
@@ -81,7 +84,9 @@ class DeleteScan:
         location = self._reader.config.delete_scan_location
         if location is None:
             return Path(tempfile.mkdtemp(prefix="connect-dagster-keys-"))
-        return Path(location) / str(self._reader.target.table)
+        # Connectors may share the location, and read tables of one name in different databases.
+        names = (self._reader.config.originals.get("name", ""), str(self._reader.target.table))
+        return Path(location, *(quote(name, safe="") for name in names))
 
     def _scanned(self) -> SourceFrame | None:
         reader = self._reader
@@ -89,7 +94,7 @@ class DeleteScan:
         shutil.rmtree(self._folder / _FRESH, ignore_errors=True)
         now = reader.rows(sql, self._columns)
         now.write.parquet(str(self._folder / _FRESH))
-        if not (self._folder / _SEEN / "_SUCCESS").exists():
+        if not self._is_comparable():
             self._keep()
             return None
         spark = now.sparkSession
@@ -105,6 +110,13 @@ class DeleteScan:
         )
         self._busy = True
         return self._sent
+
+    def _is_comparable(self) -> bool:
+        """Whether the keys of the time before are there, and are of the same columns as those of now."""
+        if not (self._folder / _SEEN / "_SUCCESS").exists():
+            return False
+        seen, fresh = (pq.read_schema(next((self._folder / name).glob("*.parquet"))) for name in (_SEEN, _FRESH))
+        return bool(seen.equals(fresh))
 
     def _keep(self) -> None:
         seen = self._folder / _SEEN
