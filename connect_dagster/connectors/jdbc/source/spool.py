@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -53,7 +53,7 @@ class Spool:
             return None
         if self._error is not None:
             raise self._error
-        return sorted(self._rows.glob("part-*.parquet"))
+        return in_order(self._rows.glob("part-*.parquet"))
 
     def rows(self, part: Path) -> DataFrame:
         """Rows of one file."""
@@ -76,6 +76,11 @@ class Spool:
             writer.parquet(str(self._rows))
         except Exception as error:  # raised to whoever waits for the rows
             self._error = error
+
+
+def in_order(parts: Iterable[Path]) -> list[Path]:
+    """Files of one partition as they were written: Spark numbers them with three digits, from 1000 on with more."""
+    return sorted(parts, key=lambda part: (len(part.name), part.name))
 
 
 class SpooledRows:

@@ -1,5 +1,7 @@
 """Options of the source: what is wrong is said once, with the key to blame."""
 
+from pathlib import Path
+
 import pytest
 
 from connect_dagster.connectors.jdbc.identifiers import Quoting, TableId
@@ -7,6 +9,7 @@ from connect_dagster.connectors.jdbc.source.config import JdbcSourceConfig
 from connect_dagster.connectors.jdbc.source.criteria import Criteria
 from connect_dagster.connectors.jdbc.source.positions import Position
 from connect_dagster.connectors.jdbc.source.row_reader import Range
+from connect_dagster.connectors.jdbc.source.spool import in_order
 from connect_dagster.connectors.jdbc.source.table_monitor import grouped, nearest, selected
 
 WELL = {"connection.url": "jdbc:mysql://h/d", "topic.prefix": "t-", "mode": "bulk"}
@@ -115,6 +118,11 @@ def test_parts_share_out_every_row_once(count: int) -> None:
     for key in (1, 2, 3333, 5000, 5001, 10_000):
         found = [part for part in parts if eval(part.replace("AND", "and"), {"k": key})]
         assert len(found) == 1
+
+
+def test_files_stand_in_the_order_they_were_written_in() -> None:
+    written = [Path(f"part-00000-0a1b-c{number:03d}.lz4.parquet") for number in range(1002)]
+    assert in_order(reversed(written)) == written
 
 
 def test_of_tables_with_one_name_the_one_in_the_urls_database_is_meant() -> None:
