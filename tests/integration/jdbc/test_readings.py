@@ -223,14 +223,17 @@ def test_initial_positions(spark: SparkSession, mariadb_database: Database) -> N
         assert three.rows() == []
 
 
-def test_the_first_time_that_is_not_null_counts(spark: SparkSession, mariadb_database: Database) -> None:
+@pytest.mark.parametrize("rows", ["100", "2"])
+def test_the_first_time_that_is_not_null_counts(spark: SparkSession, mariadb_database: Database, rows: str) -> None:
     mariadb_database.execute(
         "CREATE TABLE t (id INT, changed DATETIME NULL, created DATETIME NOT NULL)",
         f"INSERT INTO t VALUES (1, '{SAME}' + INTERVAL 5 SECOND, '{SAME}'), (2, NULL, '{SAME}' + INTERVAL 1 SECOND)",
+        f"INSERT INTO t VALUES (3, NULL, '{SAME}' + INTERVAL 9 SECOND)",
     )
-    with task(spark, mariadb_database, "timestamp", "t", timestamp_column_name="changed,created") as running:
-        assert [row["id"] for row in running.rows()] == [2, 1]
-        assert running.offsets.shown()[0][1]["timestamp"] == AT_SAME["timestamp"] + 5000
+    columns = {"timestamp_column_name": "changed,created"}
+    with task(spark, mariadb_database, "timestamp", "t", batch_max_rows=rows, **columns) as running:
+        assert [row["id"] for row in running.rows()] == [2, 1, 3]
+        assert running.offsets.shown()[0][1]["timestamp"] == AT_SAME["timestamp"] + 9000
 
 
 def test_postgresql_in_each_mode(spark: SparkSession, postgresql_database: Database) -> None:

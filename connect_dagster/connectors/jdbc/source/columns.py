@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.connectors.jdbc.dialects import Dialect
@@ -136,6 +137,13 @@ class ReadColumns:
 def spark_name(column: str) -> str:
     """A column's name as Spark takes it whatever is in it."""
     return f"`{column.replace('`', '``')}`"
+
+
+def ordered(rows: DataFrame, columns: ReadColumns, order: Sequence[Sequence[str]]) -> DataFrame:
+    """Rows of each partition sorted by columns; of several in one place the first that is not null counts."""
+    places = [[column.name for name in names if (column := columns.named(name)) is not None] for names in order]
+    by = [F.coalesce(*map(F.col, map(spark_name, names))) for names in places if names]
+    return rows.sortWithinPartitions(*by) if by else rows
 
 
 def has_zone(column: JdbcColumn) -> bool:

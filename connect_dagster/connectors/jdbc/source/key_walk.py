@@ -44,7 +44,7 @@ class KeyWalk:
         if ahead is None:
             frame = self._last(page)
         else:
-            frame = self._reader.range_frame(page, [self._name], self._place, self._noted(page.high))
+            frame = self._reader.range_frame(page, [[self._name]], self._place, self._noted(page.high))
             self._began = True
         self._ahead = ahead  # last, as the database may have gone away: then the same batch is the next one again
         return frame
@@ -54,8 +54,8 @@ class KeyWalk:
         forgotten = ((self._place, None),) if self._began else ()
         if self._end is None:
             place = self._place if self._began else {}
-            return self._reader.range_frame(page, [self._name], place, None)
-        return self._reader.range_frame(page, [self._name], partition, self._end.to_offset(), *forgotten)
+            return self._reader.range_frame(page, [[self._name]], place, None)
+        return self._reader.range_frame(page, [[self._name]], partition, self._end.to_offset(), *forgotten)
 
     @property
     def _place(self) -> dict[str, str]:

@@ -231,14 +231,11 @@ class IncrementalReading:
             rows_of = Range(until, column, low, end.begin_incrementing, rows)
         else:
             rows_of = Range(until)
-        frame = reader.range_frame(rows_of, self._order, reader.target.partition, end.to_offset())
+        order = (self._timestamps, [self._incrementing])
+        frame = reader.range_frame(rows_of, order, reader.target.partition, end.to_offset())
         # Last, as the database may have gone away: then the same rows are new again.
         self._moved(end)
         return frame
-
-    @property
-    def _order(self) -> list[str]:
-        return [*self._timestamps, *filter(None, (self._incrementing,))]
 
     def _condition(self) -> str | None:
         """What is new now; ``None`` while open transactions hold everything back."""

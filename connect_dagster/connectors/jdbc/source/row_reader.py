@@ -24,8 +24,8 @@ from connect_dagster.connectors.jdbc.source.columns import (
     Options,
     ReadColumns,
     jdbc_columns,
+    ordered,
     read_columns,
-    spark_name,
 )
 from connect_dagster.connectors.jdbc.source.config import JdbcSourceConfig
 from connect_dagster.connectors.jdbc.source.positions import Partition, Zone
@@ -264,18 +264,17 @@ class RowReader:
     def range_frame(
         self,
         rows: Range,
-        order: Sequence[str],
+        order: Sequence[Sequence[str]],
         place: Partition,
         offset: dict[str, Any] | None,
         *others: tuple[Partition, dict[str, Any] | None],
     ) -> SourceFrame:
-        """The rows of a range as records, sorted by columns of the target."""
+        """The rows of a range as records, sorted by columns of the target, as :func:`ordered` does."""
         columns = self.read_columns()
         select = None if columns.all or self.target.table is None else self._named(columns)
         sql = self.statement(rows.where, select=select)
         found = self.rows(sql, columns, rows.parts(self.config.parallel_reads))
-        by = [F.col(spark_name(column.name)) for name in order if (column := columns.named(name)) is not None]
-        return self.frame(found.sortWithinPartitions(*by) if by else found, columns, place, offset, *others)
+        return self.frame(ordered(found, columns, order), columns, place, offset, *others)
 
     def deleted_frame(self, keys: DataFrame, columns: ReadColumns) -> SourceFrame:
         """Tombstones for keys, whose columns are as they were read."""

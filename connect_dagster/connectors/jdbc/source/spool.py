@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from pyspark import InheritableThread
 from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 
-from connect_dagster.connectors.jdbc.source.columns import ReadColumns, spark_name
+from connect_dagster.connectors.jdbc.source.columns import ReadColumns, ordered
 from connect_dagster.connectors.jdbc.source.positions import Position
 from connect_dagster.connectors.jdbc.source.row_reader import RowReader
 from connect_dagster.plugin.frames import SourceFrame
@@ -30,16 +30,14 @@ class Spool:
     Args:
         rows: what to read, in one partition.
         rows_each: how many rows a part has.
-        order: columns to sort by.
     """
 
-    def __init__(self, rows: DataFrame, rows_each: int, order: Sequence[str] = ()) -> None:
+    def __init__(self, rows: DataFrame, rows_each: int) -> None:
         self._schema = rows.schema
         self._spark: SparkSession = rows.sparkSession
         self._folder = Path(tempfile.mkdtemp(prefix="connect-dagster-spool-"))
         self._error: Exception | None = None
-        ordered = rows.sortWithinPartitions(*map(spark_name, order)) if order else rows
-        writer = ordered.write.option("maxRecordsPerFile", rows_each).option("compression", "lz4")
+        writer = rows.write.option("maxRecordsPerFile", rows_each).option("compression", "lz4")
         self._thread = InheritableThread(target=self._read, args=(writer,), name=self._folder.name, daemon=True)
         self._thread.start()
 
@@ -112,8 +110,8 @@ class SpooledRows:
         self._instant = instant
         self._parts: list[Path] | None = None
         self._pending: dict[int, Path] = {}
-        order = [*self._timestamps, *self._incrementing]
-        self._spool = Spool(reader.rows(sql, self._columns), reader.batch_rows(), order)
+        rows = ordered(reader.rows(sql, self._columns), self._columns, (self._timestamps, self._incrementing))
+        self._spool = Spool(rows, reader.batch_rows())
 
     @property
     def done(self) -> bool:
