@@ -36,7 +36,8 @@ def test_all_rows_of_one_time_are_one_place(spark: SparkSession, mariadb_databas
             (stored, *others) = running.offsets.shown()
             assert not others
             if count < 10:
-                assert stored == ({"protocol": "1", "table": "t", "snapshot": "id"}, {"key": count * 100, **AT_SAME})
+                noted = {"key": count * 100, **AT_SAME, "initial_nanos": 0, "initial_incrementing": -1}
+                assert stored == ({"protocol": "1", "table": "t", "snapshot": "id"}, noted)
     assert found == list(range(1, 1001))
     assert running.offsets.shown() == [({"protocol": "1", "table": "t"}, AT_SAME)]
 
@@ -55,6 +56,31 @@ def test_a_large_read_goes_on_where_it_was(spark: SparkSession, mariadb_database
     assert offsets.shown() == [
         ({"protocol": "1", "table": "t"}, {"incrementing": 900, **AT_SAME, "timestamp": 1642904786000})
     ]
+
+
+@pytest.mark.parametrize(
+    ("offset", "ids"),
+    [
+        (None, range(101, 301)),
+        ({**AT_SAME, "timestamp": AT_SAME["timestamp"] - 1000}, range(1, 301)),
+        (AT_SAME, range(250, 301)),
+    ],
+)
+def test_a_large_read_goes_on_unless_the_offset_was_changed(
+    spark: SparkSession, mariadb_database: Database, offset: dict[str, int] | None, ids: range
+) -> None:
+    fill(mariadb_database, 300, modified=f"'{SAME}' + INTERVAL (seq DIV 250) SECOND")
+    offsets = Offsets()
+    batch = {**CHANGED, "batch_max_rows": "100"}
+    with task(spark, mariadb_database, "timestamp", "t", offsets, timestamp_initial="0", **batch) as first:
+        offsets.commit(next(first.frames()))
+    if offset is not None:
+        offsets.stored[frozenset({"protocol": "1", "table": "t"}.items())] = offset
+    # What -1 stands for is later at each start.
+    with task(spark, mariadb_database, "timestamp", "t", offsets, timestamp_initial="-1", **batch) as second:
+        assert [row["id"] for row in second.rows()] == list(ids)
+    end = {**AT_SAME, "timestamp": AT_SAME["timestamp"] + 1000}
+    assert offsets.shown() == [({"protocol": "1", "table": "t"}, end)]
 
 
 def test_bulk_goes_on_where_it_was_and_keeps_no_offset(spark: SparkSession, mariadb_database: Database) -> None:

@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 from connect_dagster.connectors.jdbc.source.columns import has_zone
 from connect_dagster.connectors.jdbc.source.criteria import Criteria
-from connect_dagster.connectors.jdbc.source.key_walk import KeyWalk, noted_walk
+from connect_dagster.connectors.jdbc.source.key_walk import Begin, KeyWalk, noted_walk
 from connect_dagster.connectors.jdbc.source.open_transactions import SettledRows
-from connect_dagster.connectors.jdbc.source.positions import Position, Zone
+from connect_dagster.connectors.jdbc.source.positions import Partition, Position, Zone, snapshot_partition
 from connect_dagster.connectors.jdbc.source.row_reader import Range, RowReader
 from connect_dagster.connectors.jdbc.source.spool import SpooledRows, Spools
 from connect_dagster.plugin.frames import SourceFrame
@@ -85,7 +85,7 @@ class BulkReading:
         reader.announce(statement)
         key = reader.key()
         if key is not None and key.whole and not suffix:
-            self._walk = KeyWalk(reader, key.columns[0], "", None, self._noted[0] if self._noted else None)
+            self._walk = KeyWalk(reader, key.columns[0], "", None, after=self._noted[0] if self._noted else None)
             self._noted = None
         else:
             self._spools.begin(SpooledRows(reader, statement))
@@ -121,6 +121,8 @@ class IncrementalReading:
         time = quoted[0] if len(quoted) == 1 else f"COALESCE({','.join(quoted)})" if quoted else None
         self._criteria = Criteria(time, reader.column(incrementing) if incrementing else None)
         self._noted = noted_walk(noted, ends=True)
+        self._note_fails = False
+        self._take_beginning()
         self._settled = SettledRows(reader) if reader.config.open_transactions_wait else None
         self._on_wall: bool | None = None
         self._walk: KeyWalk | None = None
@@ -180,22 +182,44 @@ class IncrementalReading:
         key = self._reader.key()
         if key is None or not key.whole:
             return self._spool(self._reader.statement(until))
-        self._walk = KeyWalk(self._reader, key.columns[0], until, end)
+        self._walk = KeyWalk(self._reader, key.columns[0], until, end, self._begin, noted=self._note_fails)
+        self._note_fails = False
         self._moved(end)
         return self._large()
+
+    @property
+    def _begin(self) -> Begin:
+        return Begin(self._position, not self._first)
+
+    def _take_beginning(self) -> None:
+        """Begin where a read that was not finished began; it is none any more once the offset was changed meanwhile."""
+        begin = None if self._noted is None else self._noted[2]
+        if begin is None:
+            return
+        if begin.stored == self._first or (begin.stored and begin.position.order != self._position.order):
+            self._noted, self._note_fails = None, True
+        elif self._first:
+            self._position = begin.position
 
     def _resumed(self, where: str) -> SourceFrame | None:
         """What a read that was not finished has left."""
         assert self._noted is not None
-        after, end = self._noted
+        after, end, _ = self._noted
         key = self._reader.key()
         if key is not None and key.whole and end.order > self._position.order:
             until = f"({where}) AND {self._criteria.up_to(self._literal(end), end)}"
             log.info("Going on with a large read of %s after %s %d", self._reader.target.name, key.columns[0], after)
-            self._walk = KeyWalk(self._reader, key.columns[0], until, end, after)
+            self._walk = KeyWalk(self._reader, key.columns[0], until, end, self._begin, after)
             self._moved(end)
         self._noted = None
-        return self._large()
+        frame = self._large()
+        self._note_fails = frame is None
+        return frame
+
+    def _forgotten(self) -> list[tuple[Partition, None]]:
+        """The note that does not hold."""
+        key = self._reader.key() if self._note_fails else None
+        return [(snapshot_partition(self._reader.target.partition, key.columns[0]), None)] if key else []
 
     def _spool(self, sql: str) -> SourceFrame | None:
         position = None if self._first else self._position
@@ -217,8 +241,9 @@ class IncrementalReading:
             return None
         if suffix:
             return self._spool(f"{reader.statement(where)} ORDER BY {self._criteria.order} ASC {suffix}")
-        if self._noted is not None and (frame := self._resumed(where)) is not None:
-            return frame
+        if self._noted is not None:
+            frame = self._resumed(where)
+            return self._new() if frame is None else frame
         limit = reader.batch_rows()
         end, low, rows = self._page(where, limit)
         if end is None:
@@ -232,8 +257,9 @@ class IncrementalReading:
         else:
             rows_of = Range(until)
         order = (self._timestamps, [self._incrementing])
-        frame = reader.range_frame(rows_of, order, reader.target.partition, end.to_offset())
+        frame = reader.range_frame(rows_of, order, reader.target.partition, end.to_offset(), *self._forgotten())
         # Last, as the database may have gone away: then the same rows are new again.
+        self._note_fails = False
         self._moved(end)
         return frame
 
