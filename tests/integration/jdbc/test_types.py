@@ -133,20 +133,20 @@ def test_finer_times(spark: SparkSession, mariadb_database: Database, granularit
 @pytest.mark.parametrize(
     ("mapping", "types"),
     [
-        ("none", ["bytes"] * 4),
-        ("precision_only", ["int8", "int64", "bytes", "bytes"]),
-        ("best_fit", ["int8", "int64", "double", "bytes"]),
-        ("best_fit_eager_double", ["int8", "int64", "double", "double"]),
+        ("none", ["bytes"] * 5),
+        ("precision_only", ["int8", "int64", "bytes", "bytes", "bytes"]),
+        ("best_fit", ["int8", "int64", "double", "bytes", "bytes"]),
+        ("best_fit_eager_double", ["int8", "int64", "double", "double", "bytes"]),
     ],
 )
 def test_numeric_mapping(spark: SparkSession, postgresql_database: Database, mapping: str, types: list[str]) -> None:
     postgresql_database.execute(
-        "CREATE TABLE t (id INT PRIMARY KEY, a NUMERIC(2), b NUMERIC(18), c NUMERIC(9,2), d NUMERIC(30,2))",
-        "INSERT INTO t VALUES (1, 12, 123456789012345678, 1.5, 1.5)",
+        "CREATE TABLE t (id INT PRIMARY KEY, a NUMERIC(2), b NUMERIC(18), c NUMERIC(9,2), d NUMERIC(30,2), e NUMERIC)",
+        "INSERT INTO t VALUES (1, 12, 123456789012345678, 1.5, 1.5, 1.25)",
     )
     frame = only_frame(spark, postgresql_database, numeric_mapping=mapping)
-    assert [fields(frame.value_schema)[name].type.value for name in "abcd"] == types
-    assert [taken(frame)[0][name] for name in "abcd"] == [12, 123456789012345678, 1.5, 1.5]
+    assert [fields(frame.value_schema)[name].type.value for name in "abcde"] == types
+    assert [taken(frame)[0][name] for name in "abcde"] == [12, 123456789012345678, 1.5, 1.5, Decimal("1.25")]
 
 
 def test_types_without_a_field_are_left_out(

@@ -247,6 +247,8 @@ def _whole(signed: str, unsigned: str) -> Callable[[JdbcColumn, Options], _Field
 
 def _numeric(column: JdbcColumn, options: Options) -> _Field:
     precision, scale = column.precision, column.scale
+    if _is_unbounded(column, options):
+        return _decimal(column, options)
     fits, whole = precision <= 18, -84 <= scale < 1
     match options.numeric_mapping:
         case "precision_only" if fits and scale == 0:
@@ -260,13 +262,17 @@ def _numeric(column: JdbcColumn, options: Options) -> _Field:
     return _decimal(column, options)
 
 
+def _is_unbounded(column: JdbcColumn, options: Options) -> bool:
+    return options.dialect.is_postgresql and column.precision == 0
+
+
 def _integer_of(precision: int) -> Callable[[JdbcColumn, Options], _Field]:
     return _integers["BIGINT" if precision > 9 else "INT" if precision > 4 else "SMALLINT" if precision > 2 else "BYTE"]
 
 
 def _decimal(column: JdbcColumn, options: Options) -> _Field:
     scale = column.scale
-    if scale in _UNSET_SCALES or (options.dialect.is_postgresql and column.precision == 0):
+    if scale in _UNSET_SCALES or _is_unbounded(column, options):
         scale = _SCALE_OF_UNBOUNDED
     parameters = (("scale", str(scale)), (PRECISION, str(column.precision)))
     schema = Schema(SchemaType.BYTES, column.optional, DECIMAL, 1, parameters=parameters)
