@@ -32,6 +32,7 @@ class Dialect:
         timestamp: a literal of a time on the wall, with ``{}`` for its text.
         session_isolation: statement that sets a session's isolation, with ``{}`` for its level.
         limit: what ends a query so that it has no more than so many ``{rows}``.
+        any_order: how a query is sorted that is only sorted because the limit demands it.
         hides_catalog: whether the driver's catalog only repeats the database that the URL names.
         system_schemas: schemas whose tables are not the user's.
     """
@@ -46,6 +47,7 @@ class Dialect:
     timestamp: str = "TIMESTAMP '{}'"
     session_isolation: str = "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL {}"
     limit: str = FETCH_FIRST
+    any_order: str = ""
     hides_catalog: bool = False
     system_schemas: frozenset[str] = frozenset()
 
@@ -60,8 +62,12 @@ class Dialect:
         return self.name == POSTGRESQL
 
     def limited(self, query: str, rows: int) -> str:
-        """A query, which may be sorted, that ends after so many rows."""
+        """A sorted query that ends after so many rows."""
         return f"{query} {self.limit.format(rows=rows)}"
+
+    def some(self, query: str, rows: int) -> str:
+        """A query that is not sorted, with any so many of its rows."""
+        return self.limited(f"{query}{self.any_order}", rows)
 
     def table(self, catalog: str | None, schema: str | None, name: str) -> TableId:
         """A table that the driver has told of."""
@@ -108,6 +114,7 @@ _ROWS = (
         "com.microsoft.sqlserver:mssql-jdbc",
         Quoting("[", "]"),
         limit="OFFSET 0 ROWS FETCH NEXT {rows} ROWS ONLY",
+        any_order=" ORDER BY (SELECT NULL)",
         now_on_wall=True,
         timestamp="'{}'",
         session_isolation="SET TRANSACTION ISOLATION LEVEL {}",

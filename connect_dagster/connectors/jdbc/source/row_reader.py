@@ -202,7 +202,7 @@ class RowReader:
     def batch_rows(self) -> int:
         """How many rows a batch has: as many as the user says, or as take some megabytes."""
         if self._rows_of_batch is None:
-            rows = self.rows(self.dialect.limited(self._unsorted(), _SAMPLE_ROWS), self.read_columns())
+            rows = self.rows(self.dialect.some(self._unsorted(), _SAMPLE_ROWS), self.read_columns())
             with self.telling():
                 sample = rows.toArrow()
             bytes_each = max(1, sample.nbytes // max(1, sample.num_rows))

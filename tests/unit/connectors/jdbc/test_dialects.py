@@ -36,6 +36,13 @@ def test_what_is_no_url() -> None:
         find_dialect("mysql://h/d")
 
 
+def test_any_rows_of_a_query() -> None:
+    assert find_dialect("jdbc:mysql://h/d").some("SELECT * FROM t", 5) == "SELECT * FROM t LIMIT 5"
+    # SQL Server knows no OFFSET without ORDER BY.
+    expected = "SELECT * FROM t ORDER BY (SELECT NULL) OFFSET 0 ROWS FETCH NEXT 5 ROWS ONLY"
+    assert find_dialect("jdbc:sqlserver://h").some("SELECT * FROM t", 5) == expected
+
+
 def test_names_are_left_as_they_are_if_wanted() -> None:
     assert find_dialect("jdbc:mysql://h/d", quoted=False).quoting.name("a") == "a"
 
