@@ -1,7 +1,9 @@
 """What a task reads, mode by mode, on real databases: large reads, ties, late commits, deletes, faults."""
 
+import tempfile
 import time
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -125,6 +127,16 @@ def test_a_table_without_a_key_comes_by_way_of_the_disk(spark: SparkSession, mar
     assert offsets == sorted(offsets)
     assert offsets[-1] == 2000
     assert offsets[0] == 0
+
+
+def test_a_read_without_rows_leaves_nothing_on_disk(
+    spark: SparkSession, mariadb_database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mariadb_database.execute("CREATE TABLE t (id INT)")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with task(spark, mariadb_database, "bulk", "t", poll_interval_ms="60000") as running:
+        assert running.rows() == []
+        assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("mode", ["timestamp+incrementing", "incrementing"])

@@ -218,7 +218,10 @@ class Spools:
             raise
         if frame is not None:
             self._moved(self._reading.position)
-        if self._reading.done:
+        if self._reading.arrived:  # there were no rows: nothing will be delivered
+            self._reading.close()
+            self._reading = None
+        elif self._reading.done:
             self._leaving.append(self._reading)
             self._reading = None
         return frame
