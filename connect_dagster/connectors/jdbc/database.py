@@ -42,6 +42,7 @@ class Database:
         dialect: what kind it is.
         user, password: ``None`` where the URL has them, or none are needed.
         properties: what else the driver is told.
+        hidden: the user's own query that no message may hold.
     """
 
     url: str
@@ -49,6 +50,7 @@ class Database:
     user: str | None = None
     password: str | None = field(default=None, repr=False)
     properties: Mapping[str, str] = field(default_factory=dict, repr=False)
+    hidden: str = field(default="", repr=False)
 
     @classmethod
     def of(
@@ -87,7 +89,7 @@ class Database:
     @property
     def secrets(self) -> tuple[str, ...]:
         """Texts that no message may hold."""
-        return (self.password,) if self.password else ()
+        return tuple(filter(None, (self.hidden, self.password)))
 
     def connect(self) -> Connection:
         """A connection of its own; it commits each statement by itself.
@@ -271,7 +273,9 @@ class Connection:
 
     @contextmanager
     def _statement(self, sql: str) -> Iterator[Any]:
-        with self.database.telling(f"{self.database.shown} refuses {_shortened(sql)}"):
+        with self.database.telling(
+            f"{self.database.shown} refuses {_shortened(without_secrets(sql, self.database.secrets))}"
+        ):
             statement = self.java.createStatement()
             try:
                 yield statement

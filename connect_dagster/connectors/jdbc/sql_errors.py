@@ -74,11 +74,11 @@ def sql_error(error: Exception, what: str, secrets: Sequence[str] = ()) -> Datab
 
 def without_secrets(text: str, secrets: Sequence[str] = ()) -> str:
     """A text, such as a URL, without passwords."""
-    for pattern, kept in ((_PARAMETER, rf"\1{MASK}"), (_USER_INFO, rf"\1{MASK}@"), (_ORACLE, rf"\1{MASK}@")):
-        text = pattern.sub(kept, text)
     for secret in secrets:
         # One of few letters may well be part of a word.
         text = text.replace(secret, MASK) if len(secret) > 3 else text
+    for pattern, kept in ((_PARAMETER, rf"\1{MASK}"), (_USER_INFO, rf"\1{MASK}@"), (_ORACLE, rf"\1{MASK}@")):
+        text = pattern.sub(kept, text)
     return text
 
 

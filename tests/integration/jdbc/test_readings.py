@@ -249,6 +249,16 @@ def test_retries_end(spark: SparkSession, mariadb: MariaDB) -> None:
             running.rows()
 
 
+def test_a_masked_query_does_not_show(spark: SparkSession, mariadb_database: Database) -> None:
+    query = "SELECT * FROM nowhere WHERE token = 'abc' AND name = 'hush'"
+    with (
+        task(spark, mariadb_database, "bulk", "", query_masked=query) as running,
+        pytest.raises(ConnectError, match=r"refuses SELECT \* FROM \(\*{4}\) q") as caught,
+    ):
+        running.rows()
+    assert "hush" not in str(caught.value)
+
+
 def test_initial_positions(spark: SparkSession, mariadb_database: Database) -> None:
     fill(mariadb_database, 5, modified=f"'{SAME}' + INTERVAL seq SECOND")
     with task(

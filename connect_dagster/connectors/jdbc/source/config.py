@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -718,4 +719,7 @@ class JdbcSourceConfig(ConfigDef):
                 "Such classes run in Java only; a config provider gives connection.user and connection.password here",
             )
         quoted = self.quote_identifiers.upper() == "ALWAYS"
-        return Database.of(self.url, self.user, self.password, self.originals, dialect=self.dialect_name, quoted=quoted)
+        found = Database.of(
+            self.url, self.user, self.password, self.originals, dialect=self.dialect_name, quoted=quoted
+        )
+        return found if self.given_query.strip() else replace(found, hidden=self.query)
