@@ -54,7 +54,7 @@ class Running:
             if frame is not None:
                 yield frame
             busy = any(turn.reading.busy for turn in self.task._turns)
-            quiet = 0 if busy else quiet + 1
+            quiet = 0 if busy or frame is not None else quiet + 1
             if quiet > 3:
                 return
 

@@ -222,6 +222,27 @@ def test_deletes_are_found_by_their_keys(
         assert keyed_anew.rows() == [({"name": "n1"}, None)]
 
 
+def test_rows_that_trickle_in_wait_for_their_turn_and_put_off_no_scan(
+    spark: SparkSession, mariadb_database: Database
+) -> None:
+    fill(mariadb_database, 3)
+    scans = {"incrementing_column_name": "id", "delete_scan_interval_ms": "1", "batch_max_rows": "3"}
+    with task(spark, mariadb_database, "incrementing", "t", **scans) as running:
+        reading = running.task._turns[0].reading
+        assert (reading.next() is not None, reading.busy) == (True, True)  # a full batch
+        assert (reading.next(), reading.busy) == (None, False)  # the first scan
+        found = []
+        for id in (4, 5, 6):
+            mariadb_database.execute(f"DELETE FROM t WHERE id = {id - 3}", f"INSERT INTO t VALUES ({id}, '', NOW())")
+            frame = reading.next()
+            assert frame is not None
+            found += taken(frame)
+            running.delivered(frame)
+            assert reading.busy == (found[-1][1] is None)
+        gone = {key["id"] for key, value in found if value is None}
+        assert (gone, [key["id"] for key, value in found if value is not None]) == ({1, 2}, [4, 5, 6])
+
+
 def test_a_lost_connection_is_opened_again(spark: SparkSession, mariadb: MariaDB) -> None:
     database = mariadb.new_database()
     fill(database, 2)

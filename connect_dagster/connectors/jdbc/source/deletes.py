@@ -49,6 +49,7 @@ class DeleteScan:
         self._due = time.monotonic()
         self._sent: SourceFrame | None = None
         self._busy = False
+        self._rested = False
 
     @property
     def busy(self) -> bool:
@@ -56,15 +57,16 @@ class DeleteScan:
         return self._rows.busy or self._busy
 
     def next(self) -> SourceFrame | None:
-        """Rows first; once there are no more of them, what a scan has found."""
+        """Rows first, then what a scan has found; it is put off while many rows come, not while they trickle in."""
         self._busy = False
+        if self._rested and self._is_due():
+            self._rested = False
+            found = self._scan()
+            self._busy = True  # the look at the rows that the scan has taken the place of
+            return found
         frame = self._rows.next()
-        if frame is not None or self._rows.busy or self._sent is not None or time.monotonic() < self._due:
-            return frame
-        with self._reader.telling():
-            found = self._scanned()
-        self._due = time.monotonic() + self._interval
-        return found
+        self._rested = frame is not None and not self._rows.busy
+        return self._scan() if frame is None and not self._rows.busy and self._is_due() else frame
 
     def delivered(self, frame: SourceFrame) -> None:
         """Take the scan whose tombstones have arrived as the last one."""
@@ -87,6 +89,15 @@ class DeleteScan:
         # Connectors may share the location, and read tables of one name in different databases.
         names = (self._reader.config.originals.get("name", ""), str(self._reader.target.table))
         return Path(location, *(quote(name, safe="") for name in names))
+
+    def _is_due(self) -> bool:
+        return self._sent is None and time.monotonic() >= self._due
+
+    def _scan(self) -> SourceFrame | None:
+        with self._reader.telling():
+            found = self._scanned()
+        self._due = time.monotonic() + self._interval
+        return found
 
     def _scanned(self) -> SourceFrame | None:
         reader = self._reader

@@ -127,12 +127,12 @@ class IncrementalReading:
         self._on_wall: bool | None = None
         self._walk: KeyWalk | None = None
         self._spools = Spools()
-        self._more = False
+        self._full = False
 
     @property
     def busy(self) -> bool:
-        """Whether the last look found something."""
-        return self._more
+        """Whether a large read goes on, or the last batch was full."""
+        return self._walk is not None or self._spools.reading or self._full
 
     def delivered(self, frame: SourceFrame) -> None:
         """Forget rows on disk."""
@@ -145,10 +145,10 @@ class IncrementalReading:
 
     def next(self) -> SourceFrame | None:
         """The next batch, of a large read that goes on or of what is new."""
+        self._full = False
         frame = self._large()
         if frame is None and not self._spools.reading:
             frame = self._new()
-        self._more = frame is not None or self._spools.reading
         return frame
 
     # A large read
@@ -258,6 +258,7 @@ class IncrementalReading:
             rows_of = Range(until)
         order = (self._timestamps, [self._incrementing])
         frame = reader.range_frame(rows_of, order, reader.target.partition, end.to_offset(), *self._forgotten())
+        self._full = rows >= limit
         # Last, as the database may have gone away: then the same rows are new again.
         self._note_fails = False
         self._moved(end)
