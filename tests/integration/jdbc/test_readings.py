@@ -96,6 +96,16 @@ def test_bulk_goes_on_where_it_was_and_keeps_no_offset(spark: SparkSession, mari
     assert offsets.shown() == []
 
 
+def test_a_batch_is_small_until_rows_have_shown_their_size(spark: SparkSession, mariadb_database: Database) -> None:
+    mariadb_database.execute("CREATE TABLE t (id INT PRIMARY KEY, text LONGTEXT NOT NULL)")
+    with task(spark, mariadb_database, "incrementing", "t", incrementing_column_name="id") as running:
+        assert running.rows() == []
+        mariadb_database.execute("INSERT INTO t SELECT seq, REPEAT('x', 30000) FROM seq_1_to_400")
+        sizes = [len(taken(frame)) for frame in running.frames()]
+    assert sum(sizes) == 400
+    assert 200 < sizes[0] < 300
+
+
 def test_a_large_batch_is_read_by_several_connections(spark: SparkSession, mariadb: MariaDB) -> None:
     database = mariadb.new_database()
     fill(database, 9000)

@@ -64,6 +64,8 @@ class KeyWalk:
         self._begin = begin
         self._began = noted or after is not None
         self._ahead = self._page(after)
+        if self._ahead is not None and reader.outgrown(self._ahead.rows):
+            self._ahead = self._page(after)
 
     def next(self) -> SourceFrame | None:
         """The next batch, ``None`` behind the last one."""

@@ -246,6 +246,9 @@ class IncrementalReading:
             return self._new() if frame is None else frame
         limit = reader.batch_rows()
         end, low, rows = self._page(where, limit)
+        if reader.outgrown(rows):
+            limit = reader.batch_rows()
+            end, low, rows = self._page(where, limit)
         if end is None:
             return None
         if rows >= limit and self._is_large(end, limit):

@@ -127,6 +127,7 @@ class RowReader:
         self._database = config.database()
         self._connection = connection
         self._rows_of_batch: int | None = config.most_rows
+        self._guessed = False
         self._said: str | None = None
         self._key: Key | None = None
         self._schema = Schema(SchemaType.STRUCT)
@@ -200,14 +201,24 @@ class RowReader:
         return column.lower() in first
 
     def batch_rows(self) -> int:
-        """How many rows a batch has: as many as the user says, or as take some megabytes."""
+        """How many rows a batch has: as many as the user says, or as take some megabytes, few while rows are few."""
         if self._rows_of_batch is None:
             rows = self.rows(self.dialect.some(self._unsorted(), _SAMPLE_ROWS), self.read_columns())
             with self.telling():
                 sample = rows.toArrow()
             bytes_each = max(1, sample.nbytes // max(1, sample.num_rows))
             self._rows_of_batch = max(_FEWEST_ROWS, min(_MOST_ROWS, _BATCH_BYTES // bytes_each))
+            self._guessed = sample.num_rows < _SAMPLE_ROWS
+            if self._guessed:
+                self._rows_of_batch = _FEWEST_ROWS
         return self._rows_of_batch
+
+    def outgrown(self, rows: int) -> bool:
+        """Whether so many rows fill a batch whose size was a guess, from few rows: from now on it is another."""
+        if not self._guessed or rows < self.batch_rows():
+            return False
+        self._rows_of_batch, self._guessed = None, False
+        return True
 
     def rows(self, sql: str, columns: ReadColumns, parts: Sequence[str] = ()) -> DataFrame:
         """Rows of a statement, lazily.

@@ -134,6 +134,8 @@ class SpooledRows:
             with self._reader.telling():
                 parts = self._spool.parts(_WAIT_SECONDS)
             self._parts = None if parts is None else [part for part in parts if pq.read_metadata(part).num_rows]
+            if self._parts and len(self._parts) > 1:
+                self._reader.outgrown(self._reader.batch_rows())  # the next time parts may be larger
         if not self._parts:
             return None
         part = self._parts.pop(0)
