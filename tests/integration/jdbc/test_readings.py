@@ -4,10 +4,12 @@ import tempfile
 import time
 from decimal import Decimal
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from pyspark.sql import SparkSession
 
+from connect_dagster.connectors.jdbc.sql_errors import DatabaseUnavailableError
 from connect_dagster.plugin.errors import ConnectError
 from tests.databases import Database, MariaDB
 from tests.integration.jdbc.readings import Offsets, taken, task
@@ -278,6 +280,19 @@ def test_retries_end(spark: SparkSession, mariadb: MariaDB) -> None:
                 database.execute(f"KILL {id}")
         with pytest.raises(ConnectError, match=r"query\.retry\.attempts"):
             running.rows()
+
+
+def test_retries_are_counted_for_each_table(
+    spark: SparkSession, mariadb_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(mariadb_database, 2)
+    mariadb_database.execute("CREATE TABLE u LIKE t")
+    few = {"query_retry_attempts": "2", "connection_backoff_ms": "10", "incrementing_column_name": "id"}
+    with task(spark, mariadb_database, "incrementing", "t,u", **few) as running:
+        away = Mock(side_effect=DatabaseUnavailableError("locked"))
+        monkeypatch.setattr(running.task._turns[0].reading, "next", away)
+        with pytest.raises(ConnectError, match=r"Gave up after 2 retries .*: locked"):
+            list(filter(None, (running.task.poll() for _ in range(40))))
 
 
 def test_a_masked_query_does_not_show(spark: SparkSession, mariadb_database: Database) -> None:

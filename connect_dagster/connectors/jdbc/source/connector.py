@@ -64,7 +64,7 @@ class JdbcSourceTask(SourceTask):
         """Connect, check the tables and find where to go on."""
         self._config = JdbcSourceConfig.parse(config)
         self._ending = threading.Event()
-        self._retries = 0
+        self._rereads = 0
         self._started = False
         self._turns: list[_Turn] = []
         self._connection = HeldConnection(self._connect)
@@ -99,20 +99,24 @@ class JdbcSourceTask(SourceTask):
             frame = turn.reading.next()
         except DatabaseUnavailableError as error:
             self._connection.drop()
-            turn.due = time.monotonic() + self._lost(error)
+            turn.retries += 1
+            turn.due = time.monotonic() + self._lost(error, turn.retries)
             return None
-        self._retries = 0
+        turn.retries = 0
         turn.took(busy=turn.reading.busy, interval=self._config.poll_interval_ms / 1000)
         return frame
 
     def retry_seconds(self, error: Exception) -> float | None:
         """Wait for a database that may come back."""
         found = sql_error(error, "Rows cannot be read")
-        return self._back_off() if isinstance(found, DatabaseUnavailableError) else None
+        if not isinstance(found, DatabaseUnavailableError):
+            return None
+        self._rereads += 1
+        return self._back_off(self._rereads)
 
     def delivered(self, frame: SourceFrame) -> None:
         """Let the reading it came from forget what it kept for it."""
-        self._retries = 0
+        self._rereads = 0
         for turn in self._turns:
             turn.reading.delivered(frame)
 
@@ -132,20 +136,19 @@ class JdbcSourceTask(SourceTask):
             return database.connect()
         return database.connect_patiently(config.attempts, config.backoff_ms / 1000, self._ending.wait)
 
-    def _lost(self, error: DatabaseUnavailableError) -> float:
-        """Seconds until the next try."""
-        seconds = self._back_off()
+    def _lost(self, error: DatabaseUnavailableError, retry: int) -> float:
+        """Seconds until the next try, the so manieth in a row."""
+        seconds = self._back_off(retry)
         if seconds is None:
-            raise ConnectError(f"Gave up after {self._retries - 1} retries (query.retry.attempts): {error}") from error
+            raise ConnectError(f"Gave up after {retry - 1} retries (query.retry.attempts): {error}") from error
         log.warning("Will try again in %g s: %s", seconds, error)
         return seconds
 
-    def _back_off(self) -> float | None:
-        """Seconds to wait before a retry; ``None`` when there were enough."""
-        self._retries += 1
-        if 0 <= self._config.retries < self._retries:
+    def _back_off(self, retry: int) -> float | None:
+        """Seconds to wait before the so manieth retry in a row; ``None`` when there were enough."""
+        if 0 <= self._config.retries < retry:
             return None
-        return min(self._config.backoff_ms / 1000, 0.1 * (1 << min(self._retries, 10)))
+        return min(self._config.backoff_ms / 1000, 0.1 * (1 << min(retry, 10)))
 
     def _reading(self, target: Target, table: TableId | None) -> Reading:
         config = self._config
@@ -202,11 +205,12 @@ class JdbcSourceTask(SourceTask):
 
 
 class _Turn:
-    """A reading, and when it is due."""
+    """A reading, when it is due, and how often in a row it was tried in vain."""
 
     def __init__(self, reading: Reading) -> None:
         self.reading = reading
         self.due = 0.0
+        self.retries = 0
 
     def took(self, *, busy: bool, interval: float) -> None:
         """Have the next turn at once, behind the others, or after the interval."""
