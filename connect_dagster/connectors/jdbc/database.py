@@ -209,6 +209,11 @@ class Connection:
         with self._statement(sql) as statement:
             return list(read(statement.executeQuery(sql), *getters))
 
+    def isolate(self, level: str) -> None:
+        """Set the isolation of its transactions, by a name such as ``READ_COMMITTED``. Raises DatabaseError."""
+        with self.database.telling(f"Cannot set the isolation {level} in {self.database.shown}"):
+            self.java.setTransactionIsolation(getattr(jvm().java.sql.Connection, f"TRANSACTION_{level}"))
+
     def commit(self) -> None:
         """Commit the transaction. Raises DatabaseError."""
         with self.database.telling("Cannot commit"):

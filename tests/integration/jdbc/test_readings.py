@@ -269,6 +269,14 @@ def test_a_lost_connection_is_opened_again(spark: SparkSession, mariadb: MariaDB
         assert [row["id"] for row in running.rows()] == [3]
 
 
+def test_positions_are_read_in_the_same_isolation_as_rows(spark: SparkSession, mariadb_database: Database) -> None:
+    fill(mariadb_database, 2)
+    columns = {"incrementing_column_name": "id", "transaction_isolation_mode": "SERIALIZABLE"}
+    with task(spark, mariadb_database, "incrementing", "t", **columns) as running:
+        assert len(running.rows()) == 2
+        assert running.task._connection.get().rows("SELECT @@tx_isolation", "string") == [("SERIALIZABLE",)]
+
+
 def test_retries_end(spark: SparkSession, mariadb: MariaDB) -> None:
     database = mariadb.new_database()
     fill(database, 2)

@@ -133,8 +133,12 @@ class JdbcSourceTask(SourceTask):
         config = self._config
         database = config.database()
         if self._started:
-            return database.connect()
-        return database.connect_patiently(config.attempts, config.backoff_ms / 1000, self._ending.wait)
+            connection = database.connect()
+        else:
+            connection = database.connect_patiently(config.attempts, config.backoff_ms / 1000, self._ending.wait)
+        if config.isolation != "DEFAULT":
+            connection.isolate(config.isolation)
+        return connection
 
     def _lost(self, error: DatabaseUnavailableError, retry: int) -> float:
         """Seconds until the next try, the so manieth in a row."""
