@@ -45,7 +45,7 @@ from connect_dagster.connectors.jdbc.source.positions import (
 from connect_dagster.connectors.jdbc.source.readings import BulkReading, IncrementalReading, Reading
 from connect_dagster.connectors.jdbc.source.row_reader import RowReader, Target
 from connect_dagster.connectors.jdbc.source.table_monitor import TableMonitor, grouped
-from connect_dagster.connectors.jdbc.sql_errors import DatabaseUnavailableError, sql_error
+from connect_dagster.connectors.jdbc.sql_errors import DatabaseError, DatabaseUnavailableError, sql_error
 from connect_dagster.plugin.connector import Properties, SourceConnector, SourceTask
 from connect_dagster.plugin.errors import ConfigError, ConnectError
 from connect_dagster.plugin.frames import SourceFrame
@@ -137,7 +137,11 @@ class JdbcSourceTask(SourceTask):
         else:
             connection = database.connect_patiently(config.attempts, config.backoff_ms / 1000, self._ending.wait)
         if config.isolation != "DEFAULT":
-            connection.isolate(config.isolation)
+            try:
+                connection.isolate(config.isolation)
+            except DatabaseError:
+                connection.close()
+                raise
         return connection
 
     def _lost(self, error: DatabaseUnavailableError, retry: int) -> float:
