@@ -94,8 +94,12 @@ class RecordFrame:
         return self._with(df=self.df.withColumn("key", column), key_schema=schema)
 
     def where(self, condition: Column) -> Self:
-        """The frame with those records only for which the condition is true."""
-        return self._with(df=self.df.where(condition), filtered=True)
+        """The frame with those records only for which the condition is true, and those that have failed."""
+        return self._with(df=self.df.where(self.or_failed(condition)), filtered=True)
+
+    def or_failed(self, condition: Column) -> Column:
+        """The condition for records to stay: one left out would take its failure with it, and nobody would know."""
+        return condition | F.col(FAILURE).isNotNull() if self.has(FAILURE) else condition
 
     def failing(
         self, condition: Column, message: Column | str, exception: type[ConnectError] | str = DataError

@@ -145,7 +145,9 @@ class LookupJoin(Transform):
         condition = F.lit(True)
         for i, value in enumerate(wanted):
             condition = condition & (value == F.col(f"{_KEY}{i}"))
-        joined = frame.df.join(F.broadcast(table.df), condition, self._options.join_type)
+        joined = frame.df.join(F.broadcast(table.df), condition, _LEFT)
+        if self._options.join_type == _INNER:
+            joined = joined.where(frame.or_failed(F.col(_FOUND).isNotNull()))
         column, schema = self._with_found(frame, table)
         df = joined.withColumn("value", column).select(*frame.df.columns)
         filtered = frame.filtered or self._options.join_type == _INNER

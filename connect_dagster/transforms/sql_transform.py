@@ -30,7 +30,7 @@ from pyspark.sql import types as spark
 from connect_dagster.plugin.config import ConfigDef, Importance, Type, setting
 from connect_dagster.plugin.converter import Transform
 from connect_dagster.plugin.errors import ConfigError, DataError
-from connect_dagster.plugin.frames import Frame, RecordFrame
+from connect_dagster.plugin.frames import FAILURE, Frame, RecordFrame
 from connect_dagster.plugin.java_calls import column_of, has_jvm, jvm
 from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
 from connect_dagster.plugin.spark_schemas import connect_schema
@@ -111,7 +111,8 @@ class SqlTransform(Transform):
         columns = [_input(frame, name).alias(name) for name in _COLUMNS if name != "offset" or frame.has(name)]
         df = frame.df.select(F.struct("*").alias(_HELD), *columns).alias(self._select.name)
         if self._select.condition is not None:
-            df = df.where(self._select.condition)
+            failed = F.col(_HELD)[FAILURE].isNotNull() if frame.has(FAILURE) else F.lit(False)
+            df = df.where(self._select.condition | failed)
         return df.select(F.col(_HELD), *self._select.columns)
 
 

@@ -188,4 +188,4 @@ def _by_topic(frame: SourceFrame) -> list[SourceFrame]:
     parts = [
         replace(frame, df=frame.df.where(F.col("topic") == topic).drop("topic"), topic=topic) for topic in sorted(known)
     ]
-    return parts if len(known) == len(topics) else [*parts, frame.where(F.col("topic").isNull())]
+    return parts if len(known) == len(topics) else [*parts, replace(frame, df=frame.df.where(F.col("topic").isNull()))]

@@ -20,7 +20,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from connect_dagster.plugin.config import Type, parse_value, under_prefix
 from connect_dagster.plugin.converter import Predicate, Transform
 from connect_dagster.plugin.errors import ConfigError
-from connect_dagster.plugin.frames import ROW, Acting, Frame, RecordFrame, SourceFrame
+from connect_dagster.plugin.frames import FAILURE, ROW, Acting, Frame, RecordFrame, SourceFrame
 from connect_dagster.worker.plugins import Plugins, class_name
 
 log = logging.getLogger(__name__)
@@ -128,6 +128,9 @@ def applied(chain: Sequence[Step], frame: Frame, run: Run = Step.applied) -> lis
 
 
 def _applied_where(transform: Transform, condition: Column, frame: Frame) -> list[Frame]:
+    condition = F.coalesce(condition, F.lit(False))
+    if frame.has(FAILURE):  # what has failed stays as it is
+        condition &= F.col(FAILURE).isNull()
     if transform.drops:
         return [frame.where(~condition)]
     before = {_BEFORE: F.struct("*"), _HOLDS: condition}
@@ -135,7 +138,8 @@ def _applied_where(transform: Transform, condition: Column, frame: Frame) -> lis
     if _is_alike(after, frame):
         return [_with(_chosen(after, frame), filtered=frame.filtered)]
     ordered = frame if frame.has(ROW) else frame.with_column(ROW, F.monotonically_increasing_id())
-    return [transform.apply(ordered.where(condition)), ordered.where(~condition)]
+    reached = _with(ordered, df=ordered.df.where(condition), filtered=True)
+    return [transform.apply(reached), ordered.where(~condition)]
 
 
 def _is_alike(after: RecordFrame, before: RecordFrame) -> bool:

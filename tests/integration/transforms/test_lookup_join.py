@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.plugin.errors import ConfigError, DataError, RetriableError
-from connect_dagster.plugin.frames import SourceFrame
+from connect_dagster.plugin.frames import FAILURE, SourceFrame
 from connect_dagster.plugin.schema import STRING_SCHEMA, Schema, SchemaType
 from connect_dagster.plugin.spark_schemas import connect_schema
 from connect_dagster.transforms.lookup_join import LookupJoin
@@ -64,6 +65,9 @@ def test_only_records_with_a_match(orders: SourceFrame, countries: Path) -> None
     transform = join(path=str(countries), fields="country", keys="code", columns="people:country", join_type="inner")
     (frame,) = applied([Step("j", transform)], orders)
     assert values(frame) == [(1, 51_700_000), (4, 12_000)]
+    (frame,) = applied([Step("j", transform)], orders.failing(F.col("value.id") == 2, "bad"))
+    assert values(frame) == [(1, 51_700_000), (2, None), (4, 12_000)]
+    assert [row[FAILURE] and row[FAILURE].message for row in frame.df.collect()] == [None, "bad", None]
     transform.close()
 
 

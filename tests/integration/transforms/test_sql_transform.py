@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.plugin.converter import Transform
 from connect_dagster.plugin.errors import ConfigError, DataError
-from connect_dagster.plugin.frames import ROW, SinkFrame, SourceFrame
+from connect_dagster.plugin.frames import FAILURE, ROW, SinkFrame, SourceFrame
 from connect_dagster.plugin.schema import Schema, SchemaType
 from connect_dagster.plugin.spark_schemas import connect_schema
 from connect_dagster.transforms.filter import Filter
@@ -76,6 +77,15 @@ def test_where_and_names_and_stars(orders: SourceFrame) -> None:
     (frame,) = applied([Step("s", select(sql))], orders)
     (row,) = frame.df.collect()
     assert row.value.asDict() == {"id": 2, "name": None, "price": Decimal("120.00"), "n": None}
+
+
+def test_where_keeps_what_has_failed(orders: SourceFrame) -> None:
+    where = "SELECT value.id FROM record WHERE value.price > 100"
+    (frame,) = applied([Step("s", select(where))], orders.failing(F.col("key") == "a", "bad"))
+    assert [(row.key, row[FAILURE] and row[FAILURE].message) for row in frame.df.collect()] == [
+        ("a", "bad"),
+        ("b", None),
+    ]
 
 
 def test_one_column_as_the_value(orders: SourceFrame) -> None:

@@ -108,3 +108,20 @@ def test_a_predicate_spares_records_from_failing(frame: SourceFrame) -> None:
 def test_a_frame_keeps_its_place(frame: SourceFrame) -> None:
     (changed,) = applied([Step("u", Upper(), Even())], replace(frame, other_offsets=(({"p": 2}, {"o": 3}),)))
     assert changed.offsets == (({"p": 1}, {"o": 1}), ({"p": 2}, {"o": 3}))
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        Step("a", OnlyA()),
+        Step("a", OnlyA(), Even()),
+        Step("a", OnlyA(), Even(), negate=True),
+        Step("d", Drop()),
+        Step("d", Drop(), Even()),
+        Step("l", Length(), Even()),
+    ],
+)
+def test_a_record_that_failed_is_never_left_out(frame: SourceFrame, step: Step) -> None:
+    parts = applied([Step("f", Fail()), step], frame)
+    failed = [row[FAILURE].message for one in parts for row in one.df.collect() if row[FAILURE]]
+    assert failed == ["not bb"]
