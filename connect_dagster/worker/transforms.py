@@ -149,6 +149,8 @@ def _is_alike(after: RecordFrame, before: RecordFrame) -> bool:
 
 def _chosen(after: Frame, before: Frame) -> Frame:
     """Of each record the columns after the transform where the condition holds, else those before it."""
+    if isinstance(after, SourceFrame) and after.topic is not None and after.topic != cast("SourceFrame", before).topic:
+        after = after.with_column("topic", F.lit(after.topic))  # one topic no more
     names = [name for name in after.df.columns if name not in (_BEFORE, _HOLDS)]
 
     def earlier(name: str) -> Column:

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from connect_dagster.plugin.converter import Predicate, Transform
 from connect_dagster.plugin.frames import FAILURE, ROW, Frame, RecordFrame, SourceFrame
 from connect_dagster.plugin.schema import STRING_SCHEMA, Schema, SchemaType
+from connect_dagster.transforms.regex_router import RegexRouter
 from connect_dagster.worker.transforms import Step, applied
 
 
@@ -65,6 +66,16 @@ def test_a_predicate_leaves_one_frame_when_the_schemas_stay(frame: SourceFrame) 
         ("ccc", "t"),
         ("AAAA", "upper"),
     ]
+
+
+def test_a_predicate_decides_which_records_of_one_topic_are_routed(frame: SourceFrame) -> None:
+    router = RegexRouter()
+    router.configure({"regex": "t", "replacement": "even"})
+    (routed,) = applied([Step("r", router, Even())], frame)
+    assert routed.topic is None
+    assert [row.topic for row in routed.df.collect()] == ["t", "even", "t", "even"]
+    (routed,) = applied([Step("r", router)], frame)
+    assert routed.topic == "even"
 
 
 def test_a_negated_predicate(frame: SourceFrame) -> None:
