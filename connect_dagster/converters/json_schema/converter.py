@@ -29,6 +29,7 @@ from connect_dagster.plugin.errors import ConfigError, DataError
 from connect_dagster.plugin.schema import Schema
 
 _DIALECT = "http://json-schema.org/draft-07/schema#"
+_NO_SCHEMA = "JsonSchemaConverter writes data with a schema only, and this record has none"
 
 
 class JsonSchemaConverterConfig(SchemaRegistryConfig):
@@ -89,13 +90,15 @@ class JsonSchemaConverter(RegistryConverter):
         self._decoding = JsonDecoding()
 
     def unwritable(self, schema: Schema | None, column: Column) -> Column | None:
-        """The error of records with null where their schema allows none."""
-        broken = None if schema is None else self._encoding.breaks(schema, column)
+        """The error of records with null where their schema allows none, or without a schema."""
+        if schema is None:
+            return F.when(column != "null", _NO_SCHEMA)
+        broken = self._encoding.breaks(schema, column)
         return None if broken is None else F.when(broken, REQUIRED_IS_NULL)
 
     def _writing(self, topic: str, schema: Schema | None) -> Writing | None:
         if schema is None:
-            raise DataError("JsonSchemaConverter writes data with a schema only, and this record has none")
+            return None
         document = self._from_connect.json_schema(schema)
         if "type" not in document:  # some registries would not take it for a schema else
             document = {"$schema": _DIALECT, **document}

@@ -50,13 +50,15 @@ class ProtobufConverter(RegistryConverter):
         self._raw_wrappers = own.raw_wrappers
 
     def unwritable(self, schema: Schema | None, column: Column) -> Column | None:
-        """The error of records with null in a list, or with no symbol of an enum."""
-        wrong = None if schema is None else _broken(schema, column)
+        """The error of records with null in a list, with no symbol of an enum, or without a schema."""
+        if schema is None:
+            return F.when(column != "null", "Protobuf cannot be written without a schema")
+        wrong = _broken(schema, column)
         return None if wrong is None else F.when(wrong, "Protobuf has no null in lists and no unknown enum symbols")
 
     def _writing(self, topic: str, schema: Schema | None) -> Writing | None:
         if schema is None:
-            raise DataError("Protobuf cannot be written without a schema")
+            return None
         if schema.type is SchemaType.STRUCT:
             name = full_name(schema, self._translation)
             text = proto_text(schema, self._translation)

@@ -12,6 +12,7 @@ from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.json_schema import JSONDeserializer, JSONSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.converters.json_schema.converter import JsonSchemaConverter
 from connect_dagster.plugin.errors import ConfigError
@@ -148,6 +149,17 @@ def test_an_optional_value_may_be_null(spark: SparkSession, schema_registry: str
     data = encoded(spark, made, topic, optional(SchemaType.STRING), ["x", None])
     assert [one and one[5:] for one in data] == [b'"x"', b"null"]
     assert decoded(spark, made, data)[1] == ["x", None]
+
+
+def test_without_a_schema_only_null_is_written(spark: SparkSession, schema_registry: str) -> None:
+    made = converter(schema_registry)
+    error = made.unwritable(None, F.col("v"))
+    assert error is not None
+    df = spark.createDataFrame([(None,), ("1",)], "v string")
+    assert [tuple(row) for row in df.select(made.encode_for("t", None, F.col("v")), error).collect()] == [
+        (None, None),
+        (None, "JsonSchemaConverter writes data with a schema only, and this record has none"),
+    ]
 
 
 def test_validation_of_records_is_refused(schema_registry: str) -> None:

@@ -225,3 +225,10 @@ def test_what_protobuf_has_not_is_refused(spark: SparkSession, schema_registry: 
         made.encode_for("t", Schema(SchemaType.STRUCT, fields=(SchemaField("a", lists),)), F.col("v"))
     with pytest.raises(DataError, match="Unsupported root schema of type ARRAY"):
         made.encode_for("t", strings, F.col("v"))
+    error = made.unwritable(None, F.col("v"))
+    assert error is not None
+    df = spark.createDataFrame([(None,), ("1",)], "v string")
+    assert [tuple(row) for row in df.select(made.encode_for("t", None, F.col("v")), error).collect()] == [
+        (None, None),
+        (None, "Protobuf cannot be written without a schema"),
+    ]
