@@ -37,13 +37,22 @@ class DeltaTransactions:
         found = {place: transactions.get(self._id(place)) for place in partitions}
         return {place: int(version.get()) + 1 for place, version in found.items() if version.isDefined()}
 
-    def parts(self, frame: SinkFrame) -> Iterator[tuple[SinkFrame, dict[str, str]]]:
-        """The records of each partition, with the options that make their write a transaction of its own."""
-        ends = frame.df.groupBy("topic", "partition").agg(F.max("offset").alias("last")).collect()
-        for row in sorted(ends):
-            place = TopicPartition(row["topic"], row["partition"])
-            mine = (F.col("topic") == place.topic) & (F.col("partition") == place.partition)
-            yield frame.where(mine), {"txnAppId": self._id(place), "txnVersion": str(row["last"])}
+    def parts(self, frames: Sequence[SinkFrame]) -> Iterator[tuple[list[SinkFrame], dict[str, str]]]:
+        """The records of each partition as it was read, with the options that make their write one transaction.
+
+        Of all frames: their offsets interleave, and Delta would leave out what comes after a higher one.
+        """
+        ends: dict[tuple[str, int], int] = {}
+        for frame in frames:
+            topic, partition, offset = map(frame.kafka_place, ("topic", "partition", "offset"))
+            for row in frame.df.groupBy(topic, partition).agg(F.max(offset)).collect():
+                ends[row[0], row[1]] = max(row[2], ends.get((row[0], row[1]), -1))
+        for (name, number), last in sorted(ends.items()):
+            mine = [
+                frame.where((frame.kafka_place("topic") == name) & (frame.kafka_place("partition") == number))
+                for frame in frames
+            ]
+            yield mine, {"txnAppId": self._id(TopicPartition(name, number)), "txnVersion": str(last)}
 
     def _id(self, place: TopicPartition) -> str:
         return f"{self._connector}/{place}"

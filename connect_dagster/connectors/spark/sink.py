@@ -14,6 +14,7 @@ committed, so each record arrives at least once; with ``exactly.once`` a Delta t
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Self
 
@@ -30,6 +31,7 @@ from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.plugin.schema import SchemaType
 
 OPTIONS = "options."
+_OVERWRITE = "overwrite"
 _PLACES = ("key", "topic", "partition", "offset", "timestamp")
 
 
@@ -67,7 +69,7 @@ class SparkSinkConfig(ConfigDef):
         "mode",
         type=Type.STRING,
         default="append",
-        validator=one_of("append", "overwrite"),
+        validator=one_of("append", _OVERWRITE),
         doc="Whether a batch is added to what is there, or takes its place.",
     )
     partition_by: tuple[str, ...] = setting(
@@ -109,7 +111,7 @@ class SparkSinkConfig(ConfigDef):
 
 
 class SparkSinkTask(SinkTask):
-    """Writes a batch with one Spark job for each schema in it."""
+    """Writes a batch with one Spark job for each schema in it, or for each partition where each record is once."""
 
     needs_headers = False
 
@@ -117,6 +119,7 @@ class SparkSinkTask(SinkTask):
         """Take the configuration."""
         self._config = SparkSinkConfig.parse(config)
         self._options = self._config.with_prefix(OPTIONS)
+        self._schemaless = False
         self._delta = (
             DeltaTransactions(self.context.spark, self._options["path"], config["name"])
             if self._config.exactly_once
@@ -130,18 +133,35 @@ class SparkSinkTask(SinkTask):
 
     def put(self, batch: SinkBatch) -> None:
         """Write all records."""
-        for frame in batch:
-            if self._delta is None:
-                self._write(frame, {})
-            else:
-                for part, options in self._delta.parts(frame):
-                    self._write(part, options)
+        frames = [frame for frame in batch if self._has_rows(frame)]
+        if self._delta is not None:
+            for part, options in self._delta.parts(frames):
+                self._write(self._united(part), options)
+        elif frames and self._config.mode == _OVERWRITE:  # in turn, each would take the place of the one before
+            self._write(self._united(frames), {})
+        else:
+            for frame in frames:
+                self._write(self._rows(frame), {})
 
     def stop(self) -> None:
         """Nothing is open between batches."""
 
-    def _write(self, frame: SinkFrame, options: Mapping[str, str]) -> None:
-        rows = self._rows(frame)
+    def _has_rows(self, frame: SinkFrame) -> bool:
+        """Whether to write a frame: tombstones are one of their own, without columns that anything could be told of."""
+        if self._config.mode != _OVERWRITE and (frame.value_schema is not None or self._schemaless):
+            return True
+        if self._rows(frame).isEmpty():
+            return False
+        # Looked at no more: a frame without rows does no harm where others have the same column.
+        self._schemaless = self._schemaless or frame.value_schema is None
+        return True
+
+    def _united(self, frames: Sequence[SinkFrame]) -> DataFrame:
+        """The rows of frames with different schemas, with null for what they do not have."""
+        rows = map(self._rows, frames)
+        return functools.reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), rows)
+
+    def _write(self, rows: DataFrame, options: Mapping[str, str]) -> None:
         writer = rows.write.format(self._config.format).mode(self._config.mode).options(**self._options, **options)
         if self._config.partition_by:
             writer = writer.partitionBy(*self._config.partition_by)

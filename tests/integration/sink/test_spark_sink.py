@@ -8,8 +8,13 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from confluent_kafka import Producer
+from pyspark.sql import SparkSession
 
+from connect_dagster.connectors.spark.sink import SparkSinkTask
 from connect_dagster.embedded import jars
+from connect_dagster.plugin.frames import SinkBatch
+from connect_dagster.plugin.schema import OPTIONAL_STRING_SCHEMA, Schema, SchemaField, SchemaType
+from connect_dagster.testing.contexts import sink_batch
 from tests.conftest import Broker
 from tests.integration.topics import create
 from tests.integration.worker_process import WorkerProcess
@@ -31,8 +36,9 @@ def worker(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         yield process
 
 
-def order(id: int, day: str | None) -> bytes:
-    return json.dumps({"schema": {"type": "struct", "fields": FIELDS}, "payload": {"id": id, "day": day}}).encode()
+def order(id: int, day: str | None, version: int = 0) -> bytes:
+    schema = {"type": "struct", "version": version, "fields": FIELDS}
+    return json.dumps({"schema": schema, "payload": {"id": id, "day": day}}).encode()
 
 
 def produce(broker: Broker, topic: str, *values: bytes | None) -> None:
@@ -48,6 +54,12 @@ def rows(folder: Path) -> list[dict[str, Any]]:
         return []
     found = pq.read_table(folder, partitioning="hive", ignore_prefixes=[".", "_"]).to_pylist()
     return sorted(found, key=lambda row: int(row["id"]))
+
+
+def committed_offset(worker: WorkerProcess, name: str) -> int | None:
+    """How far the connector is in its one partition."""
+    found = worker.call("GET", f"/connectors/{name}/offsets").json["offsets"]
+    return found[0]["offset"]["kafka_offset"] if found else None
 
 
 def actions(table: Path) -> list[dict[str, Any]]:
@@ -82,6 +94,10 @@ def test_a_parquet_folder(worker: WorkerProcess, broker: Broker, topic_prefix: s
         for id, offset, day in ((1, 0, "mon"), (2, 1, "tue"), (3, 3, "mon"))
     ]
     assert {folder.name for folder in (tmp_path / "orders").glob("day=*")} == {"day=mon", "day=tue"}
+    produce(broker, topic, None)
+    worker.wait_until(lambda: committed_offset(worker, name) == 5, "commit a tombstone alone", 90)
+    assert worker.call("GET", f"/connectors/{name}/status").json["tasks"][0]["state"] == "RUNNING"
+    assert len(rows(tmp_path / "orders")) == 3
     worker.call("DELETE", f"/connectors/{name}")
 
 
@@ -113,6 +129,49 @@ def test_a_delta_table_has_each_record_once(
     transactions = [action["txn"] for action in actions(table) if "txn" in action]
     assert transactions[-1]["appId"] == f"{name}/{topic}-0"
     assert transactions[-1]["version"] == 5
+
+
+@pytest.mark.timeout(600)
+def test_a_delta_table_has_records_of_several_schemas_and_places_once(
+    worker: WorkerProcess, broker: Broker, topic_prefix: str, tmp_path: Path
+) -> None:
+    name, a, b, table = f"{topic_prefix}both", f"{topic_prefix}a", f"{topic_prefix}b", tmp_path / "orders"
+    for topic in (a, b):
+        create(broker.bootstrap_servers, topic, 1)
+    produce(broker, a, *(order(id, None, id % 2) for id in range(6)), None)
+    produce(broker, b, order(10, None))
+    config = {
+        "connector.class": "SparkSink",
+        "topics": f"{a},{b}",
+        "format": "delta",
+        "options.path": str(table),
+        "exactly.once": "true",
+        "transforms": "one",
+        "transforms.one.type": "RegexRouter",
+        "transforms.one.regex": ".*",
+        "transforms.one.replacement": "one",
+    }
+    assert worker.call("PUT", f"/connectors/{name}/config", config).status == 201
+    worker.wait_until(lambda: len(committed(table)) >= 7, "write seven rows", 200)
+    produce(broker, b, order(11, None))
+    worker.wait_until(lambda: 11 in committed(table), "write what comes later", 90)
+    assert committed(table) == [0, 1, 2, 3, 4, 5, 10, 11]
+    worker.call("DELETE", f"/connectors/{name}")
+    versions = {action["txn"]["appId"]: action["txn"]["version"] for action in actions(table) if "txn" in action}
+    assert versions == {f"{name}/{a}-0": 5, f"{name}/{b}-0": 1}
+
+
+def test_overwriting_writes_a_batch_once_and_nothing_for_tombstones(spark: SparkSession, tmp_path: Path) -> None:
+    task = SparkSinkTask()
+    task.start({"name": "o", "format": "parquet", "options.path": str(tmp_path / "o"), "mode": "overwrite"})
+    numbered = Schema(SchemaType.STRUCT, fields=(SchemaField("id", Schema(SchemaType.INT64)),))
+    named = Schema(SchemaType.STRUCT, fields=(*numbered.fields, SchemaField("day", OPTIONAL_STRING_SCHEMA)))
+    task.put(sink_batch(spark, "t", [(0, "sun")], named))
+    one, other = sink_batch(spark, "t", [(1,)], numbered), sink_batch(spark, "t", [(2, "mon")], named)
+    task.put(SinkBatch((*one, *other, *sink_batch(spark, "t", [None]))))
+    assert rows(tmp_path / "o") == [{"id": 1, "day": None}, {"id": 2, "day": "mon"}]
+    task.put(sink_batch(spark, "t", [None]))
+    assert len(rows(tmp_path / "o")) == 2
 
 
 @pytest.mark.parametrize(
