@@ -9,7 +9,10 @@ from __future__ import annotations
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
+from connect_dagster.plugin.errors import DataError
+
 _UNSCALED = "decimal(38,0)"
+_MOST_DIGITS = 38
 _HALF_DIGITS = 16
 # Leading bytes that only repeat the sign of the byte after them.
 _REDUNDANT = "^(?:(?:00(?=[0-7]))+|(?:FF(?=[89A-F]))+)"
@@ -29,7 +32,13 @@ def from_decimal(column: Column) -> Column:
 
 
 def to_decimal(column: Column, scale: int) -> Column:
-    """The ``decimal(38, scale)`` whose unscaled value a binary column holds; null where it needs over 38 digits."""
+    """The ``decimal(38, scale)`` whose unscaled value a binary column holds; null where it needs over 38 digits.
+
+    Raises:
+        DataError: Spark has no decimals of this scale.
+    """
+    if not 0 <= scale <= _MOST_DIGITS:  # Spark itself would say so for the whole batch
+        raise DataError(f"Decimals of scale {scale} cannot be read: it may be 0 to {_MOST_DIGITS}")
     digits = F.hex(column)
     fill = F.when(F.substring(digits, 1, 1) >= "8", F.lit("F")).otherwise(F.lit("0"))
     padded = F.lpad(digits, F.lit(2 * _HALF_DIGITS), fill)

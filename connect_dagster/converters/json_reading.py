@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
@@ -110,7 +111,10 @@ class JsonReading:
         schema = self._schema(head)
         if isinstance(schema, DataError):
             return _unreadable(matches, F.lit(str(schema)))
-        return self._decode(head, schema, value, matches)
+        try:
+            return self._decode(head, schema, value, matches)
+        except (DataError, RecursionError, PySparkException) as error:  # of this head's records, no others
+            return _unreadable(matches, F.lit(str(error)))
 
     def _decode(self, head: Head, schema: Schema | None, value: Column, matches: Column) -> Decoder:
         text = value.cast("string")
@@ -225,12 +229,14 @@ def _read_schema(head: Head) -> Schema | DataError | None:
         return json_envelope.from_json(json.loads(text))
     except DataError as error:
         return error
+    except RecursionError:
+        return DataError("The schema is nested too deeply")
 
 
 def _is_json(beginning: str) -> bool:
     try:
         json.loads(beginning.removeprefix(_SCHEMA_FIRST))
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return True
 

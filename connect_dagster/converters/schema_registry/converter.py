@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
@@ -143,15 +144,15 @@ class RegistryConverter(Converter):
         if not beginning:
             return _unreadable(~wire.has_prefix(record), f"{failed}Unknown magic byte!")
         matches = wire.begins_with(record, beginning)
+        payload = wire.payload(record)
         try:
             reading = self._known_reading(beginning)
-        except DataError as error:
+            value = F.when(matches, reading.value(payload))
+            readable = value.isNotNull()
+            if reading.is_null is not None:
+                readable |= matches & F.coalesce(reading.is_null(payload), F.lit(False))
+        except (DataError, RecursionError, PySparkException) as error:  # of this schema's records, no others
             return _unreadable(matches, f"{failed}{error}")
-        payload = wire.payload(record)
-        value = F.when(matches, reading.value(payload))
-        readable = value.isNotNull()
-        if reading.is_null is not None:
-            readable |= matches & F.coalesce(reading.is_null(payload), F.lit(False))
         wrong = f"{failed}the bytes do not fit the schema with id {wire.schema_id(beginning)}"
         return Decoder(reading.schema, value, matches, F.coalesce(readable, F.lit(False)), F.lit(wrong))
 

@@ -152,6 +152,7 @@ def test_what_a_batch_may_hold(spark: SparkSession, schema_registry: str, topic_
         },
     )
     decimals = register(schema_registry, f"{topic_prefix}d-value", json.loads(DECIMALS))
+    scaled = register(schema_registry, f"{topic_prefix}s-value", json.loads(DECIMALS.replace("2}", "50}")))
     made = converter(schema_registry)
     records = [
         first + b"\x02",
@@ -168,6 +169,7 @@ def test_what_a_batch_may_hold(spark: SparkSession, schema_registry: str, topic_
         second + b"\x04",
         decimals + b"\x02\x05",
         decimals + b"\x40" + b"\x7f" * 32,
+        scaled + b"\x02\x05",
     ]
     found = read(spark, made, records)
     failed = "Failed to deserialize data to Avro: "
@@ -187,6 +189,7 @@ def test_what_a_batch_may_hold(spark: SparkSession, schema_registry: str, topic_
     assert schema_registry in found[9]
     assert all("the bytes do not fit the schema" in str(found[i]) for i in (10, 11, 13))
     assert payload(found[12]) == {"d": "BQ=="}
+    assert found[14] == f"{failed}Decimals of scale 50 cannot be read: it may be 0 to 38"
 
 
 DECIMALS = """{"type": "record", "name": "D", "fields": [

@@ -152,6 +152,28 @@ def test_records_of_other_producers_match_one_decoder(spark: SparkSession) -> No
     assert matching == [1, 1, 1]
 
 
+def test_a_schema_that_cannot_be_read_fails_its_own_records_only(spark: SparkSession) -> None:
+    decimal = {"type": "bytes", "name": "org.apache.kafka.connect.data.Decimal", "version": 1}
+    nested = '{"type":"array","items":' * 400 + '{"type":"string"}' + "}" * 400
+    deepest = '{"type":"array","items":' * 100_000
+    schemas = [json.dumps(decimal), json.dumps({**decimal, "parameters": {"scale": "127"}}), nested, deepest]
+    df = batch(spark, LINE, *(f'{{"schema":{schema},"payload":null}}'.encode() for schema in schemas))
+    found: dict[bytes, str] = {}
+    for decoder in converter().decoders(df, "v"):
+        assert decoder.matches is not None
+        assert decoder.readable is not None
+        said = F.coalesce(decoder.value.cast("string"), F.when(~decoder.readable, decoder.error)).alias("said")
+        for row in df.where(decoder.matches).select("v", said).collect():
+            found[bytes(row.v)] = row.said
+    texts = [found[bytes(row.v)] for row in df.collect()]
+    assert texts[:3] == [
+        "a line",
+        "Invalid Decimal schema: scale parameter not found.",
+        "Decimals of scale 127 cannot be read: it may be 0 to 38",
+    ]
+    assert all(texts)
+
+
 def test_schemas_beyond_the_cache_are_read_again(spark: SparkSession) -> None:
     one = converter(schemas_cache_size="1")
     df = batch(spark, LINE, NUMBER)
