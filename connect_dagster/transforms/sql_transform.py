@@ -152,7 +152,10 @@ def _written(frame: Frame, selected: DataFrame, schema: spark.StructType) -> Fra
     kept = [held[name].alias(name) for name in frame.df.columns if name not in made]
     df = selected.select(*kept, *(column.alias(name) for name, column in made.items()))
     one_topic = {"topic": None} if "topic" in made and hasattr(frame, "topic") else {}
-    return cast("Frame", replace(cast("Any", frame), df=df, filtered=True, **one_topic, **schemas))
+    changed = cast("Frame", replace(cast("Any", frame), df=df, filtered=True, **one_topic, **schemas))
+    if "topic" in made and schema["_topic"].nullable:
+        return changed.failing(F.col("topic").isNull(), "SqlTransform gave no topic")
+    return changed
 
 
 def _struct(frame: RecordFrame, fields: list[SchemaField]) -> tuple[Column, Schema]:

@@ -72,6 +72,15 @@ def test_places_of_the_record(orders: SourceFrame) -> None:
     assert frame.key_schema == Schema(SchemaType.INT32, optional=True)
 
 
+def test_a_record_without_a_topic_has_failed(orders: SourceFrame) -> None:
+    (frame,) = applied([Step("s", select("SELECT if(key = 'a', null, topic) AS _topic FROM record"))], orders)
+    assert [(row.topic, row[FAILURE] and row[FAILURE].message) for row in frame.df.collect()] == [
+        (None, "SqlTransform gave no topic"),
+        ("orders", None),
+        ("orders", None),
+    ]
+
+
 def test_where_and_names_and_stars(orders: SourceFrame) -> None:
     sql = "SELECT r.value.*, length(r.value.name) AS n -- all of it\nFROM record AS r WHERE r.value.price > 100"
     (frame,) = applied([Step("s", select(sql))], orders)
