@@ -19,6 +19,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.converters import json_envelope, json_strings, json_structs
 from connect_dagster.converters.json_decoding import Decoded, JsonDecoding
+from connect_dagster.plugin import json_objects
 from connect_dagster.plugin.converter import Decoder
 from connect_dagster.plugin.errors import DataError
 from connect_dagster.plugin.schema import Schema, SchemaType
@@ -172,7 +173,7 @@ class SchemalessReading:
             value = F.col(column)
             found = F.when(json_strings.is_plain(value) | _is_valid(value), value.cast("string"))
             readable = found.isNotNull() | (F.coalesce(F.octet_length(value), F.lit(0)) == 0)
-            decoded = F.when(found != "null", found)
+            decoded = F.when(~json_objects.is_null(found), found)
             self._decoders[column] = Decoder(None, decoded, readable=readable, error=F.lit(MALFORMED))
         return self._decoders[column]
 

@@ -24,12 +24,17 @@ _NULL = "null"
 
 def is_null(text: Column) -> Column:
     """Whether a value is null, without a value or as JSON has it; never null."""
-    return text.isNull() | (text == _NULL)
+    return text.isNull() | _begun(text).startswith(_NULL)
 
 
 def is_object(text: Column) -> Column:
     """Whether JSON text is an object; false for null."""
-    return F.coalesce(F.ltrim(text).startswith("{"), F.lit(False))
+    return F.coalesce(_begun(text).startswith("{"), F.lit(False))
+
+
+def _begun(text: Column) -> Column:
+    """Without what JSON may have before a value; its first character tells the kind."""
+    return F.ltrim(text, F.lit(" \t\r\n"))
 
 
 def fields_of(text: Column) -> Column:

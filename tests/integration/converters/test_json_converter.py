@@ -174,6 +174,12 @@ def test_a_schema_that_cannot_be_read_fails_its_own_records_only(spark: SparkSes
     assert all(texts)
 
 
+def test_null_without_schemas_may_stand_after_blanks(spark: SparkSession) -> None:
+    df = batch(spark, b"null", b" \t\r\nnull\n", b'\n"null"')
+    (decoder,) = converter(schemas_enable="false").decoders(df, "v")
+    assert [row.x for row in df.select(decoder.value.alias("x")).collect()] == [None, None, '\n"null"']
+
+
 def test_schemas_beyond_the_cache_are_read_again(spark: SparkSession) -> None:
     one = converter(schemas_cache_size="1")
     df = batch(spark, LINE, NUMBER)

@@ -38,10 +38,11 @@ def test_fields_are_inserted_whatever_the_text_looks_like(spark: SparkSession) -
     texts = [
         '{"a":1}',
         ' { "a" : 1 } ',
+        '\r\n\t{"a":1}\n',
         "{}",
         '{"topic":"old","a":1}',
         '{"\\u0074opic":"old"}',
-        "null",
+        "\n null",
         None,
         "[1]",
         '"x"',
@@ -50,6 +51,7 @@ def test_fields_are_inserted_whatever_the_text_looks_like(spark: SparkSession) -
     added = {"topic": "orders", "s": 'a "b"'}
     only = "Only Map objects supported in absence of schema for [field insertion], found: java."
     assert changed(spark, "InsertField$Value", config, texts) == [
+        {"a": 1, **added},
         {"a": 1, **added},
         {"a": 1, **added},
         added,
