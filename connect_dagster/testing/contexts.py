@@ -30,6 +30,7 @@ _SMALL_SPARK = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.caseSensitive": "true",
     "spark.sql.variant.allowDuplicateKeys": "true",
+    "spark.sql.legacy.codingErrorAction": "true",
 }
 Offsets = Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]
 

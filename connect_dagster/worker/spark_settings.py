@@ -28,6 +28,8 @@ _SETTINGS: Mapping[str, str] = {
     # Records are Kafka's: fields `a` and `A` are two, and of an object's equal keys the last one counts.
     "spark.sql.caseSensitive": "true",
     "spark.sql.variant.allowDuplicateKeys": "true",
+    # What a character set has not is replaced, as Java does.
+    "spark.sql.legacy.codingErrorAction": "true",
     # Where an expression was made, for messages: several calls into the JVM for each that is made.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     # A database has cut the blanks behind a CHAR already, or wants them to stay.

@@ -81,6 +81,10 @@ def test_strings_in_another_character_set(spark: SparkSession) -> None:
     one = configured(StringConverter(), converter_encoding="iso-8859-1")
     assert encoded(spark, one, STRING_SCHEMA, "é") == b"\xe9"
     assert decoded(spark, one, [b"\xe9"]) == ["é"]
+    assert encoded(spark, one, STRING_SCHEMA, "세 é😀.") == "세 é😀.".encode("iso-8859-1", "replace") == b"? \xe9?."
+    ascii, utf16 = (configured(StringConverter(), converter_encoding=name) for name in ("us-ascii", "utf-16be"))
+    assert decoded(spark, ascii, [b"a\xe9b"]) == ["a\ufffdb"]
+    assert decoded(spark, utf16, [b"\0a\xd8\0\0b", b"\0a\0"]) == ["a\ufffd", "a\ufffd"]
 
 
 def test_an_unknown_character_set_is_a_configuration_error() -> None:
