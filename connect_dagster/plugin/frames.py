@@ -211,6 +211,7 @@ class SinkFrame(RecordFrame):
         return [self._record(row) for row in rows]
 
     def _record(self, row: dict[str, Any]) -> SinkRecord:
+        place = row.get(KAFKA_PLACE, row)
         return SinkRecord(
             topic=row["topic"],
             partition=row["partition"],
@@ -221,6 +222,9 @@ class SinkFrame(RecordFrame):
             value_schema=self.value_schema,
             timestamp=row["timestamp"],
             headers=tuple(self._header(h["key"], h["value"]) for h in row.get("headers") or ()),
+            original_topic=place["topic"],
+            original_kafka_partition=place["partition"],
+            original_kafka_offset=place["offset"],
         )
 
     def _header(self, key: str, data: bytes | None) -> Header:

@@ -64,7 +64,13 @@ class SourceRecord:
 
 @dataclass(frozen=True, slots=True)
 class SinkRecord:
-    """A record that arrived from Kafka (Java: ``SinkRecord``); timestamp in epoch milliseconds."""
+    """A record that arrived from Kafka (Java: ``SinkRecord``); timestamp in epoch milliseconds.
+
+    Attributes:
+        original_topic: where it was read, whatever transforms have made of its place (KIP-793); ``None`` where a
+            record that a plugin made itself says no more than ``topic``.
+        original_kafka_partition, original_kafka_offset: likewise.
+    """
 
     topic: str
     partition: int
@@ -75,3 +81,6 @@ class SinkRecord:
     value_schema: Schema | None
     timestamp: int | None
     headers: tuple[Header, ...] = ()
+    original_topic: str | None = None
+    original_kafka_partition: int | None = None
+    original_kafka_offset: int | None = None

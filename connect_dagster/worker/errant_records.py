@@ -67,7 +67,7 @@ class ErrantRecords:
     def report(self, record: SinkRecord, error: Exception) -> Future[None]:
         """Take a record that the task could not write."""
         failure = Failure.of(TASK_PUT, _JAVA_TASK, error)
-        one = _Reported(record.topic, record.partition, record.offset, failure, record, error)
+        one = _Reported(*_place(record), failure, record, error)
         self._take([one])
         if not self._reports.policy.tolerate:
             raise ToleranceExceededError from error
@@ -104,6 +104,16 @@ class ErrantRecords:
             reported, self._reported = self._reported, []
         if not reported:
             return
+        try:
+            self._hand_on(reported, batch)
+        except Exception as error:  # who waits for one of them would wait for ever
+            for one in reported:
+                one.settled.set_exception(error)
+            raise
+        for one in reported:
+            one.settled.set_result(None)
+
+    def _hand_on(self, reported: Sequence[_Reported], batch: DataFrame | None) -> None:
         places = [(one.partition, one.offset) for one in reported]
         found = {} if batch is None else originals_at(self._spark, batch, places)
         records = [
@@ -111,18 +121,15 @@ class ErrantRecords:
             for one in reported
         ]
         self._reports.found_later(records)
-        for one in reported:
-            one.settled.set_result(None)
 
     def _take(self, reported: Sequence[_Reported]) -> None:
         with self._lock:
             self._reported += reported
 
     def _original(self, one: _Reported, found: Sequence[Original]) -> Original:
-        # A transform may have changed the topic.
-        same = [original for original in found if original.topic == one.topic] or list(found)
-        if len(same) == 1:
-            return same[0]
+        for original in found:
+            if original.topic == one.topic:
+                return original
         if one.record is None:
             return Original(one.topic, None, None, partition=one.partition, offset=one.offset)
         return self._written(one.record)
@@ -153,3 +160,11 @@ class ErrantRecords:
             timestamp_type=None if record.timestamp is None else "CreateTime",
             headers=tuple((header["key"], header["value"]) for header in row.get("headers") or ()),
         )
+
+
+def _place(record: SinkRecord) -> tuple[str, int, int]:
+    """Where a record was read, as far as it says."""
+    topic, partition, offset = record.original_topic, record.original_kafka_partition, record.original_kafka_offset
+    if topic is None or partition is None or offset is None:
+        return record.topic, record.partition, record.offset
+    return topic, partition, offset

@@ -196,10 +196,12 @@ def test_a_reported_record_goes_out_as_it_was_before_transforms(
     start: Start, topics: Topics, topic_prefix: str, tmp_path: Path
 ) -> None:
     topic, dead = topics.create(f"{topic_prefix}t"), f"{topic_prefix}dead"
+    other = topics.create(f"{topic_prefix}other")
     topics.write(topic, ["good", "bad"])
-    config = {"topics": topic, **_reporting(tmp_path, bad="BAD"), **ALL, **dead_letters(dead), **transform(Renames)}
-    running = start(config)
-    _await_lines(running, tmp_path, ["GOOD"])
+    topics.write(other, ["good", "good"])
+    both = {"topics": f"{topic},{other}"}
+    running = start({**both, **_reporting(tmp_path, bad="BAD"), **ALL, **dead_letters(dead), **transform(Renames)})
+    _await_lines(running, tmp_path, ["GOOD"] * 3)
     (letter,) = read(topics, dead, 1)
     assert letter.value() == b"bad"
     assert headers(letter)["topic"] == topic

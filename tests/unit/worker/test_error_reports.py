@@ -1,12 +1,14 @@
 """What is reported of failed records, and in which words."""
 
 import logging
+from typing import Any, cast
 
 import pytest
 
 from connect_dagster.plugin.errors import ConfigError, DataError
 from connect_dagster.protocol.states import TaskId
 from connect_dagster.worker.dead_letters import context_headers
+from connect_dagster.worker.errant_records import ErrantRecords, _Reported
 from connect_dagster.worker.error_policy import DeadLetterSettings, ErrorPolicy
 from connect_dagster.worker.error_reports import ErrorReports
 from connect_dagster.worker.failed_records import FailedRecord, Failure, Original, ToleranceExceededError
@@ -107,3 +109,13 @@ def test_context_headers() -> None:
     assert polled["__connect.errors.source.partition"] == b'{"file":"a"}'
     assert polled["__connect.errors.source.offset"] == b'{"position":9}'
     assert "__connect.errors.offset" not in polled
+
+
+def test_who_waits_for_a_report_hears_that_it_failed() -> None:
+    found, _ = reports(ErrorPolicy())
+    errant = ErrantRecords(cast("Any", None), found, cast("Any", None))
+    reported = _Reported("t", 0, 0, FAILURE)
+    errant._take([reported])
+    with pytest.raises(ToleranceExceededError):
+        errant.settle(None)
+    assert isinstance(reported.settled.exception(timeout=0), ToleranceExceededError)
