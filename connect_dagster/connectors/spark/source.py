@@ -112,8 +112,7 @@ class SparkSourceTask(SourceTask):
         reader = self.context.spark.readStream.format(parsed.format).options(**parsed.with_prefix(OPTIONS))
         source = (reader.schema(parsed.columns) if parsed.columns else reader).load()
         self._columns = _Columns(source, parsed)
-        name = f"spark-source-{parsed.topic}"
-        self._query = SourceQuery(source, name, self._checkpoint(), parsed.trigger_interval_ms)
+        self._query = SourceQuery(source, self._checkpoint(), parsed.trigger_interval_ms)
 
     def poll(self) -> SourceFrame | None:
         """The next micro-batch; the one after it comes when this one is delivered."""

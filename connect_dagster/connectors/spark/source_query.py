@@ -42,21 +42,23 @@ class SourceQuery:
 
     Args:
         source: what ``readStream`` loaded.
-        name: of the query.
         checkpoint: where it begins and what it remembers.
         interval_ms: least time between two looks for something new.
     """
 
-    def __init__(
-        self, source: DataFrame, name: str, checkpoint: OwnCheckpoint | LastingCheckpoint, interval_ms: int
-    ) -> None:
+    def __init__(self, source: DataFrame, checkpoint: OwnCheckpoint | LastingCheckpoint, interval_ms: int) -> None:
         self._checkpoint = checkpoint
         self._offered: Offered | None = None
         self._undelivered = False
         self._closed = False
         self._changed = threading.Condition()
         writer = source.writeStream.foreachBatch(self._offer).option("checkpointLocation", checkpoint.location)
-        self._query = writer.queryName(name).trigger(processingTime=f"{interval_ms} milliseconds").start()
+        try:
+            # Without a name: Spark takes one at a time of each, and the task before may still be ending.
+            self._query = writer.trigger(processingTime=f"{interval_ms} milliseconds").start()
+        except BaseException:
+            checkpoint.remove()
+            raise
 
     def next(self, seconds: float) -> Offered | None:
         """The batch that waits to be sent, ``None`` when none comes in time.

@@ -8,7 +8,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
 
+from connect_dagster.connectors.spark.checkpoint import OwnCheckpoint
+from connect_dagster.connectors.spark.source import SparkSourceTask
+from connect_dagster.connectors.spark.source_query import SourceQuery
+from connect_dagster.testing.contexts import source_context
 from tests.integration.source.conftest import SourceWorker
 
 PLAIN = {"value.converter": "org.apache.kafka.connect.json.JsonConverter", "value.converter.schemas.enable": "false"}
@@ -83,6 +89,20 @@ def test_files_with_a_checkpoint_that_lasts(worker: SourceWorker, topic_prefix: 
     assert "(checkpoint.location), not in its offsets" in answer.message
     assert worker.process.call("DELETE", f"/connectors/{name}").status == 204
     assert worker.size(topic) == 3
+
+
+def test_two_sources_of_one_topic_run_together(spark: SparkSession) -> None:
+    config = {"format": "rate-micro-batch", "options.rowsPerBatch": "1", "topic": "t"}
+    tasks = [SparkSourceTask(), SparkSourceTask()]
+    for task in tasks:
+        task.context = source_context(spark=spark)
+        task.start(config)
+    for task in tasks:
+        task.stop()
+    checkpoint = OwnCheckpoint(None)
+    with pytest.raises(AnalysisException):
+        SourceQuery(spark.readStream.format("rate").load().groupBy("value").count(), checkpoint, 100)
+    assert not Path(checkpoint.location).exists()
 
 
 def write(file: Path, ids: list[int]) -> None:
