@@ -40,7 +40,12 @@ def test_skip_retry_and_dead_letters_with_headers(start: Start, topics: Topics, 
         header: list[tuple[str, str | bytes | None]] = [("h", b"\x00\xff"), ("n", None)]
         producer.produce(topic, f"value-{number}", f"k{number}", timestamp=1_700_000_000_123, headers=header)
     producer.flush(20)
-    faulty = transform(Fails, value="value-7", name=topic_prefix, tries="1")
+    later = {
+        "transforms": "faulty,others",
+        "transforms.others.type": "SqlTransform",
+        "transforms.others.sql": "SELECT value AS _value FROM record WHERE value <> 'value-7'",
+    }
+    faulty = {**transform(Fails, value="value-7", name=topic_prefix, tries="1"), **later}
     running = start(
         {"topics": topic, **ALL, **dead_letters(dead), **faulty, "errors.retry.timeout": "60000"},
     )
@@ -109,7 +114,8 @@ def test_a_transform_that_fails_a_record_fails_the_task_without_tolerance(
 ) -> None:
     topic = topics.create(f"{topic_prefix}t")
     topics.write(topic, ["a", "b"])
-    running = start({"topics": topic, **transform(Fails, value="b")})
+    later = {"transforms": "faulty,drop", "transforms.drop.type": "org.apache.kafka.connect.transforms.Filter"}
+    running = start({"topics": topic, **transform(Fails, value="b"), **later})
     running.await_states("RUNNING", "FAILED")
     first = running.trace().splitlines()[0]
     assert first == "org.apache.kafka.connect.errors.ConnectException: Tolerance exceeded in error handler"
