@@ -27,7 +27,7 @@ from typing import ClassVar
 from connect_dagster.connectors.jdbc.database import Database
 from connect_dagster.connectors.jdbc.sink.arrivals import Arrival, Arrivals, starts
 from connect_dagster.connectors.jdbc.sink.config import JdbcSinkConfig
-from connect_dagster.connectors.jdbc.sink.failures import Unwritable, is_certain, narrowed
+from connect_dagster.connectors.jdbc.sink.failures import Unwritable, Unwritten, found_again, is_certain, narrow
 from connect_dagster.connectors.jdbc.sink.offsets import OffsetsMovedError, SinkOffsets
 from connect_dagster.connectors.jdbc.sink.tables import TableError
 from connect_dagster.connectors.jdbc.sink.write_behind import WriteBehind
@@ -61,6 +61,7 @@ class JdbcSinkTask(SinkTask):
         self._in_turn: set[TopicPartition] = set()
         self._arrivals: Arrivals | None = None
         self._unopened: set[TopicPartition] = set()
+        self._unreported: dict[tuple[str, int, int], Unwritten] = {}
         try:
             self._writer.connection()
         except DatabaseUnavailableError as error:
@@ -87,6 +88,8 @@ class JdbcSinkTask(SinkTask):
             raise self._again(error) from error
         if self._settled():
             raise RetriableError("The records before these could not be written")
+        if self._unreported:  # before what is behind the database's offset is left out
+            self._report(found_again(self._unreported, decoded))
         arrivals = self._fresh(decoded)
         if self._goes_behind(arrivals):
             self._behind.begin(arrivals)
@@ -105,6 +108,9 @@ class JdbcSinkTask(SinkTask):
         """Forget their offsets."""
         self._settled()
         self._in_turn.difference_update(partitions)
+        gone = [place for place in self._unreported if TopicPartition(*place[:2]) in partitions]
+        for place in gone:
+            del self._unreported[place]
         if self._offsets is not None:
             self._unopened.difference_update(partitions)
             self._offsets.close(partitions)
@@ -179,13 +185,25 @@ class JdbcSinkTask(SinkTask):
             if reporter is None:
                 log.error("Failing task, its records cannot be written: %s", refused)
                 raise ConnectError(str(refused)) from error
-            found = narrowed(arrivals, self._written_again)
+            found: list[Unwritten] = []
+            try:
+                narrow(arrivals, self._written_again, found.append)
+            finally:  # with exactly.once those that the database's offset has passed are not written again
+                self._report(found)
         except DatabaseUnavailableError as lost:
             raise self._again(lost) from lost
         except OffsetsMovedError as moved:
             raise self._moved(moved) from moved
-        for one in Unwritable.by_frame(found):
-            reporter.report_frame(one.frame, one.text)
+
+    def _report(self, found: Sequence[Unwritten]) -> None:
+        """Report refused records; those for which that fails are kept until they come again."""
+        reporter = self.context.errant_record_reporter
+        assert reporter is not None
+        self._unreported.update({one.place: one for one in found})
+        for part in Unwritable.by_frame(found):
+            reporter.report_frame(part.frame, part.text)
+            for one in part.records:
+                del self._unreported[one.place]
 
     def _written_again(self, arrivals: Sequence[Arrival]) -> ConnectError | None:
         """Write some records by themselves; answers why they cannot be written."""

@@ -6,8 +6,8 @@ fit costs one record and about 2·log2(n) statements.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -59,13 +59,23 @@ class Unwritten:
     offset: int
     why: str
 
+    @property
+    def place(self) -> tuple[str, int, int]:
+        """Where it was read."""
+        return self.topic, self.partition, self.offset
+
 
 @dataclass(frozen=True, slots=True)
 class Unwritable:
     """Records of a frame that were refused, with the text for each."""
 
     frame: SinkFrame
-    text: Column
+    records: Sequence[Unwritten]
+
+    @property
+    def text(self) -> Column:
+        """For each record of the frame the text why it was refused, null for all others."""
+        return _texts(self.frame, self.records)
 
     @classmethod
     def by_frame(cls, found: Iterable[Unwritten]) -> list[Unwritable]:
@@ -73,29 +83,37 @@ class Unwritable:
         ordered = sorted(found, key=lambda one: id(one.frame))
         groups = [list(group) for _, group in groupby(ordered, key=lambda one: id(one.frame))]
         parts = [group[i : i + _AT_ONCE] for group in groups for i in range(0, len(group), _AT_ONCE)]
-        return [cls(part[0].frame, _texts(part[0].frame, part)) for part in parts]
+        return [cls(part[0].frame, part) for part in parts]
 
 
-def narrowed(arrivals: Sequence[Arrival], write: Write) -> list[Unwritten]:
-    """Write all that can be written; answers what cannot.
+def narrow(arrivals: Sequence[Arrival], write: Write, refused: Callable[[Unwritten], None]) -> None:
+    """Write all that can be written.
 
     Args:
         arrivals: known to fail together.
         write: raises what ends the whole attempt.
+        refused: told of each record that cannot be, before anything after it is written.
     """
-    return _narrowed(arrivals, _places(arrivals), write)
+    waiting = [_places(arrivals)]
+    while waiting:
+        places = waiting.pop()
+        error = write(_taken(arrivals, places))
+        if error is None:
+            continue
+        if len(places) == 1:
+            (place,) = places
+            arrival = arrivals[place.arrival]
+            refused(Unwritten(arrival.frame, arrival.read_from, place.partition, place.offset, str(error)))
+            continue
+        middle = len(places) // 2
+        waiting += [places[middle:], places[:middle]]
 
 
-def _narrowed(arrivals: Sequence[Arrival], places: Sequence[_Place], write: Write) -> list[Unwritten]:
-    error = write(_taken(arrivals, places))
-    if error is None:
-        return []
-    if len(places) == 1:
-        (place,) = places
-        arrival = arrivals[place.arrival]
-        return [Unwritten(arrival.frame, arrival.read_from, place.partition, place.offset, str(error))]
-    middle = len(places) // 2
-    return _narrowed(arrivals, places[:middle], write) + _narrowed(arrivals, places[middle:], write)
+def found_again(unwritten: Mapping[tuple[str, int, int], Unwritten], arrivals: Sequence[Arrival]) -> list[Unwritten]:
+    """The same records, by their places, in the frames in which they come again."""
+    found = ((arrivals[place.arrival], place) for place in _places(arrivals))
+    known = ((arrival, unwritten.get((arrival.read_from, place.partition, place.offset))) for arrival, place in found)
+    return [replace(one, frame=arrival.frame) for arrival, one in known if one is not None]
 
 
 def _places(arrivals: Sequence[Arrival]) -> list[_Place]:
@@ -120,7 +138,6 @@ def _taken(arrivals: Sequence[Arrival], places: Sequence[_Place]) -> list[Arriva
 
 
 def _texts(frame: SinkFrame, found: Sequence[Unwritten]) -> Column:
-    """For each record the text why it was refused, null for all others."""
     literals: list[Any] = []
     for one in found:
         literals += [F.lit(_place_text(one.topic, one.partition, one.offset)), F.lit(one.why)]

@@ -1,0 +1,96 @@
+"""The task itself, without a worker: what goes wrong at a point that no test could meet from outside."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, cast
+
+import pytest
+from pyspark.sql import Column, SparkSession
+
+from connect_dagster.connectors.jdbc.sink.arrivals import Arrival
+from connect_dagster.connectors.jdbc.sink.connector import JdbcSinkTask
+from connect_dagster.connectors.jdbc.sql_errors import DatabaseUnavailableError
+from connect_dagster.plugin.connector import ErrantRecordReporter
+from connect_dagster.plugin.errors import RetriableError
+from connect_dagster.plugin.frames import SinkFrame
+from connect_dagster.plugin.records import TopicPartition
+from connect_dagster.plugin.schema import STRING_SCHEMA, Schema, SchemaField, SchemaType
+from connect_dagster.testing.contexts import sink_batch
+from connect_dagster.worker.sink_context import SinkContext
+from tests.databases import Database
+
+VALUE = Schema(
+    SchemaType.STRUCT, fields=(SchemaField("id", Schema(SchemaType.INT32)), SchemaField("name", STRING_SCHEMA))
+)
+PLACE = TopicPartition("t", 0)
+ONCE = {"exactly.once": "true"}
+
+
+class Reports:
+    """Stands for the worker's reporter."""
+
+    def __init__(self) -> None:
+        self.offsets: list[int] = []
+        self.failing = False
+
+    def report_frame(self, frame: SinkFrame, error: Column | str) -> None:
+        """Note which records are reported."""
+        if self.failing:
+            raise RuntimeError("a job of Spark has failed")
+        rows = frame.df.select("offset", cast("Column", error).alias("error")).where("error IS NOT NULL").collect()
+        self.offsets += [row["offset"] for row in rows]
+
+
+@contextmanager
+def started(
+    spark: SparkSession, database: Database, config: Mapping[str, str], reports: Reports | None = None
+) -> Iterator[JdbcSinkTask]:
+    """A task of one partition."""
+    task = JdbcSinkTask()
+    task.context = SinkContext(
+        spark, frozenset([PLACE]), errant_record_reporter=cast("ErrantRecordReporter | None", reports)
+    )
+    task.start({"name": "s", "topics": "t", **database.connection_config, **config})
+    try:
+        task.open([PLACE])
+        yield task
+    finally:
+        task.close([PLACE])
+        task.stop()
+
+
+def put(task: JdbcSinkTask, names: Sequence[str | None], first: int = 0) -> None:
+    """Put records numbered by their offsets."""
+    values = [{"id": number, "name": name} for number, name in enumerate(names, start=first)]
+    task.put(sink_batch(task.context.spark, "t", values, VALUE, first))
+
+
+def rows(database: Database, query: str = "SELECT id, name FROM t ORDER BY id") -> list[tuple[Any, ...]]:
+    return database.query(query)
+
+
+@pytest.mark.parametrize("lost", ["the connection", "the report"])
+def test_a_refused_record_is_reported_whatever_comes_after_it(
+    spark: SparkSession, postgresql_database: Database, monkeypatch: pytest.MonkeyPatch, lost: str
+) -> None:
+    """With the offset in the database beyond it, it is not looked at again."""
+    postgresql_database.execute("CREATE TABLE t (id INT, name VARCHAR(5))")
+    reports = Reports()
+    with started(spark, postgresql_database, ONCE, reports) as task:
+        write = task._writer.write
+        names = ["a", "b", "too long", "c", *"defg"]
+
+        def interrupted(arrivals: Sequence[Arrival]) -> None:
+            if arrivals[0].first_offset() == 4 and lost == "the connection":
+                raise DatabaseUnavailableError("deadlock")
+            write(arrivals)
+
+        reports.failing = lost == "the report"
+        monkeypatch.setattr(task._writer, "write", interrupted)
+        with pytest.raises((RetriableError, RuntimeError)):
+            put(task, names)
+        monkeypatch.undo()
+        reports.failing = False
+        put(task, names)
+        assert set(reports.offsets) == {2}
+        assert rows(postgresql_database) == [(id, name) for id, name in enumerate(names) if id != 2]
