@@ -153,7 +153,7 @@ class Arrivals:
         wanted = (id(key), id(value), self._usual)
         if wanted not in self._forms:
             fields = SinkFields.of(self.config, self._usual or "?", key, value)
-            wrong = self._wrong()
+            wrong = self._wrong(value)
             if len(self._forms) >= _KEPT:
                 self._forms.clear()
             self._forms[wanted] = _Form(key, value, fields, wrong, self._columns(frame, fields, wrong))
@@ -196,10 +196,12 @@ class Arrivals:
             self._needs_value and (value is None or value.type not in _VALUES)
         )
 
-    def _wrong(self) -> Column | None:
+    def _wrong(self, value: Schema | None) -> Column | None:
         """Whether a record has no place; ``None`` when all have one."""
         needed = [part for part, is_needed in (("key", self._needs_key), ("value", self._needs_value)) if is_needed]
         missing = [F.col(part).isNull() for part in needed]
+        if value is None:  # only tombstones do without a schema
+            missing.append(F.col("value").isNotNull())
         return functools.reduce(operator.or_, missing) if missing else None
 
     def _without_wrong(self, frame: SinkFrame, rows: pa.Table, wrong: Column) -> pa.Table:

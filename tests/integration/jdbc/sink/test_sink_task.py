@@ -6,13 +6,14 @@ from typing import Any, cast
 
 import pytest
 from pyspark.sql import Column, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.connectors.jdbc.sink.arrivals import Arrival
 from connect_dagster.connectors.jdbc.sink.connector import JdbcSinkTask
 from connect_dagster.connectors.jdbc.sql_errors import DatabaseUnavailableError
 from connect_dagster.plugin.connector import ErrantRecordReporter
 from connect_dagster.plugin.errors import RetriableError
-from connect_dagster.plugin.frames import SinkFrame
+from connect_dagster.plugin.frames import SinkBatch, SinkFrame
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.plugin.schema import STRING_SCHEMA, Schema, SchemaField, SchemaType
 from connect_dagster.testing.contexts import sink_batch
@@ -24,6 +25,7 @@ VALUE = Schema(
 )
 PLACE = TopicPartition("t", 0)
 ONCE = {"exactly.once": "true"}
+DELETES = {"insert.mode": "upsert", "pk.mode": "record_key", "pk.fields": "id", "delete.enabled": "true"}
 
 
 class Reports:
@@ -94,3 +96,15 @@ def test_a_refused_record_is_reported_whatever_comes_after_it(
         put(task, names)
         assert set(reports.offsets) == {2}
         assert rows(postgresql_database) == [(id, name) for id, name in enumerate(names) if id != 2]
+
+
+def test_values_without_a_schema_are_no_tombstones(spark: SparkSession, postgresql_database: Database) -> None:
+    """Else their keys alone would be written."""
+    postgresql_database.execute("CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(5))", "INSERT INTO t VALUES (0, 'a')")
+    reports = Reports()
+    with started(spark, postgresql_database, DELETES, reports) as task:
+        (frame,) = sink_batch(spark, "t", [None, {"name": "b"}]).frames
+        keyed = frame.with_key(F.col("offset").cast("int"), Schema(SchemaType.INT32))
+        task.put(SinkBatch((keyed,)))
+    assert reports.offsets == [1]
+    assert rows(postgresql_database) == []
