@@ -77,6 +77,14 @@ class Load:
         return tuple(self.table.column(field.name) or field.name for field in self.loaded)
 
 
+def folder_for(size: int) -> Path | None:
+    """Where so many bytes are put: into memory, while half of what is free there will do, as other tasks use it too."""
+    if not os.access(_MEMORY_FOLDER, os.W_OK):
+        return None
+    found = os.statvfs(_MEMORY_FOLDER)
+    return _MEMORY_FOLDER if 2 * size <= found.f_bavail * found.f_frsize else None
+
+
 class Loader(ABC):
     """Loads rows by one connection at a time, within its transaction.
 
@@ -151,9 +159,10 @@ class _TextLoader(Loader):
     @contextmanager
     def _stream(self, load: Load) -> Iterator[Any]:
         """The lines as an ``InputStream``."""
-        folder = _MEMORY_FOLDER if os.access(_MEMORY_FOLDER, os.W_OK) else None
+        parts = list(text_bytes(load.rows[KEY if load.keys_only else _LINE]))
+        folder = folder_for(sum(part.size for part in parts))
         with tempfile.NamedTemporaryFile(dir=folder, prefix="connect-rows-", buffering=0) as file:
-            for part in text_bytes(load.rows[KEY if load.keys_only else _LINE]):
+            for part in parts:
                 write_all(file.fileno(), memoryview(part))
             stream = jvm().java.io.FileInputStream(file.name)
             try:

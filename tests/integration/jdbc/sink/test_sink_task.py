@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -10,6 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.connectors.jdbc.sink.arrivals import Arrival
 from connect_dagster.connectors.jdbc.sink.connector import JdbcSinkTask
+from connect_dagster.connectors.jdbc.sink.loaders import folder_for
 from connect_dagster.connectors.jdbc.sql_errors import DatabaseUnavailableError
 from connect_dagster.plugin.connector import ErrantRecordReporter
 from connect_dagster.plugin.errors import RetriableError
@@ -108,3 +110,9 @@ def test_values_without_a_schema_are_no_tombstones(spark: SparkSession, postgres
         task.put(SinkBatch((keyed,)))
     assert reports.offsets == [1]
     assert rows(postgresql_database) == []
+
+
+def test_rows_go_to_the_disk_where_there_is_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.statvfs", lambda _: SimpleNamespace(f_bavail=10, f_frsize=100))
+    assert folder_for(500) is not None
+    assert folder_for(501) is None
