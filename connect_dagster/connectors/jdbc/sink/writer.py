@@ -69,10 +69,10 @@ class SinkWriter:
         loads = [load for of_table in self._by_table(connection, arrivals) for load in self._loads(*of_table)]
         connection.commit()  # what has looked at tables sees them as they were then
         loader.prepare(connection, [load for load in loads if not self._straight(load)])
+        if self._offsets is not None:  # first: that another task has written these rows is told by the offset alone
+            self._offsets.write(connection, arrivals)
         for load in loads:
             self._carry_out(connection, load)
-        if self._offsets is not None:
-            self._offsets.write(connection, arrivals)
         connection.commit()
         if self._offsets is not None:
             self._offsets.committed()

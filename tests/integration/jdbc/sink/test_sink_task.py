@@ -12,6 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from connect_dagster.connectors.jdbc.sink.arrivals import Arrival
 from connect_dagster.connectors.jdbc.sink.connector import JdbcSinkTask
 from connect_dagster.connectors.jdbc.sink.loaders import folder_for
+from connect_dagster.connectors.jdbc.sink.offsets import OffsetsMovedError
 from connect_dagster.connectors.jdbc.sql_errors import DatabaseUnavailableError
 from connect_dagster.plugin.connector import ErrantRecordReporter
 from connect_dagster.plugin.errors import RetriableError
@@ -116,3 +117,15 @@ def test_rows_go_to_the_disk_where_there_is_little_memory(monkeypatch: pytest.Mo
     monkeypatch.setattr("os.statvfs", lambda _: SimpleNamespace(f_bavail=10, f_frsize=100))
     assert folder_for(500) is not None
     assert folder_for(501) is None
+
+
+def test_rows_that_another_task_has_written_are_no_refusal(spark: SparkSession, database: Database) -> None:
+    """Their keys are there, but it is the offset that tells why."""
+    database.execute("CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(5))")
+    with started(spark, database, ONCE) as task, started(spark, database, ONCE) as other:
+        for first in (0, 2):
+            put(other, "ab", first)
+            with pytest.raises(OffsetsMovedError):
+                put(task, "ab", first)
+            assert cast("SinkContext", task.context).take_rewound() == {PLACE: first + 2}
+    assert rows(database) == [(0, "a"), (1, "b"), (2, "a"), (3, "b")]
