@@ -187,7 +187,8 @@ class CopyLoader(_TextLoader):
     def stage(self, connection: Connection, load: Load) -> str:
         text = repr((load.table.id, load.columns, [load.table.columns.get(name) for name in load.columns]))
         name = self.database.dialect.quoting.name(_STAGE + hashlib.sha256(text.encode()).hexdigest()[:16])
-        made = f"CREATE TEMPORARY TABLE IF NOT EXISTS {name} ON COMMIT DELETE ROWS AS {self._selected(load)}"
+        # Made anew in each transaction: one with yesterday's columns would round values that fit today.
+        made = f"CREATE TEMPORARY TABLE IF NOT EXISTS {name} ON COMMIT DROP AS {self._selected(load)}"
         connection.execute(f"{made} WITH NO DATA")
         if name in self._waiting:  # these rows have been merged
             connection.execute(f"TRUNCATE {name}")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -129,3 +130,13 @@ def test_rows_that_another_task_has_written_are_no_refusal(spark: SparkSession, 
                 put(task, "ab", first)
             assert cast("SinkContext", task.context).take_rewound() == {PLACE: first + 2}
     assert rows(database) == [(0, "a"), (1, "b"), (2, "a"), (3, "b")]
+
+
+def test_a_column_that_is_given_more_digits(spark: SparkSession, postgresql_database: Database) -> None:
+    postgresql_database.execute("CREATE TABLE t (id INT PRIMARY KEY, name NUMERIC(5, 1))")
+    upsert = {"insert.mode": "upsert", "pk.mode": "record_value", "pk.fields": "id"}
+    with started(spark, postgresql_database, upsert) as task:
+        put(task, ["1.5"])
+        postgresql_database.execute("ALTER TABLE t ALTER name TYPE NUMERIC(5, 3)")
+        put(task, ["2.125"], 1)
+    assert rows(postgresql_database) == [(0, Decimal("1.5")), (1, Decimal("2.125"))]
