@@ -17,7 +17,7 @@ from connect_dagster.connectors.jdbc.dialects import Dialect
 from connect_dagster.connectors.jdbc.sink.arrivals import Arrival
 from connect_dagster.connectors.jdbc.sink.plan import OFFSET, PARTITION
 from connect_dagster.connectors.jdbc.sql_errors import DatabaseError, DatabaseUnavailableError
-from connect_dagster.plugin.errors import RetriableError
+from connect_dagster.plugin.errors import ConnectError, RetriableError
 from connect_dagster.plugin.records import TopicPartition
 
 log = logging.getLogger(__name__)
@@ -25,10 +25,12 @@ log = logging.getLogger(__name__)
 TABLE = "connect_offsets"
 _COLUMNS = "connector, topic, kafka_partition, next_offset"
 _CREATE = (
-    f"CREATE TABLE {TABLE} (connector VARCHAR(200) NOT NULL, topic VARCHAR(249) NOT NULL, "
+    f"CREATE TABLE {TABLE} (connector VARCHAR(200){{exactly}} NOT NULL, topic VARCHAR(249){{exactly}} NOT NULL, "
     "kafka_partition INTEGER NOT NULL, next_offset BIGINT NOT NULL, "
     "PRIMARY KEY (connector, topic, kafka_partition))"
 )
+# Topics that differ in upper and lower case alone are the same to MariaDB and MySQL otherwise.
+_EXACTLY = " CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
 
 
 class OffsetsMovedError(RetriableError):
@@ -77,14 +79,20 @@ class SinkOffsets:
 
         Raises:
             OffsetsMovedError: they are not where this task has left them.
-            DatabaseError: the database refuses.
+            DatabaseUnavailableError: try again.
+            ConnectError: the database refuses, for which no record is to blame.
         """
         ends: dict[TopicPartition, int] = {}
         for arrival in arrivals:
             for place, end in arrival.ends().items():
                 ends[place] = max(end, ends.get(place, end))
-        for place, end in ends.items():
-            self._move(connection, place, end)
+        try:
+            for place, end in ends.items():
+                self._move(connection, place, end)
+        except DatabaseUnavailableError:
+            raise
+        except DatabaseError as error:
+            raise ConnectError(f"Offsets cannot be written to table {TABLE}: {error}") from error
         self._written = ends
 
     def committed(self) -> None:
@@ -118,7 +126,7 @@ class SinkOffsets:
 
     def _create(self, connection: Connection) -> None:
         try:
-            connection.execute(_CREATE)
+            connection.execute(_CREATE.format(exactly=_EXACTLY if self._dialect.is_mysql else ""))
             connection.commit()
         except DatabaseError as error:  # another task was faster, or the next look fails as well
             connection.rollback()
@@ -133,6 +141,9 @@ class SinkOffsets:
             except DatabaseUnavailableError:
                 raise
             except DatabaseError as error:
+                connection.rollback()
+                if place not in self.read(connection):
+                    raise
                 raise OffsetsMovedError(moved) from error
             return
         changed = connection.execute(

@@ -16,7 +16,7 @@ from connect_dagster.connectors.jdbc.sink.loaders import folder_for
 from connect_dagster.connectors.jdbc.sink.offsets import OffsetsMovedError
 from connect_dagster.connectors.jdbc.sql_errors import DatabaseUnavailableError
 from connect_dagster.plugin.connector import ErrantRecordReporter
-from connect_dagster.plugin.errors import RetriableError
+from connect_dagster.plugin.errors import ConnectError, RetriableError
 from connect_dagster.plugin.frames import SinkBatch, SinkFrame
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.plugin.schema import STRING_SCHEMA, Schema, SchemaField, SchemaType
@@ -140,3 +140,22 @@ def test_a_column_that_is_given_more_digits(spark: SparkSession, postgresql_data
         postgresql_database.execute("ALTER TABLE t ALTER name TYPE NUMERIC(5, 3)")
         put(task, ["2.125"], 1)
     assert rows(postgresql_database) == [(0, Decimal("1.5")), (1, Decimal("2.125"))]
+
+
+def test_offsets_that_the_database_refuses_fail_the_task(spark: SparkSession, database: Database) -> None:
+    """It is not another task that has written them, and no record's fault."""
+    database.execute("CREATE TABLE t (id INT, name VARCHAR(5))")
+    reports = Reports()
+    with started(spark, database, {**ONCE, "name": "n" * 201}, reports) as task:
+        with pytest.raises(ConnectError, match="Offsets cannot be written to table connect_offsets") as raised:
+            put(task, "ab")
+        assert not isinstance(raised.value, RetriableError)
+    assert (rows(database), reports.offsets) == ([], [])
+
+
+def test_topics_that_differ_in_upper_and_lower_case(spark: SparkSession, database: Database) -> None:
+    database.execute("CREATE TABLE t (id INT, name VARCHAR(5))")
+    with started(spark, database, {**ONCE, "table.name.format": "t"}) as task:
+        put(task, "ab")
+        task.put(sink_batch(spark, "T", [{"id": 2, "name": "c"}], VALUE))
+    assert rows(database, "SELECT topic, next_offset FROM connect_offsets ORDER BY next_offset") == [("T", 1), ("t", 2)]
