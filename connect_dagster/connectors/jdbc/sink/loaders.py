@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pyarrow as pa
+from py4j.protocol import Py4JError
 from pyspark.sql import Column, SparkSession
 
 from connect_dagster.connectors.arrow_text import text_bytes, write_all
@@ -181,6 +182,15 @@ class CopyLoader(_TextLoader):
         super().__init__(database, values)
         self._waiting: set[str] = set()
 
+    @staticmethod
+    def works(connection: Connection) -> bool:
+        """Whether the driver is PostgreSQL's own: to py4j any connection has the method, until it is called."""
+        try:
+            connection.java.getCopyAPI()
+        except Py4JError:
+            return False
+        return True
+
     def opened(self, connection: Connection) -> None:
         self._waiting.clear()
 
@@ -221,6 +231,25 @@ class LoadDataLoader(_TextLoader):
         self._engine = ""
         self._stages: dict[int, str] = {}
 
+    @staticmethod
+    def works(connection: Connection) -> bool:
+        """Whether the server allows it, and the driver, which some options forbid it: no rows are loaded."""
+        if connection.rows("SELECT @@local_infile", "long") != [(1,)]:
+            return False
+        try:
+            connection.execute(f"CREATE TEMPORARY TABLE {_STAGE}try (a INT)")
+        except DatabaseError:  # not needed where all rows go straight
+            return True
+        try:
+            with connection.database.telling("Cannot load rows"):
+                _load_data(connection, jvm().java.io.InputStream.nullInputStream(), f"INTO TABLE {_STAGE}try")
+        except DatabaseError as error:
+            log.warning("%s", error)
+            return False
+        finally:
+            connection.execute(f"DROP TEMPORARY TABLE {_STAGE}try")
+        return True
+
     def opened(self, connection: Connection) -> None:
         aria = "SELECT 1 FROM information_schema.engines WHERE engine = 'Aria' AND support <> 'NO'"
         enforced = connection.rows("SHOW VARIABLES LIKE 'enforce_storage_engine'", "string", "string")
@@ -255,15 +284,8 @@ class LoadDataLoader(_TextLoader):
         read, assigned = self._reading(load)
         assignments = f" SET {', '.join(assigned)}" if assigned else ""
         with self._stream(load) as stream:
-            statement = connection.java.createStatement()
-            try:
-                statement.setLocalInfileInputStream(stream)
-                statement.execute(
-                    f"LOAD DATA LOCAL INFILE 'rows' INTO TABLE {target} CHARACTER SET utf8mb4 "
-                    f"({', '.join(read)}){assignments}"
-                )
-            finally:
-                statement.close()
+            rest = f"INTO TABLE {target} CHARACTER SET utf8mb4 ({', '.join(read)}){assignments}"
+            _load_data(connection, stream, rest)
         for _, code, message in connection.rows("SHOW WARNINGS LIMIT 1", "string", "long", "string"):
             raise DatabaseError(f"Cannot write to table {load.table.shown}: {message} (errorCode: {code})", code=code)
 
@@ -281,6 +303,15 @@ class LoadDataLoader(_TextLoader):
             else:
                 read.append(name)
         return read, assigned
+
+
+def _load_data(connection: Connection, stream: Any, rest: str) -> None:
+    statement = connection.java.createStatement()
+    try:
+        statement.setLocalInfileInputStream(stream)
+        statement.execute(f"LOAD DATA LOCAL INFILE 'rows' {rest}")
+    finally:
+        statement.close()
 
 
 class SparkLoader(Loader):

@@ -105,9 +105,9 @@ class SinkWriter:
     def _chosen(self, connection: Connection) -> Loader:
         values = SinkValues(self._config)
         dialect = self._database.dialect
-        if dialect.is_postgresql and hasattr(connection.java, "getCopyAPI"):
+        if dialect.is_postgresql and CopyLoader.works(connection):
             return CopyLoader(self._database, values)
-        if dialect.is_mysql and connection.rows("SELECT @@local_infile", "long") == [(1,)]:
+        if dialect.is_mysql and LoadDataLoader.works(connection):
             return LoadDataLoader(self._database, values)
         log.info("Rows go to %s by Spark's JDBC writer", self._database.shown)
         return SparkLoader(self._database, values, self._spark, self._config.batch_size)

@@ -159,3 +159,18 @@ def test_topics_that_differ_in_upper_and_lower_case(spark: SparkSession, databas
         put(task, "ab")
         task.put(sink_batch(spark, "T", [{"id": 2, "name": "c"}], VALUE))
     assert rows(database, "SELECT topic, next_offset FROM connect_offsets ORDER BY next_offset") == [("T", 1), ("t", 2)]
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"connection.allowLocalInfile": "false"},
+        {"dialect.name": "PostgreSqlDatabaseDialect", "quote.sql.identifiers": "never"},
+    ],
+    ids=["LOAD DATA forbidden", "no COPY"],
+)
+def test_a_driver_without_a_bulk_load(spark: SparkSession, mariadb_database: Database, config: dict[str, str]) -> None:
+    mariadb_database.execute("CREATE TABLE t (id INT, name VARCHAR(5))")
+    with started(spark, mariadb_database, config) as task:
+        put(task, "ab")
+    assert rows(mariadb_database) == [(0, "a"), (1, "b")]
