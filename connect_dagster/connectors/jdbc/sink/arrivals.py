@@ -18,6 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from connect_dagster.connectors.jdbc.sink.config import JdbcSinkConfig, KeyMode
 from connect_dagster.connectors.jdbc.sink.fields import SinkFields
 from connect_dagster.connectors.jdbc.sink.plan import KEY, OFFSET, PARTITION, TOMBSTONE, TOPIC
+from connect_dagster.connectors.jdbc.sink.values import SinkValues
 from connect_dagster.plugin.errors import ConnectError
 from connect_dagster.plugin.frames import KAFKA_PLACE, SinkBatch, SinkFrame
 from connect_dagster.plugin.records import TopicPartition
@@ -142,7 +143,7 @@ class Arrivals:
             return
         rows = frame.df.select(*form.columns).toArrow()
         if form.wrong is not None:
-            rows = self._without_wrong(frame, rows, form.wrong)
+            rows = self._without_wrong(frame, rows, form)
         for topic, of_topic in self._by_topic(rows):
             for read_from, together in _by_origin(of_topic, topic):
                 yield Arrival(topic, read_from, form.fields, together, frame)
@@ -153,7 +154,7 @@ class Arrivals:
         wanted = (id(key), id(value), self._usual)
         if wanted not in self._forms:
             fields = SinkFields.of(self.config, self._usual or "?", key, value)
-            wrong = self._wrong(value)
+            wrong = self._wrong(value, fields)
             if len(self._forms) >= _KEPT:
                 self._forms.clear()
             self._forms[wanted] = _Form(key, value, fields, wrong, self._columns(frame, fields, wrong))
@@ -196,18 +197,27 @@ class Arrivals:
             self._needs_value and (value is None or value.type not in _VALUES)
         )
 
-    def _wrong(self, value: Schema | None) -> Column | None:
+    def _wrong(self, value: Schema | None, fields: SinkFields) -> Column | None:
         """Whether a record has no place; ``None`` when all have one."""
         needed = [part for part, is_needed in (("key", self._needs_key), ("value", self._needs_value)) if is_needed]
         missing = [F.col(part).isNull() for part in needed]
         if value is None:  # only tombstones do without a schema
             missing.append(F.col("value").isNotNull())
+        missing += self._no_numbers(fields).values()
         return functools.reduce(operator.or_, missing) if missing else None
 
-    def _without_wrong(self, frame: SinkFrame, rows: pa.Table, wrong: Column) -> pa.Table:
-        if pc.any(rows[_WRONG]).as_py():
-            bad = frame.where(wrong)
-            self._refuse(bad, self._text(frame))
+    def _no_numbers(self, fields: SinkFields) -> dict[str, Column]:
+        """Fields of text that is to be numbers (``timestamp.fields.list``), with whether it is none."""
+        values = SinkValues(self.config)
+        counted = [field for field in fields.all if values.is_counted(field)]
+        return {field.name: values.is_no_number(field) for field in counted if field.schema.type is SchemaType.STRING}
+
+    def _without_wrong(self, frame: SinkFrame, rows: pa.Table, form: _Form) -> pa.Table:
+        if form.wrong is not None and pc.any(rows[_WRONG]).as_py():
+            text = self._text(frame)
+            for name, is_none in self._no_numbers(form.fields).items():
+                text = F.when(is_none, F.lit(f"Field {name} of timestamp.fields.list holds no number")).otherwise(text)
+            self._refuse(frame.where(form.wrong), text)
             rows = rows.filter(pc.invert(rows[_WRONG]))
         return rows.drop_columns(_WRONG)
 

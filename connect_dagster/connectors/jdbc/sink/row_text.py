@@ -38,7 +38,8 @@ def postgresql_text(field: SinkField, values: SinkValues) -> Column:
     column = values.column(field)
     if values.is_timestamp(field):
         # A column with a time zone goes by the offset, one without by what stands before it.
-        return F.concat(column.cast("string"), _offset(column, values.config.db_timezone))
+        ahead = F.lit("+00") if values.config.db_timezone == "UTC" else _offset(column, values.instant(field))
+        return F.concat(column.cast("string"), ahead)
     if field.schema.type is SchemaType.ARRAY:
         return _escaped(_array(field.schema, column))
     return _postgresql_value(field.schema, column)
@@ -82,15 +83,13 @@ def _escaped(text: Column) -> Column:
     return F.when(wanted, escaped).otherwise(text)
 
 
-def _offset(wall: Column, zone: str) -> Column:
-    """How far a zone is ahead of UTC at a point in time, such as ``+09:00``."""
-    if zone == "UTC":
-        return F.lit("+00")
-    minutes = F.round((F.unix_seconds(wall) - F.unix_seconds(F.to_utc_timestamp(wall, zone))) / 60).cast("int")
-    sign = F.when(minutes < 0, F.lit("-")).otherwise(F.lit("+"))
-    hours = F.lpad(F.floor(F.abs(minutes) / 60).cast("string"), 2, "0")
-    rest = F.lpad((F.abs(minutes) % 60).cast("string"), 2, "0")
-    return F.concat(sign, hours, F.lit(":"), rest)
+def _offset(wall: Column, instant: Column) -> Column:
+    """How far the clock on the wall is ahead of UTC at a point in time, such as ``+09:00:00``."""
+    # Not by the wall alone: in autumn it shows an hour twice.
+    seconds = F.unix_seconds(wall) - F.unix_seconds(instant)
+    sign = F.when(seconds < 0, F.lit("-")).otherwise(F.lit("+"))
+    parts = (F.abs(seconds) / 3600, F.abs(seconds) % 3600 / 60, F.abs(seconds) % 60)
+    return F.concat(sign, F.concat_ws(":", *(F.lpad(F.floor(part).cast("string"), 2, "0") for part in parts)))
 
 
 def _array(schema: Schema, column: Column) -> Column:

@@ -43,11 +43,9 @@ class SinkValues:
             ConnectError: no column of a table can hold such values.
         """
         schema = field.schema
+        if self.is_timestamp(field):
+            return self._on_the_wall(self.instant(field))
         found = self._found(field)
-        if self.is_counted(field):
-            return self._on_the_wall(self._counted(found))
-        if schema.name == TIMESTAMP:
-            return self._on_the_wall(found)
         if schema.name == DATE:
             return self._day(found)
         if schema.name == TIME:
@@ -55,6 +53,16 @@ class SinkValues:
         if schema.type in _NESTED:
             raise ConnectError(f"Unsupported source data type: {schema.type.name} of field {field.name}")
         return found
+
+    def instant(self, field: SinkField) -> Column:
+        """A field that :meth:`is_timestamp`, as Spark's point in time."""
+        found = self._found(field)
+        return self._counted(found) if self.is_counted(field) else found
+
+    def is_no_number(self, field: SinkField) -> Column:
+        """Whether a field that :meth:`is_counted` holds text that counts nothing."""
+        found = self._found(field)
+        return found.isNotNull() & found.try_cast("long").isNull()
 
     def is_counted(self, field: SinkField) -> bool:
         """Whether it holds numbers that are points in time (``timestamp.fields.list``)."""

@@ -1,5 +1,6 @@
 """The task itself, without a worker: what goes wrong at a point that no test could meet from outside."""
 
+import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
@@ -174,3 +175,28 @@ def test_a_driver_without_a_bulk_load(spark: SparkSession, mariadb_database: Dat
     with started(spark, mariadb_database, config) as task:
         put(task, "ab")
     assert rows(mariadb_database) == [(0, "a"), (1, "b")]
+
+
+def test_the_hour_that_comes_twice_in_autumn(spark: SparkSession, postgresql_database: Database) -> None:
+    postgresql_database.execute("CREATE TABLE t (id INT, name TIMESTAMPTZ)")
+    # Before 1883 a zone was ahead by seconds as well.
+    instants = ["2024-11-03 05:30:00", "2024-11-03 06:30:00", "1880-01-01 00:00:00"]
+    moments = [dt.datetime.fromisoformat(text).replace(tzinfo=dt.UTC) for text in instants]
+    counted = {"timestamp.fields.list": "name", "db.timezone": "America/New_York"}
+    with started(spark, postgresql_database, counted) as task:
+        put(task, [str(int(moment.timestamp()) * 1_000_000) for moment in moments])
+    assert rows(postgresql_database, "SELECT name FROM t ORDER BY id") == [(moment,) for moment in moments]
+
+
+def test_text_that_is_no_number(spark: SparkSession, postgresql_database: Database) -> None:
+    """Null would be written in its place."""
+    postgresql_database.execute("CREATE TABLE t (id INT, name TIMESTAMP)")
+    reports = Reports()
+    with started(spark, postgresql_database, {"timestamp.fields.list": "name"}, reports) as task:
+        put(task, ["1000000", "abc"])
+    with (
+        started(spark, postgresql_database, {"timestamp.fields.list": "name"}) as task,
+        pytest.raises(ConnectError, match="holds no number"),
+    ):
+        put(task, ["abc"])
+    assert (reports.offsets, rows(postgresql_database)) == ([1], [(0, dt.datetime(1970, 1, 1, 0, 0, 1))])
