@@ -159,7 +159,8 @@ class ColumnTypes:
             case bytes():
                 return f"'\\x{value.hex()}'" if self.dialect.is_postgresql else f"x'{value.hex()}'"
             case str():
-                return _quoted(value)
+                # MariaDB and MySQL take a backslash for the beginning of an escape.
+                return _quoted(value.replace("\\", "\\\\") if self.dialect.is_mysql else value)
         raise ConnectError(f"Unsupported type for column value: {field.schema.type.name}")
 
     def _boolean(self, value: bool) -> str:

@@ -99,6 +99,8 @@ def test_schemas_that_do_not_fit(options: dict[str, str], key: Schema | None, va
             SinkField("x", Schema(SchemaType.ARRAY, optional=True, value_schema=INT), Part.VALUE),
             '"x" INT[] NULL',
         ),
+        (MYSQL, SinkField("x", Schema(SchemaType.STRING, default="\\it's"), Part.VALUE), r"`x` TEXT DEFAULT '\\it''s'"),
+        (POSTGRESQL, SinkField("x", Schema(SchemaType.STRING, default="\\"), Part.VALUE), r""""x" TEXT DEFAULT '\'"""),
         ("GenericDatabaseDialect", SinkField("x", STRING_SCHEMA, Part.VALUE), '"x" VARCHAR(32672) NOT NULL'),
     ],
 )
