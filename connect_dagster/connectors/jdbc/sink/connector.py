@@ -27,7 +27,14 @@ from typing import ClassVar
 from connect_dagster.connectors.jdbc.database import Database
 from connect_dagster.connectors.jdbc.sink.arrivals import Arrival, Arrivals, starts
 from connect_dagster.connectors.jdbc.sink.config import JdbcSinkConfig
-from connect_dagster.connectors.jdbc.sink.failures import Unwritable, Unwritten, found_again, is_certain, narrow
+from connect_dagster.connectors.jdbc.sink.failures import (
+    Unwritable,
+    Unwritten,
+    fails_together,
+    found_again,
+    is_certain,
+    narrow,
+)
 from connect_dagster.connectors.jdbc.sink.offsets import OffsetsMovedError, SinkOffsets
 from connect_dagster.connectors.jdbc.sink.tables import TableError
 from connect_dagster.connectors.jdbc.sink.write_behind import WriteBehind
@@ -182,12 +189,11 @@ class JdbcSinkTask(SinkTask):
             refused = self._written_again(arrivals)
             if refused is None:
                 return
-            if reporter is None:
-                log.error("Failing task, its records cannot be written: %s", refused)
-                raise ConnectError(str(refused)) from error
+            if reporter is None and not fails_together(refused):
+                raise _failing(str(refused)) from error
             found: list[Unwritten] = []
             try:
-                narrow(arrivals, self._written_again, found.append)
+                narrow(arrivals, self._written_again, self._first_fails if reporter is None else found.append)
             finally:  # with exactly.once those that the database's offset has passed are not written again
                 self._report(found)
         except DatabaseUnavailableError as lost:
@@ -195,12 +201,16 @@ class JdbcSinkTask(SinkTask):
         except OffsetsMovedError as moved:
             raise self._moved(moved) from moved
 
+    def _first_fails(self, one: Unwritten) -> None:
+        """Nobody takes a report: nothing after this record may be written."""
+        raise _failing(one.why)
+
     def _report(self, found: Sequence[Unwritten]) -> None:
         """Report refused records; those for which that fails are kept until they come again."""
         reporter = self.context.errant_record_reporter
-        assert reporter is not None
         self._unreported.update({one.place: one for one in found})
         for part in Unwritable.by_frame(found):
+            assert reporter is not None
             reporter.report_frame(part.frame, part.text)
             for one in part.records:
                 del self._unreported[one.place]
@@ -254,6 +264,11 @@ class JdbcSinkConnector(SinkConnector):
                 connection.java.setAutoCommit(False)
                 kept.set(connection, offsets)
         return True
+
+
+def _failing(why: str) -> ConnectError:
+    log.error("Failing task, its records cannot be written: %s", why)
+    return ConnectError(why)
 
 
 def _database(config: JdbcSinkConfig) -> Database:

@@ -21,8 +21,10 @@ from connect_dagster.connectors.jdbc.sql_errors import DatabaseError, DatabaseUn
 from connect_dagster.plugin.errors import ConnectError
 from connect_dagster.plugin.frames import SinkFrame
 
+# Keys that only the database finds equal, such as 1.0 and 1.00: they may not be in one statement.
+_TWICE = "21000"
 # Classes of SQLSTATE and states: values that do not fit, a column that wants one, a key that is there, a check.
-_CERTAIN_STATES = ("22", "23502", "23505", "23514")
+_CERTAIN_STATES = ("22", "23502", "23505", "23514", _TWICE)
 # MariaDB and MySQL: null where there must be a value, a key that is there, a value too long, out of range, not of the
 # type, cut off, a check.
 _CERTAIN_CODES = frozenset({1048, 1062, 1263, 1264, 1265, 1292, 1364, 1366, 1406, 3819, 4025})
@@ -37,6 +39,11 @@ def is_certain(error: ConnectError) -> bool:
     if isinstance(error, DatabaseUnavailableError) or not isinstance(error, DatabaseError):
         return False
     return error.state.startswith(_CERTAIN_STATES) or error.code in _CERTAIN_CODES
+
+
+def fails_together(error: ConnectError) -> bool:
+    """Whether each of the records may well be written by itself."""
+    return isinstance(error, DatabaseError) and error.state == _TWICE
 
 
 @dataclass(frozen=True, slots=True)

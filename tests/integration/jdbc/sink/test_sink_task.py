@@ -200,3 +200,11 @@ def test_text_that_is_no_number(spark: SparkSession, postgresql_database: Databa
     ):
         put(task, ["abc"])
     assert (reports.offsets, rows(postgresql_database)) == ([1], [(0, dt.datetime(1970, 1, 1, 0, 0, 1))])
+
+
+def test_keys_that_only_the_database_finds_equal(spark: SparkSession, postgresql_database: Database) -> None:
+    postgresql_database.execute("CREATE TABLE t (id INT, name NUMERIC PRIMARY KEY)")
+    upsert = {"insert.mode": "upsert", "pk.mode": "record_value", "pk.fields": "name"}
+    with started(spark, postgresql_database, upsert) as task:
+        put(task, ["1.0", "2", "1.00"])
+    assert rows(postgresql_database) == [(1, Decimal(2)), (2, Decimal("1.0"))]
