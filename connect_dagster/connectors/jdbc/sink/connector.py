@@ -50,6 +50,8 @@ log = logging.getLogger(__name__)
 
 # Smaller batches are written before anything else is done: then it is known at once whether they could be.
 _WORTH_A_THREAD = 10_000
+# Records that do not fit are looked for no longer at a time: the group has to hear of the task meanwhile.
+_NARROWING_SECONDS = 60.0
 
 
 class JdbcSinkTask(SinkTask):
@@ -101,9 +103,9 @@ class JdbcSinkTask(SinkTask):
         if self._goes_behind(arrivals):
             self._behind.begin(arrivals)
         elif arrivals:
-            self._write(arrivals)
+            left = self._write(arrivals)
             if self._in_turn:
-                self._in_turn.difference_update(starts(arrivals))
+                self._in_turn.difference_update(starts(arrivals).keys() - left.keys())
         self._retries = self._config.max_retries
 
     def pre_commit(self, offsets: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
@@ -170,7 +172,8 @@ class JdbcSinkTask(SinkTask):
             arrivals = [self._offsets.unwritten(arrival) for arrival in arrivals]
         return [arrival for arrival in arrivals if arrival.rows.num_rows]
 
-    def _write(self, arrivals: Sequence[Arrival]) -> None:
+    def _write(self, arrivals: Sequence[Arrival]) -> Mapping[TopicPartition, int]:
+        """Write records; answers where those begin that come again, as there were too many that do not fit."""
         try:
             self._writer.write(arrivals)
         except OffsetsMovedError as error:
@@ -179,21 +182,25 @@ class JdbcSinkTask(SinkTask):
             self._writer.reset()
             if not (isinstance(error, TableError) or is_certain(error)) and self._retries > 0:
                 raise self._again(error) from error
-            self._write_what_can_be(arrivals, error)
+            left = starts(self._write_what_can_be(arrivals, error))
+            self.context.offset(left)
+            return left
+        return {}
 
-    def _write_what_can_be(self, arrivals: Sequence[Arrival], error: ConnectError) -> None:
-        """Write all but those records that cannot be, which are reported."""
+    def _write_what_can_be(self, arrivals: Sequence[Arrival], error: ConnectError) -> list[Arrival]:
+        """Write all but those records that cannot be, which are reported; answers what there was no time for."""
         reporter = self.context.errant_record_reporter
         try:
             # What was known of the table may be old: a column may have been widened.
             refused = self._written_again(arrivals)
             if refused is None:
-                return
+                return []
             if reporter is None and not fails_together(refused):
                 raise _failing(str(refused)) from error
             found: list[Unwritten] = []
+            take = self._first_fails if reporter is None else found.append
             try:
-                narrow(arrivals, self._written_again, self._first_fails if reporter is None else found.append)
+                return narrow(arrivals, self._written_again, take, _NARROWING_SECONDS)
             finally:  # with exactly.once those that the database's offset has passed are not written again
                 self._report(found)
         except DatabaseUnavailableError as lost:
@@ -222,7 +229,7 @@ class JdbcSinkTask(SinkTask):
         except DatabaseUnavailableError:
             raise
         except (DatabaseError, TableError) as error:
-            self._writer.reset()
+            self._writer.undo()
             return error
         return None
 

@@ -6,6 +6,7 @@ fit costs one record and about 2·log2(n) statements.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -93,27 +94,32 @@ class Unwritable:
         return [cls(part[0].frame, part) for part in parts]
 
 
-def narrow(arrivals: Sequence[Arrival], write: Write, refused: Callable[[Unwritten], None]) -> None:
-    """Write all that can be written.
+def narrow(
+    arrivals: Sequence[Arrival], write: Write, refused: Callable[[Unwritten], None], seconds: float
+) -> list[Arrival]:
+    """Write all that can be written; answers what is left after some time, the last of each partition.
 
     Args:
         arrivals: known to fail together.
         write: raises what ends the whole attempt.
         refused: told of each record that cannot be, before anything after it is written.
+        seconds: how long to begin with further records.
     """
     waiting = [_places(arrivals)]
-    while waiting:
+    deadline, has_gone_on = time.monotonic() + seconds, False
+    while waiting and not (has_gone_on and time.monotonic() > deadline):
         places = waiting.pop()
         error = write(_taken(arrivals, places))
-        if error is None:
+        if error is not None and len(places) > 1:
+            middle = len(places) // 2
+            waiting += [places[middle:], places[:middle]]
             continue
-        if len(places) == 1:
+        has_gone_on = True
+        if error is not None:
             (place,) = places
             arrival = arrivals[place.arrival]
             refused(Unwritten(arrival.frame, arrival.read_from, place.partition, place.offset, str(error)))
-            continue
-        middle = len(places) // 2
-        waiting += [places[middle:], places[:middle]]
+    return _taken(arrivals, [place for places in waiting for place in places])
 
 
 def found_again(unwritten: Mapping[tuple[str, int, int], Unwritten], arrivals: Sequence[Arrival]) -> list[Unwritten]:

@@ -194,6 +194,9 @@ class CopyLoader(_TextLoader):
     def opened(self, connection: Connection) -> None:
         self._waiting.clear()
 
+    def prepare(self, connection: Connection, loads: Sequence[Load]) -> None:
+        self._waiting.clear()  # of a transaction that was undone
+
     def stage(self, connection: Connection, load: Load) -> str:
         text = repr((load.table.id, load.columns, [load.table.columns.get(name) for name in load.columns]))
         name = self.database.dialect.quoting.name(_STAGE + hashlib.sha256(text.encode()).hexdigest()[:16])
@@ -260,6 +263,7 @@ class LoadDataLoader(_TextLoader):
         connection.execute(f"SET SESSION sql_mode = {strict}, SESSION sql_notes = 0")
 
     def prepare(self, connection: Connection, loads: Sequence[Load]) -> None:
+        self._stages.clear()  # of a transaction that was undone
         for number, load in enumerate(loads[:_MOST_STAGES]):
             self._stages[id(load)] = self._filled(connection, load, f"{_STAGE}{number}", self._engine)
         connection.commit()

@@ -83,6 +83,10 @@ class SinkWriter:
         self._held.drop()
         self._tables.forget()
 
+    def undo(self) -> None:
+        """Give up the transaction alone. Raises DatabaseUnavailableError."""
+        self.connection().rollback()
+
     def wait_no_more(self) -> None:
         """Have no more patience with a database that is away."""
         self._stopping.set()

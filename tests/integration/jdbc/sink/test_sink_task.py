@@ -11,6 +11,9 @@ import pytest
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
+from connect_dagster.connectors.jdbc.database import Connection
+from connect_dagster.connectors.jdbc.database import Database as JdbcDatabase
+from connect_dagster.connectors.jdbc.sink import connector
 from connect_dagster.connectors.jdbc.sink.arrivals import Arrival
 from connect_dagster.connectors.jdbc.sink.connector import JdbcSinkTask
 from connect_dagster.connectors.jdbc.sink.loaders import folder_for
@@ -208,3 +211,32 @@ def test_keys_that_only_the_database_finds_equal(spark: SparkSession, postgresql
     with started(spark, postgresql_database, upsert) as task:
         put(task, ["1.0", "2", "1.00"])
     assert rows(postgresql_database) == [(1, Decimal(2)), (2, Decimal("1.0"))]
+
+
+@pytest.mark.parametrize("seconds", [60.0, 0.0])
+def test_many_records_that_do_not_fit(
+    spark: SparkSession, database: Database, monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    """They are looked for over one connection, and for so long that the group does not give up the task."""
+    database.execute("CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(5))")
+    monkeypatch.setattr(connector, "_NARROWING_SECONDS", seconds)
+    names = ["too long" if number in (1, 3, 6) else "fits" for number in range(8)]
+    reports = Reports()
+    upsert = {"insert.mode": "upsert", "pk.mode": "record_value", "pk.fields": "id", **ONCE}
+    with started(spark, database, upsert, reports) as task:
+        connect, opened = JdbcDatabase.connect, list[JdbcDatabase]()
+
+        def counted(database: JdbcDatabase) -> Connection:
+            opened.append(database)
+            return connect(database)
+
+        monkeypatch.setattr(JdbcDatabase, "connect", counted)
+        begins, puts = [0], 0
+        while begins:
+            put(task, names[begins[0] :], begins[0])
+            puts += 1
+            begins = list(cast("SinkContext", task.context).take_rewound().values())
+        assert len(opened) <= puts
+    assert (puts > 1) == (seconds == 0)
+    assert reports.offsets == [1, 3, 6]
+    assert rows(database) == [(id, name) for id, name in enumerate(names) if name == "fits"]
