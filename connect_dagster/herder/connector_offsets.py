@@ -86,7 +86,7 @@ class OffsetEditor:
         info = self._transformed(info)
         connector = self._connector(info)
         if isinstance(connector, SinkConnector):
-            agrees = connector.alter_offsets(info.config, dict.fromkeys(self._group_offsets(info)))
+            agrees = connector.alter_offsets(info.config, dict.fromkeys(self._read_partitions(info)))
             self._delete_group(info)
         else:
             agrees = self._write_source(connector, info, [replace(one, offset=None) for one in self._read(info)])
@@ -96,6 +96,8 @@ class OffsetEditor:
         connector = self._connector(info)
         if isinstance(connector, SinkConnector):
             wanted = parse_sink_offsets(offsets)
+            if any(offset is not None and offset < 0 for offset in wanted.values()):  # before the connector takes it
+                raise ConnectError(f"Failed to modify offsets for sink connector {info.name}")
             agrees = connector.alter_offsets(info.config, wanted)
             self._write_group(info, wanted)
             return agrees
@@ -122,7 +124,19 @@ class OffsetEditor:
         return clients.admin(self._settings(info.config), _QUIET)
 
     def _group_offsets(self, info: ConnectorInfo) -> dict[TopicPartition, int]:
-        """Asked for as a member would, which never joins: with librdkafka 2.16 the admin client's own request kills the
+        return {place: offset for place, offset in self._all_offsets(info).items() if offset >= 0}
+
+    def _read_partitions(self, info: ConnectorInfo) -> list[TopicPartition]:
+        """Those of the connector's topics: it may keep offsets of its own where the group has none."""
+        found = self._all_offsets(info)
+        topics = {name.strip() for name in info.config.get("topics", "").split(",")}
+        topics |= {place.topic for place, offset in found.items() if offset >= 0}
+        return [place for place in found if place.topic in topics]
+
+    def _all_offsets(self, info: ConnectorInfo) -> dict[TopicPartition, int]:
+        """Of all partitions there are, below 0 where the group has none.
+
+        Asked for as a member would, which never joins: with librdkafka 2.16 the admin client's own request kills the
         process when the group's coordinator is not ready.
         """
         own = {**_QUIET, "group.id": _group(info), "enable.auto.commit": False}
@@ -135,7 +149,7 @@ class OffsetEditor:
             raise _failed(info, "retrieve", error) from error
         finally:
             consumer.close()
-        return {TopicPartition(one.topic, one.partition): one.offset for one in found if one.offset >= 0}
+        return {TopicPartition(one.topic, one.partition): one.offset for one in found}
 
     def _write_group(self, info: ConnectorInfo, offsets: Mapping[TopicPartition, int | None]) -> None:
         admin = self._admin(info)
@@ -145,8 +159,6 @@ class OffsetEditor:
             if offset is not None
         ]
         dropped = [KafkaPartition(place.topic, place.partition) for place, offset in offsets.items() if offset is None]
-        if any(one.offset < 0 for one in written):
-            raise ConnectError(f"Failed to modify offsets for sink connector {info.name}")
         try:
             if written:
                 self._commit(admin, info, written)

@@ -49,6 +49,7 @@ class SinkOffsets:
         self._connector = connector
         self._dialect = dialect
         self._known: dict[TopicPartition, int | None] = {}
+        self._begun: dict[TopicPartition, int] = {}
         self._written: dict[TopicPartition, int] = {}
 
     def open(self, connection: Connection, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
@@ -56,23 +57,40 @@ class SinkOffsets:
         wanted = list(partitions)
         found = self.read(connection)
         self._known.update({place: found.get(place) for place in wanted})
-        return {place: found[place] for place in wanted if place in found}
+        begun = {place: found[place] for place in wanted if place in found}
+        self._begun.update(begun)
+        return begun
 
     def close(self, partitions: Iterable[TopicPartition]) -> None:
         """Forget partitions."""
         for place in partitions:
             self._known.pop(place, None)
+            self._begun.pop(place, None)
 
     def unwritten(self, arrival: Arrival) -> Arrival:
-        """The records whose offsets are not behind what is written."""
+        """The records whose offsets are not behind what is written.
+
+        Raises:
+            ConnectError: they are before the offset that was asked for: the topic is not the one that was written.
+        """
         partitions = arrival.rows[PARTITION]
         fresh = pa.chunked_array([pa.array([True] * arrival.rows.num_rows, pa.bool_())])
         for partition in pc.unique(partitions).to_pylist():
-            known = self._known.get(TopicPartition(arrival.read_from, partition))
+            place = TopicPartition(arrival.read_from, partition)
+            known = self._known.get(place)
             if known is not None and pc.min(arrival.rows[OFFSET]).as_py() < known:
                 old = pc.and_(pc.equal(partitions, partition), pc.less(arrival.rows[OFFSET], known))
+                self._check_begin(place, pc.min(arrival.rows[OFFSET].filter(old)).as_py())
                 fresh = pc.and_not(fresh, old)
         return arrival if pc.all(fresh).as_py() else arrival.where(fresh)
+
+    def _check_begin(self, place: TopicPartition, first: int | None) -> None:
+        begun = self._begun.get(place, 0)
+        if first is not None and first < begun:
+            raise ConnectError(
+                f"By table {TABLE} the records of {place} are written up to offset {begun}, but the topic has come to "
+                f"offset {first}. If it was deleted and created again, reset the connector's offsets to write it all"
+            )
 
     def write(self, connection: Connection, arrivals: Sequence[Arrival]) -> None:
         """Write the offsets after records, in their transaction.
@@ -112,8 +130,10 @@ class SinkOffsets:
         return {TopicPartition(topic, partition): offset for topic, partition, offset in rows}
 
     def set(self, connection: Connection, offsets: Mapping[TopicPartition, int | None]) -> None:
-        """Write offsets whatever they were; ``None`` removes one. Raises DatabaseError."""
+        """Write offsets whatever they were; ``None`` removes one, an empty mapping all. Raises DatabaseError."""
         self.read(connection)
+        if not offsets:
+            connection.execute(f"DELETE FROM {TABLE} WHERE connector = {self._name}")
         for place, offset in offsets.items():
             connection.execute(f"DELETE FROM {TABLE} WHERE {self._of(place)}")
             if offset is not None:

@@ -60,6 +60,11 @@ def test_offsets_are_those_of_the_topic_that_was_read(sinks: Sinks, database: Da
         sink.send(PLAIN.record({"id": 3}))
         sink.await_rows([(0,), (1,), (2,), (3,)], rows)
         assert kept(sink) == [(True, 0, 4)]
+        # A reset is one of the database as well, even if the group has nothing to forget.
+        stopped(sink.process, sink.name)
+        sinks.group_back_to_the_start(sink)
+        assert sink.process.call("DELETE", f"/connectors/{sink.name}/offsets").status == 200
+        assert kept(sink) == []
 
 
 def test_another_task_that_is_ahead(sinks: Sinks, database: Database) -> None:
@@ -71,6 +76,23 @@ def test_another_task_that_is_ahead(sinks: Sinks, database: Database) -> None:
         sink.send(*(PLAIN.record({"id": id}) for id in (1, 2, 3)))
         sink.await_rows([(0,), (3,)])
         assert kept(sink) == [(True, 0, 4)]
+
+
+def test_a_topic_that_has_begun_anew(sinks: Sinks, postgresql: PostgreSQL) -> None:
+    """Its records have the offsets of those that were written, and must not be left out for that."""
+    database = postgresql.new_database()
+
+    def has_failed() -> bool:
+        sink.send(PLAIN.record({"id": 1}))  # after the stream has begun, which goes back to the end of the topic
+        return "are written up to offset 1000, but the topic has come to offset" in sink.trace()
+
+    with sinks.running(database, CONFIG) as sink:
+        sink.send(PLAIN.record({"id": 0}))
+        sink.await_rows([(0,)])
+        stopped(sink.process, sink.name)
+        database.execute("UPDATE connect_offsets SET next_offset = 1000")
+        resumed(sink.process, sink.name)
+        sink.process.wait_until(has_failed, "notice", 40)
 
 
 def test_a_database_that_is_away_at_the_start(sinks: Sinks, postgresql: PostgreSQL) -> None:

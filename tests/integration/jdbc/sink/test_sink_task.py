@@ -240,3 +240,14 @@ def test_many_records_that_do_not_fit(
     assert (puts > 1) == (seconds == 0)
     assert reports.offsets == [1, 3, 6]
     assert rows(database) == [(id, name) for id, name in enumerate(names) if name == "fits"]
+
+
+def test_a_topic_that_has_begun_anew(spark: SparkSession, postgresql_database: Database) -> None:
+    postgresql_database.execute("CREATE TABLE t (id INT, name VARCHAR(5))")
+    with started(spark, postgresql_database, ONCE) as task:
+        put(task, "a", 9)
+    with (
+        started(spark, postgresql_database, ONCE) as task,
+        pytest.raises(ConnectError, match="written up to offset 10, but the topic has come to offset 0"),
+    ):
+        put(task, "b")
