@@ -198,7 +198,7 @@ class JdbcSinkTask(SinkTask):
             if reporter is None and not fails_together(refused):
                 raise _failing(str(refused)) from error
             found: list[Unwritten] = []
-            take = self._first_fails if reporter is None else found.append
+            take = found.append if self._tolerates() else self._first_fails
             try:
                 return narrow(arrivals, self._written_again, take, _NARROWING_SECONDS)
             finally:  # with exactly.once those that the database's offset has passed are not written again
@@ -208,8 +208,14 @@ class JdbcSinkTask(SinkTask):
         except OffsetsMovedError as moved:
             raise self._moved(moved) from moved
 
+    def _tolerates(self) -> bool:
+        reporter = self.context.errant_record_reporter
+        return reporter is not None and self._config.originals.get("errors.tolerance", "none").lower() == "all"
+
     def _first_fails(self, one: Unwritten) -> None:
-        """Nobody takes a report: nothing after this record may be written."""
+        """The task ends here: with exactly.once it would go on behind what is written after this record."""
+        if self.context.errant_record_reporter is not None:
+            self._report([one])
         raise _failing(one.why)
 
     def _report(self, found: Sequence[Unwritten]) -> None:

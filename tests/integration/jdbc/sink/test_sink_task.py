@@ -60,7 +60,8 @@ def started(
     task.context = SinkContext(
         spark, frozenset([PLACE]), errant_record_reporter=cast("ErrantRecordReporter | None", reports)
     )
-    task.start({"name": "s", "topics": "t", **database.connection_config, **config})
+    tolerance = {} if reports is None else {"errors.tolerance": "all"}
+    task.start({"name": "s", "topics": "t", **tolerance, **database.connection_config, **config})
     try:
         task.open([PLACE])
         yield task
@@ -104,6 +105,19 @@ def test_a_refused_record_is_reported_whatever_comes_after_it(
         put(task, names)
         assert set(reports.offsets) == {2}
         assert rows(postgresql_database) == [(id, name) for id, name in enumerate(names) if id != 2]
+
+
+def test_nothing_is_written_behind_a_record_that_ends_the_task(
+    spark: SparkSession, postgresql_database: Database
+) -> None:
+    """With exactly.once the task would go on behind it."""
+    postgresql_database.execute("CREATE TABLE t (id INT, name VARCHAR(5))")
+    reports = Reports()
+    with started(spark, postgresql_database, {**ONCE, "errors.tolerance": "none"}, reports) as task:
+        with pytest.raises(ConnectError, match="too long"):
+            put(task, ["a", "too long", "b", "too long"])
+        assert reports.offsets == [1]
+        assert rows(postgresql_database) == [(0, "a")]
 
 
 def test_values_without_a_schema_are_no_tombstones(spark: SparkSession, postgresql_database: Database) -> None:
