@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Mapping
 from concurrent.futures import TimeoutError as FutureTimeout
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
@@ -32,7 +31,6 @@ BROKER_DEFAULT = -1
 """Number of partitions or replicas that leaves the choice to the brokers."""
 
 _API_SECONDS = 60.0
-_METADATA_SECONDS = 1.0
 _BACKOFF_SECONDS = 0.1
 _CREATE_BACKOFF_SECONDS = 0.5
 _NEW_TOPIC_SECONDS = 5.0
@@ -126,9 +124,10 @@ class TopicAdmin:
     def __init__(self, settings: clients.Settings) -> None:
         self._servers = settings.get("bootstrap.servers", "<unknown>")
         self._api_seconds = int(settings.get("default.api.timeout.ms", _API_SECONDS * 1000)) / 1000
-        own = without_consumers_own(settings)
+        self._settings = without_consumers_own(settings)
         self._ended = threading.Event()
-        self._client: AdminClient = clients.admin(own)
+        self._renewing = threading.Lock()
+        self._client: AdminClient = clients.admin(self._settings)
 
     def stop(self) -> None:
         """Have nobody wait any longer for a topic that cannot be made yet."""
@@ -175,15 +174,15 @@ class TopicAdmin:
             ConnectError: the brokers refuse to tell.
         """
         asked = {TopicPartition(topic, number): spec for number in partitions}
-        answers = self._client.list_offsets(
-            asked, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=seconds
-        )
+        client = self._client
+        answers = client.list_offsets(asked, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=seconds)
         try:
             found = {one.partition: answer.result(seconds + 1).offset for one, answer in answers.items()}
         except FutureTimeout as error:
             raise RetriableError(f"Timed out while waiting to get offsets of topic '{topic}'") from error
         except KafkaException as error:
-            self._forget_leaders()
+            if error.args[0].code() not in _TIMED_OUT | _AWAY | _LEFT_TO_OTHERS:
+                self._renew(client)
             kind = ConnectError if error.args[0].code() in _LEFT_TO_OTHERS else RetriableError
             text = f"Error while getting offsets of topic '{topic}' on brokers at {self._servers}: {_text(error)}"
             raise kind(text) from error
@@ -192,10 +191,15 @@ class TopicAdmin:
             raise RetriableError(f"Timed out while waiting to get offsets of topic '{topic}'")
         return found
 
-    def _forget_leaders(self) -> None:
-        """Renew what the client knows: librdkafka 2.16 goes on asking a leader in an epoch that is over."""
-        with suppress(KafkaException):
-            self._client.list_topics(timeout=_METADATA_SECONDS)
+    def _renew(self, client: AdminClient) -> None:
+        """Take another client, as librdkafka 2.16 does not get over some answers of brokers that come back.
+
+        It goes on asking a leader in an epoch that is over; and one that was told of no broker at all, as a broker
+        answers that has just been fenced itself, never asks again (confluentinc/librdkafka#5301).
+        """
+        with self._renewing:
+            if self._client is client:  # else another thread has been faster
+                self._client = clients.admin(self._settings)
 
     def _created(self, topic: InternalTopic) -> bool:
         """Whether the topic was made now; not so when it exists, or when this worker may not make it."""

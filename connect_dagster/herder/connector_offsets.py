@@ -6,6 +6,7 @@ connector whose offsets may be changed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -131,7 +132,8 @@ class OffsetEditor:
         found = self._all_offsets(info)
         topics = {name.strip() for name in info.config.get("topics", "").split(",")}
         topics |= {place.topic for place, offset in found.items() if offset >= 0}
-        return [place for place in found if place.topic in topics]
+        pattern = re.compile(info.config.get("topics.regex", ""))
+        return [place for place in found if place.topic in topics or pattern.fullmatch(place.topic)]
 
     def _all_offsets(self, info: ConnectorInfo) -> dict[TopicPartition, int]:
         """Of all partitions there are, below 0 where the group has none.

@@ -160,5 +160,9 @@ class Predicate(ABC):
     def test(self, frame: RecordFrame) -> Column:
         """A boolean column over the frame, never null."""
 
+    def for_all(self, frame: RecordFrame) -> bool | None:
+        """What it says of all records of a frame alike, ``None`` if that depends on the record; spares a choice."""
+        return None
+
     def close(self) -> None:  # noqa: B027 (optional hook)
         """Let go of what ``configure`` opened; called once, at the task's end."""

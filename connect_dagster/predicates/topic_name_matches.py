@@ -43,7 +43,12 @@ class TopicNameMatches(Predicate):
         self._pattern = Regex(TopicNameMatchesConfig.parse(config).pattern)
 
     def test(self, frame: RecordFrame) -> Column:
-        """Whether the topic matches; asked once where all records have the same."""
-        if isinstance(frame, SourceFrame) and frame.topic is not None:
-            return F.lit(self._pattern.matches_text(frame.topic))
-        return self._pattern.matches(frame.column("topic"))
+        """Whether the topic matches."""
+        matches = self.for_all(frame)
+        return self._pattern.matches(frame.column("topic")) if matches is None else F.lit(matches)
+
+    def for_all(self, frame: RecordFrame) -> bool | None:
+        """Whether the topic matches where all records have the same."""
+        if not isinstance(frame, SourceFrame) or frame.topic is None:
+            return None
+        return self._pattern.matches_text(frame.topic)

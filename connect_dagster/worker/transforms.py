@@ -49,10 +49,13 @@ class Step:
 
     def applied(self, frame: Frame) -> list[Frame]:
         """The frame after the transform, in two parts where it has two schemas then."""
-        condition = self.condition(frame)
-        if condition is None:
+        if self.predicate is None:
             return [self.transform.apply(frame)]
-        return _applied_where(self.transform, condition, frame)
+        holds = self.predicate.for_all(frame)
+        if holds is not None:
+            return [frame if holds is self.negate else self.transform.apply(frame)]
+        condition = self.predicate.test(frame)
+        return _applied_where(self.transform, ~condition if self.negate else condition, frame)
 
     def condition(self, frame: RecordFrame) -> Column | None:
         """True for the records that it is applied to; ``None`` for all of them."""

@@ -150,7 +150,7 @@ class SparkSinkTask(SinkTask):
         """Whether to write a frame: tombstones are one of their own, without columns that anything could be told of."""
         if self._config.mode != _OVERWRITE and (frame.value_schema is not None or self._schemaless):
             return True
-        if self._rows(frame).isEmpty():
+        if not self._rows(frame).count():  # of all rows: what the worker counts along the way, it counts once
             return False
         # Looked at no more: a frame without rows does no harm where others have the same column.
         self._schemaless = self._schemaless or frame.value_schema is None

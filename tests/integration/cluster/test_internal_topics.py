@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import logging
+from concurrent.futures import Future
+from types import SimpleNamespace
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType  # type: ignore[attr-defined]
 from confluent_kafka.cimpl import NewTopic
 
 from connect_dagster.cluster import internal_topics
 from connect_dagster.cluster.internal_topics import InternalTopic, TopicAdmin
-from connect_dagster.plugin.errors import ConfigError, ConnectError
+from connect_dagster.plugin.errors import ConfigError, ConnectError, RetriableError
 from tests.integration.cluster.stores import SECONDS, Stores
 
 TOPIC_CONFIG = 1  # where a setting comes from: the topic itself (Kafka: DescribeConfigsResponse.ConfigSource)
@@ -109,3 +112,16 @@ def test_a_setting_that_brokers_do_not_know_is_named(stores: Stores) -> None:
     topic = InternalTopic(f"{stores.prefix}t", "status.storage.topic", "statuses", 1, 1, {"segment.ms": "often"})
     with pytest.raises(ConnectError, match=r"^Unable to create topic\(s\) '.*segment.ms"):
         stores.admin.ensure(topic)
+
+
+def test_a_client_that_finds_no_leaders_is_replaced(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that a broker has told of no broker at all asks nobody any more."""
+    stores.offsets()
+    asks = TopicAdmin({"bootstrap.servers": stores.bootstrap_servers})
+    lost: Future[object] = Future()
+    lost.set_exception(KafkaException(KafkaError(KafkaError._NOENT, "No leaders found")))
+    topic = stores.offset_topic.name
+    monkeypatch.setattr(asks, "_client", SimpleNamespace(list_offsets=lambda asked, **_: dict.fromkeys(asked, lost)))
+    with pytest.raises(RetriableError, match="No leaders found"):
+        asks.end_offsets(topic, [0], SECONDS)
+    assert asks.end_offsets(topic, [0], SECONDS) == {0: 0}

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from connect_dagster.plugin.converter import Predicate, Transform
 from connect_dagster.plugin.frames import FAILURE, ROW, Frame, RecordFrame, SourceFrame
 from connect_dagster.plugin.schema import STRING_SCHEMA, Schema, SchemaType
+from connect_dagster.predicates.topic_name_matches import TopicNameMatches
 from connect_dagster.transforms.regex_router import RegexRouter
 from connect_dagster.worker.transforms import Step, applied
 
@@ -76,6 +77,17 @@ def test_a_predicate_decides_which_records_of_one_topic_are_routed(frame: Source
     assert [row.topic for row in routed.df.collect()] == ["t", "even", "t", "even"]
     (routed,) = applied([Step("r", router)], frame)
     assert routed.topic == "even"
+
+
+def test_a_predicate_of_the_topic_leaves_one_topic_to_records_of_one(frame: SourceFrame) -> None:
+    """A column of topics would cost a job of Spark for each batch, to find which there are."""
+    router = RegexRouter()
+    router.configure({"regex": "t", "replacement": "other"})
+    for pattern, negate, topic in (("t", False, "other"), ("t", True, "t"), ("x", False, "t"), ("x", True, "other")):
+        matches = TopicNameMatches()
+        matches.configure({"pattern": pattern})
+        (routed,) = applied([Step("r", router, matches, negate=negate)], frame)
+        assert (routed.topic, routed.has("topic")) == (topic, False)
 
 
 def test_a_negated_predicate(frame: SourceFrame) -> None:

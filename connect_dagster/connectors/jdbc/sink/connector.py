@@ -35,7 +35,7 @@ from connect_dagster.connectors.jdbc.sink.failures import (
     is_certain,
     narrow,
 )
-from connect_dagster.connectors.jdbc.sink.offsets import OffsetsMovedError, SinkOffsets
+from connect_dagster.connectors.jdbc.sink.offsets import OffsetsMovedError, OffsetsRefusedError, SinkOffsets
 from connect_dagster.connectors.jdbc.sink.tables import TableError
 from connect_dagster.connectors.jdbc.sink.write_behind import WriteBehind
 from connect_dagster.connectors.jdbc.sink.writer import SinkWriter
@@ -119,7 +119,8 @@ class JdbcSinkTask(SinkTask):
         self._in_turn.difference_update(partitions)
         gone = [place for place in self._unreported if TopicPartition(*place[:2]) in partitions]
         for place in gone:
-            del self._unreported[place]
+            lost = self._unreported.pop(place)
+            log.error("Refused and never reported, as that failed: %s-%d@%d: %s", *place, lost.why)
         if self._offsets is not None:
             self._unopened.difference_update(partitions)
             self._offsets.close(partitions)
@@ -178,6 +179,8 @@ class JdbcSinkTask(SinkTask):
             self._writer.write(arrivals)
         except OffsetsMovedError as error:
             raise self._moved(error) from error
+        except OffsetsRefusedError as error:
+            raise self._refused(error) from error
         except (DatabaseError, TableError) as error:
             self._writer.reset()
             if not (isinstance(error, TableError) or is_certain(error)) and self._retries > 0:
@@ -207,6 +210,8 @@ class JdbcSinkTask(SinkTask):
             raise self._again(lost) from lost
         except OffsetsMovedError as moved:
             raise self._moved(moved) from moved
+        except OffsetsRefusedError as without:
+            raise self._refused(without) from without
 
     def _tolerates(self) -> bool:
         reporter = self.context.errant_record_reporter
@@ -248,6 +253,11 @@ class JdbcSinkTask(SinkTask):
         log.warning("Write failed, remainingRetries=%d: %s", self._retries, error)
         self.context.timeout(self._config.retry_backoff_ms)
         return RetriableError(str(error))
+
+    def _refused(self, error: OffsetsRefusedError) -> ConnectError:
+        """Another try, as with any refusal that may pass."""
+        cause = error.__cause__
+        return error if isinstance(cause, DatabaseError) and is_certain(cause) else self._again(error)
 
     def _moved(self, error: OffsetsMovedError) -> RetriableError:
         """Have the records from where the other task left off."""

@@ -110,13 +110,12 @@ def narrow(
     while waiting and not (has_gone_on and time.monotonic() > deadline):
         places = waiting.pop()
         error = write(_taken(arrivals, places))
-        if error is not None and len(places) > 1:
-            middle = len(places) // 2
+        if error is not None and (middle := _middle(arrivals, places)):
             waiting += [places[middle:], places[:middle]]
             continue
         has_gone_on = True
         if error is not None:
-            (place,) = places
+            place = places[0]
             arrival = arrivals[place.arrival]
             refused(Unwritten(arrival.frame, arrival.read_from, place.partition, place.offset, str(error)))
     return _taken(arrivals, [place for places in waiting for place in places])
@@ -124,9 +123,19 @@ def narrow(
 
 def found_again(unwritten: Mapping[tuple[str, int, int], Unwritten], arrivals: Sequence[Arrival]) -> list[Unwritten]:
     """The same records, by their places, in the frames in which they come again."""
-    found = ((arrivals[place.arrival], place) for place in _places(arrivals))
-    known = ((arrival, unwritten.get((arrival.read_from, place.partition, place.offset))) for arrival, place in found)
-    return [replace(one, frame=arrival.frame) for arrival, one in known if one is not None]
+    found = {_record(arrivals, place): arrivals[place.arrival].frame for place in _places(arrivals)}
+    return [replace(one, frame=found[place]) for place, one in unwritten.items() if place in found]
+
+
+def _middle(arrivals: Sequence[Arrival], places: Sequence[_Place]) -> int:
+    """Where to halve rows, 0 where all are of one record: the offset that is written with its first is that of all."""
+    records = [_record(arrivals, place) for place in places]
+    begins = [row for row in range(1, len(records)) if records[row] != records[row - 1]]
+    return min(begins, key=lambda row: abs(row - len(records) // 2), default=0)
+
+
+def _record(arrivals: Sequence[Arrival], place: _Place) -> tuple[str, int, int]:
+    return arrivals[place.arrival].read_from, place.partition, place.offset
 
 
 def _places(arrivals: Sequence[Arrival]) -> list[_Place]:

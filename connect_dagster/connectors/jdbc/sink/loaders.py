@@ -263,7 +263,7 @@ class LoadDataLoader(_TextLoader):
         connection.execute(f"SET SESSION sql_mode = {strict}, SESSION sql_notes = 0")
 
     def prepare(self, connection: Connection, loads: Sequence[Load]) -> None:
-        self._stages.clear()  # of a transaction that was undone
+        self.committed(connection)  # there are some left of a transaction that was undone
         for number, load in enumerate(loads[:_MOST_STAGES]):
             self._stages[id(load)] = self._filled(connection, load, f"{_STAGE}{number}", self._engine)
         connection.commit()

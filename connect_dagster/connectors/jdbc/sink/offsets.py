@@ -37,6 +37,10 @@ class OffsetsMovedError(RetriableError):
     """Another task has written the partition's records."""
 
 
+class OffsetsRefusedError(ConnectError):
+    """The database does not take the offsets, for which no record is to blame; its cause tells why."""
+
+
 class SinkOffsets:
     """The offsets of one connector's partitions in its database.
 
@@ -98,7 +102,7 @@ class SinkOffsets:
         Raises:
             OffsetsMovedError: they are not where this task has left them.
             DatabaseUnavailableError: try again.
-            ConnectError: the database refuses, for which no record is to blame.
+            OffsetsRefusedError: the database refuses.
         """
         ends: dict[TopicPartition, int] = {}
         for arrival in arrivals:
@@ -110,7 +114,7 @@ class SinkOffsets:
         except DatabaseUnavailableError:
             raise
         except DatabaseError as error:
-            raise ConnectError(f"Offsets cannot be written to table {TABLE}: {error}") from error
+            raise OffsetsRefusedError(f"Offsets cannot be written to table {TABLE}: {error}") from error
         self._written = ends
 
     def committed(self) -> None:

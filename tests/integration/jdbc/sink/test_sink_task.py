@@ -3,6 +3,7 @@
 import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any, cast
@@ -17,8 +18,8 @@ from connect_dagster.connectors.jdbc.sink import connector
 from connect_dagster.connectors.jdbc.sink.arrivals import Arrival
 from connect_dagster.connectors.jdbc.sink.connector import JdbcSinkTask
 from connect_dagster.connectors.jdbc.sink.loaders import folder_for
-from connect_dagster.connectors.jdbc.sink.offsets import OffsetsMovedError
-from connect_dagster.connectors.jdbc.sql_errors import DatabaseUnavailableError
+from connect_dagster.connectors.jdbc.sink.offsets import OffsetsMovedError, SinkOffsets
+from connect_dagster.connectors.jdbc.sql_errors import DatabaseError, DatabaseUnavailableError
 from connect_dagster.plugin.connector import ErrantRecordReporter
 from connect_dagster.plugin.errors import ConnectError, RetriableError
 from connect_dagster.plugin.frames import SinkBatch, SinkFrame
@@ -254,6 +255,45 @@ def test_many_records_that_do_not_fit(
     assert (puts > 1) == (seconds == 0)
     assert reports.offsets == [1, 3, 6]
     assert rows(database) == [(id, name) for id, name in enumerate(names) if name == "fits"]
+
+
+def test_rows_of_one_record_are_written_together_or_not(
+    spark: SparkSession, postgresql_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An offset stands for all of them: what was left of a record would not be looked at again."""
+    postgresql_database.execute("CREATE TABLE t (id INT, name VARCHAR(5))")
+    monkeypatch.setattr(connector, "_NARROWING_SECONDS", 0.0)
+    reports = Reports()
+    with started(spark, postgresql_database, ONCE, reports) as task:
+        begin = 0
+        while begin < 4:
+            values = [{"id": number, "name": "fits"} for number in range(begin, 4)]
+            (frame,) = sink_batch(spark, "t", values, VALUE, begin).frames
+            names = F.when(F.col("offset") % 2 == 1, F.array(F.lit("too long"), F.lit("a"), F.lit("too long")))
+            each = F.explode(F.coalesce(names, F.array(F.lit("a"), F.lit("b"))))
+            value = F.struct(F.col("value.id").alias("id"), F.col("name"))
+            rows_each = frame.df.select("*", each.alias("name")).withColumn("value", value).drop("name")
+            task.put(SinkBatch((replace(frame, df=rows_each),)))
+            begin = cast("SinkContext", task.context).take_rewound().get(PLACE, 4)
+    assert reports.offsets == [1, 1, 1, 3, 3, 3]
+    assert rows(postgresql_database) == [(0, "a"), (0, "b"), (2, "a"), (2, "b")]
+
+
+def test_a_refusal_of_offsets_that_may_pass_is_tried_again(
+    spark: SparkSession, postgresql_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    postgresql_database.execute("CREATE TABLE t (id INT, name VARCHAR(5))")
+
+    def read_only(*_: object) -> None:
+        raise DatabaseError("cannot execute UPDATE in a read-only transaction", "25006")
+
+    with started(spark, postgresql_database, {**ONCE, "retry.backoff.ms": "0"}) as task:
+        monkeypatch.setattr(SinkOffsets, "_move", read_only)
+        with pytest.raises(RetriableError, match="read-only"):
+            put(task, "ab")
+        monkeypatch.undo()
+        put(task, "ab")
+    assert rows(postgresql_database) == [(0, "a"), (1, "b")]
 
 
 def test_a_topic_that_has_begun_anew(spark: SparkSession, postgresql_database: Database) -> None:
