@@ -171,16 +171,17 @@ def test_s2_07_statuses_as_they_are_written(lone: Lone) -> None:
     form = (
         rf'{{"state":"RUNNING","trace":null,"worker_id":"{re.escape(worker_id)}","generation":\d+,"version":"4\.3\.1"}}'
     )
+    topic = lone.config["topic"]
+    tracked = f"status-topic-{topic}:connector-{NAME}"
+    # Nothing is written after it, so that a look at all records misses none.
+    lone.worker.wait_until(lambda: lone.latest("status", tracked) is not None, "track the topic", SECONDS)
     for key in (f"status-connector-{NAME}", f"status-task-{NAME}-0"):
         record = lone.latest("status", key)
         assert record is not None, key
         assert re.fullmatch(form, (record.value() or b"").decode()), record.value()
-    topic = lone.config["topic"]
-    key = f"status-topic-{topic}:connector-{NAME}"
-    lone.worker.wait_until(lambda: lone.latest("status", key) is not None, "track the topic", SECONDS)
-    tracked = lone.latest("status", key)
-    assert tracked is not None
-    told = json.loads(tracked.value() or b"")["topic"]
+    use = lone.latest("status", tracked)
+    assert use is not None
+    told = json.loads(use.value() or b"")["topic"]
     assert (told["name"], told["connector"], told["task"]) == (topic, NAME, 0)
 
 
