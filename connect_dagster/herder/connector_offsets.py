@@ -17,6 +17,7 @@ from confluent_kafka.admin import AdminClient
 
 from connect_dagster.herder.interface import ConnectorInfo, ConnectorOffset, ConnectorType
 from connect_dagster.herder.sink_offsets import parse_sink_offsets, shown
+from connect_dagster.plugin.config import Type, parse_value
 from connect_dagster.plugin.connector import Connector, SinkConnector, SourceConnector
 from connect_dagster.plugin.errors import BadRequestError, ConnectError
 from connect_dagster.plugin.records import TopicPartition
@@ -130,7 +131,7 @@ class OffsetEditor:
     def _read_partitions(self, info: ConnectorInfo) -> list[TopicPartition]:
         """Those of the connector's topics: it may keep offsets of its own where the group has none."""
         found = self._all_offsets(info)
-        topics = {name.strip() for name in info.config.get("topics", "").split(",")}
+        topics = set(parse_value("topics", info.config.get("topics", ""), Type.LIST))
         topics |= {place.topic for place, offset in found.items() if offset >= 0}
         pattern = re.compile(info.config.get("topics.regex", ""))
         return [place for place in found if place.topic in topics or pattern.fullmatch(place.topic)]

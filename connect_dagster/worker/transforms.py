@@ -49,13 +49,11 @@ class Step:
 
     def applied(self, frame: Frame) -> list[Frame]:
         """The frame after the transform, in two parts where it has two schemas then."""
-        if self.predicate is None:
-            return [self.transform.apply(frame)]
-        holds = self.predicate.for_all(frame)
-        if holds is not None:
-            return [frame if holds is self.negate else self.transform.apply(frame)]
-        condition = self.predicate.test(frame)
-        return _applied_where(self.transform, ~condition if self.negate else condition, frame)
+        holds = None if self.predicate is None else self.predicate.for_all(frame)
+        if holds is not None and holds is self.negate:
+            return [frame]
+        condition = self.condition(frame) if holds is None else None
+        return [self.transform.apply(frame)] if condition is None else _applied_where(self.transform, condition, frame)
 
     def condition(self, frame: RecordFrame) -> Column | None:
         """True for the records that it is applied to; ``None`` for all of them."""

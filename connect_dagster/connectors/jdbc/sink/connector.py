@@ -215,7 +215,7 @@ class JdbcSinkTask(SinkTask):
 
     def _tolerates(self) -> bool:
         reporter = self.context.errant_record_reporter
-        return reporter is not None and self._config.originals.get("errors.tolerance", "none").lower() == "all"
+        return reporter is not None and self._config.originals.get("errors.tolerance") == "all"
 
     def _first_fails(self, one: Unwritten) -> None:
         """The task ends here: with exactly.once it would go on behind what is written after this record."""

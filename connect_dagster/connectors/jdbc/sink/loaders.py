@@ -191,11 +191,8 @@ class CopyLoader(_TextLoader):
             return False
         return True
 
-    def opened(self, connection: Connection) -> None:
-        self._waiting.clear()
-
     def prepare(self, connection: Connection, loads: Sequence[Load]) -> None:
-        self._waiting.clear()  # of a transaction that was undone
+        self._waiting.clear()  # a transaction begins, in which there are no tables yet
 
     def stage(self, connection: Connection, load: Load) -> str:
         text = repr((load.table.id, load.columns, [load.table.columns.get(name) for name in load.columns]))
@@ -208,9 +205,6 @@ class CopyLoader(_TextLoader):
         self._waiting.add(name)
         self._load(connection, name, load)
         return name
-
-    def committed(self, connection: Connection) -> None:
-        self._waiting.clear()
 
     def _load(self, connection: Connection, target: str, load: Load) -> None:
         with self._stream(load) as stream:

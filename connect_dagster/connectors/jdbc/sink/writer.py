@@ -63,6 +63,8 @@ class SinkWriter:
         Raises:
             TableError: a table does not fit them.
             DatabaseError: the database refuses, now or for good.
+            OffsetsMovedError: another task has written them.
+            OffsetsRefusedError: the database refuses their offsets.
             ConnectError: the configuration does not allow them.
         """
         loader, connection = self.loader, self.connection()
