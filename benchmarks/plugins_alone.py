@@ -28,8 +28,8 @@ from connect_dagster.converters.json_converter import JsonConverter
 from connect_dagster.converters.simple_header_converter import SimpleHeaderConverter
 from connect_dagster.embedded.jars import resolve
 from connect_dagster.embedded.java import find_java
+from connect_dagster.errors import ConnectError
 from connect_dagster.plugin.converter import Converter, Decoder
-from connect_dagster.plugin.errors import ConnectError
 from connect_dagster.plugin.frames import SinkFrame
 from connect_dagster.plugin.schema import Schema
 from connect_dagster.worker.plugins import Plugins

@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient
 from connect_dagster.brokers.client_log import client_logger
 from connect_dagster.brokers.client_settings import ClientKind, to_librdkafka
 from connect_dagster.brokers.client_settings.java_settings import Settings
-from connect_dagster.plugin.errors import ConfigError, ConnectError, java_text
+from connect_dagster.errors import ConfigError, ConnectError, java_text
 
 log = logging.getLogger(__name__)
 Client = TypeVar("Client")

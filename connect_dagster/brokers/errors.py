@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from confluent_kafka import KafkaError, KafkaException
 from kafka import errors as kafka_errors
 
-from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.errors import ConnectError
 
 
 class BrokersError(Exception):

@@ -13,7 +13,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from connect_dagster.brokers import clients
 from connect_dagster.brokers.client_settings.java_settings import Settings
-from connect_dagster.plugin.errors import ConnectError, RetriableError, java_text
+from connect_dagster.errors import ConnectError, RetriableError, java_text
 
 log = logging.getLogger(__name__)
 

@@ -14,10 +14,10 @@ from dagster.components.resolved.errors import ResolutionException
 from pydantic import ValidationError
 
 from connect_dagster.cli.rest_access import Trouble
+from connect_dagster.errors import ConnectError
 from connect_dagster.orchestration.components import KafkaConnectConnectorComponent
 from connect_dagster.orchestration.declaring.connector_resource import ConnectorResource
 from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec
-from connect_dagster.plugin.errors import ConnectError
 
 YAML = (".yaml", ".yml")
 

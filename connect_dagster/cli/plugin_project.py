@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
-from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.errors import ConnectError
 
 _TEMPLATES = Path(__file__).with_name("plugin_templates")
 _SUFFIX = ".tmpl"

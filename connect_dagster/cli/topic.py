@@ -22,7 +22,7 @@ from connect_dagster.cli.cluster_text import cluster_json
 from connect_dagster.cli.record_text import as_json, as_line
 from connect_dagster.cli.topic_reading import ReadPlan, batches, places
 from connect_dagster.cli.topic_writing import PRODUCER_SETTINGS, records, send
-from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.errors import ConnectError
 
 if TYPE_CHECKING:  # what the client library does not export
     from confluent_kafka.admin._metadata import ClusterMetadata

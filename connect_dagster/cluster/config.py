@@ -8,6 +8,7 @@ from typing import Any, Self
 from pydantic import model_validator
 
 from connect_dagster.cluster.internal_topics import BROKER_DEFAULT
+from connect_dagster.errors import ConfigError
 from connect_dagster.plugin.config import (
     FindClass,
     Importance,
@@ -20,7 +21,6 @@ from connect_dagster.plugin.config import (
     under_prefix,
 )
 from connect_dagster.plugin.config.table import Properties
-from connect_dagster.plugin.errors import ConfigError
 from connect_dagster.protocol.signature import HMACS
 from connect_dagster.worker.config import WorkerConfig
 

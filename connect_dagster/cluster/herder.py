@@ -31,6 +31,7 @@ from connect_dagster.cluster.status_store import StatusStore
 from connect_dagster.cluster.task_publication import TaskPublication
 from connect_dagster.cluster.topic_log import NotPermittedError
 from connect_dagster.cluster.worker_log import WorkerLog
+from connect_dagster.errors import AlreadyExistsError, BadRequestError, ConnectError, NotFoundError
 from connect_dagster.herder import loggers
 from connect_dagster.herder.connector_offsets import OffsetEditor
 from connect_dagster.herder.interface import (
@@ -53,7 +54,6 @@ from connect_dagster.herder.interface import (
 from connect_dagster.herder.restart_plan import plan_restart
 from connect_dagster.herder.validation import Validator
 from connect_dagster.herder.worker_herder import WorkerHerder, refuse_until_stopped
-from connect_dagster.plugin.errors import AlreadyExistsError, BadRequestError, ConnectError, NotFoundError
 from connect_dagster.protocol.config_state import ClusterConfigState, Event
 from connect_dagster.protocol.group_structs import (
     NO_ERROR,

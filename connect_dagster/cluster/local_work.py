@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 
 from connect_dagster.cluster.status_store import StatusStore
+from connect_dagster.errors import ConnectError
 from connect_dagster.herder.interface import without_nulls
-from connect_dagster.plugin.errors import ConnectError
 from connect_dagster.protocol.config_state import ClusterConfigState
 from connect_dagster.protocol.states import State, Status, TargetState, TaskId
 from connect_dagster.protocol.work import Work

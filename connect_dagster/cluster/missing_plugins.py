@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.errors import ConnectError
 from connect_dagster.protocol.config_state import ClusterConfigState
 from connect_dagster.worker.plugins import Plugins
 

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
-from connect_dagster.plugin.errors import RestError
+from connect_dagster.errors import RestError
 from connect_dagster.protocol.signature import signed_headers
 
 log = logging.getLogger(__name__)

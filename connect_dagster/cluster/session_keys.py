@@ -6,7 +6,7 @@ import secrets
 from dataclasses import dataclass
 
 from connect_dagster.cluster.config import DistributedConfig
-from connect_dagster.plugin.errors import BadRequestError, RestError, java_text
+from connect_dagster.errors import BadRequestError, RestError, java_text
 from connect_dagster.protocol.config_records import SessionKey
 from connect_dagster.protocol.signature import RequestSignature
 

@@ -16,7 +16,7 @@ from confluent_kafka import KafkaError, Message
 
 from connect_dagster.cluster.internal_topics import InternalTopic, TopicAdmin
 from connect_dagster.cluster.topic_log import NotPermittedError, TopicLog, always
-from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.errors import ConnectError
 from connect_dagster.protocol import status_records as records
 from connect_dagster.protocol.states import Status, TaskId
 from connect_dagster.protocol.status_records import TopicUse

@@ -17,7 +17,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Produ
 
 from connect_dagster.brokers.client_log import client_logger
 from connect_dagster.cluster.internal_topics import JAVAS_RECONNECT, TopicAdmin, without_consumers_own
-from connect_dagster.plugin.errors import ConnectError, RetriableError
+from connect_dagster.errors import ConnectError, RetriableError
 from connect_dagster.worker import clients
 
 log = logging.getLogger(__name__)

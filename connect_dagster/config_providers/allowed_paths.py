@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from connect_dagster.errors import ConfigError
 from connect_dagster.plugin.config import ConfigDef, Importance, Type, setting
-from connect_dagster.plugin.errors import ConfigError
 
 
 def _absolute_and_there(name: str, value: Any) -> None:

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any, ClassVar
 
+from connect_dagster.errors import ConfigError
 from connect_dagster.plugin.config import ConfigDef, Importance, Type, setting
 from connect_dagster.plugin.config_provider import ConfigData, ConfigProvider
-from connect_dagster.plugin.errors import ConfigError
 
 log = logging.getLogger(__name__)
 

@@ -10,9 +10,9 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.converters.converter_type import converter_type, type_name
 from connect_dagster.converters.java_classes import class_of, class_of_json, class_of_value
+from connect_dagster.errors import DataError
 from connect_dagster.plugin.config import ConfigDef
 from connect_dagster.plugin.converter import Converter, Decoder
-from connect_dagster.plugin.errors import DataError
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.schema import BYTES_SCHEMA, OPTIONAL_BYTES_SCHEMA, Schema, SchemaType
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.plugin.errors import DataError
+from connect_dagster.errors import DataError
 
 _UNSCALED = "decimal(38,0)"
 _MOST_DIGITS = 38

@@ -22,10 +22,10 @@ from connect_dagster.converters import json_envelope, json_text, json_values
 from connect_dagster.converters.converter_type import converter_type, type_name
 from connect_dagster.converters.json_encoding import REQUIRED_IS_NULL, JsonEncoding
 from connect_dagster.converters.json_reading import MALFORMED, NO_ENVELOPE, JsonReading, SchemalessReading
+from connect_dagster.errors import ConfigError, DataError
 from connect_dagster.java import jackson
 from connect_dagster.plugin.config import ConfigDef, Importance, Type, Width, one_of_ignoring_case, setting
 from connect_dagster.plugin.converter import Converter, Decoder
-from connect_dagster.plugin.errors import ConfigError, DataError
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.schema import Schema
 

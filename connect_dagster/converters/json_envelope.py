@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from connect_dagster.converters import json_text
-from connect_dagster.plugin.errors import DataError
+from connect_dagster.errors import DataError
 from connect_dagster.plugin.schema import DATE, DECIMAL, TIMESTAMP, Schema, SchemaField, SchemaType
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)

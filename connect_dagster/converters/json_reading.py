@@ -19,9 +19,9 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.converters import json_envelope, json_strings, json_structs
 from connect_dagster.converters.json_decoding import Decoded, JsonDecoding
+from connect_dagster.errors import DataError
 from connect_dagster.plugin import json_objects
 from connect_dagster.plugin.converter import Decoder
-from connect_dagster.plugin.errors import DataError
 from connect_dagster.plugin.schema import Schema, SchemaType
 
 MALFORMED = "Converting byte[] to Kafka Connect data failed due to serialization error: "

@@ -6,7 +6,7 @@ from typing import Any
 
 from connect_dagster.converters import json_envelope, json_text
 from connect_dagster.converters.json_encoding import REQUIRED_IS_NULL
-from connect_dagster.plugin.errors import DataError
+from connect_dagster.errors import DataError
 from connect_dagster.plugin.schema import Schema, SchemaType
 
 

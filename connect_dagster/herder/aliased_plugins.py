@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from connect_dagster.errors import ConfigError
 from connect_dagster.herder.framework_keys import concrete_class, instantiated, version_of
 from connect_dagster.plugin.config import (
     ConfigKey,
@@ -23,7 +24,6 @@ from connect_dagster.plugin.config import (
     under_prefix,
 )
 from connect_dagster.plugin.converter import Predicate, Transform
-from connect_dagster.plugin.errors import ConfigError
 from connect_dagster.plugin.version_range import require_version
 from connect_dagster.worker.plugins import Kind, Plugins, class_name
 

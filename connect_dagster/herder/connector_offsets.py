@@ -15,11 +15,11 @@ from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaExcep
 from confluent_kafka import TopicPartition as KafkaPartition
 from confluent_kafka.admin import AdminClient
 
+from connect_dagster.errors import BadRequestError, ConnectError
 from connect_dagster.herder.interface import ConnectorInfo, ConnectorOffset, ConnectorType
 from connect_dagster.herder.sink_offsets import parse_sink_offsets, shown
 from connect_dagster.plugin.config import Type, parse_value
 from connect_dagster.plugin.connector import Connector, SinkConnector, SourceConnector
-from connect_dagster.plugin.errors import BadRequestError, ConnectError
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.worker import clients
 from connect_dagster.worker.config_transformer import WITHOUT_PROVIDERS, ConfigTransformer

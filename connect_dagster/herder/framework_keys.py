@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from connect_dagster.errors import ConfigError
 from connect_dagster.plugin.config import ConfigTable, Recommender, Validator
 from connect_dagster.plugin.connector import Connector
 from connect_dagster.plugin.converter import Converter
-from connect_dagster.plugin.errors import ConfigError
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.version_range import check_version
 from connect_dagster.worker.config import WorkerConfig

@@ -1,7 +1,7 @@
 """What a worker offers to those who operate it: the REST API and the command line.
 
 Every method blocks until the herder has done what it says, and raises one of the errors of
-:mod:`connect_dagster.plugin.errors`; each of those knows its REST status. Knows nothing of HTTP.
+:mod:`connect_dagster.errors`; each of those knows its REST status. Knows nothing of HTTP.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from connect_dagster.errors import ConnectError
 from connect_dagster.plugin.connector_file import DesiredState
-from connect_dagster.plugin.errors import ConnectError
 from connect_dagster.protocol.signature import RequestSignature
 from connect_dagster.protocol.states import Status, TargetState, TaskId
 from connect_dagster.worker.metrics.families import Family

@@ -11,8 +11,8 @@ import logging
 import threading
 import time
 
+from connect_dagster.errors import NotFoundError
 from connect_dagster.herder.interface import LoggerLevel
-from connect_dagster.plugin.errors import NotFoundError
 from connect_dagster.worker.logs import TRACE
 
 ROOT = "root"

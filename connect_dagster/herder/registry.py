@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from weakref import WeakValueDictionary
 
+from connect_dagster.errors import NotFoundError
 from connect_dagster.herder.interface import ConnectorType
-from connect_dagster.plugin.errors import NotFoundError
 from connect_dagster.protocol.states import TargetState, TaskId
 
 

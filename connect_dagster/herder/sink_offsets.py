@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from connect_dagster.errors import BadRequestError, java_text
 from connect_dagster.herder.interface import ConnectorOffset
-from connect_dagster.plugin.errors import BadRequestError, java_text
 from connect_dagster.plugin.records import TopicPartition
 
 TOPIC, PARTITION, OFFSET = "kafka_topic", "kafka_partition", "kafka_offset"

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextlib import suppress
 
+from connect_dagster.errors import AlreadyExistsError, ConnectError, NotFoundError
 from connect_dagster.herder import loggers
 from connect_dagster.herder.connector_offsets import OffsetEditor
 from connect_dagster.herder.interface import (
@@ -34,7 +35,6 @@ from connect_dagster.herder.restart_plan import plan_restart
 from connect_dagster.herder.status_store import StatusStore
 from connect_dagster.herder.validation import Validator
 from connect_dagster.herder.worker_herder import WorkerHerder, refuse_until_stopped
-from connect_dagster.plugin.errors import AlreadyExistsError, ConnectError, NotFoundError
 from connect_dagster.protocol.signature import RequestSignature
 from connect_dagster.protocol.states import State, Status, TargetState, TaskId
 from connect_dagster.worker.task import failure_trace

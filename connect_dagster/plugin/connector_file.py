@@ -12,7 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, NoReturn
 
-from connect_dagster.plugin.errors import ConfigError, ConnectError
+from connect_dagster.errors import ConfigError, ConnectError
 from connect_dagster.plugin.properties import parse_properties, read_text
 
 

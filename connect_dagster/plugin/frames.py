@@ -13,7 +13,7 @@ from typing import Any, Self, TypeVar, cast
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.plugin.errors import ConnectError, DataError
+from connect_dagster.errors import ConnectError, DataError
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.records import Header, SinkRecord
 from connect_dagster.plugin.schema import OPTIONAL_BYTES_SCHEMA, STRING_SCHEMA, Schema

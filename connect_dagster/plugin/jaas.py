@@ -15,7 +15,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from connect_dagster.plugin.errors import ConfigError
+from connect_dagster.errors import ConfigError
 from connect_dagster.plugin.properties import read_text
 
 FILE_PROPERTY = "-Djava.security.auth.login.config="

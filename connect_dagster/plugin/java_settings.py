@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from connect_dagster.plugin.errors import ConfigError
+from connect_dagster.errors import ConfigError
 from connect_dagster.plugin.java_calls import JavaRefusalError, Regex, has_jvm
 
 

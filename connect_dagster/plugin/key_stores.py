@@ -23,8 +23,8 @@ from cryptography.hazmat.primitives.serialization import (
 from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
 from cryptography.x509 import Certificate, load_der_x509_certificate, load_pem_x509_certificates
 
+from connect_dagster.errors import ConfigError
 from connect_dagster.java.jks import MAGIC, JksError, read_jks
-from connect_dagster.plugin.errors import ConfigError
 
 _JCEKS = b"\xce\xce\xce\xce"
 _BLOCK = re.compile(r"-----BEGIN (?P<label>[A-Z0-9 ]+)-----(?P<content>.*?)-----END (?P=label)-----", re.DOTALL)

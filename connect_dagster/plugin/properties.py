@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from connect_dagster.plugin.errors import ConfigError
+from connect_dagster.errors import ConfigError
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _BLANKS = " \t\f"

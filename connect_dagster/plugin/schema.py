@@ -13,7 +13,7 @@ from typing import Any
 
 from pyspark.sql import types as spark
 
-from connect_dagster.plugin.errors import DataError
+from connect_dagster.errors import DataError
 
 
 class SchemaType(Enum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import types as spark
 
-from connect_dagster.plugin.errors import DataError
+from connect_dagster.errors import DataError
 from connect_dagster.plugin.schema import DATE, DECIMAL, TIMESTAMP, Schema, SchemaField, SchemaType
 
 _PRIMITIVES: dict[type[spark.DataType], tuple[SchemaType, str | None]] = {

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
+from connect_dagster.errors import DataError
 from connect_dagster.java import iso_dates, numbers
-from connect_dagster.plugin.errors import DataError
 from connect_dagster.plugin.java_numbers import big_decimal
 from connect_dagster.plugin.schema import DATE, DECIMAL, STRING_SCHEMA, TIME, TIMESTAMP, Schema, SchemaType
 

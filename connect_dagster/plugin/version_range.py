@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cmp_to_key
 from itertools import zip_longest
 
-from connect_dagster.plugin.errors import ConfigError
+from connect_dagster.errors import ConfigError
 
 LATEST = "latest"
 _QUALIFIERS = ("alpha", "beta", "milestone", "rc", "snapshot", "", "sp")

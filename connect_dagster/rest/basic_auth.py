@@ -11,7 +11,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from connect_dagster.plugin.errors import ConfigError
+from connect_dagster.errors import ConfigError
 from connect_dagster.plugin.jaas import LoginModule, login_modules
 from connect_dagster.plugin.properties import load_properties
 from connect_dagster.protocol import java_base64

@@ -6,8 +6,8 @@ import logging
 from collections.abc import Callable, Iterable
 from urllib.parse import quote
 
+from connect_dagster.errors import BadRequestError, NotFoundError
 from connect_dagster.herder.interface import INITIAL_TARGETS, Created, Herder
-from connect_dagster.plugin.errors import BadRequestError, NotFoundError
 from connect_dagster.rest import entities
 from connect_dagster.rest.documents import (
     ConfigMap,

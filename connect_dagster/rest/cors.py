@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from connect_dagster.plugin.errors import ConfigError
+from connect_dagster.errors import ConfigError
 
 ANY = "*"
 DEFAULT_METHODS = "GET,POST,HEAD"

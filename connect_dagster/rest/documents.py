@@ -12,9 +12,9 @@ from typing import Annotated, Any, NoReturn, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 
+from connect_dagster.errors import ConnectError
 from connect_dagster.herder.interface import ConnectorOffset
 from connect_dagster.plugin.connector_file import DesiredState
-from connect_dagster.plugin.errors import ConnectError
 
 T = TypeVar("T")
 

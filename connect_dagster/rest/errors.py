@@ -1,6 +1,6 @@
 """From an exception to the answer that reports it (Java: ``ConnectExceptionMapper``).
 
-Every class of :mod:`connect_dagster.plugin.errors` knows its status; anything else is a fault of ours or of a
+Every class of :mod:`connect_dagster.errors` knows its status; anything else is a fault of ours or of a
 plugin: 500 with its own text, and a trace in the log.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from http import HTTPStatus
 
-from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.errors import ConnectError
 from connect_dagster.rest.exchange import Reply
 
 logger = logging.getLogger(__name__)

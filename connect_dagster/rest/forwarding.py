@@ -11,8 +11,8 @@ import logging
 from urllib.parse import urlencode, urlsplit
 
 from connect_dagster.cluster.rest_client import Answer, RestClient
+from connect_dagster.errors import RestError
 from connect_dagster.herder.interface import RequestTargetError
-from connect_dagster.plugin.errors import RestError
 from connect_dagster.rest.exchange import JSON, Call, Endpoint, Reply
 
 log = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from connect_dagster.plugin.errors import ConfigError, ConnectError
+from connect_dagster.errors import ConfigError, ConnectError
 
 DEFAULT_LISTENERS = ("http://:8083",)
 

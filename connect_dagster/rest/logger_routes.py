@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 
+from connect_dagster.errors import BadRequestError, NotFoundError
 from connect_dagster.herder.interface import Herder
-from connect_dagster.plugin.errors import BadRequestError, NotFoundError
 from connect_dagster.rest import entities
 from connect_dagster.rest.documents import read_config
 from connect_dagster.rest.exchange import Call, Endpoint, Reply

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from connect_dagster.errors import BadRequestError
 from connect_dagster.herder.interface import Herder
-from connect_dagster.plugin.errors import BadRequestError
 from connect_dagster.rest import entities
 from connect_dagster.rest.documents import read_offsets
 from connect_dagster.rest.exchange import Call, Endpoint, Reply, json_bytes

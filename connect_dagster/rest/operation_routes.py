@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from http import HTTPStatus
 
+from connect_dagster.errors import NotFoundError, RestError
 from connect_dagster.herder.interface import Herder, RestartRequest
-from connect_dagster.plugin.errors import NotFoundError, RestError
 from connect_dagster.protocol.states import TaskId
 from connect_dagster.rest import entities
 from connect_dagster.rest.exchange import Call, Endpoint, Reply

@@ -12,7 +12,7 @@ from email.utils import format_datetime
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from connect_dagster.plugin.errors import ConfigError
+from connect_dagster.errors import ConfigError
 
 SETTING = "response.http.headers.config"
 BLANK = re.compile(r"\s")

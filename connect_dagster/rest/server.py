@@ -20,8 +20,8 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from connect_dagster.cluster.rest_client import RestClient
+from connect_dagster.errors import ConnectError
 from connect_dagster.herder.interface import Herder
-from connect_dagster.plugin.errors import ConnectError
 from connect_dagster.rest.access_log import AccessLog
 from connect_dagster.rest.app import ADMIN_ENDPOINTS, ENDPOINTS, USER_ENDPOINTS, create_app
 from connect_dagster.rest.cors import CrossOrigin

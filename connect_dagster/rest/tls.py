@@ -8,8 +8,8 @@ from __future__ import annotations
 import ssl
 from collections.abc import Mapping
 
+from connect_dagster.errors import ConfigError
 from connect_dagster.plugin.config import Importance, Type, one_of, setting, under_prefix
-from connect_dagster.plugin.errors import ConfigError
 from connect_dagster.plugin.key_stores import KeyStore
 from connect_dagster.plugin.tls_stores import TlsStores, load_key
 

@@ -14,8 +14,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql import types as spark_types
 
+from connect_dagster.errors import ConnectError
 from connect_dagster.plugin.connector import OffsetReader, SourceTaskContext
-from connect_dagster.plugin.errors import ConnectError
 from connect_dagster.plugin.frames import SinkBatch, SinkFrame
 from connect_dagster.plugin.schema import Schema
 

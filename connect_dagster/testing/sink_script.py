@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from connect_dagster.errors import RetriableError
 from connect_dagster.plugin.connector import SinkTaskContext
-from connect_dagster.plugin.errors import RetriableError
 
 _WAIT_SECONDS = 120.0
 _POLL_SECONDS = 0.01

@@ -16,10 +16,10 @@ from typing import Any, ClassVar
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
+from connect_dagster.errors import ConfigError, DataError
 from connect_dagster.java.hashes import hash_map_order
 from connect_dagster.plugin import json_objects
 from connect_dagster.plugin.config import ConfigDef, Importance, Type, setting
-from connect_dagster.plugin.errors import ConfigError, DataError
 from connect_dagster.plugin.frames import RecordFrame
 from connect_dagster.plugin.java_value_classes import class_of_variant
 from connect_dagster.plugin.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema, SchemaField, SchemaType

@@ -13,9 +13,9 @@ from typing import ClassVar
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
+from connect_dagster.errors import DataError
 from connect_dagster.plugin import json_objects
 from connect_dagster.plugin.config import ConfigDef, Importance, Type, one_of_ignoring_case, setting
-from connect_dagster.plugin.errors import DataError
 from connect_dagster.plugin.frames import RecordFrame
 from connect_dagster.plugin.java_value_classes import class_of_variant
 from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from connect_dagster.plugin.errors import ConfigError
+from connect_dagster.errors import ConfigError
 
 _TICK, _DOT, _BACKSLASH = "`", ".", "\\"
 

@@ -17,9 +17,9 @@ from pydantic import model_validator
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
+from connect_dagster.errors import ConfigError
 from connect_dagster.plugin import json_objects
 from connect_dagster.plugin.config import ConfigDef, Importance, Type, one_of, setting
-from connect_dagster.plugin.errors import ConfigError
 from connect_dagster.plugin.frames import Frame, RecordFrame
 from connect_dagster.plugin.java_settings import non_empty_list
 from connect_dagster.plugin.schema import Schema

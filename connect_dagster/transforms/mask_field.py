@@ -17,10 +17,10 @@ from typing import Any, ClassVar
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
+from connect_dagster.errors import DataError
 from connect_dagster.java.hashes import hash_set_order
 from connect_dagster.plugin import json_objects
 from connect_dagster.plugin.config import ConfigDef, Importance, Type, UniqueValues, non_empty_string, setting
-from connect_dagster.plugin.errors import DataError
 from connect_dagster.plugin.frames import RecordFrame
 from connect_dagster.plugin.java_numbers import big_decimal, low_bits
 from connect_dagster.plugin.java_value_classes import class_of, class_of_variant

@@ -11,7 +11,7 @@ from typing import Any
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.errors import ConnectError
 from connect_dagster.plugin.frames import Frame, RecordFrame
 from connect_dagster.plugin.header_converter import HeaderConverter
 

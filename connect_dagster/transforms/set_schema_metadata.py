@@ -15,9 +15,9 @@ from typing import ClassVar
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
+from connect_dagster.errors import ConfigError
 from connect_dagster.plugin import json_objects
 from connect_dagster.plugin.config import ConfigDef, Importance, Type, setting
-from connect_dagster.plugin.errors import ConfigError
 from connect_dagster.plugin.frames import RecordFrame
 from connect_dagster.plugin.schema import Schema
 from connect_dagster.plugin.struct_edits import field_value, struct_of

@@ -21,9 +21,9 @@ from pydantic import model_validator
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
+from connect_dagster.errors import ConfigError, ConnectError, DataError
 from connect_dagster.plugin import json_objects
 from connect_dagster.plugin.config import ConfigDef, Importance, Type, one_of, setting
-from connect_dagster.plugin.errors import ConfigError, ConnectError, DataError
 from connect_dagster.plugin.frames import RecordFrame
 from connect_dagster.plugin.java_calls import JavaRefusalError, SimpleDateFormat, has_jvm
 from connect_dagster.plugin.java_text import as_java_text

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import types as spark_types
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from connect_dagster.plugin.errors import DataError
+from connect_dagster.errors import DataError
 from connect_dagster.plugin.frames import SourceFrame
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.records import SourceRecord

@@ -6,9 +6,9 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from connect_dagster.errors import ConfigError, ConnectError, java_text
 from connect_dagster.plugin.config import Type, UniqueValues, parse_value
 from connect_dagster.plugin.config.table import Properties
-from connect_dagster.plugin.errors import ConfigError, ConnectError, java_text
 
 log = logging.getLogger(__name__)
 

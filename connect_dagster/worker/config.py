@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from typing import Any, Self
 
+from connect_dagster.errors import ConfigError, java_text
 from connect_dagster.plugin.config import (
     ConfigDef,
     FindClass,
@@ -20,7 +21,6 @@ from connect_dagster.plugin.config import (
     setting,
 )
 from connect_dagster.plugin.config.table import Properties
-from connect_dagster.plugin.errors import ConfigError, java_text
 from connect_dagster.worker.client_policy import ALLOWLIST, POLICY
 
 log = logging.getLogger(__name__)

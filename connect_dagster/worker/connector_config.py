@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from connect_dagster.errors import ConfigError
 from connect_dagster.plugin.config import (
     ConfigDef,
     ConfigTable,
@@ -25,7 +26,6 @@ from connect_dagster.plugin.config import (
     one_of,
     setting,
 )
-from connect_dagster.plugin.errors import ConfigError
 
 COMMON = "Common"
 TRANSFORMS = "Transforms"

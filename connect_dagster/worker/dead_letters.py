@@ -11,7 +11,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from connect_dagster.brokers import clients
 from connect_dagster.brokers.client_settings.java_settings import Settings
-from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.errors import ConnectError
 from connect_dagster.protocol.dead_letter_headers import (
     CONNECTOR,
     EXCEPTION,

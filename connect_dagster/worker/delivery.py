@@ -19,7 +19,7 @@ import pyarrow as pa
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from pyspark import InheritableThread
 
-from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.errors import ConnectError
 from connect_dagster.worker import clients, java_references, logs
 from connect_dagster.worker.topic_creation import TopicCreation
 from connect_dagster.worker.turns import Turns

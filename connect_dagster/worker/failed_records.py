@@ -14,7 +14,7 @@ from typing import Any
 from py4j.protocol import Py4JJavaError, Py4JNetworkError
 from pyspark.errors import PySparkException
 
-from connect_dagster.plugin.errors import ConnectError, DataError, RetriableError
+from connect_dagster.errors import ConnectError, DataError, RetriableError
 
 KEY_CONVERTER, VALUE_CONVERTER = "KEY_CONVERTER", "VALUE_CONVERTER"
 KAFKA_PRODUCE, TASK_PUT = "KAFKA_PRODUCE", "TASK_PUT"

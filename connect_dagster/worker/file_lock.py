@@ -10,7 +10,7 @@ import fcntl
 import os
 from pathlib import Path
 
-from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.errors import ConnectError
 
 
 class FileLock:

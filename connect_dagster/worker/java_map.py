@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from connect_dagster.plugin.errors import DataError
+from connect_dagster.errors import DataError
 
 T = TypeVar("T")
 

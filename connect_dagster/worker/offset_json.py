@@ -11,10 +11,10 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from connect_dagster.errors import DataError
 from connect_dagster.java.hashes import hash_map_order
 from connect_dagster.java.jackson import json_text
 from connect_dagster.plugin.config.values import java_double
-from connect_dagster.plugin.errors import DataError
 from connect_dagster.protocol import offset_records
 
 

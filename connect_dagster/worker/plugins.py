@@ -10,10 +10,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from connect_dagster.errors import ConnectError
 from connect_dagster.plugin.config_provider import ConfigProvider
 from connect_dagster.plugin.connector import Connector
 from connect_dagster.plugin.converter import Converter, Predicate, Transform
-from connect_dagster.plugin.errors import ConnectError
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.realm import Realm, shown
 from connect_dagster.plugin.version_range import fitting_version

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from connect_dagster.errors import ConfigError, java_text
 from connect_dagster.plugin.config import (
     ConfigValue,
     Importance,
@@ -16,7 +17,6 @@ from connect_dagster.plugin.config import (
     setting,
 )
 from connect_dagster.plugin.config.table import Properties
-from connect_dagster.plugin.errors import ConfigError, java_text
 from connect_dagster.worker.connector_config import COMMON, ERRORS, ConnectorConfig
 
 

@@ -19,7 +19,7 @@ from confluent_kafka import TopicPartition as KafkaPartition
 
 from connect_dagster.brokers.client_settings.librdkafka import COOPERATIVE, assignors
 from connect_dagster.brokers.client_settings.offset_reset import reset_duration
-from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.errors import ConnectError
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.worker import clients
 

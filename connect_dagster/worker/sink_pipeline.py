@@ -19,8 +19,8 @@ from dataclasses import dataclass, field, replace
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
+from connect_dagster.errors import DataError
 from connect_dagster.plugin.converter import Converter, Decoder
-from connect_dagster.plugin.errors import DataError
 from connect_dagster.plugin.frames import FAILURE, KAFKA_PLACE, ORIGINAL, SinkBatch, SinkFrame
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.schema import OPTIONAL_BYTES_SCHEMA

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
+from connect_dagster.errors import ConnectError, RetriableError
 from connect_dagster.plugin.connector import SinkTask
-from connect_dagster.plugin.errors import ConnectError, RetriableError
 from connect_dagster.plugin.frames import FAILURE, ORIGINAL, SinkBatch, SinkFrame
 from connect_dagster.worker.errant_records import ErrantRecords
 from connect_dagster.worker.error_reports import ErrorReports

@@ -17,8 +17,8 @@ from typing import Any
 from confluent_kafka import KafkaException
 from pyspark.sql import SparkSession
 
+from connect_dagster.errors import RetriableError
 from connect_dagster.plugin.connector import SinkTask
-from connect_dagster.plugin.errors import RetriableError
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.worker import clients, java_references, sink_batches

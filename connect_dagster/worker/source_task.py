@@ -17,8 +17,8 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from connect_dagster.errors import RetriableError
 from connect_dagster.plugin.connector import OffsetReader, SourceTask
-from connect_dagster.plugin.errors import RetriableError
 from connect_dagster.plugin.frames import SourceFrame
 from connect_dagster.plugin.records import SourceRecord
 from connect_dagster.protocol.states import State, TargetState, TaskId

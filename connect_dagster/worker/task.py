@@ -15,7 +15,7 @@ from typing import Protocol
 
 from pyspark.sql import SparkSession
 
-from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.errors import ConnectError
 from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.worker import logs
 from connect_dagster.worker.failed_records import exception_text

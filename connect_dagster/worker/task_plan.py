@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
+from connect_dagster.errors import ConnectError
 from connect_dagster.plugin.config import Type, parse_value
-from connect_dagster.plugin.errors import ConnectError
 
 log = logging.getLogger(__name__)
 

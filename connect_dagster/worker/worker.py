@@ -13,8 +13,8 @@ from functools import partial
 from typing import Any
 
 from connect_dagster.brokers.topic_admin import TopicAdmin
+from connect_dagster.errors import ConnectError
 from connect_dagster.plugin.connector import Connector, SinkTask, SourceConnector, SourceTask
-from connect_dagster.plugin.errors import ConnectError
 from connect_dagster.plugin.realm import class_path
 from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.worker.client_policy import ClientPolicy

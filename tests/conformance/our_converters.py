@@ -7,8 +7,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.converters.json_converter import JsonConverter
+from connect_dagster.errors import ConnectError, DataError
 from connect_dagster.plugin.converter import Converter, Decoder
-from connect_dagster.plugin.errors import ConnectError, DataError
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.schema import Schema
 from tests.conformance.java_records import Failed

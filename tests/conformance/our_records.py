@@ -9,9 +9,9 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.converters import json_envelope, json_text
 from connect_dagster.converters.json_converter import JsonConverter
+from connect_dagster.errors import ConnectError
 from connect_dagster.plugin.config import ConfigDef
 from connect_dagster.plugin.converter import Converter, Predicate, Transform
-from connect_dagster.plugin.errors import ConnectError
 from connect_dagster.plugin.frames import FAILURE, ROW, SinkFrame, SourceFrame
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.schema import Schema

@@ -10,7 +10,7 @@ import pytest
 
 from connect_dagster.embedded.jars import resolve
 from connect_dagster.embedded.java import find_java
-from connect_dagster.plugin.errors import ConfigError
+from connect_dagster.errors import ConfigError
 from connect_dagster.worker.config_transformer import ConfigTransformer
 from connect_dagster.worker.plugins import Plugins
 

@@ -3,8 +3,8 @@
 import pytest
 from pyspark.sql import SparkSession
 
+from connect_dagster.errors import ConfigError
 from connect_dagster.plugin.converter import Predicate
-from connect_dagster.plugin.errors import ConfigError
 from connect_dagster.plugin.frames import ROW, SourceFrame
 from connect_dagster.predicates.has_header_key import HasHeaderKey
 from connect_dagster.predicates.record_is_tombstone import RecordIsTombstone

@@ -21,8 +21,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
+from connect_dagster.errors import ConfigError
 from connect_dagster.plugin.converter import Transform
-from connect_dagster.plugin.errors import ConfigError
 from connect_dagster.plugin.frames import SourceFrame
 from connect_dagster.transforms.drop_headers import DropHeaders
 from connect_dagster.transforms.filter import Filter

@@ -9,7 +9,7 @@ from typing import Any
 from connect_dagster.brokers.client_settings.java_settings import ClientKind, Settings, parsed, rows
 from connect_dagster.brokers.client_settings.rows import Ignored, Taken
 from connect_dagster.brokers.client_settings.security import librdkafka_security
-from connect_dagster.plugin.errors import ConfigError
+from connect_dagster.errors import ConfigError
 
 log = logging.getLogger(__name__)
 

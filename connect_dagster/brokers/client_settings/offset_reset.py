@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from connect_dagster.plugin.errors import ConfigError
+from connect_dagster.errors import ConfigError
 
 _NAME = "auto.offset.reset"
 _BY_DURATION = "by_duration:"

@@ -28,9 +28,9 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.connectors.file.lines import Chunk, LineFile, whole_lines, without_terminator
 from connect_dagster.connectors.file.utf8 import decode_replacing
+from connect_dagster.errors import ConnectError, DataError
 from connect_dagster.plugin.config import ConfigDef, Importance, Type, non_empty_string, one_of, setting
 from connect_dagster.plugin.connector import Properties, SourceConnector, SourceTask
-from connect_dagster.plugin.errors import ConnectError, DataError
 from connect_dagster.plugin.frames import SourceFrame
 from connect_dagster.plugin.schema import STRING_SCHEMA
 

@@ -20,8 +20,8 @@ from pyspark.errors.exceptions.captured import CapturedException
 from connect_dagster.connectors.jdbc.dialects import Dialect, find_dialect
 from connect_dagster.connectors.jdbc.identifiers import TableId
 from connect_dagster.connectors.jdbc.sql_errors import DatabaseError, sql_error, without_secrets
+from connect_dagster.errors import ConfigError, DataError
 from connect_dagster.plugin.config import Password, under_prefix
-from connect_dagster.plugin.errors import ConfigError, DataError
 from connect_dagster.plugin.java_calls import jvm
 
 log = logging.getLogger(__name__)

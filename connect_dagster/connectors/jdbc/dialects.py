@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from connect_dagster.connectors.jdbc.identifiers import Quoting, TableId
-from connect_dagster.plugin.errors import ConfigError
+from connect_dagster.errors import ConfigError
 
 LIMIT = "LIMIT {rows}"
 FETCH_FIRST = "FETCH FIRST {rows} ROWS ONLY"

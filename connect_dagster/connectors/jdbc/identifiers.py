@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.errors import ConnectError
 
 
 @dataclass(frozen=True, slots=True)

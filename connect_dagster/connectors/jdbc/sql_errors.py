@@ -12,7 +12,7 @@ from typing import Any
 
 from py4j.protocol import Py4JJavaError
 
-from connect_dagster.plugin.errors import ConnectError, RetriableError
+from connect_dagster.errors import ConnectError, RetriableError
 
 MASK = "****"
 _PARAMETER = re.compile(r"(?i)((?:password|passwd|pwd|secret|token|keystorepassword)\s*=\s*)[^&;,)\s]*")

@@ -23,9 +23,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.connectors.spark.delta_transactions import DeltaTransactions
+from connect_dagster.errors import ConfigError
 from connect_dagster.plugin.config import ConfigDef, Importance, Type, non_empty_string, one_of, setting
 from connect_dagster.plugin.connector import Properties, SinkConnector, SinkTask
-from connect_dagster.plugin.errors import ConfigError
 from connect_dagster.plugin.frames import SinkBatch, SinkFrame
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.plugin.schema import SchemaType

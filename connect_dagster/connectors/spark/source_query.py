@@ -11,7 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from connect_dagster.connectors.spark.checkpoint import LastingCheckpoint, OwnCheckpoint
-from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.errors import ConnectError
 
 log = logging.getLogger(__name__)
 

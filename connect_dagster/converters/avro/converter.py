@@ -21,8 +21,8 @@ from connect_dagster.converters.avro.types import AvroType, parsed, physical
 from connect_dagster.converters.schema_registry.config import SchemaRegistryConfig
 from connect_dagster.converters.schema_registry.converter import Reading, RegistryConverter, Writing
 from connect_dagster.converters.schema_registry.registry import AVRO, RegisteredSchema
+from connect_dagster.errors import ConfigError, DataError
 from connect_dagster.plugin.config import Importance, Type, setting
-from connect_dagster.plugin.errors import ConfigError, DataError
 from connect_dagster.plugin.schema import Schema, SchemaType
 
 _NO_SCHEMA = "AvroConverter writes data with a schema only, and this record has none"

@@ -11,7 +11,7 @@ from typing import Any
 
 from connect_dagster.converters import json_text
 from connect_dagster.converters.avro import defaults, names
-from connect_dagster.plugin.errors import DataError
+from connect_dagster.errors import DataError
 from connect_dagster.plugin.schema import DECIMAL, Schema, SchemaType
 
 _PRIMITIVES = {

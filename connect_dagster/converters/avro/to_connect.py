@@ -8,7 +8,7 @@ from typing import Any
 
 from connect_dagster.converters.avro import defaults, names
 from connect_dagster.converters.avro.types import AvroField, AvroType
-from connect_dagster.plugin.errors import DataError
+from connect_dagster.errors import DataError
 from connect_dagster.plugin.schema import DATE, DECIMAL, STRING_SCHEMA, TIME, TIMESTAMP, Schema, SchemaField, SchemaType
 
 _TYPES = {

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
-from connect_dagster.plugin.errors import DataError
+from connect_dagster.errors import DataError
 
 PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
 _STRUCTURE = frozenset(

@@ -24,8 +24,8 @@ from connect_dagster.converters.json_schema.to_connect import ToConnect
 from connect_dagster.converters.schema_registry.config import SchemaRegistryConfig
 from connect_dagster.converters.schema_registry.converter import Reading, RegistryConverter, Writing
 from connect_dagster.converters.schema_registry.registry import JSON_SCHEMA, RegisteredSchema
+from connect_dagster.errors import ConfigError, DataError
 from connect_dagster.plugin.config import Importance, Type, one_of_ignoring_case, setting
-from connect_dagster.plugin.errors import ConfigError, DataError
 from connect_dagster.plugin.schema import Schema
 
 _DIALECT = "http://json-schema.org/draft-07/schema#"

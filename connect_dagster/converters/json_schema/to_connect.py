@@ -8,7 +8,7 @@ from typing import Any
 
 from connect_dagster.converters import json_envelope
 from connect_dagster.converters.json_schema import names
-from connect_dagster.plugin.errors import DataError
+from connect_dagster.errors import DataError
 from connect_dagster.plugin.schema import STRING_SCHEMA, Schema, SchemaField, SchemaType
 
 _NUMBERS = {

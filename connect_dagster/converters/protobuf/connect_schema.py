@@ -19,7 +19,7 @@ from connect_dagster.converters.protobuf.well_known import (
     UNION,
     WRAPPERS,
 )
-from connect_dagster.plugin.errors import DataError
+from connect_dagster.errors import DataError
 from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
 
 _ENTRY = "Entry"

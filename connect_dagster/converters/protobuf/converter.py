@@ -28,7 +28,7 @@ from connect_dagster.converters.schema_registry import wire
 from connect_dagster.converters.schema_registry.config import SchemaRegistryConfig
 from connect_dagster.converters.schema_registry.converter import Reading, RegistryConverter, Writing
 from connect_dagster.converters.schema_registry.registry import PROTOBUF, RegisteredSchema
-from connect_dagster.plugin.errors import DataError
+from connect_dagster.errors import DataError
 from connect_dagster.plugin.schema import Schema, SchemaType
 
 _FIRST = b"\0"

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from connect_dagster.plugin.errors import DataError
+from connect_dagster.errors import DataError
 
 ROOT = "record.proto"
 

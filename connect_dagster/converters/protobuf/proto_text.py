@@ -20,7 +20,7 @@ from connect_dagster.converters.protobuf.well_known import (
     WRAPPER_OF,
     WRAPPERS_FILE,
 )
-from connect_dagster.plugin.errors import DataError
+from connect_dagster.errors import DataError
 from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
 
 _META_FILE = "confluent/meta.proto"

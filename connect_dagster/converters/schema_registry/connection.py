@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from connect_dagster.converters.schema_registry.config import SchemaRegistryConfig
+from connect_dagster.errors import ConfigError
 from connect_dagster.plugin.config import Password
-from connect_dagster.plugin.errors import ConfigError
 from connect_dagster.plugin.tls_stores import TlsStores
 
 _PREFIX = "schema.registry."

@@ -24,8 +24,8 @@ from connect_dagster.converters.converter_type import type_name
 from connect_dagster.converters.schema_registry import wire
 from connect_dagster.converters.schema_registry.config import SchemaRegistryConfig
 from connect_dagster.converters.schema_registry.registry import RegisteredSchema, SchemaRegistry
+from connect_dagster.errors import DataError
 from connect_dagster.plugin.converter import Converter, Decoder
-from connect_dagster.plugin.errors import DataError
 from connect_dagster.plugin.schema import Schema
 
 _KEPT = 1000

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from connect_dagster.converters.schema_registry.config import RECORD_NAME, TOPIC_NAME, SchemaRegistryConfig
 from connect_dagster.converters.schema_registry.connection import client_settings
-from connect_dagster.plugin.errors import ConfigError, ConnectError, DataError, RetriableError
+from connect_dagster.errors import ConfigError, ConnectError, DataError, RetriableError
 
 AVRO, PROTOBUF, JSON_SCHEMA = "AVRO", "PROTOBUF", "JSON"
 

@@ -6,10 +6,10 @@ from typing import Annotated, TypeAlias
 import dagster as dg
 from pydantic import Field, InstanceOf
 
+from connect_dagster.errors import ConnectError
 from connect_dagster.orchestration.components.yaml_values import EnvReference, resolved
 from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec
 from connect_dagster.plugin.connector_file import DesiredState
-from connect_dagster.plugin.errors import ConnectError
 
 
 class ConnectorModel(dg.Model):

@@ -16,6 +16,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
+from connect_dagster.errors import ConfigError
 from connect_dagster.plugin.config.infos import key_info
 from connect_dagster.plugin.config.keys import (
     NO_DEFAULT,
@@ -30,7 +31,6 @@ from connect_dagster.plugin.config.keys import (
 from connect_dagster.plugin.config.prefixes import under_prefix
 from connect_dagster.plugin.config.table import ConfigTable, Properties
 from connect_dagster.plugin.config.values import FindClass
-from connect_dagster.plugin.errors import ConfigError
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from connect_dagster.errors import ConfigError, java_text
 from connect_dagster.plugin.config.keys import ConfigKey, ConfigValue
 from connect_dagster.plugin.config.validators import UniqueValues
 from connect_dagster.plugin.config.values import FindClass, parse_value
-from connect_dagster.plugin.errors import ConfigError, java_text
 
 log = logging.getLogger(__name__)
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from connect_dagster.errors import ConfigError
 from connect_dagster.java.hashes import hash_map_order
 from connect_dagster.plugin.config.keys import Validator
-from connect_dagster.plugin.errors import ConfigError
 
 
 def non_empty_string(name: str, value: Any) -> None:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from connect_dagster.errors import ConfigError
 from connect_dagster.plugin.config.keys import Password, Type
-from connect_dagster.plugin.errors import ConfigError
 
 FindClass = Callable[[str], str | None]
 """Finds the full class name for a name or alias; ``None`` when there is no such class."""

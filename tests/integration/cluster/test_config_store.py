@@ -10,7 +10,7 @@ import pytest
 from connect_dagster.cluster import config_store
 from connect_dagster.cluster.topic_log import NotPermittedError
 from connect_dagster.embedded.broker import EmbeddedBroker
-from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.errors import ConnectError
 from connect_dagster.protocol.config_records import SessionKey
 from connect_dagster.protocol.config_state import (
     ConnectorRemoved,

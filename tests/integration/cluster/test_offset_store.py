@@ -10,7 +10,7 @@ import pytest
 
 from connect_dagster.cluster.topic_log import NotPermittedError
 from connect_dagster.embedded.broker import EmbeddedBroker
-from connect_dagster.plugin.errors import ConnectError, DataError
+from connect_dagster.errors import ConnectError, DataError
 from connect_dagster.worker.offset_store import OffsetStore
 from tests.integration.cluster.stores import Stores
 

@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient
 
 from connect_dagster.cluster.topic_log import NotPermittedError
 from connect_dagster.embedded.broker import EmbeddedBroker
-from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.errors import ConnectError
 from tests.integration import topics
 from tests.integration.cluster.stores import SECONDS, Stores, wait_until
 

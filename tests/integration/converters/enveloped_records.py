@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
+from connect_dagster.errors import ConnectError
 from connect_dagster.plugin.converter import Converter, Decoder
-from connect_dagster.plugin.errors import ConnectError
 from tests.conformance.our_records import envelopes
 
 

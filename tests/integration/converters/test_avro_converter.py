@@ -18,7 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.converters.avro.converter import AvroConverter
 from connect_dagster.embedded.ports import HOST, free_port
-from connect_dagster.plugin.errors import ConfigError, DataError, RetriableError
+from connect_dagster.errors import ConfigError, DataError, RetriableError
 from connect_dagster.plugin.schema import STRING_SCHEMA, Schema, SchemaField, SchemaType
 from tests.conformance.converter_cases import DATE, ROW, ROW_EMPTY, ROW_FULL, STRING, decimal, envelope, struct
 from tests.conformance.java_records import JavaRecords

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.converters.json_schema.converter import JsonSchemaConverter
-from connect_dagster.plugin.errors import ConfigError
+from connect_dagster.errors import ConfigError
 from connect_dagster.plugin.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema, SchemaField, SchemaType
 from tests.registry_records import decoded, encoded, versions_of
 

@@ -8,8 +8,8 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.converters.byte_array_converter import ByteArrayConverter
 from connect_dagster.converters.string_converter import StringConverter
+from connect_dagster.errors import ConfigError, DataError
 from connect_dagster.plugin.converter import Converter
-from connect_dagster.plugin.errors import ConfigError, DataError
 from connect_dagster.plugin.schema import (
     BYTES_SCHEMA,
     DECIMAL,

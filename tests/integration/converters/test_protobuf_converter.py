@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.converters.protobuf.converter import ProtobufConverter
 from connect_dagster.converters.protobuf.descriptors import ProtoFile
-from connect_dagster.plugin.errors import DataError
+from connect_dagster.errors import DataError
 from connect_dagster.plugin.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema, SchemaField, SchemaType
 from tests.registry_records import decoded, encoded, versions_of
 

@@ -11,7 +11,7 @@ import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from connect_dagster.converters.avro.converter import AvroConverter
-from connect_dagster.plugin.errors import RetriableError
+from connect_dagster.errors import RetriableError
 from connect_dagster.plugin.key_stores import KeyStore, read_store
 from tests.key_tool import PASSWORD, make_key, trust
 

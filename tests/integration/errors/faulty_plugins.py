@@ -8,10 +8,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.converters.string_converter import StringConverter
+from connect_dagster.errors import DataError, RetriableError
 from connect_dagster.plugin.config import ConfigDef, Importance, Type, setting
 from connect_dagster.plugin.connector import Properties, SinkConnector, SinkTask, SourceConnector, SourceTask
 from connect_dagster.plugin.converter import Decoder, Transform
-from connect_dagster.plugin.errors import DataError, RetriableError
 from connect_dagster.plugin.frames import Frame, SinkBatch, SourceFrame
 from connect_dagster.plugin.records import SinkRecord
 from connect_dagster.plugin.schema import STRING_SCHEMA, Schema

@@ -6,8 +6,8 @@ from pyspark.sql import SparkSession
 from connect_dagster.connectors.jdbc.database import Database, HeldConnection
 from connect_dagster.connectors.jdbc.sql_errors import DatabaseError, DatabaseUnavailableError
 from connect_dagster.embedded.ports import HOST, free_port
+from connect_dagster.errors import ConfigError
 from connect_dagster.plugin.config import Password
-from connect_dagster.plugin.errors import ConfigError
 from tests.databases import PASSWORD, USER
 from tests.databases import Database as ServerDatabase
 

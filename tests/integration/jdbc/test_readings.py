@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from connect_dagster.connectors.jdbc.sql_errors import DatabaseUnavailableError
-from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.errors import ConnectError
 from tests.databases import Database, MariaDB
 from tests.integration.jdbc.readings import Offsets, taken, task
 

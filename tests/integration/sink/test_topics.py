@@ -2,7 +2,7 @@
 
 import pytest
 
-from connect_dagster.plugin.errors import BadRequestError
+from connect_dagster.errors import BadRequestError
 from tests.integration.sink.conftest import StartSink
 from tests.integration.sink.kafka_topics import Topics
 

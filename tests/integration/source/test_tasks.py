@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.errors import ConnectError
 from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.worker.config import StandaloneConfig
 from connect_dagster.worker.offset_file import FileOffsetStore

@@ -9,8 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
+from connect_dagster.errors import ConfigError, DataError
 from connect_dagster.plugin.converter import Transform
-from connect_dagster.plugin.errors import ConfigError, DataError
 from connect_dagster.plugin.frames import FAILURE, ROW, SinkFrame, SourceFrame
 from connect_dagster.plugin.schema import Schema, SchemaType
 from connect_dagster.plugin.spark_schemas import connect_schema

@@ -15,8 +15,8 @@ from connect_dagster.brokers.client_settings.librdkafka import assignors
 from connect_dagster.brokers.client_settings.offset_reset import reset_duration, reset_policy
 from connect_dagster.brokers.client_settings.rows import Taken
 from connect_dagster.brokers.clients import admin, consumer, producer
+from connect_dagster.errors import ConfigError
 from connect_dagster.plugin.config import NO_DEFAULT
-from connect_dagster.plugin.errors import ConfigError
 from tests.unit.rest.certificates import Identity
 
 PRODUCER, CONSUMER, ADMIN = ClientKind

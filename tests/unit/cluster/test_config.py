@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from connect_dagster.cluster.config import DistributedConfig
-from connect_dagster.plugin.errors import ConfigError
+from connect_dagster.errors import ConfigError
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 PROPS = {

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from connect_dagster.config_providers.directory import DirectoryConfigProvider
-from connect_dagster.plugin.errors import ConfigError
+from connect_dagster.errors import ConfigError
 
 
 def provider(**options: str) -> DirectoryConfigProvider:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from connect_dagster.config_providers.environment import EnvVarConfigProvider
-from connect_dagster.plugin.errors import ConfigError
+from connect_dagster.errors import ConfigError
 
 
 @pytest.fixture

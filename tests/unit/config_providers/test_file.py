@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from connect_dagster.config_providers.file import FileConfigProvider
-from connect_dagster.plugin.errors import ConfigError
+from connect_dagster.errors import ConfigError
 
 SECRET = "s3cr3t"
 

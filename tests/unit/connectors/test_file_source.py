@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from connect_dagster.connectors.file.source import FileStreamSourceConnector, StandardInput
-from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.errors import ConnectError
 
 CONFIG = {"name": "x", "file": "/tmp/a", "topic": "t"}
 PARTITION = {"filename": "/tmp/a"}

@@ -4,7 +4,7 @@ import pytest
 
 from connect_dagster.converters.json_schema.from_connect import FromConnect
 from connect_dagster.converters.json_schema.to_connect import ToConnect
-from connect_dagster.plugin.errors import DataError
+from connect_dagster.errors import DataError
 from connect_dagster.plugin.schema import DATE, DECIMAL, STRING_SCHEMA, Schema, SchemaField, SchemaType
 
 INT = Schema(SchemaType.INT32)

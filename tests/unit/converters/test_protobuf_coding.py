@@ -14,7 +14,7 @@ from connect_dagster.converters.protobuf import connect_schema, decoding, encodi
 from connect_dagster.converters.protobuf.descriptors import ProtoFile
 from connect_dagster.converters.protobuf.messages import Message
 from connect_dagster.converters.protobuf.proto_text import Writing, proto_text
-from connect_dagster.plugin.errors import DataError
+from connect_dagster.errors import DataError
 from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
 
 PROTO = """

@@ -5,9 +5,9 @@ from uuid import uuid4
 
 import pytest
 
+from connect_dagster.errors import NotFoundError
 from connect_dagster.herder import loggers
 from connect_dagster.herder.interface import LoggerLevel
-from connect_dagster.plugin.errors import NotFoundError
 from connect_dagster.worker.logs import TRACE
 
 

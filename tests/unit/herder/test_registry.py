@@ -2,9 +2,9 @@ import threading
 
 import pytest
 
+from connect_dagster.errors import NotFoundError
 from connect_dagster.herder.interface import ConnectorType
 from connect_dagster.herder.registry import Incarnation, Registry
-from connect_dagster.plugin.errors import NotFoundError
 from connect_dagster.protocol.states import TargetState, TaskId
 
 SECONDS = 10.0

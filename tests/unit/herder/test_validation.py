@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 import pytest
 from pyspark.sql import Column, DataFrame
 
+from connect_dagster.errors import BadRequestError
 from connect_dagster.herder.validation import Validator
 from connect_dagster.plugin.config import ConfigDef, Importance, Recommender, Type, at_least, setting
 from connect_dagster.plugin.converter import Converter, Decoder, Transform
-from connect_dagster.plugin.errors import BadRequestError
 from connect_dagster.plugin.frames import Frame
 from connect_dagster.plugin.schema import Schema
 from connect_dagster.worker.config import StandaloneConfig

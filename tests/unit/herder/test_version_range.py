@@ -1,6 +1,6 @@
 import pytest
 
-from connect_dagster.plugin.errors import ConfigError
+from connect_dagster.errors import ConfigError
 from connect_dagster.plugin.version_range import VersionRange, check_version, require_version
 
 

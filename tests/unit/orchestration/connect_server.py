@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+from connect_dagster.errors import BadRequestError
 from connect_dagster.herder.interface import (
     ConnectorConfig,
     ConnectorInfo,
@@ -27,7 +28,6 @@ from connect_dagster.herder.interface import (
 )
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 from connect_dagster.plugin.config import ConfigKey, ConfigTable, Type, config_infos, key_info
-from connect_dagster.plugin.errors import BadRequestError
 from connect_dagster.protocol.states import State, Status, TargetState, TaskId
 from tests.unit.rest.memory_herder import STATE_OF, WORKER_ID, MemoryHerder
 from tests.unit.rest.serving import serving

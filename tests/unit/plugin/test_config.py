@@ -7,6 +7,7 @@ from typing import Any, Self
 import pytest
 from pydantic import model_validator
 
+from connect_dagster.errors import ConfigError
 from connect_dagster.plugin.config import (
     ConfigDef,
     ConfigKey,
@@ -35,7 +36,6 @@ from connect_dagster.plugin.config import (
     to_text,
 )
 from connect_dagster.plugin.config.values import java_double
-from connect_dagster.plugin.errors import ConfigError
 
 
 class LinesConfig(ConfigDef):

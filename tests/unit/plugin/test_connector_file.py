@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from connect_dagster.errors import ConnectError
 from connect_dagster.plugin.connector_file import ConnectorFile, DesiredState, read_connector_file
-from connect_dagster.plugin.errors import ConnectError
 
 CONFIG: dict[str, str | None] = {"name": "c", "connector.class": "FileStreamSource", "tasks.max": "1", "topic": "t"}
 SHAPES = {

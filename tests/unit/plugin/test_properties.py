@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from connect_dagster.embedded.java import find_java
-from connect_dagster.plugin.errors import ConfigError
+from connect_dagster.errors import ConfigError
 from connect_dagster.plugin.properties import load_properties, parse_properties
 
 # Loads each file; prints keys and values in hexadecimal, or that it is malformed.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from connect_dagster.errors import AlreadyExistsError, BadRequestError, NotFoundError
 from connect_dagster.herder.interface import (
     ConnectorConfig,
     ConnectorInfo,
@@ -22,7 +23,6 @@ from connect_dagster.herder.interface import (
     TaskInfo,
 )
 from connect_dagster.plugin.config import ConfigKey, ConfigTable, Type, config_infos, key_info
-from connect_dagster.plugin.errors import AlreadyExistsError, BadRequestError, NotFoundError
 from connect_dagster.protocol.signature import RequestSignature
 from connect_dagster.protocol.states import State, Status, TargetState, TaskId
 from connect_dagster.worker.metrics.families import Family

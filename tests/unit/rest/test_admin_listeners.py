@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from connect_dagster.plugin.errors import ConfigError
+from connect_dagster.errors import ConfigError
 from tests.rest_calls import call
 from tests.unit.rest.memory_herder import MemoryHerder
 from tests.unit.rest.serving import LOCAL, rest_server, serving

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from connect_dagster.plugin.errors import ConfigError
+from connect_dagster.errors import ConfigError
 from connect_dagster.rest.listeners import Advertised, Listener, ListenerUnavailable
 from tests.unit.rest.serving import LOCAL
 

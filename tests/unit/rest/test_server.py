@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 import requests
 
+from connect_dagster.errors import ConnectError
 from connect_dagster.herder.interface import ServerInfo
-from connect_dagster.plugin.errors import ConnectError
 from connect_dagster.rest.server import RestServer
 from tests.unit.rest.memory_herder import MemoryHerder
 from tests.unit.rest.serving import LOCAL, rest_server

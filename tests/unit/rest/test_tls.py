@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import requests
 
+from connect_dagster.errors import ConfigError, RestError
 from connect_dagster.herder.interface import NotLeaderError
-from connect_dagster.plugin.errors import ConfigError, RestError
 from tests.rest_calls import call
 from tests.unit.rest.certificates import Identity
 from tests.unit.rest.memory_herder import MemoryHerder

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from connect_dagster.plugin.errors import ConfigError, ConnectError
+from connect_dagster.errors import ConfigError, ConnectError
 from connect_dagster.protocol.states import TaskId
 from connect_dagster.worker.client_policy import ALLOWLIST, POLICY, ClientPolicy
 from connect_dagster.worker.config import StandaloneConfig

@@ -5,7 +5,7 @@ import logging
 import pytest
 from confluent_kafka import KafkaError, Producer
 
-from connect_dagster.plugin.errors import ConfigError
+from connect_dagster.errors import ConfigError
 from connect_dagster.worker import clients
 from connect_dagster.worker.config import StandaloneConfig
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from connect_dagster.plugin.errors import ConfigError
+from connect_dagster.errors import ConfigError
 from connect_dagster.worker.config import StandaloneConfig
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"

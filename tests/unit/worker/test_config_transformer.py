@@ -11,9 +11,9 @@ from typing import ClassVar
 import pytest
 
 from connect_dagster.config_providers.file import FileConfigProvider
+from connect_dagster.errors import ConfigError
 from connect_dagster.plugin.config import ConfigDef
 from connect_dagster.plugin.config_provider import ConfigData, ConfigProvider
-from connect_dagster.plugin.errors import ConfigError
 from connect_dagster.worker.config import StandaloneConfig
 from connect_dagster.worker.config_transformer import ConfigTransformer, reverse_transformed
 from connect_dagster.worker.plugins import LISTED, Kind, Plugins

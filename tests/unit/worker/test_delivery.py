@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from connect_dagster.embedded.ports import HOST, free_port
-from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.errors import ConnectError
 from connect_dagster.worker import clients
 from connect_dagster.worker.delivery import Batch, Delivery, Refused, _arguments
 from connect_dagster.worker.turns import Turns

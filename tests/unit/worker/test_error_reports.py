@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from connect_dagster.plugin.errors import ConfigError, DataError
+from connect_dagster.errors import ConfigError, DataError
 from connect_dagster.protocol.states import TaskId
 from connect_dagster.worker.dead_letters import context_headers
 from connect_dagster.worker.errant_records import ErrantRecords, _Reported

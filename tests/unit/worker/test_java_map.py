@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from connect_dagster.embedded.java import find_java
-from connect_dagster.plugin.errors import DataError
+from connect_dagster.errors import DataError
 from connect_dagster.worker.java_map import dumps, loads
 
 KEY = b'["local-file-source",{"filename":"/tmp/test.txt"}]'

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from connect_dagster.plugin.errors import ConnectError, DataError
+from connect_dagster.errors import ConnectError, DataError
 from connect_dagster.worker import java_map
 from connect_dagster.worker.offset_file import FileOffsetStore
 

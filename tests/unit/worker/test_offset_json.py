@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from connect_dagster.plugin.errors import DataError
+from connect_dagster.errors import DataError
 from connect_dagster.protocol.offset_records import parse_key
 from connect_dagster.worker.offset_json import key_bytes, parse_value, value_bytes
 

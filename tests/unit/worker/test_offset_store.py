@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from connect_dagster.plugin.errors import DataError
+from connect_dagster.errors import DataError
 from connect_dagster.worker.offset_store import OffsetTable
 
 PARTITION = {"a": 1, "b": 2}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.errors import ConnectError
 from connect_dagster.worker.plugins import Kind, Plugins
 from tests.plugin_packages import SOURCE, distribution, write_files, write_jar, write_wheel
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from connect_dagster.connectors.file.source import FileStreamSourceConnector
-from connect_dagster.plugin.errors import ConfigError, ConnectError
+from connect_dagster.errors import ConfigError, ConnectError
 from connect_dagster.worker.plugins import Kind, Plugins
 from connect_dagster.worker.transforms import TransformFactory
 

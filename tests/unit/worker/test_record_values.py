@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from connect_dagster.plugin.errors import DataError
+from connect_dagster.errors import DataError
 from connect_dagster.plugin.schema import DATE, DECIMAL, STRING_SCHEMA, TIME, TIMESTAMP, Schema, SchemaField, SchemaType
 from connect_dagster.worker.arrow_frames import _value
 from connect_dagster.worker.record_values import fitting

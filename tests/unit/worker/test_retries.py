@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from connect_dagster.plugin.errors import DataError, RetriableError
+from connect_dagster.errors import DataError, RetriableError
 from connect_dagster.protocol.states import TaskId
 from connect_dagster.worker.error_policy import ErrorPolicy
 from connect_dagster.worker.metrics.errors import ErrorMetrics

@@ -1,6 +1,6 @@
 """Traces of failures: the first line as users of Kafka Connect know it, then Python's traceback."""
 
-from connect_dagster.plugin.errors import ConnectError, DataError
+from connect_dagster.errors import ConnectError, DataError
 from connect_dagster.worker.task import failure_trace
 
 
@@ -15,7 +15,7 @@ def test_an_error_of_kafka_connect_by_its_javas_name() -> None:
     lines = failure_trace(raised(DataError("bad record")), "WorkerSourceTask").splitlines()
     assert lines[0] == "org.apache.kafka.connect.errors.DataException: bad record"
     assert lines[1] == "Traceback (most recent call last):"
-    assert lines[-1] == "connect_dagster.plugin.errors.DataError: bad record"
+    assert lines[-1] == "connect_dagster.errors.DataError: bad record"
 
 
 def test_any_other_error_of_a_source() -> None:

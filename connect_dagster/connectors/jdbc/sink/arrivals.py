@@ -19,7 +19,7 @@ from connect_dagster.connectors.jdbc.sink.config import JdbcSinkConfig, KeyMode
 from connect_dagster.connectors.jdbc.sink.fields import SinkFields
 from connect_dagster.connectors.jdbc.sink.plan import KEY, OFFSET, PARTITION, TOMBSTONE, TOPIC
 from connect_dagster.connectors.jdbc.sink.values import SinkValues
-from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.errors import ConnectError
 from connect_dagster.plugin.frames import KAFKA_PLACE, SinkBatch, SinkFrame
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.plugin.schema import Schema, SchemaType

@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import model_validator
 
+from connect_dagster.errors import ConfigError
 from connect_dagster.plugin.config import (
     ConfigDef,
     Importance,
@@ -24,7 +25,6 @@ from connect_dagster.plugin.config import (
     non_empty_string,
     setting,
 )
-from connect_dagster.plugin.errors import ConfigError
 
 
 class InsertMode(Enum):

@@ -40,9 +40,9 @@ from connect_dagster.connectors.jdbc.sink.tables import TableError
 from connect_dagster.connectors.jdbc.sink.write_behind import WriteBehind
 from connect_dagster.connectors.jdbc.sink.writer import SinkWriter
 from connect_dagster.connectors.jdbc.sql_errors import DatabaseError, DatabaseUnavailableError
+from connect_dagster.errors import ConnectError, RetriableError
 from connect_dagster.plugin.config import ConfigDef
 from connect_dagster.plugin.connector import Properties, SinkConnector, SinkTask
-from connect_dagster.plugin.errors import ConnectError, RetriableError
 from connect_dagster.plugin.frames import SinkBatch
 from connect_dagster.plugin.records import TopicPartition
 

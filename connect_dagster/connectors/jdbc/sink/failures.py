@@ -19,7 +19,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from connect_dagster.connectors.jdbc.sink.arrivals import Arrival
 from connect_dagster.connectors.jdbc.sink.plan import OFFSET, PARTITION
 from connect_dagster.connectors.jdbc.sql_errors import DatabaseError, DatabaseUnavailableError
-from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.errors import ConnectError
 from connect_dagster.plugin.frames import SinkFrame
 
 # Keys that only the database finds equal, such as 1.0 and 1.00: they may not be in one statement.

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 from connect_dagster.connectors.jdbc.sink.config import KAFKA_KEY, JdbcSinkConfig, KeyMode
-from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.errors import ConnectError
 from connect_dagster.plugin.schema import OPTIONAL_STRING_SCHEMA, STRING_SCHEMA, Schema, SchemaType
 
 

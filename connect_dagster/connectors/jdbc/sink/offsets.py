@@ -17,7 +17,7 @@ from connect_dagster.connectors.jdbc.dialects import Dialect
 from connect_dagster.connectors.jdbc.sink.arrivals import Arrival
 from connect_dagster.connectors.jdbc.sink.plan import OFFSET, PARTITION
 from connect_dagster.connectors.jdbc.sql_errors import DatabaseError, DatabaseUnavailableError
-from connect_dagster.plugin.errors import ConnectError, RetriableError
+from connect_dagster.errors import ConnectError, RetriableError
 from connect_dagster.plugin.records import TopicPartition
 
 log = logging.getLogger(__name__)

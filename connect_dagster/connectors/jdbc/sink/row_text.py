@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.connectors.jdbc.sink.fields import SinkField
 from connect_dagster.connectors.jdbc.sink.values import SinkValues
-from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.errors import ConnectError
 from connect_dagster.plugin.schema import DECIMAL, TIMESTAMP, Schema, SchemaType
 
 NULL = r"\N"

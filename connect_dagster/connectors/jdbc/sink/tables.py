@@ -16,7 +16,7 @@ from connect_dagster.connectors.jdbc.sink.fields import SinkField, SinkFields
 from connect_dagster.connectors.jdbc.sink.types import ColumnTypes
 from connect_dagster.connectors.jdbc.sink.values import SinkValues
 from connect_dagster.connectors.jdbc.sql_errors import DatabaseError
-from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.errors import ConnectError
 
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 from connect_dagster.connectors.jdbc.dialects import GENERIC, MYSQL, POSTGRESQL, Dialect
 from connect_dagster.connectors.jdbc.sink.fields import SinkField
-from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.errors import ConnectError
 from connect_dagster.plugin.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema, SchemaType
 
 _Kinds = Mapping[SchemaType | str, str]

@@ -18,7 +18,7 @@ from connect_dagster.connectors.jdbc.sink.plan import Step, by_key, in_any_order
 from connect_dagster.connectors.jdbc.sink.statements import Merge, deleted, merged
 from connect_dagster.connectors.jdbc.sink.tables import SinkTables, Table
 from connect_dagster.connectors.jdbc.sink.values import SinkValues
-from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.errors import ConnectError
 
 log = logging.getLogger(__name__)
 

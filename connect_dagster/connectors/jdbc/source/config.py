@@ -13,6 +13,7 @@ from pydantic import model_validator
 from connect_dagster.connectors.jdbc.database import Database
 from connect_dagster.connectors.jdbc.dialects import DIALECTS, find_dialect
 from connect_dagster.connectors.jdbc.source.columns import GRANULARITIES, NUMERIC_MAPPINGS
+from connect_dagster.errors import ConfigError
 from connect_dagster.plugin.config import (
     ConfigDef,
     Importance,
@@ -26,7 +27,6 @@ from connect_dagster.plugin.config import (
     one_of_ignoring_case,
     setting,
 )
-from connect_dagster.plugin.errors import ConfigError
 
 DATABASE, MODE, CONNECTOR = "Database", "Mode", "Connector"
 BULK, INCREMENTING, TIMESTAMP_MODE, BOTH = "bulk", "incrementing", "timestamp", "timestamp+incrementing"

@@ -46,8 +46,8 @@ from connect_dagster.connectors.jdbc.source.readings import BulkReading, Increme
 from connect_dagster.connectors.jdbc.source.row_reader import RowReader, Target
 from connect_dagster.connectors.jdbc.source.table_monitor import TableMonitor, grouped
 from connect_dagster.connectors.jdbc.sql_errors import DatabaseError, DatabaseUnavailableError, sql_error
+from connect_dagster.errors import ConfigError, ConnectError
 from connect_dagster.plugin.connector import Properties, SourceConnector, SourceTask
-from connect_dagster.plugin.errors import ConfigError, ConnectError
 from connect_dagster.plugin.frames import SourceFrame
 
 log = logging.getLogger(__name__)

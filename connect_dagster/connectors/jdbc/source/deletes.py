@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from connect_dagster.connectors.jdbc.source.columns import ReadColumns, spark_name
 from connect_dagster.connectors.jdbc.source.readings import Reading
 from connect_dagster.connectors.jdbc.source.row_reader import Key, RowReader
-from connect_dagster.plugin.errors import ConfigError
+from connect_dagster.errors import ConfigError
 from connect_dagster.plugin.frames import SourceFrame
 
 _SEEN, _FRESH = "seen", "fresh"

@@ -18,7 +18,7 @@ from connect_dagster.connectors.jdbc.database import Connection
 from connect_dagster.connectors.jdbc.dialects import MYSQL, POSTGRESQL
 from connect_dagster.connectors.jdbc.source.row_reader import RowReader
 from connect_dagster.connectors.jdbc.sql_errors import DatabaseError
-from connect_dagster.plugin.errors import ConfigError, ConnectError
+from connect_dagster.errors import ConfigError, ConnectError
 
 _SECOND = 1_000_000_000
 

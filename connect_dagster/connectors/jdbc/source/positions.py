@@ -12,8 +12,8 @@ from typing import Any, Self
 from zoneinfo import ZoneInfo
 
 from connect_dagster.connectors.jdbc.identifiers import TableId
+from connect_dagster.errors import ConnectError, java_text
 from connect_dagster.java.hashes import hash_map_order, string_hash
-from connect_dagster.plugin.errors import ConnectError, java_text
 
 INCREMENTING, TIMESTAMP, NANOS = "incrementing", "timestamp", "timestamp_nanos"
 PROTOCOL, TABLE, QUERY, SNAPSHOT = "protocol", "table", "query", "snapshot"

@@ -13,7 +13,7 @@ from connect_dagster.connectors.jdbc.database import Connection, HeldConnection
 from connect_dagster.connectors.jdbc.identifiers import Quoting, TableId
 from connect_dagster.connectors.jdbc.source.config import JdbcSourceConfig
 from connect_dagster.connectors.jdbc.sql_errors import DatabaseError
-from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.errors import ConnectError
 from connect_dagster.plugin.java_calls import jvm
 
 log = logging.getLogger(__name__)

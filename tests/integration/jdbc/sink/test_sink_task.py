@@ -20,8 +20,8 @@ from connect_dagster.connectors.jdbc.sink.connector import JdbcSinkTask
 from connect_dagster.connectors.jdbc.sink.loaders import folder_for
 from connect_dagster.connectors.jdbc.sink.offsets import OffsetsMovedError, SinkOffsets
 from connect_dagster.connectors.jdbc.sql_errors import DatabaseError, DatabaseUnavailableError
+from connect_dagster.errors import ConnectError, RetriableError
 from connect_dagster.plugin.connector import ErrantRecordReporter
-from connect_dagster.plugin.errors import ConnectError, RetriableError
 from connect_dagster.plugin.frames import SinkBatch, SinkFrame
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.plugin.schema import STRING_SCHEMA, Schema, SchemaField, SchemaType

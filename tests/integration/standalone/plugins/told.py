@@ -7,11 +7,11 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any, ClassVar
 
+from connect_dagster.errors import ConfigError
 from connect_dagster.plugin.config import ConfigDef, Password, Type, setting
 from connect_dagster.plugin.config_provider import ConfigData, ConfigProvider
 from connect_dagster.plugin.connector import Properties, SourceConnector, SourceTask
 from connect_dagster.plugin.converter import Transform
-from connect_dagster.plugin.errors import ConfigError
 from connect_dagster.plugin.frames import Frame
 
 

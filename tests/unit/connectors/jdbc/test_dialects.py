@@ -4,7 +4,7 @@ import pytest
 
 from connect_dagster.connectors.jdbc.dialects import find_dialect
 from connect_dagster.connectors.jdbc.sql_errors import without_secrets
-from connect_dagster.plugin.errors import ConfigError
+from connect_dagster.errors import ConfigError
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from connect_dagster.connectors.jdbc.identifiers import Quoting, TableId
-from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.errors import ConnectError
 
 MYSQL = Quoting("`", "`")
 STANDARD = Quoting()

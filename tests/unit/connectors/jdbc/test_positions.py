@@ -11,7 +11,7 @@ from connect_dagster.connectors.jdbc.source.positions import (
     old_table_partition,
     table_partition,
 )
-from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.errors import ConnectError
 from connect_dagster.worker.offset_json import key_bytes, value_bytes
 
 PRODUCTS = TableId("products", None, "kafkadb")

@@ -6,7 +6,7 @@ from connect_dagster.connectors.jdbc.dialects import DIALECTS, MYSQL, POSTGRESQL
 from connect_dagster.connectors.jdbc.sink.config import JdbcSinkConfig
 from connect_dagster.connectors.jdbc.sink.fields import Part, SinkField, SinkFields
 from connect_dagster.connectors.jdbc.sink.types import ColumnTypes
-from connect_dagster.plugin.errors import ConnectError
+from connect_dagster.errors import ConnectError
 from connect_dagster.plugin.schema import STRING_SCHEMA, Schema, SchemaField, SchemaType
 
 INT = Schema(SchemaType.INT32)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from connect_dagster.plugin import errors
-from connect_dagster.plugin.errors import (
+from connect_dagster import errors
+from connect_dagster.errors import (
     AlreadyExistsError,
     BadRequestError,
     ConfigError,
