@@ -11,11 +11,11 @@ from dagster._core.scheduler.instigation import SensorInstigatorData
 
 from connect_dagster.cli.demo.evidence import newest_worker_run
 from connect_dagster.cli.demo.project import SINK, SOURCE, DemoProject
+from connect_dagster.client.rest_client import KafkaConnectClient, KafkaConnectError
+from connect_dagster.client.types import State
 from connect_dagster.embedded.ports import free_port
-from connect_dagster.orchestration.client import KafkaConnectClient, KafkaConnectError
 from connect_dagster.orchestration.names import identifier
 from connect_dagster.orchestration.operating.reconciliation import ConnectorSensorCursor
-from connect_dagster.orchestration.records import State
 
 ROOT = Path(__file__).parents[1]
 POLL_SECONDS = 0.2

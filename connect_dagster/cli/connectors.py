@@ -13,13 +13,13 @@ import click
 
 from connect_dagster.cli.rest_access import NOT_AS_WISHED, Trouble, Waiting, asks_worker, json_option, timeout_option
 from connect_dagster.cli.table_text import table_text
-from connect_dagster.orchestration.client import KafkaConnectClient
+from connect_dagster.client.masking import mask_text
+from connect_dagster.client.rest_client import KafkaConnectClient
+from connect_dagster.client.types import Connector, ConnectorState
+from connect_dagster.client.waiting import await_deleted, await_states
 from connect_dagster.orchestration.declaring.apply import ASK_FOR
-from connect_dagster.orchestration.declaring.waiting import await_deleted, await_states
 from connect_dagster.orchestration.failures import refusals
-from connect_dagster.orchestration.masking import mask_text
 from connect_dagster.orchestration.operating.offsets_change import aim_of
-from connect_dagster.orchestration.records import Connector, ConnectorState
 from connect_dagster.plugin.connector_file import DesiredState
 
 Ask = Callable[[KafkaConnectClient, str], None]

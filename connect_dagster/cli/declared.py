@@ -15,7 +15,7 @@ import click
 from connect_dagster.cli.connectors import ask_and_await
 from connect_dagster.cli.declarations import declarations
 from connect_dagster.cli.rest_access import NOT_AS_WISHED, Trouble, Waiting, asks_worker, json_option, timeout_option
-from connect_dagster.orchestration.client import KafkaConnectClient
+from connect_dagster.client.rest_client import KafkaConnectClient
 from connect_dagster.orchestration.declaring.apply import ApplyPlan, InvalidConnectorsError, carry_out, plan_all
 
 declarations_argument = click.argument("declared", metavar="DECLARATION...", nargs=-1, required=True)

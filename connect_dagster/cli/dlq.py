@@ -19,8 +19,8 @@ from connect_dagster.cli.offset_choice import OFFSETS, Offsets
 from connect_dagster.cli.record_text import as_json
 from connect_dagster.cli.rest_access import Trouble, asks_worker
 from connect_dagster.cli.table_text import table_text
-from connect_dagster.orchestration.catalog.lineage import DEAD_LETTER_KEY
-from connect_dagster.orchestration.client import KafkaConnectClient
+from connect_dagster.client.lineage import DEAD_LETTER_KEY
+from connect_dagster.client.rest_client import KafkaConnectClient
 
 _HEADS = ("PARTITION", "OFFSET", "TIME", "FROM", "STAGE", "EXCEPTION", "MESSAGE")
 _LONGEST_MESSAGE = 100

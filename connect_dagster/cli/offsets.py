@@ -10,9 +10,9 @@ import click
 
 from connect_dagster.cli.rest_access import Trouble, Waiting, asks_worker, json_option, timeout_option
 from connect_dagster.cli.table_text import table_text
-from connect_dagster.orchestration.client import KafkaConnectClient
+from connect_dagster.client.rest_client import KafkaConnectClient
+from connect_dagster.client.types import PartitionOffset
 from connect_dagster.orchestration.operating.offsets_change import Modify, change_offsets
-from connect_dagster.orchestration.records import PartitionOffset
 
 SHAPE = '{"offsets": [{"partition": {…}, "offset": {…}}, …]}'
 

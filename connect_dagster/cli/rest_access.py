@@ -16,7 +16,7 @@ from typing import Any
 import click
 import dagster as dg
 
-from connect_dagster.orchestration.client import Access, KafkaConnectClient, KafkaConnectError
+from connect_dagster.client.rest_client import Access, KafkaConnectClient, KafkaConnectError
 
 NOT_AS_WISHED = 1
 INTERVAL_SECONDS = 0.2

@@ -6,6 +6,15 @@ Speaks REST to a worker and nothing else, so what it operates may as well be a J
 from dagster_shared.libraries import DagsterLibraryRegistry
 
 import connect_dagster
+from connect_dagster.client.datasets import (
+    KafkaConnectBucketProps,
+    KafkaConnectConnectorProps,
+    KafkaConnectDatasetProps,
+    KafkaConnectFileProps,
+    KafkaConnectTableProps,
+    KafkaConnectTopicProps,
+)
+from connect_dagster.client.rest_client import KafkaConnectClient, KafkaConnectError, RetryPolicy
 from connect_dagster.orchestration.back_off import BackOff
 from connect_dagster.orchestration.catalog.asset_decorator import (
     build_kafka_connect_assets_definitions,
@@ -18,14 +27,6 @@ from connect_dagster.orchestration.catalog.asset_specs import (
 )
 from connect_dagster.orchestration.catalog.event_iterator import KafkaConnectApplyConfig, KafkaConnectEventIterator
 from connect_dagster.orchestration.catalog.metadata_sets import KafkaConnectMetadataSet, KafkaConnectTagSet
-from connect_dagster.orchestration.catalog.props import (
-    KafkaConnectBucketProps,
-    KafkaConnectConnectorProps,
-    KafkaConnectDatasetProps,
-    KafkaConnectFileProps,
-    KafkaConnectTableProps,
-    KafkaConnectTopicProps,
-)
 from connect_dagster.orchestration.catalog.translator import DagsterKafkaConnectTranslator
 from connect_dagster.orchestration.catalog.workspace_data import KafkaConnectConnectorData, KafkaConnectWorkspaceData
 from connect_dagster.orchestration.checks.config_drift import build_connector_config_drift_checks
@@ -34,7 +35,6 @@ from connect_dagster.orchestration.checks.data_sides import DataSide, FileLines,
 from connect_dagster.orchestration.checks.dead_letters import build_dead_letter_checks
 from connect_dagster.orchestration.checks.lag import build_connector_lag_checks
 from connect_dagster.orchestration.checks.state import build_connector_state_checks
-from connect_dagster.orchestration.client import KafkaConnectClient, KafkaConnectError, RetryPolicy
 from connect_dagster.orchestration.components import (
     ConnectWorkerComponent,
     KafkaConnectConnectorComponent,

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import dagster as dg
 
-from connect_dagster.orchestration.client import KafkaConnectError
+from connect_dagster.client.rest_client import KafkaConnectError
 
 MOST_NAMES = 20
 

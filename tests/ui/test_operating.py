@@ -12,10 +12,10 @@ from dagster import AssetKey, AssetRecordsFilter, DagsterRunStatus, RunsFilter
 from playwright.sync_api import Page, expect
 
 from connect_dagster.cli.demo.project import SINK, SOURCE
+from connect_dagster.client.masking import MASK
+from connect_dagster.client.types import State
 from connect_dagster.embedded.broker import EmbeddedBroker
 from connect_dagster.orchestration.catalog.asset_keys import connector_key
-from connect_dagster.orchestration.masking import MASK
-from connect_dagster.orchestration.records import State
 from tests.shipped_project import ROOT, ShippedProject, shipped_project, wait_until
 
 PICTURES = ROOT / "artifacts" / "ui"

@@ -4,7 +4,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from connect_dagster.orchestration.client import KafkaConnectClient
+from connect_dagster.client.rest_client import KafkaConnectClient
 from connect_dagster.orchestration.dagster_dev import DagsterDev
 
 SOURCE = "local-file-source"

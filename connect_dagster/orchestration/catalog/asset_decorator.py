@@ -7,9 +7,9 @@ from typing import Any
 import dagster as dg
 from dagster import AssetsDefinition
 
+from connect_dagster.client.datasets import KafkaConnectConnectorProps
 from connect_dagster.orchestration.catalog.asset_specs import ConnectorSelectorFn, declared_props, load_connector_props
 from connect_dagster.orchestration.catalog.event_iterator import DECLARATION_KEY, Declaration
-from connect_dagster.orchestration.catalog.props import KafkaConnectConnectorProps
 from connect_dagster.orchestration.catalog.translator import DagsterKafkaConnectTranslator
 from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec
 from connect_dagster.orchestration.names import identifier

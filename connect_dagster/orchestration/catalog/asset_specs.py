@@ -9,13 +9,13 @@ import dagster as dg
 from dagster import AssetKey, AssetSpec
 from pydantic import ValidationError
 
+from connect_dagster.client.datasets import KafkaConnectConnectorProps
+from connect_dagster.client.lineage import connector_lineage
+from connect_dagster.client.rest_client import KafkaConnectError
 from connect_dagster.orchestration._compat import StateBackedDefinitionsLoader
-from connect_dagster.orchestration.catalog.lineage import connector_lineage
 from connect_dagster.orchestration.catalog.metadata_sets import NAMESPACE
-from connect_dagster.orchestration.catalog.props import KafkaConnectConnectorProps
 from connect_dagster.orchestration.catalog.translator import DagsterKafkaConnectTranslator
 from connect_dagster.orchestration.catalog.workspace_data import KafkaConnectWorkspaceData, connector_props
-from connect_dagster.orchestration.client import KafkaConnectError
 from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 
 from dagster import AssetKey, TableColumn, TableColumnDep, TableColumnLineage, TableSchema
 
-from connect_dagster.orchestration.catalog.connector_classes import Config, listed
-from connect_dagster.orchestration.catalog.lineage import ConnectorLineage
-from connect_dagster.orchestration.catalog.props import KafkaConnectDatasetProps
-from connect_dagster.orchestration.catalog.topic_routing import transforms_of
+from connect_dagster.client.connector_classes import Config, listed
+from connect_dagster.client.datasets import KafkaConnectDatasetProps
+from connect_dagster.client.lineage import ConnectorLineage
+from connect_dagster.client.topic_routing import transforms_of
 
 _ROUTERS = frozenset({"RegexRouter", "TimestampRouter"})
 

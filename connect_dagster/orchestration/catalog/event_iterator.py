@@ -14,6 +14,14 @@ from confluent_kafka import KafkaException
 from dagster import AssetKey, AssetMaterialization, AssetObservation, AssetSpec, MaterializeResult, TableSchema
 from pydantic import Field
 
+from connect_dagster.client.datasets import (
+    KafkaConnectDatasetProps,
+    KafkaConnectTableProps,
+    KafkaConnectTopicProps,
+)
+from connect_dagster.client.rest_client import KafkaConnectClient
+from connect_dagster.client.types import Connector, State
+from connect_dagster.client.waiting import GONE, await_states
 from connect_dagster.orchestration._compat import TableMetadataSet
 from connect_dagster.orchestration.catalog.column_lineage import (
     column_lineage,
@@ -23,17 +31,10 @@ from connect_dagster.orchestration.catalog.column_lineage import (
 )
 from connect_dagster.orchestration.catalog.metadata_sets import NAMESPACE, KafkaConnectMetadataSet
 from connect_dagster.orchestration.catalog.newest_record import columns_of_newest_record
-from connect_dagster.orchestration.catalog.props import (
-    KafkaConnectDatasetProps,
-    KafkaConnectTableProps,
-    KafkaConnectTopicProps,
-)
 from connect_dagster.orchestration.catalog.schema_registry import SchemaRegistryError, registered_columns
 from connect_dagster.orchestration.catalog.translator import DagsterKafkaConnectTranslator
-from connect_dagster.orchestration.client import KafkaConnectClient
 from connect_dagster.orchestration.declaring.apply import ASK_FOR, carry_out, plan
 from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec
-from connect_dagster.orchestration.declaring.waiting import GONE, await_states
 from connect_dagster.orchestration.failures import one_sentence
 from connect_dagster.orchestration.observing.connector_metadata import (
     applied_metadata,
@@ -43,7 +44,6 @@ from connect_dagster.orchestration.observing.connector_metadata import (
 )
 from connect_dagster.orchestration.observing.connector_poll import ConnectorPoll
 from connect_dagster.orchestration.observing.connector_snapshot import ConnectorSnapshot
-from connect_dagster.orchestration.records import Connector, State
 from connect_dagster.plugin.connector_file import DesiredState
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from urllib.parse import quote
 import requests
 from dagster import TableSchema
 
+from connect_dagster.client.masking import mask_text
 from connect_dagster.orchestration.catalog.column_schema import avro_columns, json_schema_columns
-from connect_dagster.orchestration.masking import mask_text
 
 _COLUMNS_OF = {"AVRO": avro_columns, "JSON": json_schema_columns}
 

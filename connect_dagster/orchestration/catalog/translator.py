@@ -10,6 +10,15 @@ from typing import Literal
 
 from dagster import AssetSpec, JsonMetadataValue, UrlMetadataValue
 
+from connect_dagster.client.datasets import (
+    KafkaConnectBucketProps,
+    KafkaConnectConnectorProps,
+    KafkaConnectDatasetProps,
+    KafkaConnectFileProps,
+    KafkaConnectTableProps,
+    KafkaConnectTopicProps,
+)
+from connect_dagster.client.types import Direction
 from connect_dagster.orchestration._compat import TableMetadataSet, UriMetadataSet
 from connect_dagster.orchestration.catalog.asset_keys import (
     GROUP_NAME,
@@ -20,15 +29,6 @@ from connect_dagster.orchestration.catalog.asset_keys import (
     topic_key,
 )
 from connect_dagster.orchestration.catalog.metadata_sets import KafkaConnectMetadataSet, KafkaConnectTagSet
-from connect_dagster.orchestration.catalog.props import (
-    KafkaConnectBucketProps,
-    KafkaConnectConnectorProps,
-    KafkaConnectDatasetProps,
-    KafkaConnectFileProps,
-    KafkaConnectTableProps,
-    KafkaConnectTopicProps,
-)
-from connect_dagster.orchestration.records import Direction
 
 _LONGEST_TAG = 63
 _TYPES: Mapping[Direction, Literal["source", "sink"]] = {Direction.SOURCE: "source", Direction.SINK: "sink"}

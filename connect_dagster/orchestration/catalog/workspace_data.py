@@ -11,17 +11,17 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict
 
-from connect_dagster.orchestration.catalog.connector_classes import Config
-from connect_dagster.orchestration.catalog.lineage import ConnectorLineage, connector_lineage
-from connect_dagster.orchestration.catalog.props import (
+from connect_dagster.client.connector_classes import Config
+from connect_dagster.client.datasets import (
     KafkaConnectConnectorProps,
     KafkaConnectDatasetProps,
     KafkaConnectTopicProps,
 )
-from connect_dagster.orchestration.client import KafkaConnectClient
-from connect_dagster.orchestration.masking import mask_config, mask_text
+from connect_dagster.client.lineage import ConnectorLineage, connector_lineage
+from connect_dagster.client.masking import mask_config, mask_text
+from connect_dagster.client.rest_client import KafkaConnectClient
+from connect_dagster.client.types import Connector, Direction
 from connect_dagster.orchestration.observing.plugin_secrets import PARALLEL_REQUESTS, with_secret_keys
-from connect_dagster.orchestration.records import Connector, Direction
 
 if TYPE_CHECKING:
     from connect_dagster.orchestration.workspace import KafkaConnectWorkspace

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 import dagster as dg
 from dagster import AssetCheckKey, MetadataValue
 
+from connect_dagster.client.rest_client import KafkaConnectClient
 from connect_dagster.orchestration.catalog.asset_specs import declared_props
 from connect_dagster.orchestration.catalog.translator import DagsterKafkaConnectTranslator
 from connect_dagster.orchestration.checks.connector_checks import connector_checks
 from connect_dagster.orchestration.checks.verdict import Verdict
-from connect_dagster.orchestration.client import KafkaConnectClient
 from connect_dagster.orchestration.declaring.apply import ApplyPlan, InvalidConnectorError, plan
 from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace

@@ -7,10 +7,10 @@ import dagster as dg
 from dagster import AssetCheckKey, MetadataValue
 
 from connect_dagster.brokers.errors import BrokersError
+from connect_dagster.client.masking import mask_text
 from connect_dagster.orchestration.checks.connector_checks import ConnectorAsset, connector_assets, connector_checks
 from connect_dagster.orchestration.checks.data_sides import DataSide
 from connect_dagster.orchestration.checks.verdict import Verdict
-from connect_dagster.orchestration.masking import mask_text
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
 DATA_CHECK = "source_matches_sink"

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import dagster as dg
 from dagster import AssetCheckKey, AssetCheckSeverity
 
+from connect_dagster.client.types import Direction
 from connect_dagster.orchestration.checks.connector_checks import (
     ConnectorAsset,
     connector_assets,
@@ -13,7 +14,6 @@ from connect_dagster.orchestration.checks.connector_checks import (
 )
 from connect_dagster.orchestration.checks.verdict import Verdict
 from connect_dagster.orchestration.observing.connector_snapshot import ConnectorSnapshot
-from connect_dagster.orchestration.records import Direction
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
 LAG_CHECK = "connector_lag"

@@ -4,8 +4,8 @@ from typing import Annotated, Protocol, TypeAlias
 
 import dagster as dg
 
+from connect_dagster.client.datasets import KafkaConnectConnectorProps, KafkaConnectDatasetProps
 from connect_dagster.orchestration._compat import TranslationFn, TranslationFnResolver
-from connect_dagster.orchestration.catalog.props import KafkaConnectConnectorProps, KafkaConnectDatasetProps
 from connect_dagster.orchestration.catalog.translator import DagsterKafkaConnectTranslator
 
 Props: TypeAlias = KafkaConnectConnectorProps | KafkaConnectDatasetProps

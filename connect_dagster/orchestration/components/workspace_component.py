@@ -9,6 +9,9 @@ from typing import Annotated
 import dagster as dg
 from pydantic import Field, PrivateAttr
 
+from connect_dagster.client.datasets import KafkaConnectConnectorProps
+from connect_dagster.client.rest_client import KafkaConnectError
+from connect_dagster.client.types import Direction
 from connect_dagster.orchestration._compat import (
     DefsStateConfig,
     DefsStateConfigArgs,
@@ -16,10 +19,8 @@ from connect_dagster.orchestration._compat import (
     last_state,
 )
 from connect_dagster.orchestration.catalog.event_iterator import KafkaConnectApplyConfig, KafkaConnectEvent
-from connect_dagster.orchestration.catalog.props import KafkaConnectConnectorProps
 from connect_dagster.orchestration.catalog.workspace_data import KafkaConnectWorkspaceData
 from connect_dagster.orchestration.checks.state import build_connector_state_checks
-from connect_dagster.orchestration.client import KafkaConnectError
 from connect_dagster.orchestration.components.scaffolders import WorkspaceScaffolder
 from connect_dagster.orchestration.components.translation import (
     ComponentTranslator,
@@ -31,7 +32,6 @@ from connect_dagster.orchestration.components.yaml_values import ResolvedWorkspa
 from connect_dagster.orchestration.observing.polling_sensor import build_kafka_connect_polling_sensor
 from connect_dagster.orchestration.operating.connector_definitions import JOB_PREFIX, apply_connector, connector_assets
 from connect_dagster.orchestration.operating.jobs import build_kafka_connect_jobs
-from connect_dagster.orchestration.records import Direction
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
 log = logging.getLogger(__name__)

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import dagster as dg
 
-from connect_dagster.orchestration.client import CONFLICT, KafkaConnectClient, KafkaConnectError
-from connect_dagster.orchestration.declaring.config_diff import ConfigDiff
+from connect_dagster.client.config_diff import ConfigDiff
+from connect_dagster.client.masking import mask_text
+from connect_dagster.client.rest_client import CONFLICT, KafkaConnectClient, KafkaConnectError
+from connect_dagster.client.types import ConfigValidation, ConnectorStatus, State
 from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec
-from connect_dagster.orchestration.masking import mask_text
-from connect_dagster.orchestration.records import ConfigValidation, ConnectorStatus, State
 from connect_dagster.plugin.connector_file import DesiredState
 
 

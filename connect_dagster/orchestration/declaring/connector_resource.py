@@ -13,12 +13,12 @@ import dagster as dg
 from pydantic import Field
 from pydantic.fields import FieldInfo
 
-from connect_dagster.orchestration.client import KafkaConnectClient
+from connect_dagster.client.rest_client import KafkaConnectClient
+from connect_dagster.client.types import ConnectorStatus, PartitionOffset
+from connect_dagster.client.waiting import await_deleted, await_states
 from connect_dagster.orchestration.declaring.apply import ASK_FOR, ApplyPlan, carry_out, plan
 from connect_dagster.orchestration.declaring.connector_spec import ConfigValue, KafkaConnectConnectorSpec
-from connect_dagster.orchestration.declaring.waiting import await_deleted, await_states
 from connect_dagster.orchestration.operating.offsets_change import Modify, OffsetsChange, aim_of, change_offsets
-from connect_dagster.orchestration.records import ConnectorStatus, PartitionOffset
 from connect_dagster.orchestration.workspace import SECRET, KafkaConnectWorkspace
 from connect_dagster.plugin.connector_file import DesiredState
 

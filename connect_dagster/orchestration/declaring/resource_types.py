@@ -12,12 +12,12 @@ from typing import Any
 from pydantic import Field, create_model
 from pydantic.config import JsonDict
 
+from connect_dagster.client.types import KeyDefinition
 from connect_dagster.orchestration.declaring.connector_resource import (
     CONFIG_KEY,
     ConnectorResource,
     config_fields,
 )
-from connect_dagster.orchestration.records import KeyDefinition
 from connect_dagster.orchestration.workspace import SECRET
 from connect_dagster.plugin.config import NO_DEFAULT, ConfigDef, ConfigKey, Type, parse_value, to_text
 

@@ -5,9 +5,9 @@ from typing import Any
 import dagster as dg
 from dagster import AssetObservation, DagsterInstance, MetadataValue
 
+from connect_dagster.client.masking import mask_text
 from connect_dagster.orchestration.catalog.asset_keys import worker_key
 from connect_dagster.orchestration.hosting.job import WORKER_ID_TAG
-from connect_dagster.orchestration.masking import mask_text
 
 
 def build_connect_worker_failure_sensor(

@@ -13,12 +13,12 @@ import dagster as dg
 from dagster import AssetObservation
 from pydantic import Field
 
+from connect_dagster.client.masking import mask_text
 from connect_dagster.orchestration.catalog.asset_keys import worker_key
 from connect_dagster.orchestration.hosting import worker_report
 from connect_dagster.orchestration.hosting.interrupts import uninterrupted
 from connect_dagster.orchestration.hosting.resource import HostedWorker, worker_failure
 from connect_dagster.orchestration.hosting.run_process import RunProcess
-from connect_dagster.orchestration.masking import mask_text
 
 WORKER_JOB = "connect_worker"
 WORKER_ID_TAG = "connect-dagster/worker_id"

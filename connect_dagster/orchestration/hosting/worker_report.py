@@ -9,10 +9,10 @@ from typing import Any
 
 from dagster import MetadataValue
 
-from connect_dagster.orchestration.client import KafkaConnectClient, KafkaConnectError
+from connect_dagster.client.masking import mask_text
+from connect_dagster.client.rest_client import KafkaConnectClient, KafkaConnectError
+from connect_dagster.client.types import State
 from connect_dagster.orchestration.hosting.process import WorkerProcess
-from connect_dagster.orchestration.masking import mask_text
-from connect_dagster.orchestration.records import State
 
 REBALANCES = "kafka_connect_worker_rebalance_completed_rebalances_total"
 

@@ -5,9 +5,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from connect_dagster.orchestration.catalog.lineage import ConnectorLineage
+from connect_dagster.client.lineage import ConnectorLineage
+from connect_dagster.client.types import Connector, Direction, PartitionOffset, TaskProgress
 from connect_dagster.orchestration.observing.topic_offsets import Bounds, Partition, lags
-from connect_dagster.orchestration.records import Connector, Direction, PartitionOffset, TaskProgress
 
 
 @dataclass(frozen=True, slots=True)

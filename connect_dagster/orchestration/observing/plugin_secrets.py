@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
-from connect_dagster.orchestration.client import KafkaConnectClient, KafkaConnectError
-from connect_dagster.orchestration.records import Connector
+from connect_dagster.client.rest_client import KafkaConnectClient, KafkaConnectError
+from connect_dagster.client.types import Connector
 
 PARALLEL_REQUESTS = 8
 

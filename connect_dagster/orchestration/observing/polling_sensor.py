@@ -15,21 +15,21 @@ import dagster as dg
 from dagster import AssetCheckEvaluation, AssetMaterialization, AssetObservation, DagsterInstance, TableSchema
 from pydantic import BaseModel, ConfigDict, Field
 
+from connect_dagster.client.datasets import KafkaConnectDatasetProps, KafkaConnectTopicProps
+from connect_dagster.client.rest_client import KafkaConnectError
+from connect_dagster.client.types import Connector
 from connect_dagster.orchestration._compat import TableMetadataSet
 from connect_dagster.orchestration.catalog.asset_specs import ConnectorSelectorFn
 from connect_dagster.orchestration.catalog.metadata_sets import KafkaConnectMetadataSet
-from connect_dagster.orchestration.catalog.props import KafkaConnectDatasetProps, KafkaConnectTopicProps
 from connect_dagster.orchestration.catalog.schema_registry import SchemaRegistryError, registered_columns
 from connect_dagster.orchestration.catalog.translator import DagsterKafkaConnectTranslator, config_version
 from connect_dagster.orchestration.catalog.workspace_data import live_props
 from connect_dagster.orchestration.checks.state import state_evaluation
-from connect_dagster.orchestration.client import KafkaConnectError
 from connect_dagster.orchestration.names import identifier
 from connect_dagster.orchestration.observing.connector_metadata import materialization_metadata, observation_metadata
 from connect_dagster.orchestration.observing.connector_poll import ConnectorPoll
 from connect_dagster.orchestration.observing.connector_snapshot import ConnectorSnapshot
 from connect_dagster.orchestration.observing.connector_trend import ConnectorMark, ConnectorTrend
-from connect_dagster.orchestration.records import Connector
 from connect_dagster.orchestration.sensor_cursor import SensorCursor
 
 if TYPE_CHECKING:

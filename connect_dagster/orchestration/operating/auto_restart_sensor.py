@@ -11,10 +11,11 @@ import dagster as dg
 from dagster import AssetObservation
 from pydantic import Field
 
+from connect_dagster.client.rest_client import KafkaConnectError
+from connect_dagster.client.types import Connector
 from connect_dagster.orchestration.back_off import BackOff
 from connect_dagster.orchestration.catalog.translator import DagsterKafkaConnectTranslator
 from connect_dagster.orchestration.catalog.workspace_data import live_props
-from connect_dagster.orchestration.client import KafkaConnectError
 from connect_dagster.orchestration.failures import listed
 from connect_dagster.orchestration.names import identifier
 from connect_dagster.orchestration.observing.plugin_secrets import with_secret_keys
@@ -30,7 +31,6 @@ from connect_dagster.orchestration.operating.jobs import CLUSTER_TAG
 from connect_dagster.orchestration.operating.launches import Launches
 from connect_dagster.orchestration.operating.offsets_change import aim_of
 from connect_dagster.orchestration.operating.operation_config import RestartSelection
-from connect_dagster.orchestration.records import Connector
 from connect_dagster.orchestration.sensor_cursor import SensorCursor
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 from connect_dagster.plugin.connector_file import DesiredState

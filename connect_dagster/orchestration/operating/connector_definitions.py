@@ -5,6 +5,7 @@ from typing import TypeAlias
 
 import dagster as dg
 
+from connect_dagster.client.datasets import KafkaConnectConnectorProps, KafkaConnectTopicProps
 from connect_dagster.orchestration.catalog.asset_specs import asset_graph, declared_props
 from connect_dagster.orchestration.catalog.event_iterator import (
     DECLARATION_KEY,
@@ -12,7 +13,6 @@ from connect_dagster.orchestration.catalog.event_iterator import (
     KafkaConnectApplyConfig,
     KafkaConnectEvent,
 )
-from connect_dagster.orchestration.catalog.props import KafkaConnectConnectorProps, KafkaConnectTopicProps
 from connect_dagster.orchestration.catalog.translator import DagsterKafkaConnectTranslator
 from connect_dagster.orchestration.checks.config_drift import build_connector_config_drift_checks
 from connect_dagster.orchestration.checks.dead_letters import build_dead_letter_checks

@@ -11,12 +11,13 @@ from typing import Any
 import dagster as dg
 from dagster import AssetObservation, MetadataValue
 
-from connect_dagster.orchestration.client import KafkaConnectClient
+from connect_dagster.client.masking import mask_text
+from connect_dagster.client.rest_client import KafkaConnectClient
+from connect_dagster.client.types import Connector, ConnectorStatus, PartitionOffset
+from connect_dagster.client.waiting import await_deleted, await_states
 from connect_dagster.orchestration.declaring.apply import ApplyPlan, carry_out, plan_all
 from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec
-from connect_dagster.orchestration.declaring.waiting import await_deleted, await_states
 from connect_dagster.orchestration.failures import one_sentence, reasons, refusals, unknown_names
-from connect_dagster.orchestration.masking import mask_text
 from connect_dagster.orchestration.observing.connector_metadata import shown_offsets
 from connect_dagster.orchestration.operating.offsets_change import Modify, OffsetsChange, aim_of, change_offsets
 from connect_dagster.orchestration.operating.operation_config import (
@@ -30,7 +31,6 @@ from connect_dagster.orchestration.operating.operation_config import (
     RestartSelection,
 )
 from connect_dagster.orchestration.operating.operation_report import observe, observed_key, states_table
-from connect_dagster.orchestration.records import Connector, ConnectorStatus, PartitionOffset
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 from connect_dagster.plugin.connector_file import DesiredState
 

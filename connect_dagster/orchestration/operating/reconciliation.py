@@ -17,10 +17,10 @@ from enum import Enum
 
 from pydantic import ConfigDict
 
-from connect_dagster.orchestration.declaring.config_diff import ConfigDiff
+from connect_dagster.client.config_diff import ConfigDiff
+from connect_dagster.client.types import Connector, State
 from connect_dagster.orchestration.operating.attempts import AttemptPolicy, Attempts, Step
 from connect_dagster.orchestration.operating.offsets_change import aim_of
-from connect_dagster.orchestration.records import Connector, State
 from connect_dagster.orchestration.sensor_cursor import SensorCursor
 from connect_dagster.plugin.connector_file import DesiredState
 

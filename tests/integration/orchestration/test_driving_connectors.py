@@ -11,6 +11,7 @@ import pytest
 from confluent_kafka import Producer
 from dagster import AssetCheckEvaluation, AssetObservation, DagsterEventType, DagsterInstance, ExecuteInProcessResult
 
+from connect_dagster.client.types import State
 from connect_dagster.orchestration import (
     BackOff,
     FileLines,
@@ -26,7 +27,6 @@ from connect_dagster.orchestration import (
     build_kafka_connect_jobs,
 )
 from connect_dagster.orchestration.catalog.asset_keys import connector_key
-from connect_dagster.orchestration.records import State
 from connect_dagster.testing.recording_sink import RecordingSinkConnector, read_journal
 from tests.conftest import Broker
 from tests.integration.topics import create, size

@@ -13,6 +13,7 @@ import pytest
 from dagster import AssetKey, DagsterInstance
 from dagster_pyspark import LazyPySparkResource
 
+from connect_dagster.client.types import State
 from connect_dagster.embedded.ports import HOST, free_port, is_free
 from connect_dagster.orchestration import (
     ConnectWorkerResource,
@@ -24,7 +25,6 @@ from connect_dagster.orchestration import (
 from connect_dagster.orchestration.catalog.asset_keys import group_key, topic_key
 from connect_dagster.orchestration.hosting import worker_report
 from connect_dagster.orchestration.hosting.process import WorkerProcess
-from connect_dagster.orchestration.records import State
 from tests.conftest import Broker
 from tests.shipped_project import wait_until
 

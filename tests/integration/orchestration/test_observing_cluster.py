@@ -12,6 +12,7 @@ import pytest
 from confluent_kafka import Producer
 from dagster import AssetKey, DagsterInstance
 
+from connect_dagster.client.types import Direction, State
 from connect_dagster.orchestration import (
     KafkaConnectClient,
     KafkaConnectWorkspace,
@@ -19,7 +20,6 @@ from connect_dagster.orchestration import (
     build_kafka_connect_polling_sensor,
 )
 from connect_dagster.orchestration.catalog.asset_keys import connector_key, file_key, topic_key
-from connect_dagster.orchestration.records import Direction, State
 from tests.conformance.java_cluster import JavaDistributed
 from tests.conftest import Broker
 from tests.distributed_process import DistributedProcess, group_properties

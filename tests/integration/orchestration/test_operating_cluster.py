@@ -10,13 +10,13 @@ import dagster as dg
 import pytest
 from dagster import DagsterEventType, DagsterInstance, ExecuteInProcessResult
 
+from connect_dagster.client.types import State
 from connect_dagster.orchestration import (
     KafkaConnectClient,
     KafkaConnectConnectorSpec,
     KafkaConnectWorkspace,
     build_kafka_connect_jobs,
 )
-from connect_dagster.orchestration.records import State
 from tests.conformance.java_cluster import JavaDistributed
 from tests.conftest import Broker
 from tests.distributed_process import DistributedProcess, group_properties

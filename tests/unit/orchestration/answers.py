@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from connect_dagster.orchestration.records import Connector, PartitionOffset
+from connect_dagster.client.types import Connector, PartitionOffset
 
 WORKER = "127.0.0.1:8083"
 SOURCE = {"name": "src", "connector.class": "FileStreamSource", "file": "/tmp/in.txt", "topic": "logs"}

@@ -1,15 +1,15 @@
 from dagster import AssetKey, TableColumn, TableSchema
 
+from connect_dagster.client.datasets import KafkaConnectFileProps, KafkaConnectTableProps
+from connect_dagster.client.lineage import connector_lineage
 from connect_dagster.orchestration.catalog.column_lineage import (
     column_lineage,
     columns_after,
     field_renames,
     upstream_of,
 )
-from connect_dagster.orchestration.catalog.lineage import connector_lineage
-from connect_dagster.orchestration.catalog.props import KafkaConnectFileProps, KafkaConnectTableProps
+from tests.unit.client.test_lineage import DEBEZIUM
 from tests.unit.orchestration.answers import SINK
-from tests.unit.orchestration.catalog.test_lineage import DEBEZIUM
 
 REPLACE = "org.apache.kafka.connect.transforms.ReplaceField$Value"
 

@@ -7,6 +7,7 @@ import dagster as dg
 import pytest
 from dagster import AssetCheckEvaluation, AssetCheckSeverity, DagsterInstance
 
+from connect_dagster.client.masking import MASK
 from connect_dagster.embedded.ports import free_port
 from connect_dagster.orchestration.catalog.asset_keys import connector_key
 from connect_dagster.orchestration.checks.config_drift import build_connector_config_drift_checks
@@ -16,7 +17,6 @@ from connect_dagster.orchestration.checks.dead_letters import build_dead_letter_
 from connect_dagster.orchestration.checks.lag import build_connector_lag_checks
 from connect_dagster.orchestration.checks.state import build_connector_state_checks
 from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec
-from connect_dagster.orchestration.masking import MASK
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 from tests.unit.orchestration.connect_server import CLASS, ConnectServer, connect_server, pin_is_secret
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import dagster as dg
 import pytest
 
-from connect_dagster.orchestration.client import KafkaConnectError
+from connect_dagster.client.rest_client import KafkaConnectError
+from connect_dagster.client.types import PartitionOffset, State
 from connect_dagster.orchestration.declaring.apply import InvalidConnectorError
 from connect_dagster.orchestration.declaring.typed_resources import FileStreamSourceResource
-from connect_dagster.orchestration.records import PartitionOffset, State
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 from connect_dagster.plugin.connector_file import DesiredState
 from connect_dagster.protocol.states import TargetState, TaskId

@@ -6,8 +6,8 @@ from threading import Timer
 import dagster as dg
 import pytest
 
-from connect_dagster.orchestration.client import KafkaConnectClient, KafkaConnectError
-from connect_dagster.orchestration.declaring.waiting import GONE, await_deleted, await_states
+from connect_dagster.client.rest_client import KafkaConnectClient, KafkaConnectError
+from connect_dagster.client.waiting import GONE, await_deleted, await_states
 from connect_dagster.orchestration.operating.offsets_change import change_offsets
 from connect_dagster.plugin.connector_file import DesiredState
 from connect_dagster.protocol.states import TargetState

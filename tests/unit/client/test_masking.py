@@ -1,6 +1,6 @@
 import pytest
 
-from connect_dagster.orchestration.masking import MASK, is_secret_key, mask_config, mask_json, mask_text
+from connect_dagster.client.masking import MASK, is_secret_key, mask_config, mask_json, mask_text
 
 SECRET_KEYS = [
     "connection.password",

@@ -1,13 +1,13 @@
 """What a translator turns into assets: connectors, and the data at either end of them.
 
-Values without Dagster in them; :mod:`connect_dagster.orchestration.catalog.lineage` reads them off configurations.
+Values without Dagster in them; :mod:`connect_dagster.client.lineage` reads them off configurations.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from connect_dagster.orchestration.records import Direction
+from connect_dagster.client.types import Direction
 
 
 @dataclass(frozen=True, slots=True)

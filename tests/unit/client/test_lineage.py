@@ -1,15 +1,15 @@
 import pytest
 
-from connect_dagster.orchestration.catalog.connector_classes import Config
-from connect_dagster.orchestration.catalog.lineage import connector_lineage
-from connect_dagster.orchestration.catalog.props import (
+from connect_dagster.client.connector_classes import Config
+from connect_dagster.client.datasets import (
     KafkaConnectBucketProps,
     KafkaConnectDatasetProps,
     KafkaConnectFileProps,
     KafkaConnectTableProps,
     KafkaConnectTopicProps,
 )
-from connect_dagster.orchestration.records import Direction
+from connect_dagster.client.lineage import connector_lineage
+from connect_dagster.client.types import Direction
 from tests.unit.orchestration.answers import SINK, SOURCE
 
 # Seed 000's configuration of Debezium, as the topic of configurations shows it.

@@ -1,6 +1,6 @@
 import pytest
 
-from connect_dagster.orchestration.catalog.topic_routing import keeps_topics, routed_topic
+from connect_dagster.client.topic_routing import keeps_topics, routed_topic
 
 ROUTER = "org.apache.kafka.connect.transforms.RegexRouter"
 UNWRAP = {"transforms": "u", "transforms.u.type": "io.debezium.transforms.ExtractNewRecordState"}

@@ -1,6 +1,6 @@
 import pytest
 
-from connect_dagster.orchestration.catalog.jdbc_url import jdbc_database
+from connect_dagster.client.jdbc_url import jdbc_database
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ import requests
 from prometheus_client.parser import text_string_to_metric_families
 
 import connect_dagster
-from connect_dagster.orchestration.masking import mask_text
-from connect_dagster.orchestration.records import (
+from connect_dagster.client.masking import mask_text
+from connect_dagster.client.types import (
     ConfigValidation,
     Connector,
     ConnectorInfo,

@@ -3,8 +3,8 @@
 import time
 from collections.abc import Callable, Iterable
 
-from connect_dagster.orchestration.client import KafkaConnectClient, KafkaConnectError
-from connect_dagster.orchestration.records import State
+from connect_dagster.client.rest_client import KafkaConnectClient, KafkaConnectError
+from connect_dagster.client.types import State
 from connect_dagster.plugin.connector_file import DesiredState
 
 GONE = "there is no such connector"

@@ -7,10 +7,10 @@ topics that only the worker can tell are given to it.
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from connect_dagster.orchestration.catalog.connector_classes import Config, SinkClass, SourceClass, find_class, listed
-from connect_dagster.orchestration.catalog.props import KafkaConnectDatasetProps, KafkaConnectTopicProps
-from connect_dagster.orchestration.catalog.topic_routing import routed_topic
-from connect_dagster.orchestration.records import Direction
+from connect_dagster.client.connector_classes import Config, SinkClass, SourceClass, find_class, listed
+from connect_dagster.client.datasets import KafkaConnectDatasetProps, KafkaConnectTopicProps
+from connect_dagster.client.topic_routing import routed_topic
+from connect_dagster.client.types import Direction
 
 SINK_KEYS = frozenset({"topics", "topics.regex"})
 DEAD_LETTER_KEY = "errors.deadletterqueue.topic.name"

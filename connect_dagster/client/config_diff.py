@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from connect_dagster.orchestration.masking import mask_config
+from connect_dagster.client.masking import mask_config
 
 Config = Mapping[str, str | None]
 

@@ -1,6 +1,6 @@
 import pytest
 
-from connect_dagster.orchestration.records import ConnectorStatus, State, TaskProgress
+from connect_dagster.client.types import ConnectorStatus, State, TaskProgress
 from tests.unit.orchestration.answers import SOURCE, connector
 
 

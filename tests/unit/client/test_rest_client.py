@@ -6,9 +6,9 @@ from threading import Thread
 import dagster as dg
 import pytest
 
+from connect_dagster.client.rest_client import Access, KafkaConnectClient, KafkaConnectError, RetryPolicy
 from connect_dagster.embedded.ports import free_port
 from connect_dagster.orchestration import KafkaConnectWorkspace, build_kafka_connect_polling_sensor
-from connect_dagster.orchestration.client import Access, KafkaConnectClient, KafkaConnectError, RetryPolicy
 from tests.unit.orchestration.connect_server import connect_server
 
 

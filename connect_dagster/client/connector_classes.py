@@ -1,7 +1,7 @@
 """What connectors of well-known classes read and write, told by their configuration: one table, a row for each class.
 
 A source's row gives routes from what it reads to topics; a sink's row says where the records of a topic land. Names
-are those before transforms; :mod:`connect_dagster.orchestration.catalog.lineage` takes transforms into account. A
+are those before transforms; :mod:`connect_dagster.client.lineage` takes transforms into account. A
 class that is not in the table has its topics and nothing else.
 """
 
@@ -10,15 +10,15 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from connect_dagster.orchestration.catalog.jdbc_url import jdbc_database
-from connect_dagster.orchestration.catalog.props import (
+from connect_dagster.client.datasets import (
     KafkaConnectBucketProps,
     KafkaConnectDatasetProps,
     KafkaConnectFileProps,
     KafkaConnectTableProps,
     KafkaConnectTopicProps,
 )
-from connect_dagster.orchestration.catalog.topic_routing import keeps_topics
+from connect_dagster.client.jdbc_url import jdbc_database
+from connect_dagster.client.topic_routing import keeps_topics
 
 Config: TypeAlias = Mapping[str, str | None]
 SourceRoute: TypeAlias = tuple[KafkaConnectDatasetProps | None, str]
