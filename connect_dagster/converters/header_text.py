@@ -17,7 +17,7 @@ import numpy as np
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.converters.json_text import java_double
+from connect_dagster.converters.json.text import java_double
 from connect_dagster.errors import DataError
 from connect_dagster.java.iso_dates import DAY_MS
 from connect_dagster.plugin.java_text import as_java_text

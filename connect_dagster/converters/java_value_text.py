@@ -7,7 +7,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from connect_dagster.converters.json_text import java_decimal, java_double
+from connect_dagster.converters.json.text import java_decimal, java_double
 from connect_dagster.plugin.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema, SchemaType
 
 _MILLISECOND = datetime.timedelta(milliseconds=1)

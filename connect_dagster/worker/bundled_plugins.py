@@ -16,7 +16,7 @@ from connect_dagster.connectors.spark.source import SparkSourceConnector
 from connect_dagster.converters.avro.converter import AvroConverter
 from connect_dagster.converters.boolean_converter import BooleanConverter
 from connect_dagster.converters.byte_array_converter import ByteArrayConverter
-from connect_dagster.converters.json_converter import JsonConverter
+from connect_dagster.converters.json.converter import JsonConverter
 from connect_dagster.converters.json_schema.converter import JsonSchemaConverter
 from connect_dagster.converters.number_converters import (
     DoubleConverter,

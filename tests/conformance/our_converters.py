@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.converters.json_converter import JsonConverter
+from connect_dagster.converters.json.converter import JsonConverter
 from connect_dagster.errors import ConnectError, DataError
 from connect_dagster.plugin.converter import Converter, Decoder
 from connect_dagster.plugin.header_converter import HeaderConverter

@@ -7,8 +7,9 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.converters import json_envelope, json_text
-from connect_dagster.converters.json_converter import JsonConverter
+from connect_dagster.converters.json import envelope as json_envelope
+from connect_dagster.converters.json import text as json_text
+from connect_dagster.converters.json.converter import JsonConverter
 from connect_dagster.errors import ConnectError
 from connect_dagster.plugin.config import ConfigDef
 from connect_dagster.plugin.converter import Converter, Predicate, Transform

@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.connectors.file.text import as_text
-from connect_dagster.converters.json_converter import JsonConverter
+from connect_dagster.converters.json.converter import JsonConverter
 from connect_dagster.plugin.schema import Schema, SchemaType
 from tests.conformance import converter_cases as cases
 from tests.conformance.java_converters import JavaAnswer, round_trips, written_numbers

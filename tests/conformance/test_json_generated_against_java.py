@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from connect_dagster.converters.json_converter import JsonConverter
+from connect_dagster.converters.json.converter import JsonConverter
 from tests.conformance import our_converters as ours
 from tests.conformance.converter_cases import TIME, envelope, struct
 from tests.conformance.java_records import Failed, JavaRecords

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from connect_dagster.converters.boolean_converter import BooleanConverter
 from connect_dagster.converters.byte_array_converter import ByteArrayConverter
-from connect_dagster.converters.json_converter import JsonConverter
+from connect_dagster.converters.json.converter import JsonConverter
 from connect_dagster.converters.number_converters import (
     DoubleConverter,
     FloatConverter,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from connect_dagster.converters import json_envelope
+from connect_dagster.converters.json import envelope as json_envelope
 from connect_dagster.plugin.schema import Schema, SchemaType
 
 

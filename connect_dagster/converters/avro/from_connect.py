@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from connect_dagster.converters import json_text
 from connect_dagster.converters.avro import defaults, names
+from connect_dagster.converters.json import text as json_text
 from connect_dagster.errors import DataError
 from connect_dagster.plugin.schema import DECIMAL, Schema, SchemaType
 

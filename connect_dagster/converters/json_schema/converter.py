@@ -15,9 +15,10 @@ from typing import Any, ClassVar, cast
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.converters import json_reading, json_text
-from connect_dagster.converters.json_decoding import JsonDecoding, once
-from connect_dagster.converters.json_encoding import REQUIRED_IS_NULL, JsonEncoding
+from connect_dagster.converters.json import reading as json_reading
+from connect_dagster.converters.json import text as json_text
+from connect_dagster.converters.json.decoding import JsonDecoding, once
+from connect_dagster.converters.json.encoding import REQUIRED_IS_NULL, JsonEncoding
 from connect_dagster.converters.json_schema import entries
 from connect_dagster.converters.json_schema.from_connect import FromConnect
 from connect_dagster.converters.json_schema.to_connect import ToConnect

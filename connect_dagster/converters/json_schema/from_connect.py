@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from connect_dagster.converters import json_envelope
+from connect_dagster.converters.json import envelope as json_envelope
 from connect_dagster.converters.json_schema import names
 from connect_dagster.plugin.schema import DECIMAL, Schema, SchemaType
 

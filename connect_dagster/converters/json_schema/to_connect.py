@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from connect_dagster.converters import json_envelope
+from connect_dagster.converters.json import envelope as json_envelope
 from connect_dagster.converters.json_schema import names
 from connect_dagster.errors import DataError
 from connect_dagster.plugin.schema import STRING_SCHEMA, Schema, SchemaField, SchemaType

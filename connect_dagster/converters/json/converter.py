@@ -18,10 +18,12 @@ from typing import Any, ClassVar
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.converters import json_envelope, json_text, json_values
 from connect_dagster.converters.converter_type import converter_type, type_name
-from connect_dagster.converters.json_encoding import REQUIRED_IS_NULL, JsonEncoding
-from connect_dagster.converters.json_reading import MALFORMED, NO_ENVELOPE, JsonReading, SchemalessReading
+from connect_dagster.converters.json import envelope as json_envelope
+from connect_dagster.converters.json import text as json_text
+from connect_dagster.converters.json import values as json_values
+from connect_dagster.converters.json.encoding import REQUIRED_IS_NULL, JsonEncoding
+from connect_dagster.converters.json.reading import MALFORMED, NO_ENVELOPE, JsonReading, SchemalessReading
 from connect_dagster.errors import ConfigError, DataError
 from connect_dagster.java import jackson
 from connect_dagster.plugin.config import ConfigDef, Importance, Type, Width, one_of_ignoring_case, setting

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from connect_dagster.converters import json_text
+from connect_dagster.converters.json import text as json_text
 from connect_dagster.errors import DataError
 from connect_dagster.plugin.schema import DATE, DECIMAL, TIMESTAMP, Schema, SchemaField, SchemaType
 

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from connect_dagster.converters.json_envelope import from_json, schema_text
+from connect_dagster.converters.json.envelope import from_json, schema_text
 from connect_dagster.errors import DataError
 from connect_dagster.plugin.schema import STRING_SCHEMA, Schema, SchemaType
 

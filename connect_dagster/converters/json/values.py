@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from connect_dagster.converters import json_envelope, json_text
-from connect_dagster.converters.json_encoding import REQUIRED_IS_NULL
+from connect_dagster.converters.json import envelope as json_envelope
+from connect_dagster.converters.json import text as json_text
+from connect_dagster.converters.json.encoding import REQUIRED_IS_NULL
 from connect_dagster.errors import DataError
 from connect_dagster.plugin.schema import Schema, SchemaType
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.converters.json_decoding import Decoded, JsonDecoding
+from connect_dagster.converters.json.decoding import Decoded, JsonDecoding
 from connect_dagster.plugin.schema import DECIMAL, Schema, SchemaField, SchemaType
 
 _TO_THE_END = 2**31 - 1

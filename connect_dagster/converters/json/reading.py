@@ -17,8 +17,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.converters import json_envelope, json_strings, json_structs
-from connect_dagster.converters.json_decoding import Decoded, JsonDecoding
+from connect_dagster.converters.json import envelope as json_envelope
+from connect_dagster.converters.json import strings as json_strings
+from connect_dagster.converters.json import structs as json_structs
+from connect_dagster.converters.json.decoding import Decoded, JsonDecoding
 from connect_dagster.errors import DataError
 from connect_dagster.plugin import json_objects
 from connect_dagster.plugin.converter import Decoder

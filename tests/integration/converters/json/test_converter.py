@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from pyspark.sql.types import StringType, StructField, StructType
 
-from connect_dagster.converters.json_converter import JsonConverter
+from connect_dagster.converters.json.converter import JsonConverter
 from connect_dagster.errors import ConfigError
 from connect_dagster.plugin.schema import OPTIONAL_STRING_SCHEMA, STRING_SCHEMA, Schema, SchemaField, SchemaType
 

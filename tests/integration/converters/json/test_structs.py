@@ -9,9 +9,10 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.converters import json_envelope, json_structs
-from connect_dagster.converters.json_decoding import Decoded, JsonDecoding
-from connect_dagster.converters.json_reading import JsonReading
+from connect_dagster.converters.json import envelope as json_envelope
+from connect_dagster.converters.json import structs as json_structs
+from connect_dagster.converters.json.decoding import Decoded, JsonDecoding
+from connect_dagster.converters.json.reading import JsonReading
 from connect_dagster.plugin.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema, SchemaField, SchemaType
 
 RECORDS = 3000

@@ -3,7 +3,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from connect_dagster.converters.json_text import dumps, java_double
+from connect_dagster.converters.json.text import dumps, java_double
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""JsonConverter: Connect's JSON with and without schema envelopes."""
