@@ -25,7 +25,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from benchmarks.plugin_cases import CASES, Case
 from connect_dagster.converters.json.converter import JsonConverter
-from connect_dagster.converters.simple_header_converter import SimpleHeaderConverter
+from connect_dagster.converters.plain.simple_header_converter import SimpleHeaderConverter
 from connect_dagster.embedded.jars import resolve
 from connect_dagster.embedded.java import find_java
 from connect_dagster.errors import ConnectError

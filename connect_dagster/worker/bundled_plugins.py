@@ -14,20 +14,20 @@ from connect_dagster.connectors.jdbc.source.connector import JdbcSourceConnector
 from connect_dagster.connectors.spark.sink import SparkSinkConnector
 from connect_dagster.connectors.spark.source import SparkSourceConnector
 from connect_dagster.converters.avro.converter import AvroConverter
-from connect_dagster.converters.boolean_converter import BooleanConverter
-from connect_dagster.converters.byte_array_converter import ByteArrayConverter
 from connect_dagster.converters.json.converter import JsonConverter
 from connect_dagster.converters.json_schema.converter import JsonSchemaConverter
-from connect_dagster.converters.number_converters import (
+from connect_dagster.converters.plain.boolean_converter import BooleanConverter
+from connect_dagster.converters.plain.byte_array_converter import ByteArrayConverter
+from connect_dagster.converters.plain.number_converters import (
     DoubleConverter,
     FloatConverter,
     IntegerConverter,
     LongConverter,
     ShortConverter,
 )
+from connect_dagster.converters.plain.simple_header_converter import SimpleHeaderConverter
+from connect_dagster.converters.plain.string_converter import StringConverter
 from connect_dagster.converters.protobuf.converter import ProtobufConverter
-from connect_dagster.converters.simple_header_converter import SimpleHeaderConverter
-from connect_dagster.converters.string_converter import StringConverter
 from connect_dagster.predicates.has_header_key import HasHeaderKey
 from connect_dagster.predicates.record_is_tombstone import RecordIsTombstone
 from connect_dagster.predicates.topic_name_matches import TopicNameMatches

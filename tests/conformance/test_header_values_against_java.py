@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.converters.json import envelope as json_envelope
-from connect_dagster.converters.simple_header_converter import SimpleHeaderConverter
+from connect_dagster.converters.plain.simple_header_converter import SimpleHeaderConverter
 from connect_dagster.plugin.schema import STRING_SCHEMA, Schema, SchemaType
 from tests.conformance.converter_cases import DATE, STRING, STRINGS, TIME, TIMESTAMP, decimal, envelope, struct
 from tests.conformance.java_records import Failed, JavaRecords

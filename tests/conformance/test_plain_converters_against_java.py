@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from connect_dagster.converters.boolean_converter import BooleanConverter
-from connect_dagster.converters.byte_array_converter import ByteArrayConverter
 from connect_dagster.converters.json.converter import JsonConverter
-from connect_dagster.converters.number_converters import (
+from connect_dagster.converters.plain.boolean_converter import BooleanConverter
+from connect_dagster.converters.plain.byte_array_converter import ByteArrayConverter
+from connect_dagster.converters.plain.number_converters import (
     DoubleConverter,
     FloatConverter,
     IntegerConverter,
@@ -20,7 +20,7 @@ from connect_dagster.converters.number_converters import (
     NumberConverter,
     ShortConverter,
 )
-from connect_dagster.converters.string_converter import StringConverter
+from connect_dagster.converters.plain.string_converter import StringConverter
 from tests.conformance import our_converters as ours
 from tests.conformance.converter_cases import DATE, ROW, ROW_FULL, TIME, TIMESTAMP, decimal, envelope
 from tests.conformance.java_records import Failed, JavaRecords

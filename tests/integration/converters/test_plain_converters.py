@@ -6,8 +6,8 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.converters.byte_array_converter import ByteArrayConverter
-from connect_dagster.converters.string_converter import StringConverter
+from connect_dagster.converters.plain.byte_array_converter import ByteArrayConverter
+from connect_dagster.converters.plain.string_converter import StringConverter
 from connect_dagster.errors import ConfigError, DataError
 from connect_dagster.plugin.converter import Converter
 from connect_dagster.plugin.schema import (

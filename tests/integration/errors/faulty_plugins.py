@@ -7,7 +7,7 @@ from pathlib import Path
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.converters.string_converter import StringConverter
+from connect_dagster.converters.plain.string_converter import StringConverter
 from connect_dagster.errors import DataError, RetriableError
 from connect_dagster.plugin.config import ConfigDef, Importance, Type, setting
 from connect_dagster.plugin.connector import Properties, SinkConnector, SinkTask, SourceConnector, SourceTask

@@ -1,0 +1,1 @@
+"""Converters of single values: strings, bytes, numbers, booleans, and simple header values."""
