@@ -19,10 +19,10 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.converters.json.text import java_double
 from connect_dagster.errors import DataError
+from connect_dagster.expressions.literals import literal
+from connect_dagster.expressions.text import as_java_text
 from connect_dagster.java.iso_dates import DAY_MS
-from connect_dagster.plugin.java_text import as_java_text
 from connect_dagster.plugin.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema, SchemaType
-from connect_dagster.plugin.spark_literal import literal
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _MILLISECOND = datetime.timedelta(milliseconds=1)

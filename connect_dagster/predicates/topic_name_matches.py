@@ -13,11 +13,11 @@ from typing import ClassVar
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.plugin import java_settings
+from connect_dagster.expressions import java_patterns as java_settings
+from connect_dagster.expressions.java_calls import Regex
 from connect_dagster.plugin.config import ConfigDef, Type, all_of, non_empty_string, setting
 from connect_dagster.plugin.converter import Predicate
 from connect_dagster.plugin.frames import RecordFrame, SourceFrame
-from connect_dagster.plugin.java_calls import Regex
 
 
 class TopicNameMatchesConfig(ConfigDef):

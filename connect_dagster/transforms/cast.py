@@ -17,14 +17,15 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.errors import ConfigError, DataError
+from connect_dagster.expressions import json_objects
+from connect_dagster.expressions.casts import OUTPUTS, CastColumn, cast_column, listed, unsupported
+from connect_dagster.expressions.literals import literal
+from connect_dagster.expressions.struct_edits import field_value, struct_of
+from connect_dagster.expressions.value_classes import class_of_variant
 from connect_dagster.java.hashes import hash_map_order
-from connect_dagster.plugin import json_objects
 from connect_dagster.plugin.config import ConfigDef, Importance, Type, setting
 from connect_dagster.plugin.frames import RecordFrame
-from connect_dagster.plugin.java_value_classes import class_of_variant
 from connect_dagster.plugin.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema, SchemaField, SchemaType
-from connect_dagster.plugin.spark_literal import literal
-from connect_dagster.plugin.struct_edits import field_value, struct_of
 from connect_dagster.transforms.field_transform import (
     Change,
     FieldTransform,
@@ -34,7 +35,6 @@ from connect_dagster.transforms.field_transform import (
     refused,
     replace_null_setting,
 )
-from connect_dagster.transforms.java_casts import OUTPUTS, CastColumn, cast_column, listed, unsupported
 from connect_dagster.transforms.replace_field import split_pair
 from connect_dagster.transforms.side import both_sides
 

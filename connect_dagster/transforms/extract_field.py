@@ -14,12 +14,12 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.errors import DataError
-from connect_dagster.plugin import json_objects
+from connect_dagster.expressions import json_objects
+from connect_dagster.expressions.struct_edits import field_value, fields_by_name
+from connect_dagster.expressions.value_classes import class_of_variant
 from connect_dagster.plugin.config import ConfigDef, Importance, Type, one_of_ignoring_case, setting
 from connect_dagster.plugin.frames import RecordFrame
-from connect_dagster.plugin.java_value_classes import class_of_variant
 from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
-from connect_dagster.plugin.struct_edits import field_value, fields_by_name
 from connect_dagster.transforms.field_path import steps
 from connect_dagster.transforms.field_transform import Change, FieldTransform, Wrong, refused, replace_null_setting
 from connect_dagster.transforms.side import both_sides

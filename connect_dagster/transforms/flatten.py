@@ -17,11 +17,17 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.errors import DataError
-from connect_dagster.plugin import json_objects
+from connect_dagster.expressions import json_objects
+from connect_dagster.expressions.struct_edits import (
+    SCHEMA_BUILDER_ERROR,
+    builder_fault,
+    field_value,
+    rebuilt,
+    struct_of,
+)
 from connect_dagster.plugin.config import ConfigDef, Importance, Type, setting
 from connect_dagster.plugin.frames import RecordFrame
 from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
-from connect_dagster.plugin.struct_edits import SCHEMA_BUILDER_ERROR, builder_fault, field_value, rebuilt, struct_of
 from connect_dagster.transforms.field_transform import Change, FieldTransform, refused
 from connect_dagster.transforms.side import both_sides
 

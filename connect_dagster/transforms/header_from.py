@@ -18,12 +18,12 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.errors import ConfigError
-from connect_dagster.plugin import json_objects
+from connect_dagster.expressions import json_objects
+from connect_dagster.expressions.java_patterns import non_empty_list
+from connect_dagster.expressions.struct_edits import field_value, fields_by_name, rebuilt, struct_of
 from connect_dagster.plugin.config import ConfigDef, Importance, Type, one_of, setting
 from connect_dagster.plugin.frames import Frame, RecordFrame
-from connect_dagster.plugin.java_settings import non_empty_list
 from connect_dagster.plugin.schema import Schema
-from connect_dagster.plugin.struct_edits import field_value, fields_by_name, rebuilt, struct_of
 from connect_dagster.transforms.field_transform import Change, FieldTransform, Wrong, parsed, replace_null_setting
 from connect_dagster.transforms.record_headers import converter_of, with_headers
 from connect_dagster.transforms.side import both_sides

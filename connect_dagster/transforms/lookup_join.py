@@ -29,14 +29,14 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from pyspark.sql import types as spark
 
 from connect_dagster.errors import ConfigError, DataError, RetriableError
-from connect_dagster.plugin import json_objects
+from connect_dagster.expressions import json_objects
+from connect_dagster.expressions.java_patterns import non_empty_list
+from connect_dagster.expressions.spark_schemas import connect_schema
+from connect_dagster.expressions.struct_edits import rebuilt, struct_of
 from connect_dagster.plugin.config import ConfigDef, Importance, Type, at_least, non_empty_string, one_of, setting
 from connect_dagster.plugin.converter import Transform
 from connect_dagster.plugin.frames import Frame, RecordFrame
-from connect_dagster.plugin.java_settings import non_empty_list
 from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
-from connect_dagster.plugin.spark_schemas import connect_schema
-from connect_dagster.plugin.struct_edits import rebuilt, struct_of
 
 _LEFT, _INNER = "left", "inner"
 _FOUND, _KEY = "__found", "__lookup_key_"

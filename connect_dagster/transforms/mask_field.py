@@ -18,15 +18,16 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.errors import DataError
+from connect_dagster.expressions import json_objects
+from connect_dagster.expressions.literals import literal
+from connect_dagster.expressions.logical_values import logical
+from connect_dagster.expressions.struct_edits import field_value, struct_of
+from connect_dagster.expressions.value_classes import class_of, class_of_variant
 from connect_dagster.java.hashes import hash_set_order
-from connect_dagster.plugin import json_objects
 from connect_dagster.plugin.config import ConfigDef, Importance, Type, UniqueValues, non_empty_string, setting
 from connect_dagster.plugin.frames import RecordFrame
 from connect_dagster.plugin.java_numbers import big_decimal, low_bits
-from connect_dagster.plugin.java_value_classes import class_of, class_of_variant
 from connect_dagster.plugin.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema, SchemaType
-from connect_dagster.plugin.spark_literal import literal
-from connect_dagster.plugin.struct_edits import field_value, struct_of
 from connect_dagster.transforms.field_transform import (
     Change,
     FieldTransform,
@@ -35,7 +36,6 @@ from connect_dagster.transforms.field_transform import (
     parsed,
     replace_null_setting,
 )
-from connect_dagster.transforms.logical_values import logical
 from connect_dagster.transforms.side import both_sides
 
 _BITS = {SchemaType.INT8: 8, SchemaType.INT16: 16, SchemaType.INT32: 32, SchemaType.INT64: 64}

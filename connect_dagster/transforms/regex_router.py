@@ -14,11 +14,11 @@ from typing import ClassVar, cast
 
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.plugin import java_settings
+from connect_dagster.expressions import java_patterns as java_settings
+from connect_dagster.expressions.java_calls import Regex
 from connect_dagster.plugin.config import ConfigDef, Importance, Type, setting
 from connect_dagster.plugin.converter import Transform
 from connect_dagster.plugin.frames import Frame, SourceFrame
-from connect_dagster.plugin.java_calls import Regex
 
 
 class RegexRouterConfig(ConfigDef):

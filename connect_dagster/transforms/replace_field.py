@@ -17,13 +17,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.errors import ConfigError, DataError
-from connect_dagster.java.hashes import hash_map_order
-from connect_dagster.plugin import json_objects
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, UniqueValues, setting
-from connect_dagster.plugin.frames import RecordFrame
-from connect_dagster.plugin.java_value_classes import class_of
-from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
-from connect_dagster.plugin.struct_edits import (
+from connect_dagster.expressions import json_objects
+from connect_dagster.expressions.struct_edits import (
     SCHEMA_BUILDER_ERROR,
     builder_fault,
     field_value,
@@ -31,6 +26,11 @@ from connect_dagster.plugin.struct_edits import (
     rebuilt,
     struct_of,
 )
+from connect_dagster.expressions.value_classes import class_of
+from connect_dagster.java.hashes import hash_map_order
+from connect_dagster.plugin.config import ConfigDef, Importance, Type, UniqueValues, setting
+from connect_dagster.plugin.frames import RecordFrame
+from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
 from connect_dagster.transforms.field_transform import Change, FieldTransform, Wrong, refused, replace_null_setting
 from connect_dagster.transforms.side import both_sides
 

@@ -28,12 +28,12 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from pyspark.sql import types as spark
 
 from connect_dagster.errors import ConfigError, DataError
+from connect_dagster.expressions.java_calls import column_of, has_jvm, jvm
+from connect_dagster.expressions.spark_schemas import connect_schema
 from connect_dagster.plugin.config import ConfigDef, Importance, Type, setting
 from connect_dagster.plugin.converter import Transform
 from connect_dagster.plugin.frames import FAILURE, Frame, RecordFrame
-from connect_dagster.plugin.java_calls import column_of, has_jvm, jvm
 from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
-from connect_dagster.plugin.spark_schemas import connect_schema
 
 _RECORD, _HELD = "record", "__record"
 _COLUMNS = ("topic", "partition", "key", "value", "timestamp", "headers", "offset")

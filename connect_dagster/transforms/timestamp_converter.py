@@ -22,16 +22,15 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.errors import ConfigError, ConnectError, DataError
-from connect_dagster.plugin import json_objects
+from connect_dagster.expressions import json_objects, timestamp_units
+from connect_dagster.expressions.java_calls import JavaRefusalError, SimpleDateFormat, has_jvm
+from connect_dagster.expressions.struct_edits import field_value, rebuilt, struct_of
+from connect_dagster.expressions.text import as_java_text
+from connect_dagster.expressions.value_classes import class_of_json, class_of_variant
 from connect_dagster.plugin.config import ConfigDef, Importance, Type, one_of, setting
 from connect_dagster.plugin.frames import RecordFrame
-from connect_dagster.plugin.java_calls import JavaRefusalError, SimpleDateFormat, has_jvm
-from connect_dagster.plugin.java_text import as_java_text
-from connect_dagster.plugin.java_value_classes import class_of_json, class_of_variant
 from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
-from connect_dagster.plugin.struct_edits import field_value, rebuilt, struct_of
 from connect_dagster.plugin.values import DATE_SCHEMA, TIME_SCHEMA, TIMESTAMP_SCHEMA
-from connect_dagster.transforms import timestamp_units
 from connect_dagster.transforms.field_transform import Change, FieldTransform, Wrong, parsed, replace_null_setting
 from connect_dagster.transforms.side import both_sides
 

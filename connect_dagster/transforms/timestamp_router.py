@@ -13,10 +13,10 @@ from typing import ClassVar
 
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
+from connect_dagster.expressions.java_calls import JavaRefusalError, SimpleDateFormat
 from connect_dagster.plugin.config import ConfigDef, Importance, Type, setting
 from connect_dagster.plugin.converter import Transform
 from connect_dagster.plugin.frames import Frame
-from connect_dagster.plugin.java_calls import JavaRefusalError, SimpleDateFormat
 
 _TOPIC, _TIMESTAMP = "${topic}", "${timestamp}"
 

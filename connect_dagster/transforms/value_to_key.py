@@ -13,11 +13,11 @@ from typing import ClassVar
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.plugin import json_objects
+from connect_dagster.expressions import json_objects
+from connect_dagster.expressions.struct_edits import field_value, fields_by_name
 from connect_dagster.plugin.config import ConfigDef, Importance, Type, UniqueValues, setting
 from connect_dagster.plugin.frames import Frame, RecordFrame
 from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
-from connect_dagster.plugin.struct_edits import field_value, fields_by_name
 from connect_dagster.transforms.field_transform import Change, FieldTransform, Wrong, replace_null_setting
 
 

@@ -24,9 +24,9 @@ import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.connectors.arrow_text import text_bytes, write_all
 from connect_dagster.connectors.file.text import as_text
 from connect_dagster.errors import ConnectError
+from connect_dagster.expressions.arrow_text import text_bytes, write_all
 from connect_dagster.plugin.config import ConfigDef, Importance, Type, setting
 from connect_dagster.plugin.connector import Properties, SinkConnector, SinkTask
 from connect_dagster.plugin.frames import SinkBatch

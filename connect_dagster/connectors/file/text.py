@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.plugin.java_text import as_java_text
+from connect_dagster.expressions.text import as_java_text
 from connect_dagster.plugin.schema import Schema
 
 

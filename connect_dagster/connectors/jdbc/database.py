@@ -21,8 +21,8 @@ from connect_dagster.connectors.jdbc.dialects import Dialect, find_dialect
 from connect_dagster.connectors.jdbc.identifiers import TableId
 from connect_dagster.connectors.jdbc.sql_errors import DatabaseError, sql_error, without_secrets
 from connect_dagster.errors import ConfigError, DataError
+from connect_dagster.expressions.java_calls import jvm
 from connect_dagster.plugin.config import Password, under_prefix
-from connect_dagster.plugin.java_calls import jvm
 
 log = logging.getLogger(__name__)
 

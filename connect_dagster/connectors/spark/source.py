@@ -26,11 +26,11 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from connect_dagster.connectors.spark.checkpoint import LastingCheckpoint, OwnCheckpoint
 from connect_dagster.connectors.spark.source_query import Offered, SourceQuery
 from connect_dagster.errors import ConfigError, ConnectError
+from connect_dagster.expressions.spark_schemas import connect_schema
 from connect_dagster.plugin.config import ConfigDef, Importance, Type, at_least, non_empty_string, setting
 from connect_dagster.plugin.connector import Properties, SourceConnector, SourceTask
 from connect_dagster.plugin.frames import SourceFrame
 from connect_dagster.plugin.schema import Schema
-from connect_dagster.plugin.spark_schemas import connect_schema
 
 BATCH, OFFSET = "batch", "offset"
 OPTIONS = "options."

@@ -15,10 +15,10 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from pyspark.sql.avro.functions import from_avro, to_avro
 
-from connect_dagster.converters import decimal_bytes
 from connect_dagster.converters.avro import names
 from connect_dagster.converters.avro.types import AvroField, AvroType, physical
-from connect_dagster.plugin import spark_literal
+from connect_dagster.expressions import decimal_bytes
+from connect_dagster.expressions import literals as spark_literal
 from connect_dagster.plugin.schema import DECIMAL, Schema, SchemaType
 
 NULL_VALUE = "Found null value for non-optional schema"

@@ -14,8 +14,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from pyspark.sql import types as spark
 
-from connect_dagster.converters import decimal_bytes
-from connect_dagster.plugin import spark_literal
+from connect_dagster.expressions import decimal_bytes
+from connect_dagster.expressions import literals as spark_literal
 from connect_dagster.plugin.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema, SchemaType
 
 _PAYLOAD = "payload"

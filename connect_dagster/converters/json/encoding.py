@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.converters import decimal_bytes, surrogate_escapes
+from connect_dagster.converters import surrogate_escapes
 from connect_dagster.converters.json import text as json_text
-from connect_dagster.plugin import spark_literal
+from connect_dagster.expressions import decimal_bytes
+from connect_dagster.expressions import literals as spark_literal
 from connect_dagster.plugin.schema import DATE, DECIMAL, TIMESTAMP, Schema, SchemaType
 
 REQUIRED_IS_NULL = "Conversion error: null value for field that is required and has no default value"

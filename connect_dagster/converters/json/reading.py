@@ -22,7 +22,7 @@ from connect_dagster.converters.json import strings as json_strings
 from connect_dagster.converters.json import structs as json_structs
 from connect_dagster.converters.json.decoding import Decoded, JsonDecoding
 from connect_dagster.errors import DataError
-from connect_dagster.plugin import json_objects
+from connect_dagster.expressions import json_objects
 from connect_dagster.plugin.converter import Decoder
 from connect_dagster.plugin.schema import Schema, SchemaType
 

@@ -11,10 +11,10 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.converters.converter_type import converter_type, type_name
 from connect_dagster.converters.java_value_text import java_value_text
+from connect_dagster.expressions.text import as_java_text
 from connect_dagster.plugin.config import ConfigDef, Importance, Type, Width, one_of_ignoring_case, setting
 from connect_dagster.plugin.converter import Converter, Decoder
 from connect_dagster.plugin.header_converter import HeaderConverter
-from connect_dagster.plugin.java_text import as_java_text
 from connect_dagster.plugin.schema import OPTIONAL_STRING_SCHEMA, Schema
 
 # Those that Spark's encode() knows.

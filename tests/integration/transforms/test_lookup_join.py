@@ -8,9 +8,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.errors import ConfigError, DataError, RetriableError
+from connect_dagster.expressions.spark_schemas import connect_schema
 from connect_dagster.plugin.frames import FAILURE, SourceFrame
 from connect_dagster.plugin.schema import STRING_SCHEMA, Schema, SchemaType
-from connect_dagster.plugin.spark_schemas import connect_schema
 from connect_dagster.transforms.lookup_join import LookupJoin
 from connect_dagster.worker.transforms import Step, applied
 

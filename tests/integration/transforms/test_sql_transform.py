@@ -10,10 +10,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.errors import ConfigError, DataError
+from connect_dagster.expressions.spark_schemas import connect_schema
 from connect_dagster.plugin.converter import Transform
 from connect_dagster.plugin.frames import FAILURE, ROW, SinkFrame, SourceFrame
 from connect_dagster.plugin.schema import Schema, SchemaType
-from connect_dagster.plugin.spark_schemas import connect_schema
 from connect_dagster.transforms.filter import Filter
 from connect_dagster.transforms.sql_transform import SqlTransform
 from connect_dagster.worker.transforms import Step, applied

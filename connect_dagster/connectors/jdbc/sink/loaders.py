@@ -30,7 +30,6 @@ import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.sql import Column, SparkSession
 
-from connect_dagster.connectors.arrow_text import text_bytes, write_all
 from connect_dagster.connectors.jdbc.database import Connection, Database
 from connect_dagster.connectors.jdbc.sink.fields import SinkField, SinkFields
 from connect_dagster.connectors.jdbc.sink.plan import KEY
@@ -39,7 +38,8 @@ from connect_dagster.connectors.jdbc.sink.statements import empty_copy
 from connect_dagster.connectors.jdbc.sink.tables import Table
 from connect_dagster.connectors.jdbc.sink.values import SinkValues
 from connect_dagster.connectors.jdbc.sql_errors import DatabaseError
-from connect_dagster.plugin.java_calls import jvm
+from connect_dagster.expressions.arrow_text import text_bytes, write_all
+from connect_dagster.expressions.java_calls import jvm
 
 log = logging.getLogger(__name__)
 

@@ -11,8 +11,8 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from connect_dagster.connectors.jdbc.sink.config import JdbcSinkConfig, Precision
 from connect_dagster.connectors.jdbc.sink.fields import Part, SinkField
 from connect_dagster.errors import ConnectError
+from connect_dagster.expressions.struct_edits import field_value
 from connect_dagster.plugin.schema import DATE, TIME, TIMESTAMP, SchemaField, SchemaType
-from connect_dagster.plugin.struct_edits import field_value
 
 _WHOLE: Mapping[Part, str] = {
     Part.KEY: "key",

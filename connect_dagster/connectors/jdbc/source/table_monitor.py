@@ -14,7 +14,7 @@ from connect_dagster.connectors.jdbc.identifiers import Quoting, TableId
 from connect_dagster.connectors.jdbc.source.config import JdbcSourceConfig
 from connect_dagster.connectors.jdbc.sql_errors import DatabaseError
 from connect_dagster.errors import ConnectError
-from connect_dagster.plugin.java_calls import jvm
+from connect_dagster.expressions.java_calls import jvm
 
 log = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from connect_dagster.errors import ConfigError
-from connect_dagster.plugin.java_calls import JavaRefusalError, Regex, has_jvm
+from connect_dagster.expressions.java_calls import JavaRefusalError, Regex, has_jvm
 
 
 def regex(name: str, value: Any) -> None:

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.plugin.java_text import as_java_text
-from connect_dagster.plugin.java_value_classes import class_of
+from connect_dagster.expressions.logical_values import physical
+from connect_dagster.expressions.text import as_java_text
+from connect_dagster.expressions.value_classes import class_of
 from connect_dagster.plugin.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema, SchemaType
-from connect_dagster.transforms.logical_values import physical
 
 OUTPUTS = (
     SchemaType.INT8,

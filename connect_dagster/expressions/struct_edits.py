@@ -8,8 +8,8 @@ from dataclasses import replace
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
+from connect_dagster.expressions.literals import literal
 from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
-from connect_dagster.plugin.spark_literal import literal
 
 SCHEMA_BUILDER_ERROR = "org.apache.kafka.connect.errors.SchemaBuilderException"
 """Java's class of errors about schemas that cannot be built."""

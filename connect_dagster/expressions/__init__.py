@@ -1,0 +1,1 @@
+"""Spark column expressions that connectors, converters and transforms share, with Java's results."""
