@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from connect_dagster.cluster.config import DistributedConfig
 from connect_dagster.errors import ConfigError
+from connect_dagster.herder.distributed.config import DistributedConfig
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 PROPS = {

@@ -16,24 +16,24 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import NoReturn, TypeVar
 
-from connect_dagster.cluster.changes import Changes, Pending
-from connect_dagster.cluster.config import DistributedConfig
 from connect_dagster.cluster.config_store import ConfigStore
 from connect_dagster.cluster.lease import Lease
-from connect_dagster.cluster.local_work import LocalWork
-from connect_dagster.cluster.membership import GroupMember, Joined
 from connect_dagster.cluster.offset_store import KafkaOffsetStore
-from connect_dagster.cluster.requests import Requests
-from connect_dagster.cluster.rest_client import RestClient
-from connect_dagster.cluster.session_keys import SessionKeys
-from connect_dagster.cluster.stage import Stages
 from connect_dagster.cluster.status_store import StatusStore
-from connect_dagster.cluster.task_publication import TaskPublication
 from connect_dagster.cluster.topic_log import NotPermittedError
-from connect_dagster.cluster.worker_log import WorkerLog
 from connect_dagster.errors import AlreadyExistsError, BadRequestError, ConnectError, NotFoundError
 from connect_dagster.herder import loggers
 from connect_dagster.herder.connector_offsets import OffsetEditor
+from connect_dagster.herder.distributed.changes import Changes, Pending
+from connect_dagster.herder.distributed.config import DistributedConfig
+from connect_dagster.herder.distributed.local_work import LocalWork
+from connect_dagster.herder.distributed.membership import GroupMember, Joined
+from connect_dagster.herder.distributed.requests import Requests
+from connect_dagster.herder.distributed.rest_client import RestClient
+from connect_dagster.herder.distributed.session_keys import SessionKeys
+from connect_dagster.herder.distributed.stage import Stages
+from connect_dagster.herder.distributed.task_publication import TaskPublication
+from connect_dagster.herder.distributed.worker_log import WorkerLog
 from connect_dagster.herder.interface import (
     ConnectorConfig,
     ConnectorInfo,

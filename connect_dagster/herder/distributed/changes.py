@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from connect_dagster.cluster.worker_log import WorkerLog
+from connect_dagster.herder.distributed.worker_log import WorkerLog
 from connect_dagster.herder.interface import RestartRequest
 from connect_dagster.protocol.config_state import (
     ConnectorRemoved,

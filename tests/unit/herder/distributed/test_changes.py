@@ -2,8 +2,8 @@
 
 import pytest
 
-from connect_dagster.cluster.changes import Changes
-from connect_dagster.cluster.worker_log import WorkerLog
+from connect_dagster.herder.distributed.changes import Changes
+from connect_dagster.herder.distributed.worker_log import WorkerLog
 from connect_dagster.protocol.config_state import (
     ConnectorRemoved,
     ConnectorUpdated,

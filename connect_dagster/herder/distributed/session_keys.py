@@ -5,8 +5,8 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 
-from connect_dagster.cluster.config import DistributedConfig
 from connect_dagster.errors import BadRequestError, RestError, java_text
+from connect_dagster.herder.distributed.config import DistributedConfig
 from connect_dagster.protocol.config_records import SessionKey
 from connect_dagster.protocol.signature import RequestSignature
 

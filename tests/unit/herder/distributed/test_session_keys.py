@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from connect_dagster.cluster.session_keys import SessionKeys
+from connect_dagster.herder.distributed.session_keys import SessionKeys
 from connect_dagster.protocol.signature import HMACS
-from tests.unit.cluster.test_config import parsed
+from tests.unit.herder.distributed.test_config import parsed
 
 # Measured on Java 17.
 SIZES = {
