@@ -4,7 +4,7 @@ import pytest
 
 from connect_dagster.errors import NotFoundError
 from connect_dagster.herder.interface import ConnectorType
-from connect_dagster.herder.registry import Incarnation, Registry
+from connect_dagster.herder.standalone.registry import Incarnation, Registry
 from connect_dagster.protocol.states import TargetState, TaskId
 
 SECONDS = 10.0

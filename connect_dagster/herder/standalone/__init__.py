@@ -1,0 +1,1 @@
+"""Standalone mode: one worker process with its connectors (Java: ``runtime.standalone``)."""
