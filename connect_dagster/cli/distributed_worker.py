@@ -16,7 +16,7 @@ from connect_dagster.herder.distributed.config import DistributedConfig
 from connect_dagster.herder.distributed.herder import DistributedHerder
 from connect_dagster.herder.distributed.missing_plugins import check_plugins
 from connect_dagster.herder.interface import Herder
-from connect_dagster.herder.validation import Validator
+from connect_dagster.herder.validation.validator import Validator
 from connect_dagster.protocol.config_state import Event
 from connect_dagster.worker.jvm import SparkJvm
 from connect_dagster.worker.worker import Worker

@@ -10,7 +10,7 @@ from connect_dagster.cli.worker_process import Parts, WorkerProcess, log_stop
 from connect_dagster.herder.connector_offsets import OffsetEditor
 from connect_dagster.herder.interface import INITIAL_TARGETS, Herder
 from connect_dagster.herder.standalone.herder import StandaloneHerder
-from connect_dagster.herder.validation import Validator
+from connect_dagster.herder.validation.validator import Validator
 from connect_dagster.plugin.connector_file import read_connector_file
 from connect_dagster.worker.config import StandaloneConfig
 from connect_dagster.worker.jvm import SparkJvm

@@ -12,7 +12,7 @@ import requests
 
 from connect_dagster.brokers.client_settings import ClientKind, definitions
 from connect_dagster.errors import BadRequestError, ConnectError
-from connect_dagster.herder.validation import Validator
+from connect_dagster.herder.validation.validator import Validator
 from connect_dagster.plugin.config import Type
 from connect_dagster.worker.config import StandaloneConfig
 from connect_dagster.worker.plugins import Plugins

@@ -52,7 +52,7 @@ from connect_dagster.herder.interface import (
     without_nulls,
 )
 from connect_dagster.herder.restart_plan import plan_restart
-from connect_dagster.herder.validation import Validator
+from connect_dagster.herder.validation.validator import Validator
 from connect_dagster.herder.worker_herder import WorkerHerder, refuse_until_stopped
 from connect_dagster.protocol.config_state import ClusterConfigState, Event
 from connect_dagster.protocol.group_structs import (

@@ -9,7 +9,7 @@ from typing import Any, Self
 from connect_dagster.herder.connector_offsets import OffsetEditor
 from connect_dagster.herder.interface import ServerInfo
 from connect_dagster.herder.standalone.herder import StandaloneHerder
-from connect_dagster.herder.validation import Validator
+from connect_dagster.herder.validation.validator import Validator
 from connect_dagster.protocol.states import TaskId
 from connect_dagster.testing.recording_sink import RecordingSinkConnector, read_journal
 from connect_dagster.worker.config import StandaloneConfig

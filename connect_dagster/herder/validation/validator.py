@@ -6,10 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from connect_dagster.errors import BadRequestError, ConfigError, ConnectError, NotFoundError, java_text
-from connect_dagster.herder.aliased_plugins import aliased_keys
-from connect_dagster.herder.embedded_checks import converter_infos, override_infos
-from connect_dagster.herder.framework_keys import CONNECTOR_VERSION, common_table, enriched_table, framework_table
 from connect_dagster.herder.interface import ConnectorConfig
+from connect_dagster.herder.validation.aliased_plugins import aliased_keys
+from connect_dagster.herder.validation.embedded_checks import converter_infos, override_infos
+from connect_dagster.herder.validation.framework_keys import (
+    CONNECTOR_VERSION,
+    common_table,
+    enriched_table,
+    framework_table,
+)
 from connect_dagster.plugin.config import ConfigTable, ConfigValue, config_infos, key_info, merge_infos
 from connect_dagster.plugin.connector import Connector
 from connect_dagster.plugin.version_range import VersionRange, require_version

@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import Column, DataFrame
 
 from connect_dagster.errors import BadRequestError
-from connect_dagster.herder.validation import Validator
+from connect_dagster.herder.validation.validator import Validator
 from connect_dagster.plugin.config import ConfigDef, Importance, Recommender, Type, at_least, setting
 from connect_dagster.plugin.converter import Converter, Decoder, Transform
 from connect_dagster.plugin.frames import Frame

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from connect_dagster.errors import ConfigError
-from connect_dagster.herder.framework_keys import concrete_class, instantiated, version_of
+from connect_dagster.herder.validation.framework_keys import concrete_class, instantiated, version_of
 from connect_dagster.plugin.config import (
     ConfigKey,
     ConfigTable,

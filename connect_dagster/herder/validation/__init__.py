@@ -1,0 +1,1 @@
+"""Validation of connector configurations before they run."""
