@@ -29,10 +29,10 @@ from connect_dagster.converters.plain.simple_header_converter import SimpleHeade
 from connect_dagster.embedded.jars import resolve
 from connect_dagster.embedded.java import find_java
 from connect_dagster.errors import ConnectError
+from connect_dagster.isolation.plugins import Plugins
 from connect_dagster.plugin.converter import Converter, Decoder
 from connect_dagster.plugin.frames import SinkFrame
 from connect_dagster.plugin.schema import Schema
-from connect_dagster.worker.plugins import Plugins
 from connect_dagster.worker.session import Session
 from connect_dagster.worker.transforms import Step, applied
 from tests.registry_converters import JAVAS_JARS, registry_options

@@ -55,7 +55,7 @@ def _path_of(worker: str | None) -> str:
 
 
 def _listed(path: Sequence[str]) -> str:
-    from connect_dagster.worker.plugins import Kind, Plugins  # loads PySpark, which `new` does without
+    from connect_dagster.isolation.plugins import Kind, Plugins  # loads PySpark, which `new` does without
 
     plugins = Plugins(path)
     rows = [

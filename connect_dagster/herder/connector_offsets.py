@@ -18,14 +18,14 @@ from confluent_kafka.admin import AdminClient
 from connect_dagster.errors import BadRequestError, ConnectError
 from connect_dagster.herder.interface import ConnectorInfo, ConnectorOffset, ConnectorType
 from connect_dagster.herder.sink_offsets import parse_sink_offsets, shown
+from connect_dagster.isolation.config_transformer import WITHOUT_PROVIDERS, ConfigTransformer
+from connect_dagster.isolation.plugins import Plugins
 from connect_dagster.plugin.config import Type, parse_value
 from connect_dagster.plugin.connector import Connector, SinkConnector, SourceConnector
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.worker import clients
-from connect_dagster.worker.config_transformer import WITHOUT_PROVIDERS, ConfigTransformer
 from connect_dagster.worker.offset_json import key_bytes, value_bytes
 from connect_dagster.worker.offset_store import OffsetStore
-from connect_dagster.worker.plugins import Plugins
 
 _GONE = frozenset({KafkaError.GROUP_ID_NOT_FOUND})
 # What these clients have to say reaches the user as the error of the request.

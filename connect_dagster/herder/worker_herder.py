@@ -11,8 +11,8 @@ from connect_dagster.errors import BadRequestError
 from connect_dagster.herder import loggers
 from connect_dagster.herder.interface import ConnectorConfig, Herder, LoggerLevel, PluginInfo, ServerInfo
 from connect_dagster.herder.validation.validator import Validator
+from connect_dagster.isolation.plugins import LISTED, Kind
 from connect_dagster.worker.metrics.families import Family
-from connect_dagster.worker.plugins import LISTED, Kind
 from connect_dagster.worker.worker import Worker
 
 

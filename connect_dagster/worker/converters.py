@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
+from connect_dagster.isolation.plugins import Plugins
 from connect_dagster.plugin.config import under_prefix
 from connect_dagster.plugin.converter import Converter
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.worker.config import WorkerConfig
-from connect_dagster.worker.plugins import Plugins
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from connect_dagster.plugin.realm import shown
+from connect_dagster.isolation.realm import shown
 
 TRACE = 5
 _context = ContextVar("connector context", default="")

@@ -10,13 +10,13 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
+from connect_dagster.isolation.plugins import class_name
 from connect_dagster.plugin.converter import Converter
 from connect_dagster.plugin.frames import FAILURE, ORIGINAL, ROW, Acting, SourceFrame
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.schema import Schema
 from connect_dagster.worker.failed_records import KEY_CONVERTER, VALUE_CONVERTER, exception_class, exception_text
 from connect_dagster.worker.plan_guard import PlanGuard
-from connect_dagster.worker.plugins import class_name
 from connect_dagster.worker.transforms import Step, applied
 
 _KEPT = 100

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
+from connect_dagster.isolation.plugins import class_name
 from connect_dagster.plugin.frames import FAILURE, ORIGINAL, ROW, Acting, SourceFrame
 from connect_dagster.worker.error_policy import ErrorPolicy
 from connect_dagster.worker.failed_records import (
@@ -25,7 +26,6 @@ from connect_dagster.worker.failed_records import (
 from connect_dagster.worker.narrowing import narrowed
 from connect_dagster.worker.pipeline import SourcePipeline
 from connect_dagster.worker.plan_guard import PlanGuard
-from connect_dagster.worker.plugins import class_name
 from connect_dagster.worker.progress import rows_into_plan, rows_through_plan
 from connect_dagster.worker.source_originals import originals
 from connect_dagster.worker.transforms import TRANSFORMATION, applied

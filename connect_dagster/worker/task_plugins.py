@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from connect_dagster.isolation.plugins import Plugins, class_name
+from connect_dagster.isolation.realm import class_path
 from connect_dagster.plugin.connector import SinkTask, SourceTask
 from connect_dagster.plugin.converter import Converter
-from connect_dagster.plugin.realm import class_path
 from connect_dagster.worker.metrics.tasks import TaskPlugins, Transformed
-from connect_dagster.worker.plugins import Plugins, class_name
 from connect_dagster.worker.transforms import Step
 
 

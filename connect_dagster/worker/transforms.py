@@ -18,10 +18,10 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.errors import ConfigError
+from connect_dagster.isolation.plugins import Plugins, class_name
 from connect_dagster.plugin.config import Type, parse_value, under_prefix
 from connect_dagster.plugin.converter import Predicate, Transform
 from connect_dagster.plugin.frames import FAILURE, ROW, Acting, Frame, RecordFrame, SourceFrame
-from connect_dagster.worker.plugins import Plugins, class_name
 
 log = logging.getLogger(__name__)
 

@@ -14,12 +14,13 @@ from typing import Any
 
 from connect_dagster.brokers.topic_admin import TopicAdmin
 from connect_dagster.errors import ConnectError
+from connect_dagster.isolation.config_transformer import WITHOUT_PROVIDERS, ConfigTransformer
+from connect_dagster.isolation.plugins import PluginDescription, Plugins
+from connect_dagster.isolation.realm import class_path
 from connect_dagster.plugin.connector import Connector, SinkTask, SourceConnector, SourceTask
-from connect_dagster.plugin.realm import class_path
 from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.worker.client_policy import ClientPolicy
 from connect_dagster.worker.config import WorkerConfig
-from connect_dagster.worker.config_transformer import WITHOUT_PROVIDERS, ConfigTransformer
 from connect_dagster.worker.converters import ConverterFactory
 from connect_dagster.worker.delivery import Delivery
 from connect_dagster.worker.error_handling import error_reports
@@ -27,7 +28,6 @@ from connect_dagster.worker.metrics.samples import Windows
 from connect_dagster.worker.metrics.worker_metrics import WorkerMetrics
 from connect_dagster.worker.offset_store import OffsetStore
 from connect_dagster.worker.pipeline import SourcePipeline
-from connect_dagster.worker.plugins import PluginDescription, Plugins
 from connect_dagster.worker.session import Session
 from connect_dagster.worker.sink_pipeline import SinkPipeline
 from connect_dagster.worker.sink_task import SinkSettings, WorkerSinkTask

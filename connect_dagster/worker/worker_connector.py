@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from typing import Any
 
+from connect_dagster.isolation.config_transformer import ConfigTransformer, reverse_transformed
 from connect_dagster.plugin.connector import Connector
 from connect_dagster.protocol.states import State, TargetState
 from connect_dagster.worker import logs
-from connect_dagster.worker.config_transformer import ConfigTransformer, reverse_transformed
 from connect_dagster.worker.task import failure_trace
 from connect_dagster.worker.task_plan import check_tasks_max
 

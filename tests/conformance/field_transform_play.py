@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from connect_dagster.errors import ConfigError
-from connect_dagster.worker.plugins import Plugins
+from connect_dagster.isolation.plugins import Plugins
 from tests.conformance.java_records import Failed, JavaRecords, Record
 from tests.conformance.our_records import AnyFrame, frames, transformed_frames
 

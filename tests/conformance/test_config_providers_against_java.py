@@ -11,8 +11,8 @@ import pytest
 from connect_dagster.embedded.jars import resolve
 from connect_dagster.embedded.java import find_java
 from connect_dagster.errors import ConfigError
-from connect_dagster.worker.config_transformer import ConfigTransformer
-from connect_dagster.worker.plugins import Plugins
+from connect_dagster.isolation.config_transformer import ConfigTransformer
+from connect_dagster.isolation.plugins import Plugins
 
 # Prints for each case the transformed configuration, or the text of the exception.
 PROGRAM = """

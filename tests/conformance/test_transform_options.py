@@ -11,8 +11,8 @@ import pytest
 
 from connect_dagster.embedded.jars import resolve
 from connect_dagster.embedded.java import find_java
+from connect_dagster.isolation.bundled import BUNDLED
 from connect_dagster.plugin.converter import Predicate, Transform
-from connect_dagster.worker.bundled_plugins import BUNDLED
 from tests.conformance.transform_table import OPTIONS
 
 Plugin = Transform | Predicate

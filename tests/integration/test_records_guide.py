@@ -14,8 +14,8 @@ import pytest
 import requests
 
 from connect_dagster.embedded.ports import free_port
+from connect_dagster.isolation.plugins import Plugins
 from connect_dagster.plugin.properties import load_properties
-from connect_dagster.worker.plugins import Plugins
 from tests.conftest import Broker
 from tests.guides import await_content, moved, replaced, running
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from connect_dagster.errors import ConnectError
+from connect_dagster.isolation.plugins import Plugins
 from connect_dagster.protocol.config_state import ClusterConfigState
-from connect_dagster.worker.plugins import Plugins
 
 _CLASSES = ("key.converter", "value.converter")
 

@@ -12,13 +12,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
+from connect_dagster.isolation.plugins import PluginDescription
 from connect_dagster.protocol.states import State, TaskId
 from connect_dagster.worker.metrics.families import Family, Reading, Value, families
 from connect_dagster.worker.metrics.groups import APP_INFO, CONNECTOR, WORKER, WORKER_CONNECTOR
 from connect_dagster.worker.metrics.rebalances import RebalanceMetrics
 from connect_dagster.worker.metrics.samples import Samples, Windows
 from connect_dagster.worker.metrics.tasks import SinkTaskMetrics, SourceTaskMetrics, TaskMetrics, TaskPlugins
-from connect_dagster.worker.plugins import PluginDescription
 
 ConnectorListener = Callable[[str, State, str | None], None]
 TaskListener = Callable[[TaskId, State, str | None], None]

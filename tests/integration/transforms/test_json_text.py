@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from connect_dagster.isolation.plugins import Plugins
 from connect_dagster.plugin.frames import FAILURE, SourceFrame
-from connect_dagster.worker.plugins import Plugins
 
 
 def changed(spark: SparkSession, name: str, config: Mapping[str, str], texts: Sequence[str | None]) -> list[Any]:

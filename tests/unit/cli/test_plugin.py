@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from connect_dagster.cli.main import main
-from connect_dagster.worker.plugins import Plugins
+from connect_dagster.isolation.plugins import Plugins
 from tests.plugin_packages import SOURCE, write_jar, write_wheel
 
 ROOT = Path(__file__).parents[3]

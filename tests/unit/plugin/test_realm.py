@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from pyspark.sql.types import LongType
 
-from connect_dagster.plugin.realm import Realm, class_path, shown
+from connect_dagster.isolation.realm import Realm, class_path, shown
 from tests.plugin_packages import distribution, write_files, write_wheel
 
 ASKING = """

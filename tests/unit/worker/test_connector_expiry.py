@@ -12,11 +12,11 @@ import pytest
 
 from connect_dagster.connectors.file.source import FileStreamSourceTask
 from connect_dagster.errors import ConfigError
+from connect_dagster.isolation.config_transformer import ConfigTransformer
 from connect_dagster.plugin.config import ConfigDef
 from connect_dagster.plugin.config_provider import ConfigData, ConfigProvider
 from connect_dagster.plugin.connector import Properties, SourceConnector, SourceTask
 from connect_dagster.protocol.states import State, TargetState
-from connect_dagster.worker.config_transformer import ConfigTransformer
 from connect_dagster.worker.worker_connector import WorkerConnector
 
 TTL_MS = 30

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from connect_dagster.connectors.file.sink import FileStreamSinkConnector
+from connect_dagster.isolation.plugins import Kind, PluginDescription
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.protocol.states import State, TaskId
 from connect_dagster.worker.metrics.families import Family
@@ -13,7 +14,6 @@ from connect_dagster.worker.metrics.groups import GROUPS
 from connect_dagster.worker.metrics.samples import Windows
 from connect_dagster.worker.metrics.tasks import SinkTaskMetrics, SourceTaskMetrics, TaskPlugins, Transformed
 from connect_dagster.worker.metrics.worker_metrics import WorkerMetrics
-from connect_dagster.worker.plugins import Kind, PluginDescription
 
 TASK = TaskId("c", 0)
 FIRST, SECOND = TopicPartition("t", 0), TopicPartition("t", 1)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from connect_dagster.errors import ConnectError
-from connect_dagster.worker.plugins import Kind, Plugins
+from connect_dagster.isolation.plugins import Kind, Plugins
 from tests.plugin_packages import SOURCE, distribution, write_files, write_jar, write_wheel
 
 S3 = "io.confluent.connect.s3.source.S3SourceConnector"

@@ -8,12 +8,12 @@ from pyspark.sql import Column, DataFrame
 
 from connect_dagster.errors import BadRequestError
 from connect_dagster.herder.validation.validator import Validator
+from connect_dagster.isolation.plugins import Plugins
 from connect_dagster.plugin.config import ConfigDef, Importance, Recommender, Type, at_least, setting
 from connect_dagster.plugin.converter import Converter, Decoder, Transform
 from connect_dagster.plugin.frames import Frame
 from connect_dagster.plugin.schema import Schema
 from connect_dagster.worker.config import StandaloneConfig
-from connect_dagster.worker.plugins import Plugins
 
 HERE = __name__
 JSON = "org.apache.kafka.connect.json.JsonConverter"

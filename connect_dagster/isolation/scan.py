@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from connect_dagster.worker.plugin_path.declarations import Declared, declared_in
-from connect_dagster.worker.plugin_path.java_archives import JavaArchive, java_archive
-from connect_dagster.worker.plugin_path.loose_modules import loose_modules
+from connect_dagster.isolation.declarations import Declared, declared_in
+from connect_dagster.isolation.java_archives import JavaArchive, java_archive
+from connect_dagster.isolation.loose_modules import loose_modules
 
 _DECLARING = (".dist-info", ".whl", "pyproject.toml")
 _FILES = (".jar", ".py", ".whl", ".zip", "pyproject.toml")

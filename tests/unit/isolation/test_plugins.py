@@ -10,7 +10,7 @@ import pytest
 
 from connect_dagster.connectors.file.source import FileStreamSourceConnector
 from connect_dagster.errors import ConfigError, ConnectError
-from connect_dagster.worker.plugins import Kind, Plugins
+from connect_dagster.isolation.plugins import Kind, Plugins
 from connect_dagster.worker.transforms import TransformFactory
 
 JAVA = "org.apache.kafka.connect.file.FileStreamSourceConnector"

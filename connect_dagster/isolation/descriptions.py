@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Generic, TypeVar
 
+from connect_dagster.isolation.realm import class_path
 from connect_dagster.plugin.config_provider import ConfigProvider
 from connect_dagster.plugin.connector import Connector, SinkConnector, SourceConnector
 from connect_dagster.plugin.converter import Converter, Predicate, Transform
 from connect_dagster.plugin.header_converter import HeaderConverter
-from connect_dagster.plugin.realm import class_path
 
 Plugin = Connector | Converter | HeaderConverter | Transform | Predicate | ConfigProvider
 P = TypeVar("P", bound=Plugin, covariant=True)

@@ -11,17 +11,17 @@ from types import ModuleType
 from typing import Any
 
 from connect_dagster.errors import ConnectError
+from connect_dagster.isolation.bundled import BUNDLED
+from connect_dagster.isolation.declarations import INSTALLED, Declared, installed
+from connect_dagster.isolation.descriptions import BASES, LISTED, Kind, PluginDescription, class_name, described
+from connect_dagster.isolation.java_archives import JavaArchive
+from connect_dagster.isolation.realm import Realm, shown
+from connect_dagster.isolation.scan import scan
 from connect_dagster.plugin.config_provider import ConfigProvider
 from connect_dagster.plugin.connector import Connector
 from connect_dagster.plugin.converter import Converter, Predicate, Transform
 from connect_dagster.plugin.header_converter import HeaderConverter
-from connect_dagster.plugin.realm import Realm, shown
 from connect_dagster.plugin.version_range import fitting_version
-from connect_dagster.worker.bundled_plugins import BUNDLED
-from connect_dagster.worker.plugin_names import BASES, LISTED, Kind, PluginDescription, class_name, described
-from connect_dagster.worker.plugin_path.declarations import INSTALLED, Declared, installed
-from connect_dagster.worker.plugin_path.java_archives import JavaArchive
-from connect_dagster.worker.plugin_path.scan import scan
 
 __all__ = ["LISTED", "Kind", "PluginDescription", "Plugins", "class_name"]
 

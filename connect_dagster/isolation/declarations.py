@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from connect_dagster.plugin.realm import Realm
+from connect_dagster.isolation.realm import Realm
 
 log = logging.getLogger(__name__)
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Generic, Self, TypeVar
 
 from connect_dagster.errors import ConfigError, ConnectError
+from connect_dagster.isolation.plugins import Plugins
 from connect_dagster.plugin.config import Type, parse_value, under_prefix
 from connect_dagster.plugin.config_provider import ConfigData, ConfigProvider
-from connect_dagster.worker.plugins import Plugins
 
 log = logging.getLogger(__name__)
 

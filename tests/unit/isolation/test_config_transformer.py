@@ -12,11 +12,11 @@ import pytest
 
 from connect_dagster.config_providers.file import FileConfigProvider
 from connect_dagster.errors import ConfigError
+from connect_dagster.isolation.config_transformer import ConfigTransformer, reverse_transformed
+from connect_dagster.isolation.plugins import LISTED, Kind, Plugins
 from connect_dagster.plugin.config import ConfigDef
 from connect_dagster.plugin.config_provider import ConfigData, ConfigProvider
 from connect_dagster.worker.config import StandaloneConfig
-from connect_dagster.worker.config_transformer import ConfigTransformer, reverse_transformed
-from connect_dagster.worker.plugins import LISTED, Kind, Plugins
 
 FILE = "org.apache.kafka.common.config.provider.FileConfigProvider"
 
