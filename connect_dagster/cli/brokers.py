@@ -10,7 +10,7 @@ import click
 from connect_dagster.brokers.access import Brokers
 from connect_dagster.brokers.groups import ANSWER_SECONDS
 from connect_dagster.errors import ConnectError
-from connect_dagster.plugin.properties import load_properties
+from connect_dagster.java.properties import load_properties
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -10,7 +10,7 @@ import click
 from connect_dagster.cli.plugin_project import write_project
 from connect_dagster.cli.table_text import table_text
 from connect_dagster.errors import ConnectError
-from connect_dagster.plugin.properties import load_properties
+from connect_dagster.java.properties import load_properties
 
 _HEADS = ("CLASS", "KIND", "VERSION", "LOCATION", "ALIASES")
 

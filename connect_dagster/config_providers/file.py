@@ -9,9 +9,9 @@ from typing import ClassVar
 
 from connect_dagster.config_providers.allowed_paths import AllowedPathsConfig
 from connect_dagster.errors import ConfigError
+from connect_dagster.java.properties import parse_properties
 from connect_dagster.plugin.config import ConfigDef
 from connect_dagster.plugin.config_provider import ConfigData, ConfigProvider
-from connect_dagster.plugin.properties import parse_properties
 
 log = logging.getLogger(__name__)
 

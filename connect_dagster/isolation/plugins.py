@@ -17,11 +17,11 @@ from connect_dagster.isolation.descriptions import BASES, LISTED, Kind, PluginDe
 from connect_dagster.isolation.java_archives import JavaArchive
 from connect_dagster.isolation.realm import Realm, shown
 from connect_dagster.isolation.scan import scan
+from connect_dagster.java.maven_versions import fitting_version
 from connect_dagster.plugin.config_provider import ConfigProvider
 from connect_dagster.plugin.connector import Connector
 from connect_dagster.plugin.converter import Converter, Predicate, Transform
 from connect_dagster.plugin.header_converter import HeaderConverter
-from connect_dagster.plugin.version_range import fitting_version
 
 __all__ = ["LISTED", "Kind", "PluginDescription", "Plugins", "class_name"]
 

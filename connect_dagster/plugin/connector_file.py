@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from connect_dagster.errors import ConfigError, ConnectError
-from connect_dagster.plugin.properties import parse_properties, read_text
+from connect_dagster.java.properties import parse_properties, read_text
 
 
 class DesiredState(StrEnum):

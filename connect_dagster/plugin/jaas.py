@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from connect_dagster.errors import ConfigError
-from connect_dagster.plugin.properties import read_text
+from connect_dagster.java.properties import read_text
 
 FILE_PROPERTY = "-Djava.security.auth.login.config="
 """What a login file is named by among the options of a JVM."""

@@ -14,7 +14,7 @@ import pytest
 
 from connect_dagster.connectors.jdbc.source.config import JdbcSourceConfig
 from connect_dagster.embedded.ports import free_port
-from connect_dagster.plugin.properties import parse_properties
+from connect_dagster.java.properties import parse_properties
 from tests.conftest import Broker
 from tests.databases import MariaDB
 from tests.guides import moved, replaced, running

@@ -20,9 +20,9 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.embedded.ports import HOST, free_port
 from connect_dagster.isolation.plugins import Plugins
+from connect_dagster.java.properties import load_properties
 from connect_dagster.orchestration.dagster_dev import FRESH_SIGNALS
 from connect_dagster.plugin.frames import FAILURE, SourceFrame
-from connect_dagster.plugin.properties import load_properties
 from connect_dagster.testing.contexts import sink_batch, source_context
 from tests.conftest import Broker
 from tests.guides import replaced

@@ -15,7 +15,7 @@ import requests
 
 from connect_dagster.embedded.ports import free_port
 from connect_dagster.isolation.plugins import Plugins
-from connect_dagster.plugin.properties import load_properties
+from connect_dagster.java.properties import load_properties
 from tests.conftest import Broker
 from tests.guides import await_content, moved, replaced, running
 

@@ -13,6 +13,7 @@ from typing import Any
 from connect_dagster.errors import ConfigError
 from connect_dagster.herder.validation.framework_keys import concrete_class, instantiated, version_of
 from connect_dagster.isolation.plugins import Kind, Plugins, class_name
+from connect_dagster.java.maven_versions import require_version
 from connect_dagster.plugin.config import (
     ConfigKey,
     ConfigTable,
@@ -25,7 +26,6 @@ from connect_dagster.plugin.config import (
     under_prefix,
 )
 from connect_dagster.plugin.converter import Predicate, Transform
-from connect_dagster.plugin.version_range import require_version
 
 Properties = Mapping[str, str | None]
 

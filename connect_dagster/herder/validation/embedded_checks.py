@@ -15,8 +15,8 @@ from connect_dagster.errors import ConfigError
 from connect_dagster.herder.validation.framework_keys import CONVERTERS
 from connect_dagster.isolation.plugins import Kind, Plugins, class_name
 from connect_dagster.java.hashes import hash_map_order
+from connect_dagster.java.maven_versions import require_version
 from connect_dagster.plugin.config import ConfigValue, Type, parse_value, prefixed_infos, under_prefix
-from connect_dagster.plugin.version_range import require_version
 from connect_dagster.worker.client_policy import ClientPolicy
 
 Properties = Mapping[str, str | None]

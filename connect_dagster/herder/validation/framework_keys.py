@@ -11,11 +11,11 @@ from typing import Any
 
 from connect_dagster.errors import ConfigError
 from connect_dagster.isolation.plugins import Kind, PluginDescription, Plugins
+from connect_dagster.java.maven_versions import check_version
 from connect_dagster.plugin.config import ConfigTable, Recommender, Validator
 from connect_dagster.plugin.connector import Connector
 from connect_dagster.plugin.converter import Converter
 from connect_dagster.plugin.header_converter import HeaderConverter
-from connect_dagster.plugin.version_range import check_version
 from connect_dagster.worker.config import WorkerConfig
 from connect_dagster.worker.connector_config import ConnectorConfig, enriched
 from connect_dagster.worker.sink_connector_config import SinkConnectorConfig

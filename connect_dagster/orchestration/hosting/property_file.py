@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from connect_dagster.plugin.properties import load_properties, read_text
+from connect_dagster.java.properties import load_properties, read_text
 
 JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 

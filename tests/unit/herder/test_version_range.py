@@ -1,7 +1,7 @@
 import pytest
 
 from connect_dagster.errors import ConfigError
-from connect_dagster.plugin.version_range import VersionRange, check_version, require_version
+from connect_dagster.java.maven_versions import VersionRange, check_version, require_version
 
 
 @pytest.mark.parametrize("spec", [None, "latest"])

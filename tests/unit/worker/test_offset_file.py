@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from connect_dagster.errors import ConnectError, DataError
-from connect_dagster.worker import java_map
+from connect_dagster.java import hash_map_file as java_map
 from connect_dagster.worker.offset_file import FileOffsetStore
 
 PARTITION = {"filename": "/tmp/test.txt"}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from connect_dagster.connectors.jdbc.sink.config import InsertMode, JdbcSinkConfig, KeyMode
-from connect_dagster.plugin.properties import parse_properties
+from connect_dagster.java.properties import parse_properties
 
 GUIDE = Path(__file__).parents[4] / "docs" / "jdbc_sink.md"
 TEXT = GUIDE.read_text(encoding="utf-8")

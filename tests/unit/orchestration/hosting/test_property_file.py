@@ -3,13 +3,13 @@ from pathlib import Path
 import pytest
 
 from connect_dagster.errors import ConfigError
+from connect_dagster.java.properties import parse_properties
 from connect_dagster.orchestration.hosting.property_file import (
     effective,
     property_lines,
     spark_properties,
     write_effective,
 )
-from connect_dagster.plugin.properties import parse_properties
 
 AWKWARD = {
     "sasl.jaas.config": 'org.example.Module required username="a" password="p\\w:=#!";',

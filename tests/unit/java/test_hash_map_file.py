@@ -9,7 +9,7 @@ import pytest
 
 from connect_dagster.embedded.java import find_java
 from connect_dagster.errors import DataError
-from connect_dagster.worker.java_map import dumps, loads
+from connect_dagster.java.hash_map_file import dumps, loads
 
 KEY = b'["local-file-source",{"filename":"/tmp/test.txt"}]'
 VALUE = b'{"position":47}'

@@ -11,7 +11,7 @@ import pytest
 
 from connect_dagster.embedded.java import find_java
 from connect_dagster.errors import ConfigError
-from connect_dagster.plugin.properties import load_properties, parse_properties
+from connect_dagster.java.properties import load_properties, parse_properties
 
 # Loads each file; prints keys and values in hexadecimal, or that it is malformed.
 PROGRAM = """
