@@ -12,7 +12,7 @@ from benchmarks.bench import Bench
 from benchmarks.contestants import Contestant, Part, Properties, Running
 from benchmarks.measure import Deadline, Void
 from benchmarks.workload import Format
-from connect_dagster.brokers.groups import live_group
+from connect_dagster.kafka.groups import live_group
 from connect_dagster.protocol.group_structs import Assignment
 from tests.distributed_process import group_properties
 

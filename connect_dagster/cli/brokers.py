@@ -7,10 +7,10 @@ from typing import Any, TypeVar
 
 import click
 
-from connect_dagster.brokers.access import Brokers
-from connect_dagster.brokers.groups import ANSWER_SECONDS
 from connect_dagster.errors import ConnectError
 from connect_dagster.java.properties import load_properties
+from connect_dagster.kafka.access import Brokers
+from connect_dagster.kafka.groups import ANSWER_SECONDS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

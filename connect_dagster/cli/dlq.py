@@ -9,11 +9,6 @@ from contextlib import contextmanager
 
 import click
 
-from connect_dagster.brokers.access import Brokers
-from connect_dagster.brokers.dead_letters import DeadLetter, dead_letters, replay
-from connect_dagster.brokers.errors import BrokersError, UnansweredError
-from connect_dagster.brokers.groups import ANSWER_SECONDS
-from connect_dagster.brokers.topic_reading import partition_count
 from connect_dagster.cli.brokers import brokers_options, chosen_brokers, unanswered
 from connect_dagster.cli.offset_choice import OFFSETS, Offsets
 from connect_dagster.cli.record_text import as_json
@@ -21,6 +16,11 @@ from connect_dagster.cli.rest_access import Trouble, asks_worker
 from connect_dagster.cli.table_text import table_text
 from connect_dagster.client.lineage import DEAD_LETTER_KEY
 from connect_dagster.client.rest_client import KafkaConnectClient
+from connect_dagster.kafka.access import Brokers
+from connect_dagster.kafka.dead_letters import DeadLetter, dead_letters, replay
+from connect_dagster.kafka.errors import BrokersError, UnansweredError
+from connect_dagster.kafka.groups import ANSWER_SECONDS
+from connect_dagster.kafka.topic_reading import partition_count
 
 _HEADS = ("PARTITION", "OFFSET", "TIME", "FROM", "STAGE", "EXCEPTION", "MESSAGE")
 _LONGEST_MESSAGE = 100

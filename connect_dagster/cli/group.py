@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import click
 
-from connect_dagster.brokers.access import Brokers, with_servers
-from connect_dagster.brokers.errors import BrokersError, UnansweredError
-from connect_dagster.brokers.groups import DescribedGroup, live_group, recorded_group
 from connect_dagster.cli.brokers import brokers_options, chosen_brokers, unanswered
 from connect_dagster.cli.group_dump import read_dump
 from connect_dagster.cli.group_text import group_json
+from connect_dagster.kafka.access import Brokers, with_servers
+from connect_dagster.kafka.errors import BrokersError, UnansweredError
+from connect_dagster.kafka.groups import DescribedGroup, live_group, recorded_group
 from connect_dagster.protocol.group_metadata import OFFSETS_TOPIC
 
 

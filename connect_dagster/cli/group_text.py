@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from connect_dagster.brokers.groups import DescribedGroup, DescribedMember
+from connect_dagster.kafka.groups import DescribedGroup, DescribedMember
 from connect_dagster.protocol import consumer_structs, group_structs
 from connect_dagster.protocol.consumer_structs import ConsumerAssignment, ConsumerSubscription
 from connect_dagster.protocol.group_structs import Assignment, WorkerMetadata

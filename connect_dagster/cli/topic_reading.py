@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import click
 from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
-from connect_dagster.brokers.groups import ANSWER_SECONDS
+from connect_dagster.kafka.groups import ANSWER_SECONDS
 
 _POLL_SECONDS = 0.2
 _BATCH = 500

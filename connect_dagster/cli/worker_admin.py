@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from confluent_kafka import KafkaException
 
 from connect_dagster.errors import ConnectError
+from connect_dagster.kafka import defaults as clients
 from connect_dagster.plugin.config import Type, parse_value, under_prefix
-from connect_dagster.worker import clients
 from connect_dagster.worker.config import WorkerConfig
 
 _CLUSTER_SECONDS = 6.0

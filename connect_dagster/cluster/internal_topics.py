@@ -23,7 +23,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # they are pu
 from confluent_kafka.cimpl import NewTopic
 
 from connect_dagster.errors import ConfigError, ConnectError, RetriableError
-from connect_dagster.worker import clients
+from connect_dagster.kafka import defaults as clients
 
 log = logging.getLogger(__name__)
 

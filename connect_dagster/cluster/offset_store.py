@@ -15,8 +15,8 @@ from typing import Any
 from connect_dagster.cluster.internal_topics import InternalTopic, TopicAdmin
 from connect_dagster.cluster.topic_log import TopicLog, always
 from connect_dagster.errors import ConnectError
+from connect_dagster.kafka import defaults as clients
 from connect_dagster.plugin.config import under_prefix
-from connect_dagster.worker import clients
 from connect_dagster.worker.offset_store import ConnectorOffsets, Offset, OffsetTable, Partition, SourceOffsets
 
 log = logging.getLogger(__name__)

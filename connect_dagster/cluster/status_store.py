@@ -17,11 +17,11 @@ from confluent_kafka import KafkaError, Message
 from connect_dagster.cluster.internal_topics import InternalTopic, TopicAdmin
 from connect_dagster.cluster.topic_log import NotPermittedError, TopicLog, always
 from connect_dagster.errors import ConnectError
+from connect_dagster.kafka import defaults as clients
 from connect_dagster.protocol import status_records as records
 from connect_dagster.protocol.states import Status, TaskId
 from connect_dagster.protocol.status_records import TopicUse
 from connect_dagster.protocol.status_table import StatusTable, may_write_safely
-from connect_dagster.worker import clients
 
 log = logging.getLogger(__name__)
 

@@ -20,10 +20,10 @@ from connect_dagster.herder.interface import ConnectorInfo, ConnectorOffset, Con
 from connect_dagster.herder.sink_offsets import parse_sink_offsets, shown
 from connect_dagster.isolation.config_transformer import WITHOUT_PROVIDERS, ConfigTransformer
 from connect_dagster.isolation.plugins import Plugins
+from connect_dagster.kafka import defaults as clients
 from connect_dagster.plugin.config import Type, parse_value
 from connect_dagster.plugin.connector import Connector, SinkConnector, SourceConnector
 from connect_dagster.plugin.records import TopicPartition
-from connect_dagster.worker import clients
 from connect_dagster.worker.offset_json import key_bytes, value_bytes
 from connect_dagster.worker.offset_store import OffsetStore
 

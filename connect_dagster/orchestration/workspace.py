@@ -11,8 +11,8 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from connect_dagster.brokers.access import Brokers
 from connect_dagster.client.rest_client import Access, KafkaConnectClient, KafkaConnectError, RetryPolicy
+from connect_dagster.kafka.access import Brokers
 from connect_dagster.orchestration.catalog.asset_specs import ConnectorSelectorFn, load_kafka_connect_asset_specs
 from connect_dagster.orchestration.catalog.event_iterator import (
     KafkaConnectApplyConfig,

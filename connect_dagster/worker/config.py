@@ -11,6 +11,7 @@ import logging
 from typing import Any, Self
 
 from connect_dagster.errors import ConfigError, java_text
+from connect_dagster.kafka.override_policy import ALLOWLIST, POLICY
 from connect_dagster.plugin.config import (
     ConfigDef,
     FindClass,
@@ -21,7 +22,6 @@ from connect_dagster.plugin.config import (
     setting,
 )
 from connect_dagster.plugin.config.table import Properties
-from connect_dagster.worker.client_policy import ALLOWLIST, POLICY
 
 log = logging.getLogger(__name__)
 

@@ -9,9 +9,9 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from confluent_kafka.cimpl import NewTopic
 
-from connect_dagster.brokers import clients
-from connect_dagster.brokers.client_settings.java_settings import Settings
 from connect_dagster.errors import ConnectError
+from connect_dagster.kafka import clients
+from connect_dagster.kafka.client_settings.java_settings import Settings
 from connect_dagster.protocol.dead_letter_headers import (
     CONNECTOR,
     EXCEPTION,

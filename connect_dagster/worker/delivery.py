@@ -20,7 +20,8 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from pyspark import InheritableThread
 
 from connect_dagster.errors import ConnectError
-from connect_dagster.worker import clients, java_references, logs
+from connect_dagster.kafka import defaults as clients
+from connect_dagster.worker import java_references, logs
 from connect_dagster.worker.topic_creation import TopicCreation
 from connect_dagster.worker.turns import Turns
 

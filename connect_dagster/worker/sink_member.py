@@ -17,11 +17,11 @@ from typing import TypeVar
 from confluent_kafka import OFFSET_END, OFFSET_INVALID, Consumer, KafkaError, KafkaException
 from confluent_kafka import TopicPartition as KafkaPartition
 
-from connect_dagster.brokers.client_settings.librdkafka import COOPERATIVE, assignors
-from connect_dagster.brokers.client_settings.offset_reset import reset_duration
 from connect_dagster.errors import ConnectError
+from connect_dagster.kafka import defaults as clients
+from connect_dagster.kafka.client_settings.librdkafka import COOPERATIVE, assignors
+from connect_dagster.kafka.client_settings.offset_reset import reset_duration
 from connect_dagster.plugin.records import TopicPartition
-from connect_dagster.worker import clients
 
 log = logging.getLogger(__name__)
 

@@ -18,10 +18,11 @@ from confluent_kafka import KafkaException
 from pyspark.sql import SparkSession
 
 from connect_dagster.errors import RetriableError
+from connect_dagster.kafka import defaults as clients
 from connect_dagster.plugin.connector import SinkTask
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.protocol.states import State, TargetState, TaskId
-from connect_dagster.worker import clients, java_references, sink_batches
+from connect_dagster.worker import java_references, sink_batches
 from connect_dagster.worker.commits import Commit, Commits
 from connect_dagster.worker.errant_records import ErrantRecords
 from connect_dagster.worker.error_reports import ErrorReports

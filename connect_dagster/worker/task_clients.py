@@ -5,10 +5,10 @@ Java: ``Worker.baseProducerConfigs``, ``baseConsumerConfigs`` and ``adminConfigs
 
 from __future__ import annotations
 
+from connect_dagster.kafka import defaults as clients
+from connect_dagster.kafka.override_policy import ClientPolicy
 from connect_dagster.plugin.config import under_prefix
 from connect_dagster.protocol.states import TaskId
-from connect_dagster.worker import clients
-from connect_dagster.worker.client_policy import ClientPolicy
 from connect_dagster.worker.config import WorkerConfig
 
 

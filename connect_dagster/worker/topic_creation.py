@@ -18,8 +18,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from connect_dagster.brokers.topic_admin import TopicAdmin, TopicPlan
 from connect_dagster.errors import ConfigError, ConnectError, RetriableError, java_text
+from connect_dagster.kafka.topic_admin import TopicAdmin, TopicPlan
 from connect_dagster.plugin.config import ConfigKey, ConfigTable, Importance, Type, non_null, parse_value, under_prefix
 
 log = logging.getLogger(__name__)

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from connect_dagster.brokers.topic_admin import TopicAdmin
 from connect_dagster.errors import ConnectError
 from connect_dagster.isolation.config_transformer import WITHOUT_PROVIDERS, ConfigTransformer
 from connect_dagster.isolation.plugins import PluginDescription, Plugins
 from connect_dagster.isolation.realm import class_path
+from connect_dagster.kafka.override_policy import ClientPolicy
+from connect_dagster.kafka.topic_admin import TopicAdmin
 from connect_dagster.plugin.connector import Connector, SinkTask, SourceConnector, SourceTask
 from connect_dagster.protocol.states import State, TargetState, TaskId
-from connect_dagster.worker.client_policy import ClientPolicy
 from connect_dagster.worker.config import WorkerConfig
 from connect_dagster.worker.converters import ConverterFactory
 from connect_dagster.worker.delivery import Delivery

@@ -9,8 +9,8 @@ from typing import Literal
 import pytest
 from confluent_kafka import Producer
 
-from connect_dagster.brokers.groups import DescribedGroup, live_group
 from connect_dagster.embedded.jars import resolve
+from connect_dagster.kafka.groups import DescribedGroup, live_group
 from tests.conformance.java_cluster import JavaDistributed
 from tests.conftest import Broker
 from tests.distributed_process import DistributedProcess, group_properties

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 import requests
+from connect_dagster.kafka.client_settings import ClientKind, definitions
 
-from connect_dagster.brokers.client_settings import ClientKind, definitions
 from connect_dagster.errors import BadRequestError, ConnectError
 from connect_dagster.herder.validation.validator import Validator
 from connect_dagster.isolation.plugins import Plugins

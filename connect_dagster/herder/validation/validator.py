@@ -18,9 +18,9 @@ from connect_dagster.herder.validation.framework_keys import (
 from connect_dagster.isolation.config_transformer import WITHOUT_PROVIDERS, ConfigTransformer
 from connect_dagster.isolation.plugins import LISTED, Kind, PluginDescription, Plugins
 from connect_dagster.java.maven_versions import VersionRange, require_version
+from connect_dagster.kafka.override_policy import ClientPolicy
 from connect_dagster.plugin.config import ConfigTable, ConfigValue, config_infos, key_info, merge_infos
 from connect_dagster.plugin.connector import Connector
-from connect_dagster.worker.client_policy import ClientPolicy
 from connect_dagster.worker.config import WorkerConfig
 from connect_dagster.worker.sink_connector_config import check_topics
 

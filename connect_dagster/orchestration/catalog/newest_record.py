@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from confluent_kafka import Message, TopicPartition
 from dagster import TableSchema
 
-from connect_dagster.brokers import clients
-from connect_dagster.brokers.access import Bootstrap, client_settings
+from connect_dagster.kafka import clients
+from connect_dagster.kafka.access import Bootstrap, client_settings
 from connect_dagster.orchestration.catalog.column_schema import connect_columns
 from connect_dagster.orchestration.observing.topic_offsets import Bounds, Partition
 

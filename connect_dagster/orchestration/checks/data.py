@@ -6,8 +6,8 @@ from typing import Any
 import dagster as dg
 from dagster import AssetCheckKey, MetadataValue
 
-from connect_dagster.brokers.errors import BrokersError
 from connect_dagster.client.masking import mask_text
+from connect_dagster.kafka.errors import BrokersError
 from connect_dagster.orchestration.checks.connector_checks import ConnectorAsset, connector_assets, connector_checks
 from connect_dagster.orchestration.checks.data_sides import DataSide
 from connect_dagster.orchestration.checks.verdict import Verdict

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from confluent_kafka import Message
 
-from connect_dagster.brokers.access import Brokers
-from connect_dagster.brokers.topic_reading import read_topic
+from connect_dagster.kafka.access import Brokers
+from connect_dagster.kafka.topic_reading import read_topic
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from typing import Any
 
 from confluent_kafka import Message
 
-from connect_dagster.brokers.access import Bootstrap
-from connect_dagster.brokers.topic_reading import read_topic
+from connect_dagster.kafka.access import Bootstrap
+from connect_dagster.kafka.topic_reading import read_topic
 from connect_dagster.protocol.config_state import ConfigTable
 from connect_dagster.protocol.offset_records import parse_key, parse_value
 from connect_dagster.protocol.states import State, Status

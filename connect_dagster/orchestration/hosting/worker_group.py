@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from connect_dagster.brokers.access import Bootstrap
-from connect_dagster.brokers.errors import BrokersError
-from connect_dagster.brokers.groups import DescribedGroup, DescribedMember, live_group, recorded_group
+from connect_dagster.kafka.access import Bootstrap
+from connect_dagster.kafka.errors import BrokersError
+from connect_dagster.kafka.groups import DescribedGroup, DescribedMember, live_group, recorded_group
 from connect_dagster.protocol.group_structs import PROTOCOL_TYPE, Assignment, WorkerMetadata, work_of
 from connect_dagster.protocol.work import Work
 

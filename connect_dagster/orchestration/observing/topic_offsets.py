@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
-from connect_dagster.brokers import clients
-from connect_dagster.brokers.access import Bootstrap, client_settings
+from connect_dagster.kafka import clients
+from connect_dagster.kafka.access import Bootstrap, client_settings
 
 Partition = tuple[str, int]
 

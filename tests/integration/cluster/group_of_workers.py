@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from confluent_kafka import Consumer, Message, TopicPartition
 
-from connect_dagster.brokers.groups import live_group
+from connect_dagster.kafka.groups import live_group
 from connect_dagster.protocol.group_structs import Assignment
 from tests.distributed_process import DistributedProcess
 from tests.rest_calls import Answer, call

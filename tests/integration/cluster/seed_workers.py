@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from connect_dagster.brokers.groups import live_group
+from connect_dagster.kafka.groups import live_group
 from connect_dagster.protocol.group_structs import Assignment
 from tests.distributed_process import DistributedProcess
 from tests.rest_calls import Answer

@@ -16,7 +16,7 @@ import pytest
 from kafka import KafkaAdminClient
 from kafka.admin import MemberToRemove
 
-from connect_dagster.brokers.groups import live_group
+from connect_dagster.kafka.groups import live_group
 from connect_dagster.protocol.group_structs import WorkerMetadata
 from tests.conftest import Broker
 from tests.distributed_process import DistributedProcess, group_properties

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from connect_dagster.brokers.groups import DescribedMember, live_group, recorded_group
 from connect_dagster.embedded.broker import EmbeddedBroker
 from connect_dagster.embedded.ports import HOST
 from connect_dagster.herder.distributed.config import DistributedConfig
+from connect_dagster.kafka.groups import DescribedMember, live_group, recorded_group
 from connect_dagster.protocol.group_metadata import GroupMember, GroupMetadata
 from connect_dagster.protocol.group_structs import Assignment, WorkerMetadata
 from tests.distributed_process import DistributedProcess

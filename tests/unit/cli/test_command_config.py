@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from connect_dagster.brokers.access import Brokers, client_settings, with_servers
 from connect_dagster.cli.brokers import chosen_brokers
 from connect_dagster.cli.main import main
+from connect_dagster.kafka.access import Brokers, client_settings, with_servers
 
 
 def test_settings_of_the_file(tmp_path: Path) -> None:

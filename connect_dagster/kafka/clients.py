@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
-from connect_dagster.brokers.client_log import client_logger
-from connect_dagster.brokers.client_settings import ClientKind, to_librdkafka
-from connect_dagster.brokers.client_settings.java_settings import Settings
 from connect_dagster.errors import ConfigError, ConnectError, java_text
+from connect_dagster.kafka.client_log import client_logger
+from connect_dagster.kafka.client_settings import ClientKind, to_librdkafka
+from connect_dagster.kafka.client_settings.java_settings import Settings
 
 log = logging.getLogger(__name__)
 Client = TypeVar("Client")

@@ -12,10 +12,10 @@ from typing import Any
 
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, KafkaError, KafkaException, Message, Producer
 
-from connect_dagster.brokers import clients
-from connect_dagster.brokers.access import Bootstrap, client_settings
-from connect_dagster.brokers.errors import BrokersError, brokers_errors
-from connect_dagster.brokers.topic_reading import partition_count, read_topic
+from connect_dagster.kafka import clients
+from connect_dagster.kafka.access import Bootstrap, client_settings
+from connect_dagster.kafka.errors import BrokersError, brokers_errors
+from connect_dagster.kafka.topic_reading import partition_count, read_topic
 from connect_dagster.protocol.dead_letter_headers import (
     CONNECTOR,
     EXCEPTION,

@@ -7,11 +7,11 @@ in ``brokers.client_settings``; Spark's Kafka source, whose client is Java's own
 
 from __future__ import annotations
 
-from connect_dagster.brokers.client_settings.java_settings import Settings as Settings
-from connect_dagster.brokers.clients import admin as admin
-from connect_dagster.brokers.clients import consumer as consumer
-from connect_dagster.brokers.clients import producer as producer
-from connect_dagster.brokers.clients import refusal as refusal
+from connect_dagster.kafka.client_settings.java_settings import Settings as Settings
+from connect_dagster.kafka.clients import admin as admin
+from connect_dagster.kafka.clients import consumer as consumer
+from connect_dagster.kafka.clients import producer as producer
+from connect_dagster.kafka.clients import refusal as refusal
 
 _MAX_INT = 2**31 - 1
 _RANGE = "org.apache.kafka.clients.consumer.RangeAssignor"

@@ -11,9 +11,9 @@ from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from connect_dagster.brokers import clients
-from connect_dagster.brokers.client_settings.java_settings import Settings
 from connect_dagster.errors import ConnectError, RetriableError, java_text
+from connect_dagster.kafka import clients
+from connect_dagster.kafka.client_settings.java_settings import Settings
 
 log = logging.getLogger(__name__)
 

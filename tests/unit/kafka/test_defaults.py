@@ -6,7 +6,7 @@ import pytest
 from confluent_kafka import KafkaError, Producer
 
 from connect_dagster.errors import ConfigError
-from connect_dagster.worker import clients
+from connect_dagster.kafka import defaults as clients
 from connect_dagster.worker.config import StandaloneConfig
 
 BOOTSTRAP = "localhost:9092"
@@ -50,7 +50,7 @@ def test_members_of_the_newer_protocol_are_told_no_assignor() -> None:
 
 def test_settings_that_nobody_knows_are_named_as_java_does(caplog: pytest.LogCaptureFixture) -> None:
     settings = clients.producer_settings(BOOTSTRAP, "p", {"no.such.setting": "1", "nor.this": "2"})
-    with caplog.at_level(logging.WARNING, logger="connect_dagster.brokers.clients"):
+    with caplog.at_level(logging.WARNING, logger="connect_dagster.kafka.clients"):
         assert isinstance(clients.producer(settings), Producer)
     told = "These configurations '[no.such.setting, nor.this]' were supplied but are not used yet."
     assert caplog.messages == [told]

@@ -8,9 +8,9 @@ from contextlib import closing
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from connect_dagster.brokers import clients
-from connect_dagster.brokers.access import Bootstrap, client_settings
-from connect_dagster.brokers.errors import BrokersError, brokers_errors
+from connect_dagster.kafka import clients
+from connect_dagster.kafka.access import Bootstrap, client_settings
+from connect_dagster.kafka.errors import BrokersError, brokers_errors
 
 _WAIT_SECONDS = 0.2
 _BATCH = 500
