@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from connect_dagster.errors import ConfigError
 from connect_dagster.kafka.client_settings.java_settings import ClientKind, Settings, parsed
 from connect_dagster.kafka.client_settings.security import login_of, tls_context
-
-from connect_dagster.errors import ConfigError
 
 _MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 

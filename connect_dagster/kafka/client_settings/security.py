@@ -12,9 +12,8 @@ import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from connect_dagster.kafka.client_settings.java_settings import Settings
-
 from connect_dagster.errors import ConfigError
+from connect_dagster.kafka.client_settings.java_settings import Settings
 from connect_dagster.plugin.config import one_of_ignoring_case
 from connect_dagster.plugin.jaas import FILE_PROPERTY, OPTIONS_VARIABLE, LoginModule, login_modules, parse_modules
 from connect_dagster.plugin.tls_stores import TlsStores

@@ -12,7 +12,6 @@ from connect_dagster.kafka.client_settings.common import COMMON
 from connect_dagster.kafka.client_settings.consumer import CONSUMER
 from connect_dagster.kafka.client_settings.producer import PRODUCER
 from connect_dagster.kafka.client_settings.rows import Row
-
 from connect_dagster.plugin.config import ConfigTable, parse_value
 
 Settings = Mapping[str, str]
