@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from connect_dagster.errors import ConfigError
 from connect_dagster.java import base64 as java_base64
 from connect_dagster.java.properties import load_properties
-from connect_dagster.plugin.jaas import LoginModule, login_modules
+from connect_dagster.kafka.security.jaas import LoginModule, login_modules
 
 log = logging.getLogger(__name__)
 

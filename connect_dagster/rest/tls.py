@@ -9,9 +9,9 @@ import ssl
 from collections.abc import Mapping
 
 from connect_dagster.errors import ConfigError
+from connect_dagster.kafka.security.key_stores import KeyStore
+from connect_dagster.kafka.security.tls_stores import TlsStores, load_key
 from connect_dagster.plugin.config import Importance, Type, one_of, setting, under_prefix
-from connect_dagster.plugin.key_stores import KeyStore
-from connect_dagster.plugin.tls_stores import TlsStores, load_key
 
 LISTENERS_PREFIX = "listeners.https."
 ADMIN_PREFIX = "admin.listeners.https."

@@ -8,8 +8,8 @@ from typing import Any
 
 from connect_dagster.converters.schema_registry.config import SchemaRegistryConfig
 from connect_dagster.errors import ConfigError
+from connect_dagster.kafka.security.tls_stores import TlsStores
 from connect_dagster.plugin.config import Password
-from connect_dagster.plugin.tls_stores import TlsStores
 
 _PREFIX = "schema.registry."
 _BEARER = "bearer.auth."

@@ -14,9 +14,15 @@ from dataclasses import dataclass
 
 from connect_dagster.errors import ConfigError
 from connect_dagster.kafka.client_settings.java_settings import Settings
+from connect_dagster.kafka.security.jaas import (
+    FILE_PROPERTY,
+    OPTIONS_VARIABLE,
+    LoginModule,
+    login_modules,
+    parse_modules,
+)
+from connect_dagster.kafka.security.tls_stores import TlsStores
 from connect_dagster.plugin.config import one_of_ignoring_case
-from connect_dagster.plugin.jaas import FILE_PROPERTY, OPTIONS_VARIABLE, LoginModule, login_modules, parse_modules
-from connect_dagster.plugin.tls_stores import TlsStores
 
 _LOGIN_ENTRY = "KafkaClient"
 _PROTOCOL, _MECHANISM, _JAAS = "security.protocol", "sasl.mechanism", "sasl.jaas.config"

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from connect_dagster.converters.avro.converter import AvroConverter
 from connect_dagster.errors import RetriableError
-from connect_dagster.plugin.key_stores import KeyStore, read_store
+from connect_dagster.kafka.security.key_stores import KeyStore, read_store
 from tests.key_tool import PASSWORD, make_key, trust
 
 HOST = "127.0.0.1"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from connect_dagster.errors import ConfigError, ConnectError
-from connect_dagster.plugin.jaas import parse_entries
+from connect_dagster.kafka.security.jaas import parse_entries
 from connect_dagster.rest.basic_auth import ENTRY, BasicAuth
 from tests.rest_calls import call
 from tests.unit.rest.conftest import LOGIN_MODULE

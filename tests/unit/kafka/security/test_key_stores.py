@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from connect_dagster.embedded.java import find_java
 from connect_dagster.errors import ConfigError
 from connect_dagster.java.jks import JksError, read_jks
-from connect_dagster.plugin.key_stores import KeyStore, read_store
+from connect_dagster.kafka.security.key_stores import KeyStore, read_store
 
 PASSWORD, KEY_PASSWORD = "store-secret", "key-geheim-ä"
 

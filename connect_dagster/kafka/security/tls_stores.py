@@ -11,8 +11,8 @@ import tempfile
 from pathlib import Path
 
 from connect_dagster.errors import ConfigError
+from connect_dagster.kafka.security.key_stores import KeyStore, read_pem, read_store
 from connect_dagster.plugin.config import ConfigDef, Importance, Password, Type, UniqueValues, setting
-from connect_dagster.plugin.key_stores import KeyStore, read_pem, read_store
 
 _VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 

@@ -1,0 +1,1 @@
+"""JAAS, key stores and trust stores in the forms that Java clients read."""
