@@ -6,11 +6,6 @@ import threading
 from collections.abc import Callable, Mapping
 
 from connect_dagster.cli.worker_process import Parts, WorkerProcess, log_stop
-from connect_dagster.cluster.config_store import ConfigStore
-from connect_dagster.cluster.internal_topics import TopicAdmin, config_topic, offset_topic, status_topic
-from connect_dagster.cluster.lease import Lease
-from connect_dagster.cluster.offset_store import KafkaOffsetStore
-from connect_dagster.cluster.status_store import StatusStore
 from connect_dagster.herder.connector_offsets import OffsetEditor
 from connect_dagster.herder.distributed.config import DistributedConfig
 from connect_dagster.herder.distributed.herder import DistributedHerder
@@ -18,6 +13,11 @@ from connect_dagster.herder.distributed.missing_plugins import check_plugins
 from connect_dagster.herder.interface import Herder
 from connect_dagster.herder.validation.validator import Validator
 from connect_dagster.protocol.config_state import Event
+from connect_dagster.storage.config_store import ConfigStore
+from connect_dagster.storage.internal_topics import TopicAdmin, config_topic, offset_topic, status_topic
+from connect_dagster.storage.kafka_offset_store import KafkaOffsetStore
+from connect_dagster.storage.kafka_status_store import StatusStore
+from connect_dagster.storage.lease import Lease
 from connect_dagster.worker.jvm import SparkJvm
 from connect_dagster.worker.worker import Worker
 

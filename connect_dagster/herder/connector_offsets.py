@@ -24,8 +24,8 @@ from connect_dagster.kafka import defaults as clients
 from connect_dagster.plugin.config import Type, parse_value
 from connect_dagster.plugin.connector import Connector, SinkConnector, SourceConnector
 from connect_dagster.plugin.records import TopicPartition
-from connect_dagster.worker.offset_json import key_bytes, value_bytes
-from connect_dagster.worker.offset_store import OffsetStore
+from connect_dagster.storage.offset_json import key_bytes, value_bytes
+from connect_dagster.storage.offset_store import OffsetStore
 
 _GONE = frozenset({KafkaError.GROUP_ID_NOT_FOUND})
 # What these clients have to say reaches the user as the error of the request.

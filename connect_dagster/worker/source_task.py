@@ -22,12 +22,12 @@ from connect_dagster.plugin.connector import OffsetReader, SourceTask
 from connect_dagster.plugin.frames import SourceFrame
 from connect_dagster.plugin.records import SourceRecord
 from connect_dagster.protocol.states import State, TargetState, TaskId
+from connect_dagster.storage.offset_store import SourceOffsets
 from connect_dagster.worker import arrow_frames
 from connect_dagster.worker.delivery import Batch, Delivery, Refused, topics_of
 from connect_dagster.worker.error_reports import ErrorReports
 from connect_dagster.worker.failed_records import KAFKA_PRODUCE, FailedRecord, Failure
 from connect_dagster.worker.metrics.tasks import SourceTaskMetrics
-from connect_dagster.worker.offset_store import SourceOffsets
 from connect_dagster.worker.pipeline import SourcePipeline
 from connect_dagster.worker.plan_guard import PlanGuard
 from connect_dagster.worker.progress import Progress

@@ -20,13 +20,13 @@ from connect_dagster.kafka.override_policy import ClientPolicy
 from connect_dagster.kafka.topic_admin import TopicAdmin
 from connect_dagster.plugin.connector import Connector, SinkTask, SourceConnector, SourceTask
 from connect_dagster.protocol.states import State, TargetState, TaskId
+from connect_dagster.storage.offset_store import OffsetStore
 from connect_dagster.worker.config import WorkerConfig
 from connect_dagster.worker.converters import ConverterFactory
 from connect_dagster.worker.delivery import Delivery
 from connect_dagster.worker.error_handling import error_reports
 from connect_dagster.worker.metrics.samples import Windows
 from connect_dagster.worker.metrics.worker_metrics import WorkerMetrics
-from connect_dagster.worker.offset_store import OffsetStore
 from connect_dagster.worker.pipeline import SourcePipeline
 from connect_dagster.worker.session import Session
 from connect_dagster.worker.sink_pipeline import SinkPipeline

@@ -16,11 +16,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import NoReturn, TypeVar
 
-from connect_dagster.cluster.config_store import ConfigStore
-from connect_dagster.cluster.lease import Lease
-from connect_dagster.cluster.offset_store import KafkaOffsetStore
-from connect_dagster.cluster.status_store import StatusStore
-from connect_dagster.cluster.topic_log import NotPermittedError
 from connect_dagster.errors import AlreadyExistsError, BadRequestError, ConnectError, NotFoundError
 from connect_dagster.herder import loggers
 from connect_dagster.herder.connector_offsets import OffsetEditor
@@ -65,6 +60,11 @@ from connect_dagster.protocol.group_structs import (
 from connect_dagster.protocol.signature import RequestSignature
 from connect_dagster.protocol.states import State, Status, TargetState, TaskId
 from connect_dagster.protocol.work import Work
+from connect_dagster.storage.config_store import ConfigStore
+from connect_dagster.storage.kafka_offset_store import KafkaOffsetStore
+from connect_dagster.storage.kafka_status_store import StatusStore
+from connect_dagster.storage.lease import Lease
+from connect_dagster.storage.topic_log import NotPermittedError
 from connect_dagster.worker.worker import Worker
 
 T = TypeVar("T")

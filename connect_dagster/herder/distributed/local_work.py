@@ -11,12 +11,12 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 
-from connect_dagster.cluster.status_store import StatusStore
 from connect_dagster.errors import ConnectError
 from connect_dagster.herder.interface import without_nulls
 from connect_dagster.protocol.config_state import ClusterConfigState
 from connect_dagster.protocol.states import State, Status, TargetState, TaskId
 from connect_dagster.protocol.work import Work
+from connect_dagster.storage.kafka_status_store import StatusStore
 from connect_dagster.worker.task import failure_trace
 from connect_dagster.worker.worker import TaskListeners, Worker
 

@@ -11,13 +11,13 @@ from typing import Self
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from connect_dagster.cluster import internal_topics
-from connect_dagster.cluster.config_store import ConfigStore
-from connect_dagster.cluster.internal_topics import InternalTopic, TopicAdmin
-from connect_dagster.cluster.offset_store import KafkaOffsetStore
-from connect_dagster.cluster.status_store import StatusStore
-from connect_dagster.cluster.topic_log import OnRecord, TopicLog, always
 from connect_dagster.protocol.config_state import Event
+from connect_dagster.storage import internal_topics
+from connect_dagster.storage.config_store import ConfigStore
+from connect_dagster.storage.internal_topics import InternalTopic, TopicAdmin
+from connect_dagster.storage.kafka_offset_store import KafkaOffsetStore
+from connect_dagster.storage.kafka_status_store import StatusStore
+from connect_dagster.storage.topic_log import OnRecord, TopicLog, always
 
 SECONDS = 20.0
 Raw = tuple[str, str | None]

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from connect_dagster.cluster.lease import Lease
 from connect_dagster.embedded.broker import EmbeddedBroker
 from connect_dagster.herder.distributed.config import DistributedConfig
 from connect_dagster.herder.distributed.membership import GroupMember, Joined
 from connect_dagster.protocol.config_state import ClusterConfigState
+from connect_dagster.storage.lease import Lease
 from tests.distributed_process import group_properties
 from tests.integration.cluster.group_of_workers import await_true
 

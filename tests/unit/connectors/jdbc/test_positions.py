@@ -12,7 +12,7 @@ from connect_dagster.connectors.jdbc.source.positions import (
     table_partition,
 )
 from connect_dagster.errors import ConnectError
-from connect_dagster.worker.offset_json import key_bytes, value_bytes
+from connect_dagster.storage.offset_json import key_bytes, value_bytes
 
 PRODUCTS = TableId("products", None, "kafkadb")
 

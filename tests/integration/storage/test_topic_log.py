@@ -10,9 +10,9 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 
-from connect_dagster.cluster.topic_log import NotPermittedError
 from connect_dagster.embedded.broker import EmbeddedBroker
 from connect_dagster.errors import ConnectError
+from connect_dagster.storage.topic_log import NotPermittedError
 from tests.integration import topics
 from tests.integration.cluster.stores import SECONDS, Stores, wait_until
 

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 
 from confluent_kafka import KafkaError, Message
 
-from connect_dagster.cluster.internal_topics import InternalTopic, TopicAdmin
-from connect_dagster.cluster.topic_log import NotPermittedError, TopicLog, always
 from connect_dagster.errors import ConnectError
 from connect_dagster.kafka import defaults as clients
 from connect_dagster.protocol import status_records as records
 from connect_dagster.protocol.states import Status, TaskId
 from connect_dagster.protocol.status_records import TopicUse
 from connect_dagster.protocol.status_table import StatusTable, may_write_safely
+from connect_dagster.storage.internal_topics import InternalTopic, TopicAdmin
+from connect_dagster.storage.topic_log import NotPermittedError, TopicLog, always
 
 log = logging.getLogger(__name__)
 

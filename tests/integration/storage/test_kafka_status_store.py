@@ -7,9 +7,9 @@ import threading
 
 import pytest
 
-from connect_dagster.cluster import topic_log
 from connect_dagster.embedded.broker import EmbeddedBroker
 from connect_dagster.protocol.states import State, Status, TaskId
+from connect_dagster.storage import topic_log
 from tests.integration.cluster.stores import SECONDS, Raw, Stores, wait_until
 
 ID = TaskId("kc-src", 0)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from connect_dagster.cluster.lease import Lease, wakeful_clock
+from connect_dagster.storage.lease import Lease, wakeful_clock
 
 
 class Clock:

@@ -15,10 +15,10 @@ from typing import TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
-from connect_dagster.cluster.internal_topics import JAVAS_RECONNECT, TopicAdmin, without_consumers_own
 from connect_dagster.errors import ConnectError, RetriableError
 from connect_dagster.kafka import defaults as clients
 from connect_dagster.kafka.client_log import client_logger
+from connect_dagster.storage.internal_topics import JAVAS_RECONNECT, TopicAdmin, without_consumers_own
 
 log = logging.getLogger(__name__)
 Answer = TypeVar("Answer")

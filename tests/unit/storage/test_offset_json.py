@@ -8,7 +8,7 @@ import pytest
 
 from connect_dagster.errors import DataError
 from connect_dagster.protocol.offset_records import parse_key
-from connect_dagster.worker.offset_json import key_bytes, parse_value, value_bytes
+from connect_dagster.storage.offset_json import key_bytes, parse_value, value_bytes
 
 
 @pytest.mark.parametrize(

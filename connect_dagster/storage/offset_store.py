@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from connect_dagster.protocol.offset_records import parse_key
-from connect_dagster.worker.offset_json import key_bytes, parse_value, value_bytes
+from connect_dagster.storage.offset_json import key_bytes, parse_value, value_bytes
 
 Partition = Mapping[str, Any]
 Offset = Mapping[str, Any]

@@ -12,8 +12,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from connect_dagster.cluster.internal_topics import InternalTopic, TopicAdmin
-from connect_dagster.cluster.topic_log import Entry, TopicLog, always
 from connect_dagster.errors import ConfigError, ConnectError
 from connect_dagster.java.hashes import hash_map_order
 from connect_dagster.kafka import defaults as clients
@@ -21,6 +19,8 @@ from connect_dagster.protocol import config_records as records
 from connect_dagster.protocol.config_records import SessionKey
 from connect_dagster.protocol.config_state import ClusterConfigState, ConfigTable, Event
 from connect_dagster.protocol.states import TargetState, TaskId
+from connect_dagster.storage.internal_topics import InternalTopic, TopicAdmin
+from connect_dagster.storage.topic_log import Entry, TopicLog, always
 
 log = logging.getLogger(__name__)
 

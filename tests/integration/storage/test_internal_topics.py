@@ -11,9 +11,9 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType  # type: ignore[attr-defined]
 from confluent_kafka.cimpl import NewTopic
 
-from connect_dagster.cluster import internal_topics
-from connect_dagster.cluster.internal_topics import InternalTopic, TopicAdmin
 from connect_dagster.errors import ConfigError, ConnectError, RetriableError
+from connect_dagster.storage import internal_topics
+from connect_dagster.storage.internal_topics import InternalTopic, TopicAdmin
 from tests.integration.cluster.stores import SECONDS, Stores
 
 TOPIC_CONFIG = 1  # where a setting comes from: the topic itself (Kafka: DescribeConfigsResponse.ConfigSource)

@@ -15,12 +15,12 @@ import pytest
 
 from connect_dagster.errors import ConnectError, DataError
 from connect_dagster.java import hash_map_file as java_map
-from connect_dagster.worker.offset_file import FileOffsetStore
+from connect_dagster.storage.file_offset_store import FileOffsetStore
 
 PARTITION = {"filename": "/tmp/test.txt"}
 HOLDER = """
 import sys, time
-from connect_dagster.worker.offset_file import FileOffsetStore
+from connect_dagster.storage.file_offset_store import FileOffsetStore
 FileOffsetStore(sys.argv[1]).start()
 print("started", flush=True)
 sys.stdin.read()

@@ -8,10 +8,10 @@ from contextlib import closing
 
 import pytest
 
-from connect_dagster.cluster.topic_log import NotPermittedError
 from connect_dagster.embedded.broker import EmbeddedBroker
 from connect_dagster.errors import ConnectError, DataError
-from connect_dagster.worker.offset_store import OffsetStore
+from connect_dagster.storage.offset_store import OffsetStore
+from connect_dagster.storage.topic_log import NotPermittedError
 from tests.integration.cluster.stores import Stores
 
 PARTITION = {"filename": "/tmp/test.txt"}

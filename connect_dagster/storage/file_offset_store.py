@@ -16,8 +16,8 @@ from typing import Any
 
 from connect_dagster.errors import ConnectError, DataError
 from connect_dagster.java import hash_map_file as java_map
-from connect_dagster.worker.file_lock import FileLock
-from connect_dagster.worker.offset_store import ConnectorOffsets, Offset, OffsetTable, Partition
+from connect_dagster.storage.file_lock import FileLock
+from connect_dagster.storage.offset_store import ConnectorOffsets, Offset, OffsetTable, Partition
 
 log = logging.getLogger(__name__)
 

@@ -12,12 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from connect_dagster.cluster.internal_topics import InternalTopic, TopicAdmin
-from connect_dagster.cluster.topic_log import TopicLog, always
 from connect_dagster.errors import ConnectError
 from connect_dagster.kafka import defaults as clients
 from connect_dagster.plugin.config import under_prefix
-from connect_dagster.worker.offset_store import ConnectorOffsets, Offset, OffsetTable, Partition, SourceOffsets
+from connect_dagster.storage.internal_topics import InternalTopic, TopicAdmin
+from connect_dagster.storage.offset_store import ConnectorOffsets, Offset, OffsetTable, Partition, SourceOffsets
+from connect_dagster.storage.topic_log import TopicLog, always
 
 log = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from connect_dagster.errors import DataError
-from connect_dagster.worker.offset_store import OffsetTable
+from connect_dagster.storage.offset_store import OffsetTable
 
 PARTITION = {"a": 1, "b": 2}
 JAVAS, OTHERS = b'["c",{"a":1,"b":2}]', b'["c",{"b":2,"a":1}]'

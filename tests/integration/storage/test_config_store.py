@@ -7,8 +7,6 @@ import time
 
 import pytest
 
-from connect_dagster.cluster import config_store
-from connect_dagster.cluster.topic_log import NotPermittedError
 from connect_dagster.embedded.broker import EmbeddedBroker
 from connect_dagster.errors import ConnectError
 from connect_dagster.protocol.config_records import SessionKey
@@ -23,6 +21,8 @@ from connect_dagster.protocol.config_state import (
     TasksUpdated,
 )
 from connect_dagster.protocol.states import TargetState, TaskId
+from connect_dagster.storage import config_store
+from connect_dagster.storage.topic_log import NotPermittedError
 from tests.integration.cluster.stores import SECONDS, Raw, Stores, wait_until
 
 CONFIG: dict[str, str | None] = {"connector.class": "FileStreamSource", "tasks.max": "1", "name": "kc-src"}

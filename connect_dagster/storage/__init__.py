@@ -1,0 +1,1 @@
+"""Stores of configurations, offsets and statuses (Java: ``connect.storage``)."""
