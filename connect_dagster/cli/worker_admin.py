@@ -9,7 +9,7 @@ from confluent_kafka import KafkaException
 from connect_dagster.errors import ConnectError
 from connect_dagster.kafka import defaults as clients
 from connect_dagster.plugin.config import Type, parse_value, under_prefix
-from connect_dagster.worker.config import WorkerConfig
+from connect_dagster.worker.config.worker import WorkerConfig
 
 _CLUSTER_SECONDS = 6.0
 _ADMIN_MILLISECONDS = 30_000

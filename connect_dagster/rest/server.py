@@ -28,7 +28,7 @@ from connect_dagster.rest.cors import CrossOrigin
 from connect_dagster.rest.listeners import Listener
 from connect_dagster.rest.response_headers import ResponseHeaders
 from connect_dagster.rest.settings import RestSettings, Served
-from connect_dagster.worker.config import WorkerConfig
+from connect_dagster.worker.config.worker import WorkerConfig
 
 logger = logging.getLogger(__name__)
 

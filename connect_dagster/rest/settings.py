@@ -17,7 +17,7 @@ from connect_dagster.rest.cors import CorsRules
 from connect_dagster.rest.listeners import DEFAULT_LISTENERS, FROM_LISTENERS, Advertised, Listener
 from connect_dagster.rest.response_headers import HeaderRule, parse_rules
 from connect_dagster.rest.tls import TlsSettings
-from connect_dagster.worker.config import WorkerConfig
+from connect_dagster.worker.config.worker import WorkerConfig
 
 EXTENSIONS: Mapping[str, Callable[[Mapping[str, str]], Admits]] = {basic_auth.EXTENSION: BasicAuth.of}
 """What ``rest.extension.classes`` may name, by its class in Java; made from the process's environment."""

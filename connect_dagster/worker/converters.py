@@ -9,7 +9,7 @@ from connect_dagster.isolation.plugins import Plugins
 from connect_dagster.plugin.config import under_prefix
 from connect_dagster.plugin.converter import Converter
 from connect_dagster.plugin.header_converter import HeaderConverter
-from connect_dagster.worker.config import WorkerConfig
+from connect_dagster.worker.config.worker import WorkerConfig
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from connect_dagster.kafka import defaults as clients
 from connect_dagster.kafka.override_policy import ClientPolicy
 from connect_dagster.plugin.config import under_prefix
 from connect_dagster.protocol.states import TaskId
-from connect_dagster.worker.config import WorkerConfig
+from connect_dagster.worker.config.worker import WorkerConfig
 
 
 class TaskClients:

@@ -21,7 +21,7 @@ from connect_dagster.kafka.topic_admin import TopicAdmin
 from connect_dagster.plugin.connector import Connector, SinkTask, SourceConnector, SourceTask
 from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.storage.offset_store import OffsetStore
-from connect_dagster.worker.config import WorkerConfig
+from connect_dagster.worker.config.worker import WorkerConfig
 from connect_dagster.worker.converters import ConverterFactory
 from connect_dagster.worker.delivery import Delivery
 from connect_dagster.worker.error_handling import error_reports

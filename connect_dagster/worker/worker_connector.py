@@ -16,8 +16,8 @@ from connect_dagster.isolation.config_transformer import ConfigTransformer, reve
 from connect_dagster.plugin.connector import Connector
 from connect_dagster.protocol.states import State, TargetState
 from connect_dagster.worker import logs
+from connect_dagster.worker.config.tasks_max import check_tasks_max
 from connect_dagster.worker.task import failure_trace
-from connect_dagster.worker.task_plan import check_tasks_max
 
 log = logging.getLogger(__name__)
 

@@ -13,10 +13,10 @@ import pytest
 from connect_dagster.embedded.jars import resolve
 from connect_dagster.embedded.java import find_java
 from connect_dagster.plugin.config import ConfigDef
-from connect_dagster.worker.config import StandaloneConfig
-from connect_dagster.worker.connector_config import ConnectorConfig
-from connect_dagster.worker.sink_connector_config import SinkConnectorConfig, check_topics
-from connect_dagster.worker.source_connector_config import SourceConnectorConfig
+from connect_dagster.worker.config.connector import ConnectorConfig
+from connect_dagster.worker.config.sink import SinkConnectorConfig, check_topics
+from connect_dagster.worker.config.source import SourceConnectorConfig
+from connect_dagster.worker.config.worker import StandaloneConfig
 
 # Prints the definitions as JSON, and the errors of wrong configurations, one JSON document for each.
 PROGRAM = """

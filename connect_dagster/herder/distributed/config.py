@@ -22,7 +22,7 @@ from connect_dagster.plugin.config import (
 from connect_dagster.plugin.config.table import Properties
 from connect_dagster.protocol.signature import HMACS
 from connect_dagster.storage.internal_topics import BROKER_DEFAULT
-from connect_dagster.worker.config import WorkerConfig
+from connect_dagster.worker.config.worker import WorkerConfig
 
 # Settings of the three topics beyond those below.
 _PASSED_ON = ("config.storage.", "offset.storage.", "status.storage.")

@@ -18,7 +18,7 @@ from connect_dagster.herder.distributed.worker_log import WorkerLog
 from connect_dagster.protocol.config_records import SessionKey
 from connect_dagster.protocol.config_state import ClusterConfigState
 from connect_dagster.protocol.states import TaskId
-from connect_dagster.worker.task_plan import TooManyTasksError
+from connect_dagster.worker.config.tasks_max import TooManyTasksError
 from connect_dagster.worker.worker import Worker
 
 TaskConfigs = list[dict[str, str]]

@@ -16,10 +16,10 @@ from connect_dagster.plugin.config import ConfigTable, Recommender, Validator
 from connect_dagster.plugin.connector import Connector
 from connect_dagster.plugin.converter import Converter
 from connect_dagster.plugin.header_converter import HeaderConverter
-from connect_dagster.worker.config import WorkerConfig
-from connect_dagster.worker.connector_config import ConnectorConfig, enriched
-from connect_dagster.worker.sink_connector_config import SinkConnectorConfig
-from connect_dagster.worker.source_connector_config import SourceConnectorConfig
+from connect_dagster.worker.config.connector import ConnectorConfig, enriched
+from connect_dagster.worker.config.sink import SinkConnectorConfig
+from connect_dagster.worker.config.source import SourceConnectorConfig
+from connect_dagster.worker.config.worker import WorkerConfig
 
 CONNECTOR_VERSION = "connector.plugin.version"
 CONVERTERS: Mapping[str, str] = {"key": "Converter", "value": "Converter", "header": "HeaderConverter"}

@@ -21,8 +21,8 @@ from connect_dagster.java.maven_versions import VersionRange, require_version
 from connect_dagster.kafka.override_policy import ClientPolicy
 from connect_dagster.plugin.config import ConfigTable, ConfigValue, config_infos, key_info, merge_infos
 from connect_dagster.plugin.connector import Connector
-from connect_dagster.worker.config import WorkerConfig
-from connect_dagster.worker.sink_connector_config import check_topics
+from connect_dagster.worker.config.sink import check_topics
+from connect_dagster.worker.config.worker import WorkerConfig
 
 CONNECTOR_CLASS = "connector.class"
 _GROUP_OVERRIDE = "consumer.override.group.id"

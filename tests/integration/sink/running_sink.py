@@ -14,7 +14,7 @@ from connect_dagster.isolation.plugins import Plugins
 from connect_dagster.protocol.states import TaskId
 from connect_dagster.storage.file_offset_store import FileOffsetStore
 from connect_dagster.testing.recording_sink import RecordingSinkConnector, read_journal
-from connect_dagster.worker.config import StandaloneConfig
+from connect_dagster.worker.config.worker import StandaloneConfig
 from connect_dagster.worker.session import Session
 from connect_dagster.worker.sink_task import WorkerSinkTask
 from connect_dagster.worker.worker import Worker

@@ -13,7 +13,7 @@ from connect_dagster.errors import ConnectError
 from connect_dagster.isolation.plugins import Plugins
 from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.storage.file_offset_store import FileOffsetStore
-from connect_dagster.worker.config import StandaloneConfig
+from connect_dagster.worker.config.worker import StandaloneConfig
 from connect_dagster.worker.session import Session
 from connect_dagster.worker.worker import TaskListeners, Worker
 from tests.conftest import Broker

@@ -11,7 +11,7 @@ from connect_dagster.herder.interface import PluginInfo
 from connect_dagster.orchestration import KafkaConnectWorkspace, SourceConnectorResource
 from connect_dagster.orchestration.declaring.connector_resource import secret_config_keys
 from connect_dagster.plugin.config import ConfigDef, Password, Type, setting
-from connect_dagster.worker.source_connector_config import SourceConnectorConfig
+from connect_dagster.worker.config.source import SourceConnectorConfig
 from tests.unit.orchestration.connect_server import ConnectServer, connect_server
 
 JDBC = "io.confluent.connect.jdbc.JdbcSourceConnector"

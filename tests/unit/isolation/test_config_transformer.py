@@ -16,7 +16,7 @@ from connect_dagster.isolation.config_transformer import ConfigTransformer, reve
 from connect_dagster.isolation.plugins import LISTED, Kind, Plugins
 from connect_dagster.plugin.config import ConfigDef
 from connect_dagster.plugin.config_provider import ConfigData, ConfigProvider
-from connect_dagster.worker.config import StandaloneConfig
+from connect_dagster.worker.config.worker import StandaloneConfig
 
 FILE = "org.apache.kafka.common.config.provider.FileConfigProvider"
 

@@ -7,7 +7,7 @@ import pytest
 from connect_dagster.errors import ConfigError, ConnectError
 from connect_dagster.kafka.override_policy import ALLOWLIST, POLICY, ClientPolicy
 from connect_dagster.protocol.states import TaskId
-from connect_dagster.worker.config import StandaloneConfig
+from connect_dagster.worker.config.worker import StandaloneConfig
 from connect_dagster.worker.task_clients import TaskClients
 
 PACKAGE = "org.apache.kafka.connect.connector.policy."

@@ -14,9 +14,9 @@ from connect_dagster.orchestration.declaring.connector_resource import Connector
 from connect_dagster.orchestration.declaring.resource_source import WrittenResource, module_source
 from connect_dagster.orchestration.declaring.resource_types import connector_resource_type
 from connect_dagster.plugin.config import ConfigDef
-from connect_dagster.worker.connector_config import ConnectorConfig
-from connect_dagster.worker.sink_connector_config import SinkConnectorConfig
-from connect_dagster.worker.source_connector_config import SourceConnectorConfig
+from connect_dagster.worker.config.connector import ConnectorConfig
+from connect_dagster.worker.config.sink import SinkConnectorConfig
+from connect_dagster.worker.config.source import SourceConnectorConfig
 
 
 @dataclass(frozen=True, slots=True)

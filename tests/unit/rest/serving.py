@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from connect_dagster.herder.interface import Herder
 from connect_dagster.rest.server import RestServer
-from connect_dagster.worker.config import WorkerConfig
+from connect_dagster.worker.config.worker import WorkerConfig
 
 LOCAL = "http://127.0.0.1:0"
 REQUIRED = {"bootstrap.servers": "localhost:1", "key.converter": "Any", "value.converter": "Any"}

@@ -13,7 +13,7 @@ from connect_dagster.plugin.config import ConfigDef, Importance, Recommender, Ty
 from connect_dagster.plugin.converter import Converter, Decoder, Transform
 from connect_dagster.plugin.frames import Frame
 from connect_dagster.plugin.schema import Schema
-from connect_dagster.worker.config import StandaloneConfig
+from connect_dagster.worker.config.worker import StandaloneConfig
 
 HERE = __name__
 JSON = "org.apache.kafka.connect.json.JsonConverter"

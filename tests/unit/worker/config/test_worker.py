@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from connect_dagster.errors import ConfigError
-from connect_dagster.worker.config import StandaloneConfig
+from connect_dagster.worker.config.worker import StandaloneConfig
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 PROPS = {

@@ -17,7 +17,7 @@ from connect_dagster.plugin.config import (
     setting,
 )
 from connect_dagster.plugin.config.table import Properties
-from connect_dagster.worker.connector_config import COMMON, ERRORS, ConnectorConfig
+from connect_dagster.worker.config.connector import COMMON, ERRORS, ConnectorConfig
 
 
 def _regex(name: str, value: Any) -> None:

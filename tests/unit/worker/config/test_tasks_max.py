@@ -1,6 +1,6 @@
 import pytest
 
-from connect_dagster.worker.task_plan import TooManyTasksError, check_tasks_max
+from connect_dagster.worker.config.tasks_max import TooManyTasksError, check_tasks_max
 
 
 @pytest.mark.parametrize(("tasks", "config"), [(1, {}), (0, {}), (3, {"tasks.max": " 3 "})])

@@ -13,7 +13,7 @@ from connect_dagster.plugin.config import (
     one_of_ignoring_case,
     setting,
 )
-from connect_dagster.worker.connector_config import ALIASES, ERRORS, ConnectorConfig
+from connect_dagster.worker.config.connector import ALIASES, ERRORS, ConnectorConfig
 
 TOPIC_CREATION = "Topic Creation"
 EXACTLY_ONCE = "Exactly Once Support"

@@ -13,9 +13,9 @@ from connect_dagster.plugin.config import (
     config_infos,
     to_text,
 )
-from connect_dagster.worker.connector_config import ConnectorConfig, enriched
-from connect_dagster.worker.sink_connector_config import SinkConnectorConfig, check_topics
-from connect_dagster.worker.source_connector_config import SourceConnectorConfig
+from connect_dagster.worker.config.connector import ConnectorConfig, enriched
+from connect_dagster.worker.config.sink import SinkConnectorConfig, check_topics
+from connect_dagster.worker.config.source import SourceConnectorConfig
 
 C, T, P, E = "Common", "Transforms", "Predicates", "Error Handling"
 # name, type, default, importance, group, order, width: facts of Kafka Connect 4.3.1

@@ -1,0 +1,1 @@
+"""Configurations of workers, connectors and tasks."""
