@@ -19,14 +19,14 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from connect_dagster.plugin.frames import SinkFrame
 from connect_dagster.plugin.records import SinkRecord, SourceRecord
 from connect_dagster.worker import arrow_frames
-from connect_dagster.worker.error_reports import ErrorReports
-from connect_dagster.worker.failed_records import (
+from connect_dagster.worker.errors.failed_records import (
     TASK_PUT,
     FailedRecord,
     Failure,
     Original,
     ToleranceExceededError,
 )
+from connect_dagster.worker.errors.reporting import ErrorReports
 from connect_dagster.worker.pipeline import SourcePipeline
 from connect_dagster.worker.sink_originals import originals_at
 

@@ -15,8 +15,8 @@ from connect_dagster.plugin.converter import Converter
 from connect_dagster.plugin.frames import FAILURE, ORIGINAL, ROW, Acting, SourceFrame
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.schema import Schema
-from connect_dagster.worker.failed_records import KEY_CONVERTER, VALUE_CONVERTER, exception_class, exception_text
-from connect_dagster.worker.plan_guard import PlanGuard
+from connect_dagster.worker.errors.failed_records import KEY_CONVERTER, VALUE_CONVERTER, exception_class, exception_text
+from connect_dagster.worker.errors.plan_guard import PlanGuard
 from connect_dagster.worker.transforms import Step, applied
 
 _KEPT = 100

@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.plugin.frames import FAILURE, ORIGINAL, SinkBatch, SinkFrame
-from connect_dagster.worker.failed_records import FailedRecord, Failure, Original
-from connect_dagster.worker.plan_guard import PlanGuard
+from connect_dagster.worker.errors.failed_records import FailedRecord, Failure, Original
+from connect_dagster.worker.errors.plan_guard import PlanGuard
 from connect_dagster.worker.sink_pipeline import original_column
 
 Place = tuple[int, int]

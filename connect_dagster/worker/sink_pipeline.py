@@ -25,8 +25,8 @@ from connect_dagster.plugin.converter import Converter, Decoder
 from connect_dagster.plugin.frames import FAILURE, KAFKA_PLACE, ORIGINAL, SinkBatch, SinkFrame
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.schema import OPTIONAL_BYTES_SCHEMA
-from connect_dagster.worker.failed_records import KEY_CONVERTER, VALUE_CONVERTER, exception_text
-from connect_dagster.worker.plan_guard import PlanGuard
+from connect_dagster.worker.errors.failed_records import KEY_CONVERTER, VALUE_CONVERTER, exception_text
+from connect_dagster.worker.errors.plan_guard import PlanGuard
 from connect_dagster.worker.transforms import Step, applied
 
 OTHER_SCHEMA = "connect_dagster: a record has another schema than the batch before"

@@ -11,16 +11,16 @@ from connect_dagster.errors import ConnectError, RetriableError
 from connect_dagster.plugin.connector import SinkTask
 from connect_dagster.plugin.frames import FAILURE, ORIGINAL, SinkBatch, SinkFrame
 from connect_dagster.worker.errant_records import ErrantRecords
-from connect_dagster.worker.error_reports import ErrorReports
-from connect_dagster.worker.failed_records import (
+from connect_dagster.worker.errors.failed_records import (
     FailedRecord,
     ToleranceExceededError,
     is_retriable_job,
     is_spark_failure,
 )
-from connect_dagster.worker.retries import Retries, RetryGivenUpError
+from connect_dagster.worker.errors.read_failures import is_passing_read, says
+from connect_dagster.worker.errors.reporting import ErrorReports
+from connect_dagster.worker.errors.retry import Retries, RetryGivenUpError
 from connect_dagster.worker.sink_batches import size
-from connect_dagster.worker.sink_failures import is_passing_read, says
 from connect_dagster.worker.sink_originals import failed_records
 from connect_dagster.worker.sink_pipeline import OTHER_SCHEMA, UNREADABLE, Mode, SinkPipeline
 from connect_dagster.worker.sink_poison import purified

@@ -23,7 +23,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from connect_dagster.plugin.records import TopicPartition
-from connect_dagster.worker.sink_failures import StreamFailure, stream_failure
+from connect_dagster.worker.errors.read_failures import StreamFailure, stream_failure
 
 log = logging.getLogger(__name__)
 

@@ -25,12 +25,12 @@ from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.worker import java_references, sink_batches
 from connect_dagster.worker.commits import Commit, Commits
 from connect_dagster.worker.errant_records import ErrantRecords
-from connect_dagster.worker.error_reports import ErrorReports
+from connect_dagster.worker.errors.plan_guard import PlanGuard
+from connect_dagster.worker.errors.reporting import ErrorReports
+from connect_dagster.worker.errors.retry import Retries, RetryGivenUpError
 from connect_dagster.worker.metrics.tasks import SinkTaskMetrics
 from connect_dagster.worker.pipeline import SourcePipeline
-from connect_dagster.worker.plan_guard import PlanGuard
 from connect_dagster.worker.progress import Progress
-from connect_dagster.worker.retries import Retries, RetryGivenUpError
 from connect_dagster.worker.sink_context import SinkContext
 from connect_dagster.worker.sink_member import GroupMember, Places, RebalanceListener
 from connect_dagster.worker.sink_pipeline import SinkPipeline

@@ -16,16 +16,16 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.isolation.plugins import class_name
 from connect_dagster.plugin.frames import FAILURE, ORIGINAL, ROW, Acting, SourceFrame
-from connect_dagster.worker.error_policy import ErrorPolicy
-from connect_dagster.worker.failed_records import (
+from connect_dagster.worker.errors.bisect import narrowed
+from connect_dagster.worker.errors.failed_records import (
     VALUE_CONVERTER,
     FailedRecord,
     Failure,
     is_spark_failure,
 )
-from connect_dagster.worker.narrowing import narrowed
+from connect_dagster.worker.errors.plan_guard import PlanGuard
+from connect_dagster.worker.errors.policy import ErrorPolicy
 from connect_dagster.worker.pipeline import SourcePipeline
-from connect_dagster.worker.plan_guard import PlanGuard
 from connect_dagster.worker.progress import rows_into_plan, rows_through_plan
 from connect_dagster.worker.source_originals import originals
 from connect_dagster.worker.transforms import TRANSFORMATION, applied

@@ -25,13 +25,13 @@ from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.storage.offset_store import SourceOffsets
 from connect_dagster.worker import arrow_frames
 from connect_dagster.worker.delivery import Batch, Delivery, Refused, topics_of
-from connect_dagster.worker.error_reports import ErrorReports
-from connect_dagster.worker.failed_records import KAFKA_PRODUCE, FailedRecord, Failure
+from connect_dagster.worker.errors.failed_records import KAFKA_PRODUCE, FailedRecord, Failure
+from connect_dagster.worker.errors.plan_guard import PlanGuard
+from connect_dagster.worker.errors.reporting import ErrorReports
+from connect_dagster.worker.errors.retry import Retries, RetryGivenUpError
 from connect_dagster.worker.metrics.tasks import SourceTaskMetrics
 from connect_dagster.worker.pipeline import SourcePipeline
-from connect_dagster.worker.plan_guard import PlanGuard
 from connect_dagster.worker.progress import Progress
-from connect_dagster.worker.retries import Retries, RetryGivenUpError
 from connect_dagster.worker.source_batches import Encoded, Planned, SourceBatches
 from connect_dagster.worker.source_originals import refused_original
 from connect_dagster.worker.task import StatusListener, WorkerTask

@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from connect_dagster.errors import ConnectError
 from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.worker import logs
-from connect_dagster.worker.failed_records import exception_text
+from connect_dagster.worker.errors.failed_records import exception_text
 
 log = logging.getLogger(__name__)
 

@@ -24,7 +24,7 @@ from connect_dagster.storage.offset_store import OffsetStore
 from connect_dagster.worker.config.worker import WorkerConfig
 from connect_dagster.worker.converters import ConverterFactory
 from connect_dagster.worker.delivery import Delivery
-from connect_dagster.worker.error_handling import error_reports
+from connect_dagster.worker.errors.factory import error_reports
 from connect_dagster.worker.metrics.samples import Windows
 from connect_dagster.worker.metrics.worker_metrics import WorkerMetrics
 from connect_dagster.worker.pipeline import SourcePipeline

@@ -27,8 +27,8 @@ from connect_dagster.protocol.dead_letter_headers import (
     TRACE,
 )
 from connect_dagster.protocol.states import TaskId
-from connect_dagster.worker.error_policy import DeadLetterSettings
-from connect_dagster.worker.failed_records import FailedRecord
+from connect_dagster.worker.errors.failed_records import FailedRecord
+from connect_dagster.worker.errors.policy import DeadLetterSettings
 from connect_dagster.worker.metrics.errors import ErrorMetrics
 
 log = logging.getLogger(__name__)

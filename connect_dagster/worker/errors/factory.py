@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from connect_dagster.protocol.states import TaskId
-from connect_dagster.worker.dead_letters import DeadLetterQueue
-from connect_dagster.worker.error_policy import ErrorPolicy
-from connect_dagster.worker.error_reports import ErrorReports
+from connect_dagster.worker.errors.dead_letter_queue import DeadLetterQueue
+from connect_dagster.worker.errors.policy import ErrorPolicy
+from connect_dagster.worker.errors.reporting import ErrorReports
 from connect_dagster.worker.metrics.errors import ErrorMetrics
 from connect_dagster.worker.task_clients import TaskClients
 

@@ -6,9 +6,9 @@ import pytest
 
 from connect_dagster.errors import DataError, RetriableError
 from connect_dagster.protocol.states import TaskId
-from connect_dagster.worker.error_policy import ErrorPolicy
+from connect_dagster.worker.errors.policy import ErrorPolicy
+from connect_dagster.worker.errors.retry import Retries, RetryGivenUpError
 from connect_dagster.worker.metrics.errors import ErrorMetrics
-from connect_dagster.worker.retries import Retries, RetryGivenUpError
 
 
 class Clock:

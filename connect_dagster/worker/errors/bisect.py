@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from connect_dagster.worker.failed_records import is_spark_gone
+from connect_dagster.worker.errors.failed_records import is_spark_gone
 
 Result = TypeVar("Result")
 

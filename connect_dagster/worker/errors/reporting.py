@@ -9,9 +9,9 @@ import logging
 from collections.abc import Callable, Sequence
 
 from connect_dagster.protocol.states import TaskId
-from connect_dagster.worker.dead_letters import DeadLetterQueue
-from connect_dagster.worker.error_policy import ErrorPolicy
-from connect_dagster.worker.failed_records import FailedRecord, Original, RecordError, ToleranceExceededError
+from connect_dagster.worker.errors.dead_letter_queue import DeadLetterQueue
+from connect_dagster.worker.errors.failed_records import FailedRecord, Original, RecordError, ToleranceExceededError
+from connect_dagster.worker.errors.policy import ErrorPolicy
 from connect_dagster.worker.metrics.errors import ErrorMetrics
 
 log = logging.getLogger(__name__)

@@ -7,11 +7,11 @@ import pytest
 
 from connect_dagster.errors import ConfigError, DataError
 from connect_dagster.protocol.states import TaskId
-from connect_dagster.worker.dead_letters import context_headers
 from connect_dagster.worker.errant_records import ErrantRecords, _Reported
-from connect_dagster.worker.error_policy import DeadLetterSettings, ErrorPolicy
-from connect_dagster.worker.error_reports import ErrorReports
-from connect_dagster.worker.failed_records import FailedRecord, Failure, Original, ToleranceExceededError
+from connect_dagster.worker.errors.dead_letter_queue import context_headers
+from connect_dagster.worker.errors.failed_records import FailedRecord, Failure, Original, ToleranceExceededError
+from connect_dagster.worker.errors.policy import DeadLetterSettings, ErrorPolicy
+from connect_dagster.worker.errors.reporting import ErrorReports
 from connect_dagster.worker.metrics.errors import ErrorMetrics
 
 TASK = TaskId("orders", 3)

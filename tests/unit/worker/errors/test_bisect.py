@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from connect_dagster.worker.narrowing import narrowed
+from connect_dagster.worker.errors.bisect import narrowed
 
 ROWS = 1000
 

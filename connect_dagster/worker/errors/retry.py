@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from connect_dagster.worker.error_policy import ErrorPolicy
-from connect_dagster.worker.failed_records import is_retriable
+from connect_dagster.worker.errors.failed_records import is_retriable
+from connect_dagster.worker.errors.policy import ErrorPolicy
 from connect_dagster.worker.metrics.errors import ErrorMetrics
 
 log = logging.getLogger(__name__)

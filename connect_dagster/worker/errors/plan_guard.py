@@ -13,9 +13,14 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.plugin.frames import Frame
-from connect_dagster.worker.failed_records import exception_class, exception_text, is_spark_failure, is_spark_gone
-from connect_dagster.worker.retries import Retries, RetryGivenUpError
-from connect_dagster.worker.sink_failures import is_passing_read
+from connect_dagster.worker.errors.failed_records import (
+    exception_class,
+    exception_text,
+    is_spark_failure,
+    is_spark_gone,
+)
+from connect_dagster.worker.errors.read_failures import is_passing_read
+from connect_dagster.worker.errors.retry import Retries, RetryGivenUpError
 from connect_dagster.worker.transforms import Step
 
 Made = TypeVar("Made")

@@ -1,0 +1,1 @@
+"""Records and calls that fail: policy, retries, reports, dead letter queue."""
