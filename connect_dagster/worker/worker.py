@@ -29,8 +29,8 @@ from connect_dagster.worker.metrics.samples import Windows
 from connect_dagster.worker.metrics.worker_metrics import WorkerMetrics
 from connect_dagster.worker.pipeline import SourcePipeline
 from connect_dagster.worker.session import Session
-from connect_dagster.worker.sink_pipeline import SinkPipeline
-from connect_dagster.worker.sink_task import SinkSettings, WorkerSinkTask
+from connect_dagster.worker.sink.pipeline import SinkPipeline
+from connect_dagster.worker.sink.task import SinkSettings, WorkerSinkTask
 from connect_dagster.worker.source_task import WorkerSourceTask
 from connect_dagster.worker.task_clients import TaskClients
 from connect_dagster.worker.task_plugins import task_plugins

@@ -16,7 +16,7 @@ from connect_dagster.storage.file_offset_store import FileOffsetStore
 from connect_dagster.testing.recording_sink import RecordingSinkConnector, read_journal
 from connect_dagster.worker.config.worker import StandaloneConfig
 from connect_dagster.worker.session import Session
-from connect_dagster.worker.sink_task import WorkerSinkTask
+from connect_dagster.worker.sink.task import WorkerSinkTask
 from connect_dagster.worker.worker import Worker
 
 RECORDING = f"{RecordingSinkConnector.__module__}.{RecordingSinkConnector.__qualname__}"

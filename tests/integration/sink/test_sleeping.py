@@ -7,7 +7,7 @@ from collections.abc import Callable
 import psutil
 import pytest
 
-from connect_dagster.worker import sink_task
+from connect_dagster.worker.sink import task as sink_task
 from tests.integration.sink.conftest import StartSink
 from tests.integration.sink.kafka_topics import Topics
 from tests.integration.sink.running_sink import RunningSink

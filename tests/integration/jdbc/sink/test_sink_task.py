@@ -26,7 +26,7 @@ from connect_dagster.plugin.frames import SinkBatch, SinkFrame
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.plugin.schema import STRING_SCHEMA, Schema, SchemaField, SchemaType
 from connect_dagster.testing.contexts import sink_batch
-from connect_dagster.worker.sink_context import SinkContext
+from connect_dagster.worker.sink.context import SinkContext
 from tests.databases import Database
 
 VALUE = Schema(

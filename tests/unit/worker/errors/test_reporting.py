@@ -7,12 +7,12 @@ import pytest
 
 from connect_dagster.errors import ConfigError, DataError
 from connect_dagster.protocol.states import TaskId
-from connect_dagster.worker.errant_records import ErrantRecords, _Reported
 from connect_dagster.worker.errors.dead_letter_queue import context_headers
 from connect_dagster.worker.errors.failed_records import FailedRecord, Failure, Original, ToleranceExceededError
 from connect_dagster.worker.errors.policy import DeadLetterSettings, ErrorPolicy
 from connect_dagster.worker.errors.reporting import ErrorReports
 from connect_dagster.worker.metrics.errors import ErrorMetrics
+from connect_dagster.worker.sink.errant_record_reporter import ErrantRecords, _Reported
 
 TASK = TaskId("orders", 3)
 FAILURE = Failure("VALUE_CONVERTER", "x.Json", "org.apache.kafka.connect.errors.DataException", "no JSON")

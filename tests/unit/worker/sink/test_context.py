@@ -3,7 +3,7 @@
 from typing import Any, cast
 
 from connect_dagster.plugin.records import TopicPartition
-from connect_dagster.worker.sink_context import SinkContext
+from connect_dagster.worker.sink.context import SinkContext
 
 FIRST, SECOND = TopicPartition("t", 0), TopicPartition("t", 1)
 

@@ -22,20 +22,21 @@ from connect_dagster.kafka import defaults as clients
 from connect_dagster.plugin.connector import SinkTask
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.protocol.states import State, TargetState, TaskId
-from connect_dagster.worker import java_references, sink_batches
-from connect_dagster.worker.commits import Commit, Commits
-from connect_dagster.worker.errant_records import ErrantRecords
+from connect_dagster.worker import java_references
 from connect_dagster.worker.errors.plan_guard import PlanGuard
 from connect_dagster.worker.errors.reporting import ErrorReports
 from connect_dagster.worker.errors.retry import Retries, RetryGivenUpError
 from connect_dagster.worker.metrics.tasks import SinkTaskMetrics
 from connect_dagster.worker.pipeline import SourcePipeline
 from connect_dagster.worker.progress import Progress
-from connect_dagster.worker.sink_context import SinkContext
-from connect_dagster.worker.sink_member import GroupMember, Places, RebalanceListener
-from connect_dagster.worker.sink_pipeline import SinkPipeline
-from connect_dagster.worker.sink_put import BatchUnavailableError, Handling, Putting
-from connect_dagster.worker.sink_stream import OfferedBatch, SinkStream
+from connect_dagster.worker.sink import batches as sink_batches
+from connect_dagster.worker.sink.commits import Commit, Commits
+from connect_dagster.worker.sink.consumer import GroupMember, Places, RebalanceListener
+from connect_dagster.worker.sink.context import SinkContext
+from connect_dagster.worker.sink.errant_record_reporter import ErrantRecords
+from connect_dagster.worker.sink.pipeline import SinkPipeline
+from connect_dagster.worker.sink.put import BatchUnavailableError, Handling, Putting
+from connect_dagster.worker.sink.stream import OfferedBatch, SinkStream
 from connect_dagster.worker.task import StatusListener, WorkerTask
 
 log = logging.getLogger(__name__)

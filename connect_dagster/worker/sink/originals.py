@@ -12,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from connect_dagster.plugin.frames import FAILURE, ORIGINAL, SinkBatch, SinkFrame
 from connect_dagster.worker.errors.failed_records import FailedRecord, Failure, Original
 from connect_dagster.worker.errors.plan_guard import PlanGuard
-from connect_dagster.worker.sink_pipeline import original_column
+from connect_dagster.worker.sink.pipeline import original_column
 
 Place = tuple[int, int]
 _TIMESTAMP_TYPES = {0: "CreateTime", 1: "LogAppendTime"}

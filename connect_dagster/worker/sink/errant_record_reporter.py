@@ -28,7 +28,7 @@ from connect_dagster.worker.errors.failed_records import (
 )
 from connect_dagster.worker.errors.reporting import ErrorReports
 from connect_dagster.worker.pipeline import SourcePipeline
-from connect_dagster.worker.sink_originals import originals_at
+from connect_dagster.worker.sink.originals import originals_at
 
 _JAVA_TASK = "org.apache.kafka.connect.sink.SinkTask"
 _ERROR = "__error"

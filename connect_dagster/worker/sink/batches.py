@@ -13,7 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.kafka import defaults as clients
 from connect_dagster.plugin.records import TopicPartition
-from connect_dagster.worker.sink_stream import OfferedBatch
+from connect_dagster.worker.sink.stream import OfferedBatch
 
 # Bigger batches are no faster and take more memory (docs/decisions/0002-spark-session.md).
 _MOST_RECORDS = 200_000

@@ -10,7 +10,6 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from connect_dagster.errors import ConnectError, RetriableError
 from connect_dagster.plugin.connector import SinkTask
 from connect_dagster.plugin.frames import FAILURE, ORIGINAL, SinkBatch, SinkFrame
-from connect_dagster.worker.errant_records import ErrantRecords
 from connect_dagster.worker.errors.failed_records import (
     FailedRecord,
     ToleranceExceededError,
@@ -20,11 +19,12 @@ from connect_dagster.worker.errors.failed_records import (
 from connect_dagster.worker.errors.read_failures import is_passing_read, says
 from connect_dagster.worker.errors.reporting import ErrorReports
 from connect_dagster.worker.errors.retry import Retries, RetryGivenUpError
-from connect_dagster.worker.sink_batches import size
-from connect_dagster.worker.sink_originals import failed_records
-from connect_dagster.worker.sink_pipeline import OTHER_SCHEMA, UNREADABLE, Mode, SinkPipeline
-from connect_dagster.worker.sink_poison import purified
-from connect_dagster.worker.sink_stream import OfferedBatch
+from connect_dagster.worker.sink.batches import size
+from connect_dagster.worker.sink.errant_record_reporter import ErrantRecords
+from connect_dagster.worker.sink.originals import failed_records
+from connect_dagster.worker.sink.pipeline import OTHER_SCHEMA, UNREADABLE, Mode, SinkPipeline
+from connect_dagster.worker.sink.poison import purified
+from connect_dagster.worker.sink.stream import OfferedBatch
 
 _READ, _WELL, _FAILED = "read", "well", "failed"
 # Fewer are searched for their schemas as fast as one of them is read.

@@ -14,9 +14,9 @@ from connect_dagster.isolation.plugins import class_name
 from connect_dagster.plugin.frames import Acting
 from connect_dagster.worker.errors.bisect import narrowed
 from connect_dagster.worker.errors.failed_records import VALUE_CONVERTER, FailedRecord, Failure
-from connect_dagster.worker.sink_originals import originals
-from connect_dagster.worker.sink_pipeline import SinkPipeline
-from connect_dagster.worker.sink_stream import OfferedBatch
+from connect_dagster.worker.sink.originals import originals
+from connect_dagster.worker.sink.pipeline import SinkPipeline
+from connect_dagster.worker.sink.stream import OfferedBatch
 from connect_dagster.worker.transforms import TRANSFORMATION
 
 

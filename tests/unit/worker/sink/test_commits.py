@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from connect_dagster.plugin.records import TopicPartition
-from connect_dagster.worker.commits import Commits
+from connect_dagster.worker.sink.commits import Commits
 
 FIRST, SECOND = TopicPartition("t", 0), TopicPartition("t", 1)
 

@@ -1,0 +1,1 @@
+"""Sink tasks: from topics to connectors."""
