@@ -18,7 +18,6 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.plugin.frames import SinkFrame
 from connect_dagster.plugin.records import SinkRecord, SourceRecord
-from connect_dagster.worker import arrow_frames
 from connect_dagster.worker.errors.failed_records import (
     TASK_PUT,
     FailedRecord,
@@ -27,8 +26,9 @@ from connect_dagster.worker.errors.failed_records import (
     ToleranceExceededError,
 )
 from connect_dagster.worker.errors.reporting import ErrorReports
-from connect_dagster.worker.pipeline import SourcePipeline
 from connect_dagster.worker.sink.originals import originals_at
+from connect_dagster.worker.source import arrow_frames
+from connect_dagster.worker.source.pipeline import SourcePipeline
 
 _JAVA_TASK = "org.apache.kafka.connect.sink.SinkTask"
 _ERROR = "__error"

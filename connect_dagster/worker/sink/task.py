@@ -27,7 +27,6 @@ from connect_dagster.worker.errors.plan_guard import PlanGuard
 from connect_dagster.worker.errors.reporting import ErrorReports
 from connect_dagster.worker.errors.retry import Retries, RetryGivenUpError
 from connect_dagster.worker.metrics.tasks import SinkTaskMetrics
-from connect_dagster.worker.pipeline import SourcePipeline
 from connect_dagster.worker.progress import Progress
 from connect_dagster.worker.sink import batches as sink_batches
 from connect_dagster.worker.sink.commits import Commit, Commits
@@ -37,6 +36,7 @@ from connect_dagster.worker.sink.errant_record_reporter import ErrantRecords
 from connect_dagster.worker.sink.pipeline import SinkPipeline
 from connect_dagster.worker.sink.put import BatchUnavailableError, Handling, Putting
 from connect_dagster.worker.sink.stream import OfferedBatch, SinkStream
+from connect_dagster.worker.source.pipeline import SourcePipeline
 from connect_dagster.worker.task import StatusListener, WorkerTask
 
 log = logging.getLogger(__name__)

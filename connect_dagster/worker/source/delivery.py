@@ -22,8 +22,8 @@ from pyspark import InheritableThread
 from connect_dagster.errors import ConnectError
 from connect_dagster.kafka import defaults as clients
 from connect_dagster.worker import java_references, logs
-from connect_dagster.worker.topic_creation import TopicCreation
-from connect_dagster.worker.turns import Turns
+from connect_dagster.worker.source.topic_creation import TopicCreation
+from connect_dagster.worker.source.turns import Turns
 
 log = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from connect_dagster.plugin.frames import SourceFrame
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.records import SourceRecord
 from connect_dagster.plugin.schema import Schema
-from connect_dagster.worker.record_values import fitting
+from connect_dagster.worker.source.record_values import fitting
 
 Polled = Sequence[SourceFrame] | Sequence[SourceRecord] | SourceFrame | None
 

@@ -8,7 +8,7 @@ import pytest
 
 from connect_dagster.errors import ConfigError, ConnectError, RetriableError
 from connect_dagster.kafka.topic_admin import TopicAdmin, TopicPlan
-from connect_dagster.worker.topic_creation import TopicCreation, topic_groups
+from connect_dagster.worker.source.topic_creation import TopicCreation, topic_groups
 
 DEFAULT = {"topic.creation.default.partitions": "3", "topic.creation.default.replication.factor": "1"}
 GROUPS = DEFAULT | {

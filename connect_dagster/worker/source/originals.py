@@ -16,7 +16,7 @@ from connect_dagster.plugin.frames import FAILURE, SourceFrame
 from connect_dagster.plugin.schema import Schema
 from connect_dagster.worker.errors.failed_records import Original
 from connect_dagster.worker.errors.retry import RetryGivenUpError
-from connect_dagster.worker.pipeline import SourcePipeline
+from connect_dagster.worker.source.pipeline import SourcePipeline
 
 Row = Mapping[str, Any]
 

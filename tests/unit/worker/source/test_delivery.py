@@ -9,8 +9,8 @@ import pytest
 from connect_dagster.embedded.ports import HOST, free_port
 from connect_dagster.errors import ConnectError
 from connect_dagster.kafka import defaults as clients
-from connect_dagster.worker.delivery import Batch, Delivery, Refused, _arguments
-from connect_dagster.worker.turns import Turns
+from connect_dagster.worker.source.delivery import Batch, Delivery, Refused, _arguments
+from connect_dagster.worker.source.turns import Turns
 
 MakeDelivery = Callable[[], Delivery]
 

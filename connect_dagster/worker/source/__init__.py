@@ -1,0 +1,1 @@
+"""Source tasks: from connectors to topics."""
