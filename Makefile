@@ -28,7 +28,7 @@ $(BIN)/uv:
 $(STAMP): pyproject.toml requirements.lock | $(BIN)/uv
 	$(BIN)/uv pip install --python $(BIN)/python --require-hashes -r requirements.lock
 	$(BIN)/uv pip install --python $(BIN)/python --no-deps --no-build-isolation --editable .
-	$(BIN)/python -m connect_dagster.worker.class_archive
+	$(BIN)/python -m connect_dagster.worker.spark.class_archive
 	@touch $@
 
 lock: $(BIN)/uv ## resolve the dependencies of pyproject.toml anew into requirements.lock

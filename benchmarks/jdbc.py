@@ -25,7 +25,7 @@ from benchmarks.workload import Format
 from connect_dagster.connectors.jdbc.database import Database as JdbcDatabase
 from connect_dagster.embedded.broker import EmbeddedBroker
 from connect_dagster.plugin.config import Password
-from connect_dagster.worker.session import Session
+from connect_dagster.worker.spark.session import Session
 from tests.databases import PASSWORD, USER, Database, MariaDB, PostgreSQL
 
 _BROKER_HEAP = "2g"

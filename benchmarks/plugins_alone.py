@@ -33,7 +33,7 @@ from connect_dagster.isolation.plugins import Plugins
 from connect_dagster.plugin.converter import Converter, Decoder
 from connect_dagster.plugin.frames import SinkFrame
 from connect_dagster.plugin.schema import Schema
-from connect_dagster.worker.session import Session
+from connect_dagster.worker.spark.session import Session
 from connect_dagster.worker.transforms import Step, applied
 from tests.registry_converters import JAVAS_JARS, registry_options
 from tests.registry_server import registry_server

@@ -17,7 +17,7 @@ from benchmarks.group import MAX_DELAY_MS
 from benchmarks.quantities import Quantity, Row, Sample, Target
 from connect_dagster.embedded.jars import resolve
 from connect_dagster.embedded.java import find_java
-from connect_dagster.worker.jvm import class_archive
+from connect_dagster.worker.spark.jvm import class_archive
 
 _HEAD = ("measure", "format", "tasks", "unit", *(each.name for each in CONTESTANTS), "/ defaults", "/ tuned", "target")
 _MET, _MISSED, _NOTHING = "✓", "✗", "–"

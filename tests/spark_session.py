@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from connect_dagster.worker.session import Session
+from connect_dagster.worker.spark.session import Session
 from tests.integration.worker_process import QUICK_JVM
 
 

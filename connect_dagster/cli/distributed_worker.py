@@ -18,7 +18,7 @@ from connect_dagster.storage.internal_topics import TopicAdmin, config_topic, of
 from connect_dagster.storage.kafka_offset_store import KafkaOffsetStore
 from connect_dagster.storage.kafka_status_store import StatusStore
 from connect_dagster.storage.lease import Lease
-from connect_dagster.worker.jvm import SparkJvm
+from connect_dagster.worker.spark.jvm import SparkJvm
 from connect_dagster.worker.worker import Worker
 
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Sequence
 
 from connect_dagster.cli.worker_command import worker_command
-from connect_dagster.worker.jvm import SparkJvm
+from connect_dagster.worker.spark.jvm import SparkJvm
 
 USAGE = "ConnectStandalone worker.properties [connector1.properties connector2.json ...]"
 

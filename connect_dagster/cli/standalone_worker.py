@@ -14,7 +14,7 @@ from connect_dagster.herder.validation.validator import Validator
 from connect_dagster.plugin.connector_file import read_connector_file
 from connect_dagster.storage.file_offset_store import FileOffsetStore
 from connect_dagster.worker.config.worker import StandaloneConfig
-from connect_dagster.worker.jvm import SparkJvm
+from connect_dagster.worker.spark.jvm import SparkJvm
 from connect_dagster.worker.worker import Worker
 
 log = logging.getLogger(__name__)

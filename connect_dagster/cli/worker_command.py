@@ -19,8 +19,8 @@ from connect_dagster.cli.thread_dump import dump_on_quit
 from connect_dagster.errors import ConnectError
 from connect_dagster.java.properties import load_properties
 from connect_dagster.worker import logs
-from connect_dagster.worker.jvm import SparkJvm
-from connect_dagster.worker.spark_settings import spark_settings
+from connect_dagster.worker.spark.jvm import SparkJvm
+from connect_dagster.worker.spark.settings import spark_settings
 
 log = logging.getLogger(__name__)
 

@@ -19,9 +19,9 @@ from connect_dagster.isolation.plugins import Plugins
 from connect_dagster.plugin.config import Type, parse_value
 from connect_dagster.rest.server import RestServer
 from connect_dagster.worker.config.worker import WorkerConfig
-from connect_dagster.worker.jvm import SparkJvm
-from connect_dagster.worker.session import Session
-from connect_dagster.worker.spark_settings import spark_settings
+from connect_dagster.worker.spark.jvm import SparkJvm
+from connect_dagster.worker.spark.session import Session
+from connect_dagster.worker.spark.settings import spark_settings
 
 log = logging.getLogger(__name__)
 

@@ -26,7 +26,6 @@ from connect_dagster.worker.converters import ConverterFactory
 from connect_dagster.worker.errors.factory import error_reports
 from connect_dagster.worker.metrics.samples import Windows
 from connect_dagster.worker.metrics.worker_metrics import WorkerMetrics
-from connect_dagster.worker.session import Session
 from connect_dagster.worker.sink.pipeline import SinkPipeline
 from connect_dagster.worker.sink.task import SinkSettings, WorkerSinkTask
 from connect_dagster.worker.source.delivery import Delivery
@@ -34,6 +33,7 @@ from connect_dagster.worker.source.pipeline import SourcePipeline
 from connect_dagster.worker.source.task import WorkerSourceTask
 from connect_dagster.worker.source.topic_creation import TopicCreation, topic_groups
 from connect_dagster.worker.source.turns import Turns
+from connect_dagster.worker.spark.session import Session
 from connect_dagster.worker.task_clients import TaskClients
 from connect_dagster.worker.task_plugins import task_plugins
 from connect_dagster.worker.transforms import TransformFactory

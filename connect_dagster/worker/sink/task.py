@@ -22,12 +22,10 @@ from connect_dagster.kafka import defaults as clients
 from connect_dagster.plugin.connector import SinkTask
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.protocol.states import State, TargetState, TaskId
-from connect_dagster.worker import java_references
 from connect_dagster.worker.errors.plan_guard import PlanGuard
 from connect_dagster.worker.errors.reporting import ErrorReports
 from connect_dagster.worker.errors.retry import Retries, RetryGivenUpError
 from connect_dagster.worker.metrics.tasks import SinkTaskMetrics
-from connect_dagster.worker.progress import Progress
 from connect_dagster.worker.sink import batches as sink_batches
 from connect_dagster.worker.sink.commits import Commit, Commits
 from connect_dagster.worker.sink.consumer import GroupMember, Places, RebalanceListener
@@ -37,6 +35,8 @@ from connect_dagster.worker.sink.pipeline import SinkPipeline
 from connect_dagster.worker.sink.put import BatchUnavailableError, Handling, Putting
 from connect_dagster.worker.sink.stream import OfferedBatch, SinkStream
 from connect_dagster.worker.source.pipeline import SourcePipeline
+from connect_dagster.worker.spark import references as java_references
+from connect_dagster.worker.spark.progress import Progress
 from connect_dagster.worker.task import StatusListener, WorkerTask
 
 log = logging.getLogger(__name__)

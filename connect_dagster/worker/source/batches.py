@@ -25,9 +25,9 @@ from connect_dagster.worker.errors.failed_records import (
 )
 from connect_dagster.worker.errors.plan_guard import PlanGuard
 from connect_dagster.worker.errors.policy import ErrorPolicy
-from connect_dagster.worker.progress import rows_into_plan, rows_through_plan
 from connect_dagster.worker.source.originals import originals
 from connect_dagster.worker.source.pipeline import SourcePipeline
+from connect_dagster.worker.spark.progress import rows_into_plan, rows_through_plan
 from connect_dagster.worker.transforms import TRANSFORMATION, applied
 
 _NONE = pa.table({"value": pa.array([], pa.binary())})

@@ -21,9 +21,10 @@ from pyspark import InheritableThread
 
 from connect_dagster.errors import ConnectError
 from connect_dagster.kafka import defaults as clients
-from connect_dagster.worker import java_references, logs
+from connect_dagster.worker import logs
 from connect_dagster.worker.source.topic_creation import TopicCreation
 from connect_dagster.worker.source.turns import Turns
+from connect_dagster.worker.spark import references as java_references
 
 log = logging.getLogger(__name__)
 

@@ -28,12 +28,12 @@ from connect_dagster.worker.errors.plan_guard import PlanGuard
 from connect_dagster.worker.errors.reporting import ErrorReports
 from connect_dagster.worker.errors.retry import Retries, RetryGivenUpError
 from connect_dagster.worker.metrics.tasks import SourceTaskMetrics
-from connect_dagster.worker.progress import Progress
 from connect_dagster.worker.source import arrow_frames
 from connect_dagster.worker.source.batches import Encoded, Planned, SourceBatches
 from connect_dagster.worker.source.delivery import Batch, Delivery, Refused, topics_of
 from connect_dagster.worker.source.originals import refused_original
 from connect_dagster.worker.source.pipeline import SourcePipeline
+from connect_dagster.worker.spark.progress import Progress
 from connect_dagster.worker.task import StatusListener, WorkerTask
 
 log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from confluent_kafka import Message
 
 from connect_dagster.protocol.dead_letter_headers import PREFIX
 from connect_dagster.protocol.states import TaskId
-from connect_dagster.worker.session import Session
+from connect_dagster.worker.spark.session import Session
 from tests.conftest import Broker
 from tests.integration.errors.faulty_plugins import NumbersSource, path
 from tests.integration.sink.kafka_topics import Topics

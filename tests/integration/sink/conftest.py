@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from connect_dagster.worker.session import Session
+from connect_dagster.worker.spark.session import Session
 from tests.conftest import Broker
 from tests.integration.sink.kafka_topics import Topics
 from tests.integration.sink.running_sink import RunningSink

@@ -15,8 +15,8 @@ from connect_dagster.protocol.states import TaskId
 from connect_dagster.storage.file_offset_store import FileOffsetStore
 from connect_dagster.testing.recording_sink import RecordingSinkConnector, read_journal
 from connect_dagster.worker.config.worker import StandaloneConfig
-from connect_dagster.worker.session import Session
 from connect_dagster.worker.sink.task import WorkerSinkTask
+from connect_dagster.worker.spark.session import Session
 from connect_dagster.worker.worker import Worker
 
 RECORDING = f"{RecordingSinkConnector.__module__}.{RecordingSinkConnector.__qualname__}"

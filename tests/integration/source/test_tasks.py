@@ -14,7 +14,7 @@ from connect_dagster.isolation.plugins import Plugins
 from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.storage.file_offset_store import FileOffsetStore
 from connect_dagster.worker.config.worker import StandaloneConfig
-from connect_dagster.worker.session import Session
+from connect_dagster.worker.spark.session import Session
 from connect_dagster.worker.worker import TaskListeners, Worker
 from tests.conftest import Broker
 from tests.integration.source.conftest import PLUGINS, SourceWorker

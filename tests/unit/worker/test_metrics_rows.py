@@ -5,7 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from connect_dagster.worker.progress import rows_into_plan
+from connect_dagster.worker.spark.progress import rows_into_plan
 
 
 def test_rows_are_counted_before_they_are_left_out(spark: SparkSession) -> None:

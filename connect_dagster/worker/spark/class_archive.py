@@ -1,7 +1,7 @@
 """Makes the class archive that lets later worker starts skip loading 20,000 classes one by one (AppCDS).
 
 Made once for each machine, JVM and set of jars, in about 20 seconds and 140 MB, by
-``python -m connect_dagster.worker.class_archive``.
+``python -m connect_dagster.worker.spark.class_archive``.
 A worker without it starts all the same, some seconds slower.
 """
 
@@ -13,9 +13,9 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
-from connect_dagster.worker.jvm import SparkJvm, class_archive
-from connect_dagster.worker.session import Session
-from connect_dagster.worker.spark_settings import CLASS_PATH, spark_settings
+from connect_dagster.worker.spark.jvm import SparkJvm, class_archive
+from connect_dagster.worker.spark.session import Session
+from connect_dagster.worker.spark.settings import CLASS_PATH, spark_settings
 
 
 def make() -> Path:

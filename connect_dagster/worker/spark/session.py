@@ -15,9 +15,9 @@ from contextlib import contextmanager
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from connect_dagster.worker import java_references
-from connect_dagster.worker.jvm import SparkJvm
-from connect_dagster.worker.spark_settings import spark_settings
+from connect_dagster.worker.spark import references as java_references
+from connect_dagster.worker.spark.jvm import SparkJvm
+from connect_dagster.worker.spark.settings import spark_settings
 
 
 class Session:

@@ -24,7 +24,7 @@ from pathlib import Path
 from connect_dagster.embedded import jars
 from connect_dagster.embedded.java import find_java
 from connect_dagster.errors import ConnectError
-from connect_dagster.worker.spark_settings import CLASS_PATH
+from connect_dagster.worker.spark.settings import CLASS_PATH
 
 _START_SECONDS = 60.0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from connect_dagster.worker.jdbc_drivers import driver_jars, joined
+from connect_dagster.worker.spark.jdbc_drivers import driver_jars, joined
 
 SPARK_PREFIX = "spark."
 CLASS_PATH = "spark.driver.extraClassPath"

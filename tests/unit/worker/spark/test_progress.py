@@ -1,6 +1,6 @@
 """Progress of a task's stream."""
 
-from connect_dagster.worker.progress import Progress
+from connect_dagster.worker.spark.progress import Progress
 
 
 def test_before_the_first_batch() -> None:

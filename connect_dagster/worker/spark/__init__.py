@@ -1,0 +1,1 @@
+"""The Spark session of a worker, its JVM and their settings."""
