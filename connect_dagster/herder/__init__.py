@@ -1,1 +1,1 @@
-"""How a worker is operated: the interface that REST calls, validation, and the herder of standalone mode."""
+"""How a worker is operated: the interface that REST calls, and the herders of both modes."""

@@ -40,6 +40,7 @@ def test_the_worker_is_this_packages_own() -> None:
 
 
 def test_loading_it_brings_in_neither_spark_nor_the_worker() -> None:
-    code = "import sys, assets; print(sorted({'pyspark', 'uvicorn', 'connect_dagster.worker.spark.session'} & set(sys.modules)))"
+    looked_for = {"pyspark", "uvicorn", "connect_dagster.worker.spark.session"}
+    code = f"import sys, assets; print(sorted({looked_for} & set(sys.modules)))"
     found = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert found.stdout == "[]\n"

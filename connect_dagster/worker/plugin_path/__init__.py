@@ -1,1 +1,0 @@
-"""What lies on ``plugin.path``: found by what declares itself, with no file of it run."""
