@@ -67,7 +67,7 @@ browser: ## have Chromium for the UI tests: installed from the system's packages
 	apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium
 
 demo: install ## run a log through Kafka to a file, seen in Dagster (ONCE=1: check, report, end)
-	$(BIN)/python -m connect_dagster.cli.demo $(if $(ONCE),--once)
+	$(BIN)/python -m examples.demo $(if $(ONCE),--once)
 
 clean: ## remove .venv, caches and build products
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache build dist artifacts spark-warehouse *.egg-info

@@ -25,7 +25,7 @@ import pytest
 
 from connect_dagster.embedded.leash import start_leashed
 from connect_dagster.embedded.ports import HOST, free_port
-from connect_dagster.embedded.programs import unpacked
+from tests.programs import unpacked
 
 USER = "kafka"
 PASSWORD = "kafka123"

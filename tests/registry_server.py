@@ -18,7 +18,7 @@ import requests
 from connect_dagster.embedded.broker_config import FAST_START
 from connect_dagster.embedded.leash import start_leashed
 from connect_dagster.embedded.ports import HOST, free_port
-from connect_dagster.embedded.programs import unpacked
+from tests.programs import unpacked
 from tests.shared_server import host, shared_server
 
 START_SECONDS = 170

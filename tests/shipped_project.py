@@ -9,13 +9,13 @@ from pathlib import Path
 from dagster import DagsterInstance, DagsterRunStatus, RunRecord
 from dagster._core.scheduler.instigation import SensorInstigatorData
 
-from connect_dagster.cli.demo.evidence import newest_worker_run
-from connect_dagster.cli.demo.project import SINK, SOURCE, DemoProject
 from connect_dagster.client.rest_client import KafkaConnectClient, KafkaConnectError
 from connect_dagster.client.types import State
 from connect_dagster.embedded.ports import free_port
 from connect_dagster.orchestration.names import identifier
 from connect_dagster.orchestration.operating.reconciliation import ConnectorSensorCursor
+from examples.demo.evidence import newest_worker_run
+from examples.demo.project import SINK, SOURCE, DemoProject
 
 ROOT = Path(__file__).parents[1]
 POLL_SECONDS = 0.2

@@ -10,7 +10,7 @@ from pathlib import Path
 from confluent_kafka import Producer
 from dagster import AssetKey, DagsterInstance, TableMetadataValue
 
-from connect_dagster.cli.demo.access_log import access_log_lines
+from examples.demo.access_log import access_log_lines
 from tests.conftest import Broker
 from tests.shipped_project import ROOT
 

@@ -1,6 +1,6 @@
 """The demo's story: broker, Dagster, the worker it launches, a log that grows, and a clean end.
 
-python -m connect_dagster.cli.demo [--once] [--lines N] [--directory DIR]
+python -m examples.demo [--once] [--lines N] [--directory DIR]
 """
 
 import contextlib
@@ -16,13 +16,13 @@ from typing import NoReturn
 import click
 from dagster import DagsterInstance, DagsterRunStatus
 
-from connect_dagster.cli.demo.access_log import AccessLogWriter
-from connect_dagster.cli.demo.evidence import Evidence, count_lines, gather, newest_worker_run
-from connect_dagster.cli.demo.project import TOPIC, DemoProject
 from connect_dagster.embedded.broker import EmbeddedBroker
 from connect_dagster.embedded.errors import EmbeddedError
 from connect_dagster.embedded.ports import free_port, is_free
 from connect_dagster.orchestration.hosting.interrupts import uninterrupted
+from examples.demo.access_log import AccessLogWriter
+from examples.demo.evidence import Evidence, count_lines, gather, newest_worker_run
+from examples.demo.project import TOPIC, DemoProject
 
 WORKER_SECONDS = 180
 DELIVERY_SECONDS = 180

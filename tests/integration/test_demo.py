@@ -51,7 +51,7 @@ def demo(directory: Path, *options: str) -> Iterator[tuple[subprocess.Popen[byte
     output = directory / "output.txt"
     with output.open("wb") as file:
         process = subprocess.Popen(
-            [sys.executable, "-m", "connect_dagster.cli.demo", "--directory", str(directory / "demo"), *options],
+            [sys.executable, "-m", "examples.demo", "--directory", str(directory / "demo"), *options],
             cwd=ROOT,
             stdout=file,
             stderr=subprocess.STDOUT,

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from dagster import DagsterInstance
 
-from connect_dagster.cli.demo.access_log import AccessLogWriter, access_log_lines
-from connect_dagster.cli.demo.evidence import Evidence, compare, count_lines, newest_worker_run
 from connect_dagster.orchestration.catalog.asset_keys import topic_key
+from examples.demo.access_log import AccessLogWriter, access_log_lines
+from examples.demo.evidence import Evidence, compare, count_lines, newest_worker_run
 
 COMBINED = re.compile(r'\S+ - - \[[^]]+\] "GET \S+ HTTP/1\.1" \d{3} \d+ "-" "[^"]+" \d+')
 COMPLETE = Evidence(

@@ -11,7 +11,6 @@ from pathlib import Path
 from confluent_kafka import KafkaException
 from dagster import AssetKey, AssetRecordsFilter, DagsterInstance, DagsterRunStatus, RunRecord, RunsFilter
 
-from connect_dagster.cli.demo.project import SINK, SOURCE, TOPIC, DemoProject
 from connect_dagster.client.rest_client import KafkaConnectError
 from connect_dagster.orchestration.catalog.asset_keys import file_key, topic_key
 from connect_dagster.orchestration.hosting.job import WORKER_JOB
@@ -22,6 +21,7 @@ from connect_dagster.orchestration.observing.topic_offsets import (
     fetch_topic_bounds,
     lag,
 )
+from examples.demo.project import SINK, SOURCE, TOPIC, DemoProject
 
 REQUEST_TIMEOUT = 5.0
 TASKS = (f"{SOURCE}-0", f"{SINK}-0")
