@@ -1,1 +1,1 @@
-"""The programs: `connect-standalone` runs a worker, `connect-dagster` looks into topics and runs the demo."""
+"""The programs: `connect-standalone` runs a worker, `connect-dagster` looks into topics."""
