@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from connect_dagster.errors import ConfigError
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, setting
+from connect_dagster.plugin.config import ConfigDef, Importance, Type, config_key
 
 
 def _absolute_and_there(name: str, value: Any) -> None:
@@ -21,7 +21,7 @@ def _absolute_and_there(name: str, value: Any) -> None:
 class AllowedPathsConfig(ConfigDef):
     """Options of a provider that reads files."""
 
-    allowed_paths: tuple[str, ...] = setting(
+    allowed_paths: tuple[str, ...] = config_key(
         "allowed.paths",
         type=Type.LIST,
         default=(),

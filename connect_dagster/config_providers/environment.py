@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any, ClassVar
 
 from connect_dagster.errors import ConfigError
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, setting
+from connect_dagster.plugin.config import ConfigDef, Importance, Type, config_key
 from connect_dagster.plugin.config_provider import ConfigData, ConfigProvider
 
 log = logging.getLogger(__name__)
@@ -26,7 +26,7 @@ def _regular_expression(name: str, value: Any) -> None:
 class EnvVarConfig(ConfigDef):
     """Options of the provider."""
 
-    allowlist_pattern: str = setting(
+    allowlist_pattern: str = config_key(
         "allowlist.pattern",
         type=Type.STRING,
         default=".*",

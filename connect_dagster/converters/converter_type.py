@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from connect_dagster.plugin.config import Importance, Type, one_of, setting
+from connect_dagster.plugin.config import Importance, Type, config_key, one_of
 
 
 def converter_type() -> Any:
     """The setting ``converter.type``; the worker fills it in."""
-    return setting(
+    return config_key(
         "converter.type",
         type=Type.STRING,
         importance=Importance.LOW,

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from connect_dagster.errors import ConfigError
 from connect_dagster.kafka.security.key_stores import KeyStore
 from connect_dagster.kafka.security.tls_stores import TlsStores, load_key
-from connect_dagster.plugin.config import Importance, Type, one_of, setting, under_prefix
+from connect_dagster.plugin.config import Importance, Type, config_key, one_of, under_prefix
 
 LISTENERS_PREFIX = "listeners.https."
 ADMIN_PREFIX = "admin.listeners.https."
@@ -26,7 +26,7 @@ _CLIENT_AUTH = {
 class TlsSettings(TlsStores):
     """Kafka's ``ssl.*`` settings, as far as they say something to this worker."""
 
-    client_auth: str = setting(
+    client_auth: str = config_key(
         "ssl.client.auth",
         type=Type.STRING,
         default="none",
@@ -34,7 +34,7 @@ class TlsSettings(TlsStores):
         doc="Whether clients must show a certificate that is trusted: required, requested or none.",
         validator=one_of(*_CLIENT_AUTH),
     )
-    cipher_suites: tuple[str, ...] = setting(
+    cipher_suites: tuple[str, ...] = config_key(
         "ssl.cipher.suites",
         type=Type.LIST,
         default=(),

@@ -23,7 +23,7 @@ from connect_dagster.expressions.literals import literal
 from connect_dagster.expressions.struct_edits import field_value, struct_of
 from connect_dagster.expressions.value_classes import class_of_variant
 from connect_dagster.java.hashes import hash_map_order
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, setting
+from connect_dagster.plugin.config import ConfigDef, Importance, Type, config_key
 from connect_dagster.plugin.frames import RecordFrame
 from connect_dagster.plugin.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema, SchemaField, SchemaType
 from connect_dagster.transforms.field_transform import (
@@ -91,7 +91,7 @@ def _valid_spec(name: str, value: Any) -> None:
 class CastConfig(ConfigDef):
     """Options of the transform (Java: ``Cast.CONFIG_DEF``)."""
 
-    spec: tuple[str, ...] = setting(
+    spec: tuple[str, ...] = config_key(
         "spec",
         type=Type.LIST,
         validator=_valid_spec,

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from connect_dagster.errors import ConnectError, DataError
 from connect_dagster.expressions import json_objects
 from connect_dagster.expressions.value_classes import class_of, class_of_json
-from connect_dagster.plugin.config import Importance, Type, setting
+from connect_dagster.plugin.config import Importance, Type, config_key
 from connect_dagster.plugin.frames import Frame, RecordFrame
 from connect_dagster.plugin.schema import Schema, SchemaType
 from connect_dagster.transforms.side import SidedTransform
@@ -65,7 +65,7 @@ def kinds() -> Column:
 
 def replace_null_setting() -> Any:
     """The option that most of these transforms have."""
-    return setting(
+    return config_key(
         "replace.null.with.default",
         type=Type.BOOLEAN,
         default=True,

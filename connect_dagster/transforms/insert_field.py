@@ -29,7 +29,7 @@ from connect_dagster.expressions.struct_edits import (
     rebuilt,
     struct_of,
 )
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, setting
+from connect_dagster.plugin.config import ConfigDef, Importance, Type, config_key
 from connect_dagster.plugin.frames import RecordFrame, SinkFrame
 from connect_dagster.plugin.schema import TIMESTAMP, Schema, SchemaField, SchemaType
 from connect_dagster.transforms.field_transform import Change, FieldTransform, Wrong, refused, replace_null_setting
@@ -40,7 +40,7 @@ _NO_OFFSET = "Only SinkRecord supported for [field insertion], found: org.apache
 
 
 def _name_setting(of: str, doc: str) -> str | None:
-    name: str | None = setting(
+    name: str | None = config_key(
         of, type=Type.STRING, default=None, importance=Importance.MEDIUM, doc=f"{doc} {_SUFFIXES}"
     )
     return name
@@ -54,7 +54,7 @@ class InsertFieldConfig(ConfigDef):
     offset: str | None = _name_setting("offset.field", "Name of the field for the offset, which only sinks have.")
     timestamp: str | None = _name_setting("timestamp.field", "Name of the field for the record's timestamp.")
     static: str | None = _name_setting("static.field", "Name of the field for a fixed text.")
-    static_value: str | None = setting(
+    static_value: str | None = config_key(
         "static.value", type=Type.STRING, default=None, importance=Importance.MEDIUM, doc="The fixed text."
     )
     replace_null: bool = replace_null_setting()

@@ -33,7 +33,7 @@ from connect_dagster.expressions import json_objects
 from connect_dagster.expressions.java_patterns import non_empty_list
 from connect_dagster.expressions.spark_schemas import connect_schema
 from connect_dagster.expressions.struct_edits import rebuilt, struct_of
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, at_least, non_empty_string, one_of, setting
+from connect_dagster.plugin.config import ConfigDef, Importance, Type, at_least, config_key, non_empty_string, one_of
 from connect_dagster.plugin.converter import Transform
 from connect_dagster.plugin.frames import Frame, RecordFrame
 from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
@@ -45,7 +45,7 @@ _FOUND, _KEY = "__found", "__lookup_key_"
 class LookupJoinConfig(ConfigDef):
     """Options of the transform; ``options.<name>`` goes to the format as ``<name>``."""
 
-    format: str = setting(
+    format: str = config_key(
         "format",
         type=Type.STRING,
         default="parquet",
@@ -53,41 +53,41 @@ class LookupJoinConfig(ConfigDef):
         validator=non_empty_string,
         doc="What the table is: a format of Spark, or one that spark.jars of the worker brings, such as delta.",
     )
-    path: str | None = setting(
+    path: str | None = config_key(
         "path",
         type=Type.STRING,
         default=None,
         importance=Importance.HIGH,
         doc="Where the table is, for formats that have a path.",
     )
-    fields_: tuple[str, ...] = setting(
+    fields_: tuple[str, ...] = config_key(
         "fields",
         type=Type.LIST,
         importance=Importance.HIGH,
         validator=non_empty_list,
         doc="Fields of the value to look up.",
     )
-    keys_: tuple[str, ...] = setting(
+    keys_: tuple[str, ...] = config_key(
         "keys",
         type=Type.LIST,
         default=(),
         doc="Columns of the table that they have to equal, in the order of the fields; left out, those of their names.",
     )
-    columns: tuple[str, ...] = setting(
+    columns: tuple[str, ...] = config_key(
         "columns",
         type=Type.LIST,
         importance=Importance.HIGH,
         validator=non_empty_list,
         doc="Columns of the table to add, each as column or column:field.",
     )
-    join_type: str = setting(
+    join_type: str = config_key(
         "join.type",
         type=Type.STRING,
         default=_LEFT,
         validator=one_of(_LEFT, _INNER),
         doc="Whether records without a match stay, with nulls (left), or are left out (inner).",
     )
-    refresh: int = setting(
+    refresh: int = config_key(
         "refresh.interval.ms",
         type=Type.LONG,
         default=300_000,

@@ -28,7 +28,7 @@ from connect_dagster.expressions.struct_edits import (
 )
 from connect_dagster.expressions.value_classes import class_of
 from connect_dagster.java.hashes import hash_map_order
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, UniqueValues, setting
+from connect_dagster.plugin.config import ConfigDef, Importance, Type, UniqueValues, config_key
 from connect_dagster.plugin.frames import RecordFrame
 from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
 from connect_dagster.transforms.field_transform import Change, FieldTransform, Wrong, refused, replace_null_setting
@@ -58,7 +58,7 @@ def _valid_renames(name: str, value: Any) -> None:
 class ReplaceFieldConfig(ConfigDef):
     """Options of the transform (Java: ``ReplaceField.CONFIG_DEF``)."""
 
-    exclude: tuple[str, ...] = setting(
+    exclude: tuple[str, ...] = config_key(
         "exclude",
         type=Type.LIST,
         default=(),
@@ -66,7 +66,7 @@ class ReplaceFieldConfig(ConfigDef):
         importance=Importance.MEDIUM,
         doc="Fields to leave out, also such as include names.",
     )
-    include: tuple[str, ...] = setting(
+    include: tuple[str, ...] = config_key(
         "include",
         type=Type.LIST,
         default=(),
@@ -74,7 +74,7 @@ class ReplaceFieldConfig(ConfigDef):
         importance=Importance.MEDIUM,
         doc="Fields to keep; all when none is named.",
     )
-    renames: tuple[str, ...] = setting(
+    renames: tuple[str, ...] = config_key(
         "renames",
         type=Type.LIST,
         default=(),

@@ -30,7 +30,7 @@ from pyspark.sql import types as spark
 from connect_dagster.errors import ConfigError, DataError
 from connect_dagster.expressions.java_calls import column_of, has_jvm, jvm
 from connect_dagster.expressions.spark_schemas import connect_schema
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, setting
+from connect_dagster.plugin.config import ConfigDef, Importance, Type, config_key
 from connect_dagster.plugin.converter import Transform
 from connect_dagster.plugin.frames import FAILURE, Frame, RecordFrame
 from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
@@ -70,7 +70,7 @@ def _valid_sql(name: str, value: Any) -> None:
 class SqlTransformConfig(ConfigDef):
     """Options of the transform."""
 
-    sql: str = setting(
+    sql: str = config_key(
         "sql",
         type=Type.STRING,
         importance=Importance.HIGH,

@@ -14,7 +14,7 @@ from typing import ClassVar
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.expressions.java_calls import JavaRefusalError, SimpleDateFormat
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, setting
+from connect_dagster.plugin.config import ConfigDef, Importance, Type, config_key
 from connect_dagster.plugin.converter import Transform
 from connect_dagster.plugin.frames import Frame
 
@@ -24,14 +24,14 @@ _TOPIC, _TIMESTAMP = "${topic}", "${timestamp}"
 class TimestampRouterConfig(ConfigDef):
     """Options of the transform."""
 
-    topic_format: str = setting(
+    topic_format: str = config_key(
         "topic.format",
         type=Type.STRING,
         default=f"{_TOPIC}-{_TIMESTAMP}",
         importance=Importance.HIGH,
         doc=f"The new name; {_TOPIC} and {_TIMESTAMP} stand for the record's topic and its time.",
     )
-    timestamp_format: str = setting(
+    timestamp_format: str = config_key(
         "timestamp.format",
         type=Type.STRING,
         default="yyyyMMdd",

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.expressions import json_objects
 from connect_dagster.expressions.struct_edits import field_value, fields_by_name
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, UniqueValues, setting
+from connect_dagster.plugin.config import ConfigDef, Importance, Type, UniqueValues, config_key
 from connect_dagster.plugin.frames import Frame, RecordFrame
 from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
 from connect_dagster.transforms.field_transform import Change, FieldTransform, Wrong, replace_null_setting
@@ -24,7 +24,7 @@ from connect_dagster.transforms.field_transform import Change, FieldTransform, W
 class ValueToKeyConfig(ConfigDef):
     """Options of the transform (Java: ``ValueToKey.CONFIG_DEF``)."""
 
-    fields_: tuple[str, ...] = setting(
+    fields_: tuple[str, ...] = config_key(
         "fields",
         type=Type.LIST,
         validator=UniqueValues(empty=False),

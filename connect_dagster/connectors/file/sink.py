@@ -27,7 +27,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from connect_dagster.connectors.file.text import as_text
 from connect_dagster.errors import ConnectError
 from connect_dagster.expressions.arrow_text import text_bytes, write_all
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, setting
+from connect_dagster.plugin.config import ConfigDef, Importance, Type, config_key
 from connect_dagster.plugin.connector import Properties, SinkConnector, SinkTask
 from connect_dagster.plugin.frames import SinkBatch
 from connect_dagster.plugin.records import TopicPartition
@@ -41,7 +41,7 @@ _PLACE = ("topic", "partition", "offset")
 class FileStreamSinkConfig(ConfigDef):
     """Configuration of the sink."""
 
-    file: str | None = setting(
+    file: str | None = config_key(
         "file",
         type=Type.STRING,
         default=None,

@@ -29,7 +29,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from connect_dagster.connectors.file.lines import Chunk, LineFile, whole_lines, without_terminator
 from connect_dagster.connectors.file.utf8 import decode_replacing
 from connect_dagster.errors import ConnectError, DataError
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, non_empty_string, one_of, setting
+from connect_dagster.plugin.config import ConfigDef, Importance, Type, config_key, non_empty_string, one_of
 from connect_dagster.plugin.connector import Properties, SourceConnector, SourceTask
 from connect_dagster.plugin.frames import SourceFrame
 from connect_dagster.plugin.schema import STRING_SCHEMA
@@ -50,28 +50,28 @@ _MISSING_SECONDS = 1.0
 class FileStreamSourceConfig(ConfigDef):
     """Configuration of the source."""
 
-    file: str | None = setting(
+    file: str | None = config_key(
         "file",
         type=Type.STRING,
         default=None,
         importance=Importance.HIGH,
         doc="File to read lines from. Standard input is read when it is left out.",
     )
-    topic: str = setting(
+    topic: str = config_key(
         "topic",
         type=Type.STRING,
         validator=non_empty_string,
         importance=Importance.HIGH,
         doc="Topic that receives a record for each line.",
     )
-    batch_size: int = setting(
+    batch_size: int = config_key(
         "batch.size",
         type=Type.INT,
         default=2000,
         importance=Importance.LOW,
         doc="Most lines to read at once. Left out, a batch holds what was read in one go, up to 8 MB.",
     )
-    invalid_utf8: str = setting(
+    invalid_utf8: str = config_key(
         "invalid.utf8",
         type=Type.STRING,
         default="replace",

@@ -24,7 +24,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.connectors.spark.delta_transactions import DeltaTransactions
 from connect_dagster.errors import ConfigError
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, non_empty_string, one_of, setting
+from connect_dagster.plugin.config import ConfigDef, Importance, Type, config_key, non_empty_string, one_of
 from connect_dagster.plugin.connector import Properties, SinkConnector, SinkTask
 from connect_dagster.plugin.frames import SinkBatch, SinkFrame
 from connect_dagster.plugin.records import TopicPartition
@@ -44,55 +44,55 @@ def _check_record_columns(name: str, value: Sequence[str]) -> None:
 class SparkSinkConfig(ConfigDef):
     """Configuration of the sink; ``options.<name>`` goes to the format as ``<name>``."""
 
-    format: str = setting(
+    format: str = config_key(
         "format",
         type=Type.STRING,
         validator=non_empty_string,
         importance=Importance.HIGH,
         doc="What to write: a format of Spark, or one that spark.jars of the worker brings, such as delta.",
     )
-    table_name: str | None = setting(
+    table_name: str | None = config_key(
         "table",
         type=Type.STRING,
         default=None,
         importance=Importance.HIGH,
         doc="Table of a catalog to write to, which is made when it is not there. Left out, options.path says where.",
     )
-    path: str | None = setting(
+    path: str | None = config_key(
         "options.path",
         type=Type.STRING,
         default=None,
         importance=Importance.HIGH,
         doc="Folder or URL to write to, for formats that take one.",
     )
-    mode: str = setting(
+    mode: str = config_key(
         "mode",
         type=Type.STRING,
         default="append",
         validator=one_of("append", _OVERWRITE),
         doc="Whether a batch is added to what is there, or takes its place.",
     )
-    partition_by: tuple[str, ...] = setting(
+    partition_by: tuple[str, ...] = config_key(
         "partition.by",
         type=Type.LIST,
         default=(),
         doc="Columns by which the format partitions what it stores.",
     )
-    record_columns: tuple[str, ...] = setting(
+    record_columns: tuple[str, ...] = config_key(
         "record.columns",
         type=Type.LIST,
         default=(),
         doc="What to add of the record itself: key, topic, partition, offset, timestamp.",
         validator=_check_record_columns,
     )
-    record_columns_prefix: str = setting(
+    record_columns_prefix: str = config_key(
         "record.columns.prefix",
         type=Type.STRING,
         default="kafka_",
         importance=Importance.LOW,
         doc="What the names of these columns begin with.",
     )
-    exactly_once: bool = setting(
+    exactly_once: bool = config_key(
         "exactly.once",
         type=Type.BOOLEAN,
         default=False,

@@ -26,7 +26,7 @@ from connect_dagster.converters.json.encoding import REQUIRED_IS_NULL, JsonEncod
 from connect_dagster.converters.json.reading import MALFORMED, NO_ENVELOPE, JsonReading, SchemalessReading
 from connect_dagster.errors import ConfigError, DataError
 from connect_dagster.java import jackson
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, Width, one_of_ignoring_case, setting
+from connect_dagster.plugin.config import ConfigDef, Importance, Type, Width, config_key, one_of_ignoring_case
 from connect_dagster.plugin.converter import Converter, Decoder
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.schema import Schema
@@ -36,7 +36,7 @@ class JsonConverterConfig(ConfigDef):
     """Options of the converter (Java: ``JsonConverterConfig``)."""
 
     type: str = converter_type()
-    schemas_enable: bool = setting(
+    schemas_enable: bool = config_key(
         "schemas.enable",
         type=Type.BOOLEAN,
         default=True,
@@ -47,7 +47,7 @@ class JsonConverterConfig(ConfigDef):
         width=Width.MEDIUM,
         display_name="Enable Schemas",
     )
-    schemas_cache_size: int = setting(
+    schemas_cache_size: int = config_key(
         "schemas.cache.size",
         type=Type.INT,
         default=1000,
@@ -58,7 +58,7 @@ class JsonConverterConfig(ConfigDef):
         width=Width.MEDIUM,
         display_name="Schema Cache Size",
     )
-    schema_content: str | None = setting(
+    schema_content: str | None = config_key(
         "schema.content",
         type=Type.STRING,
         default=None,
@@ -69,7 +69,7 @@ class JsonConverterConfig(ConfigDef):
         width=Width.MEDIUM,
         display_name="Schema Content",
     )
-    decimal_format: str = setting(
+    decimal_format: str = config_key(
         "decimal.format",
         type=Type.STRING,
         default="BASE64",
@@ -81,7 +81,7 @@ class JsonConverterConfig(ConfigDef):
         width=Width.MEDIUM,
         display_name="Decimal Format",
     )
-    replace_null_with_default: bool = setting(
+    replace_null_with_default: bool = config_key(
         "replace.null.with.default",
         type=Type.BOOLEAN,
         default=True,

@@ -26,7 +26,7 @@ from connect_dagster.converters.schema_registry.config import SchemaRegistryConf
 from connect_dagster.converters.schema_registry.converter import Reading, RegistryConverter, Writing
 from connect_dagster.converters.schema_registry.registry import JSON_SCHEMA, RegisteredSchema
 from connect_dagster.errors import ConfigError, DataError
-from connect_dagster.plugin.config import Importance, Type, one_of_ignoring_case, setting
+from connect_dagster.plugin.config import Importance, Type, config_key, one_of_ignoring_case
 from connect_dagster.plugin.schema import Schema
 
 _DIALECT = "http://json-schema.org/draft-07/schema#"
@@ -36,33 +36,33 @@ _NO_SCHEMA = "JsonSchemaConverter writes data with a schema only, and this recor
 class JsonSchemaConverterConfig(SchemaRegistryConfig):
     """Options of the converter (Java: ``JsonSchemaConverterConfig``, ``JsonSchemaDataConfig``)."""
 
-    open: bool = setting(
+    open: bool = config_key(
         "object.additional.properties",
         type=Type.BOOLEAN,
         default=True,
         doc="Whether objects may have more members than their schema says.",
     )
-    required: bool = setting(
+    required: bool = config_key(
         "use.optional.for.nonrequired",
         type=Type.BOOLEAN,
         default=False,
         doc="Whether members that the schema does not require are optional.",
     )
-    decimal_format: str = setting(
+    decimal_format: str = config_key(
         "decimal.format",
         type=Type.STRING,
         default="BASE64",
         validator=one_of_ignoring_case("NUMERIC", "BASE64"),
         doc="How decimals are written: BASE64 (bytes of the unscaled value) or NUMERIC.",
     )
-    cache_size: int = setting(
+    cache_size: int = config_key(
         "schemas.cache.config",
         type=Type.INT,
         default=1000,
         importance=Importance.LOW,
         doc="How many schemas Java's converter remembers; all are remembered here, up to a fixed number.",
     )
-    validate_records: bool = setting(
+    validate_records: bool = config_key(
         "json.fail.invalid.schema",
         type=Type.BOOLEAN,
         default=False,

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from connect_dagster.converters.converter_type import converter_type, type_name
 from connect_dagster.converters.java_value_text import java_value_text
 from connect_dagster.expressions.text import as_java_text
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, Width, one_of_ignoring_case, setting
+from connect_dagster.plugin.config import ConfigDef, Importance, Type, Width, config_key, one_of_ignoring_case
 from connect_dagster.plugin.converter import Converter, Decoder
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.schema import OPTIONAL_STRING_SCHEMA, Schema
@@ -26,7 +26,7 @@ class StringConverterConfig(ConfigDef):
     """Options of the converter (Java: ``StringConverterConfig``)."""
 
     type: str = converter_type()
-    encoding: str = setting(
+    encoding: str = config_key(
         "converter.encoding",
         type=Type.STRING,
         default="UTF-8",

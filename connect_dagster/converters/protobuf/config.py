@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from connect_dagster.converters.schema_registry.config import SchemaRegistryConfig
-from connect_dagster.plugin.config import Importance, Type, setting
+from connect_dagster.plugin.config import Importance, Type, config_key
 
 
 def _switch(name: str, doc: str, *, default: bool = False) -> Any:
-    return setting(name, type=Type.BOOLEAN, default=default, doc=doc)
+    return config_key(name, type=Type.BOOLEAN, default=default, doc=doc)
 
 
 class ProtobufConverterConfig(SchemaRegistryConfig):
@@ -26,6 +26,6 @@ class ProtobufConverterConfig(SchemaRegistryConfig):
     raw_wrappers: bool = _switch(
         "wrapper.for.raw.primitives", "Values that are no structs are wrapper messages.", default=True
     )
-    cache_size: int = setting(
+    cache_size: int = config_key(
         "schemas.cache.config", type=Type.INT, default=1000, importance=Importance.LOW, doc="How many schemas are kept."
     )

@@ -8,7 +8,16 @@ from __future__ import annotations
 from typing import Any
 
 from connect_dagster.converters.converter_type import converter_type
-from connect_dagster.plugin.config import ConfigDef, Importance, Password, Type, UniqueValues, at_least, one_of, setting
+from connect_dagster.plugin.config import (
+    ConfigDef,
+    Importance,
+    Password,
+    Type,
+    UniqueValues,
+    at_least,
+    config_key,
+    one_of,
+)
 
 TOPIC_NAME = "io.confluent.kafka.serializers.subject.TopicNameStrategy"
 RECORD_NAME = "io.confluent.kafka.serializers.subject.RecordNameStrategy"
@@ -21,7 +30,7 @@ def _known_token_source(name: str, value: Any) -> None:
 
 
 def _strategy(side: str) -> Any:
-    return setting(
+    return config_key(
         f"{side}.subject.name.strategy",
         type=Type.STRING,
         default=TOPIC_NAME,
@@ -31,33 +40,33 @@ def _strategy(side: str) -> Any:
 
 
 def _switch(name: str, doc: str, *, default: bool) -> Any:
-    return setting(name, type=Type.BOOLEAN, default=default, importance=Importance.LOW, doc=doc)
+    return config_key(name, type=Type.BOOLEAN, default=default, importance=Importance.LOW, doc=doc)
 
 
 def _text(name: str, doc: str) -> Any:
-    return setting(name, type=Type.STRING, default=None, doc=doc)
+    return config_key(name, type=Type.STRING, default=None, doc=doc)
 
 
 def _secret(name: str, doc: str) -> Any:
-    return setting(name, type=Type.PASSWORD, default=None, doc=doc)
+    return config_key(name, type=Type.PASSWORD, default=None, doc=doc)
 
 
 def _milliseconds(name: str, default: int, doc: str) -> Any:
-    return setting(name, type=Type.INT, default=default, importance=Importance.LOW, validator=at_least(0), doc=doc)
+    return config_key(name, type=Type.INT, default=default, importance=Importance.LOW, validator=at_least(0), doc=doc)
 
 
 class SchemaRegistryConfig(ConfigDef):
     """What every converter that uses the registry can be told."""
 
     type: str = converter_type()
-    urls: tuple[str, ...] = setting(
+    urls: tuple[str, ...] = config_key(
         "schema.registry.url",
         type=Type.LIST,
         importance=Importance.HIGH,
         validator=UniqueValues(empty=False),
         doc="Addresses of the registry's servers, tried in this order.",
     )
-    max_schemas: int = setting(
+    max_schemas: int = config_key(
         "max.schemas.per.subject",
         type=Type.INT,
         default=1000,
@@ -67,13 +76,13 @@ class SchemaRegistryConfig(ConfigDef):
     normalize: bool = _switch(
         "normalize.schemas", "Whether the registry brings schemas into a normal form first.", default=False
     )
-    auto_register: bool = setting(
+    auto_register: bool = config_key(
         "auto.register.schemas",
         type=Type.BOOLEAN,
         default=True,
         doc="Register schemas that the registry does not know; else they are only looked up.",
     )
-    use_schema_id: int = setting(
+    use_schema_id: int = config_key(
         "use.schema.id",
         type=Type.INT,
         default=-1,
@@ -88,7 +97,7 @@ class SchemaRegistryConfig(ConfigDef):
     )
     key_strategy: str = _strategy("key")
     value_strategy: str = _strategy("value")
-    basic_source: str = setting(
+    basic_source: str = config_key(
         "basic.auth.credentials.source",
         type=Type.STRING,
         default="URL",
@@ -99,7 +108,7 @@ class SchemaRegistryConfig(ConfigDef):
     older_user_info: Password | None = _secret(
         "schema.registry.basic.auth.user.info", "Older name of basic.auth.user.info."
     )
-    bearer_source: str | None = setting(
+    bearer_source: str | None = config_key(
         "bearer.auth.credentials.source",
         type=Type.STRING,
         default=None,
@@ -116,7 +125,7 @@ class SchemaRegistryConfig(ConfigDef):
     bearer_cluster: str | None = _text("bearer.auth.logical.cluster", "The registry's cluster, sent with a token.")
     bearer_pool: str | None = _text("bearer.auth.identity.pool.id", "The identity pool, sent with a token.")
     proxy_host: str | None = _text("proxy.host", "Host of a proxy; none without it.")
-    proxy_port: int = setting(
+    proxy_port: int = config_key(
         "proxy.port", type=Type.INT, default=-1, importance=Importance.LOW, doc="The proxy's port."
     )
     connect_timeout_ms: int = _milliseconds("http.connect.timeout.ms", 60000, "How long connecting may take.")

@@ -1,6 +1,6 @@
 """Configuration definitions: what a plugin can be told, and Kafka Connect's checks and texts for it.
 
-A plugin author writes a :class:`ConfigDef`, a pydantic model whose fields are declared with :func:`setting`.
+A plugin author writes a :class:`ConfigDef`, a pydantic model whose fields are declared with :func:`config_key`.
 Below it lies a plain table of :class:`ConfigKey` rows, which the worker also builds by hand where the keys of
 several plugins come together. Knows nothing of plugin discovery: the caller hands in what finds classes.
 """
@@ -24,7 +24,7 @@ from connect_dagster.plugin.config.keys import (
     Validator,
     Width,
 )
-from connect_dagster.plugin.config.model import ConfigDef, setting
+from connect_dagster.plugin.config.model import ConfigDef, config_key
 from connect_dagster.plugin.config.prefixes import under_prefix
 from connect_dagster.plugin.config.table import ConfigTable
 from connect_dagster.plugin.config.validators import (
@@ -59,6 +59,7 @@ __all__ = [
     "at_least",
     "between",
     "config_infos",
+    "config_key",
     "key_info",
     "merge_infos",
     "no_control_characters",
@@ -68,7 +69,6 @@ __all__ = [
     "one_of_ignoring_case",
     "parse_value",
     "prefixed_infos",
-    "setting",
     "to_text",
     "under_prefix",
     "value_info",

@@ -43,7 +43,7 @@ class _Declared:
         schema.update(title=self.key.display_name, importance=self.key.importance.value.lower())
 
 
-def setting(
+def config_key(
     name: str,
     *,
     type: Type,
@@ -86,7 +86,7 @@ def setting(
 
 
 class ConfigDef(BaseModel):
-    """A plugin's configuration: subclass it, with one :func:`setting` for each key.
+    """A plugin's configuration: subclass it, with one :func:`config_key` for each key.
 
     Checks that need several values are a pydantic ``model_validator(mode="after")`` that raises
     ``ConfigError.invalid(name, value, reason)``; it runs when the values are right one by one.

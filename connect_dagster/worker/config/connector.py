@@ -21,10 +21,10 @@ from connect_dagster.plugin.config import (
     Width,
     all_of,
     at_least,
+    config_key,
     no_control_characters,
     non_null,
     one_of,
-    setting,
 )
 
 COMMON = "Common"
@@ -45,7 +45,7 @@ ALIASES: Validator = all_of(non_null, _unique_aliases)
 class ConnectorConfig(ConfigDef):
     """What every connector may be told."""
 
-    name: str = setting(
+    name: str = config_key(
         "name",
         type=Type.STRING,
         importance=Importance.HIGH,
@@ -56,7 +56,7 @@ class ConnectorConfig(ConfigDef):
         width=Width.MEDIUM,
         display_name="Connector name",
     )
-    connector_class: str = setting(
+    connector_class: str = config_key(
         "connector.class",
         type=Type.STRING,
         importance=Importance.HIGH,
@@ -66,7 +66,7 @@ class ConnectorConfig(ConfigDef):
         width=Width.LONG,
         display_name="Connector class",
     )
-    connector_plugin_version: str | None = setting(
+    connector_plugin_version: str | None = config_key(
         "connector.plugin.version",
         type=Type.STRING,
         default=None,
@@ -77,7 +77,7 @@ class ConnectorConfig(ConfigDef):
         width=Width.MEDIUM,
         display_name="Connector version",
     )
-    tasks_max: int = setting(
+    tasks_max: int = config_key(
         "tasks.max",
         type=Type.INT,
         default=1,
@@ -89,7 +89,7 @@ class ConnectorConfig(ConfigDef):
         width=Width.SHORT,
         display_name="Tasks max",
     )
-    tasks_max_enforce: bool = setting(
+    tasks_max_enforce: bool = config_key(
         "tasks.max.enforce",
         type=Type.BOOLEAN,
         default=True,
@@ -100,7 +100,7 @@ class ConnectorConfig(ConfigDef):
         width=Width.SHORT,
         display_name="Enforce tasks max",
     )
-    key_converter: str | None = setting(
+    key_converter: str | None = config_key(
         "key.converter",
         type=Type.CLASS,
         default=None,
@@ -111,7 +111,7 @@ class ConnectorConfig(ConfigDef):
         width=Width.SHORT,
         display_name="Key converter class",
     )
-    key_converter_plugin_version: str | None = setting(
+    key_converter_plugin_version: str | None = config_key(
         "key.converter.plugin.version",
         type=Type.STRING,
         default=None,
@@ -122,7 +122,7 @@ class ConnectorConfig(ConfigDef):
         width=Width.SHORT,
         display_name="Key converter version",
     )
-    value_converter: str | None = setting(
+    value_converter: str | None = config_key(
         "value.converter",
         type=Type.CLASS,
         default=None,
@@ -133,7 +133,7 @@ class ConnectorConfig(ConfigDef):
         width=Width.SHORT,
         display_name="Value converter class",
     )
-    value_converter_plugin_version: str | None = setting(
+    value_converter_plugin_version: str | None = config_key(
         "value.converter.plugin.version",
         type=Type.STRING,
         default=None,
@@ -144,7 +144,7 @@ class ConnectorConfig(ConfigDef):
         width=Width.SHORT,
         display_name="Value converter version",
     )
-    header_converter: str | None = setting(
+    header_converter: str | None = config_key(
         "header.converter",
         type=Type.CLASS,
         default=None,
@@ -155,7 +155,7 @@ class ConnectorConfig(ConfigDef):
         width=Width.SHORT,
         display_name="Header converter class",
     )
-    header_converter_plugin_version: str | None = setting(
+    header_converter_plugin_version: str | None = config_key(
         "header.converter.plugin.version",
         type=Type.STRING,
         default=None,
@@ -166,7 +166,7 @@ class ConnectorConfig(ConfigDef):
         width=Width.SHORT,
         display_name="Header converter version",
     )
-    transforms: tuple[str, ...] = setting(
+    transforms: tuple[str, ...] = config_key(
         "transforms",
         type=Type.LIST,
         default=(),
@@ -178,7 +178,7 @@ class ConnectorConfig(ConfigDef):
         width=Width.LONG,
         display_name="Transforms",
     )
-    predicates: tuple[str, ...] = setting(
+    predicates: tuple[str, ...] = config_key(
         "predicates",
         type=Type.LIST,
         default=(),
@@ -190,7 +190,7 @@ class ConnectorConfig(ConfigDef):
         width=Width.LONG,
         display_name="Predicates",
     )
-    config_action_reload: str = setting(
+    config_action_reload: str = config_key(
         "config.action.reload",
         type=Type.STRING,
         default="restart",
@@ -202,7 +202,7 @@ class ConnectorConfig(ConfigDef):
         width=Width.MEDIUM,
         display_name="Reload Action",
     )
-    errors_retry_timeout: int = setting(
+    errors_retry_timeout: int = config_key(
         "errors.retry.timeout",
         type=Type.LONG,
         default=0,
@@ -213,7 +213,7 @@ class ConnectorConfig(ConfigDef):
         width=Width.MEDIUM,
         display_name="Retry Timeout for Errors",
     )
-    errors_retry_delay_max_ms: int = setting(
+    errors_retry_delay_max_ms: int = config_key(
         "errors.retry.delay.max.ms",
         type=Type.LONG,
         default=60_000,
@@ -224,7 +224,7 @@ class ConnectorConfig(ConfigDef):
         width=Width.MEDIUM,
         display_name="Maximum Delay Between Retries for Errors",
     )
-    errors_tolerance: str = setting(
+    errors_tolerance: str = config_key(
         "errors.tolerance",
         type=Type.STRING,
         default="none",
@@ -236,7 +236,7 @@ class ConnectorConfig(ConfigDef):
         width=Width.SHORT,
         display_name="Error Tolerance",
     )
-    errors_log_enable: bool = setting(
+    errors_log_enable: bool = config_key(
         "errors.log.enable",
         type=Type.BOOLEAN,
         default=False,
@@ -247,7 +247,7 @@ class ConnectorConfig(ConfigDef):
         width=Width.SHORT,
         display_name="Log Errors",
     )
-    errors_log_include_messages: bool = setting(
+    errors_log_include_messages: bool = config_key(
         "errors.log.include.messages",
         type=Type.BOOLEAN,
         default=False,

@@ -13,8 +13,8 @@ from connect_dagster.plugin.config import (
     Type,
     UniqueValues,
     Width,
+    config_key,
     parse_value,
-    setting,
 )
 from connect_dagster.plugin.config.table import Properties
 from connect_dagster.worker.config.connector import COMMON, ERRORS, ConnectorConfig
@@ -30,7 +30,7 @@ def _regex(name: str, value: Any) -> None:
 class SinkConnectorConfig(ConnectorConfig):
     """What every sink connector may be told."""
 
-    topics: tuple[str, ...] = setting(
+    topics: tuple[str, ...] = config_key(
         "topics",
         type=Type.LIST,
         default=(),
@@ -42,7 +42,7 @@ class SinkConnectorConfig(ConnectorConfig):
         width=Width.LONG,
         display_name="Topics",
     )
-    topics_regex: str = setting(
+    topics_regex: str = config_key(
         "topics.regex",
         type=Type.STRING,
         default="",
@@ -54,7 +54,7 @@ class SinkConnectorConfig(ConnectorConfig):
         width=Width.LONG,
         display_name="Topics regex",
     )
-    dead_letter_topic: str = setting(
+    dead_letter_topic: str = config_key(
         "errors.deadletterqueue.topic.name",
         type=Type.STRING,
         default="",
@@ -65,7 +65,7 @@ class SinkConnectorConfig(ConnectorConfig):
         width=Width.MEDIUM,
         display_name="Dead Letter Queue Topic Name",
     )
-    dead_letter_replication_factor: int = setting(
+    dead_letter_replication_factor: int = config_key(
         "errors.deadletterqueue.topic.replication.factor",
         type=Type.SHORT,
         default=3,
@@ -76,7 +76,7 @@ class SinkConnectorConfig(ConnectorConfig):
         width=Width.MEDIUM,
         display_name="Dead Letter Queue Topic Replication Factor",
     )
-    dead_letter_context_headers: bool = setting(
+    dead_letter_context_headers: bool = config_key(
         "errors.deadletterqueue.context.headers.enable",
         type=Type.BOOLEAN,
         default=False,

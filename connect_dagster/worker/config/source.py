@@ -9,9 +9,9 @@ from connect_dagster.plugin.config import (
     Type,
     Width,
     at_least,
+    config_key,
     non_empty_string,
     one_of_ignoring_case,
-    setting,
 )
 from connect_dagster.worker.config.connector import ALIASES, ERRORS, ConnectorConfig
 
@@ -28,7 +28,7 @@ def _null_or_at_least_zero(name: str, value: Any) -> None:
 class SourceConnectorConfig(ConnectorConfig):
     """What every source connector may be told."""
 
-    topic_creation_groups: tuple[str, ...] = setting(
+    topic_creation_groups: tuple[str, ...] = config_key(
         "topic.creation.groups",
         type=Type.LIST,
         default=(),
@@ -40,7 +40,7 @@ class SourceConnectorConfig(ConnectorConfig):
         width=Width.LONG,
         display_name="Topic Creation Groups",
     )
-    exactly_once_support: str = setting(
+    exactly_once_support: str = config_key(
         "exactly.once.support",
         type=Type.STRING,
         default="requested",
@@ -52,7 +52,7 @@ class SourceConnectorConfig(ConnectorConfig):
         width=Width.SHORT,
         display_name="Exactly once support",
     )
-    transaction_boundary: str = setting(
+    transaction_boundary: str = config_key(
         "transaction.boundary",
         type=Type.STRING,
         default="poll",
@@ -64,7 +64,7 @@ class SourceConnectorConfig(ConnectorConfig):
         width=Width.SHORT,
         display_name="Transaction Boundary",
     )
-    transaction_boundary_interval_ms: int | None = setting(
+    transaction_boundary_interval_ms: int | None = config_key(
         "transaction.boundary.interval.ms",
         type=Type.LONG,
         default=None,
@@ -76,7 +76,7 @@ class SourceConnectorConfig(ConnectorConfig):
         width=Width.SHORT,
         display_name="Transaction boundary interval",
     )
-    offsets_storage_topic: str | None = setting(
+    offsets_storage_topic: str | None = config_key(
         "offsets.storage.topic",
         type=Type.STRING,
         default=None,
@@ -88,7 +88,7 @@ class SourceConnectorConfig(ConnectorConfig):
         width=Width.LONG,
         display_name="Offsets topic",
     )
-    dead_letter_topic: str = setting(
+    dead_letter_topic: str = config_key(
         "errors.deadletterqueue.topic.name",
         type=Type.STRING,
         default="",
@@ -100,7 +100,7 @@ class SourceConnectorConfig(ConnectorConfig):
         width=Width.MEDIUM,
         display_name="Dead Letter Queue Topic Name",
     )
-    dead_letter_replication_factor: int = setting(
+    dead_letter_replication_factor: int = config_key(
         "errors.deadletterqueue.topic.replication.factor",
         type=Type.SHORT,
         default=3,
@@ -111,7 +111,7 @@ class SourceConnectorConfig(ConnectorConfig):
         width=Width.MEDIUM,
         display_name="Dead Letter Queue Topic Replication Factor",
     )
-    dead_letter_context_headers: bool = setting(
+    dead_letter_context_headers: bool = config_key(
         "errors.deadletterqueue.context.headers.enable",
         type=Type.BOOLEAN,
         default=False,

@@ -19,7 +19,7 @@ from connect_dagster.plugin.config import (
     Type,
     UniqueValues,
     at_least,
-    setting,
+    config_key,
 )
 from connect_dagster.plugin.config.table import Properties
 
@@ -61,54 +61,54 @@ def _scheme(name: str, value: Any) -> None:
 class WorkerConfig(ConfigDef):
     """What standalone and distributed workers have in common."""
 
-    bootstrap_server_list: tuple[str, ...] = setting(
+    bootstrap_server_list: tuple[str, ...] = config_key(
         "bootstrap.servers",
         type=Type.LIST,
         importance=Importance.HIGH,
         doc="Brokers to find the Kafka cluster by, as host:port.",
         validator=UniqueValues(empty=False),
     )
-    key_converter: str = setting(
+    key_converter: str = config_key(
         "key.converter",
         type=Type.CLASS,
         importance=Importance.HIGH,
         doc="Converter of keys, for connectors that name none; key.converter.* are its options.",
     )
-    value_converter: str = setting(
+    value_converter: str = config_key(
         "value.converter",
         type=Type.CLASS,
         importance=Importance.HIGH,
         doc="Converter of values, for connectors that name none; value.converter.* are its options.",
     )
-    header_converter: str = setting(
+    header_converter: str = config_key(
         "header.converter",
         type=Type.CLASS,
         default="org.apache.kafka.connect.storage.SimpleHeaderConverter",
         importance=Importance.LOW,
         doc="Converter of header values, for connectors that name none.",
     )
-    task_shutdown_graceful_timeout_ms: int = setting(
+    task_shutdown_graceful_timeout_ms: int = config_key(
         "task.shutdown.graceful.timeout.ms",
         type=Type.LONG,
         default=5_000,
         importance=Importance.LOW,
         doc="Time for all tasks together to stop; those that are not done by then are abandoned.",
     )
-    offset_flush_interval_ms: int = setting(
+    offset_flush_interval_ms: int = config_key(
         "offset.flush.interval.ms",
         type=Type.LONG,
         default=60_000,
         importance=Importance.LOW,
         doc="How often the offsets of tasks are committed.",
     )
-    offset_flush_timeout_ms: int = setting(
+    offset_flush_timeout_ms: int = config_key(
         "offset.flush.timeout.ms",
         type=Type.LONG,
         default=5_000,
         importance=Importance.LOW,
         doc="How long a commit of offsets may take before it is given up until the next interval.",
     )
-    plugin_path: tuple[str, ...] | None = setting(
+    plugin_path: tuple[str, ...] | None = config_key(
         "plugin.path",
         type=Type.LIST,
         default=None,
@@ -116,7 +116,7 @@ class WorkerConfig(ConfigDef):
         doc="Folders with plugins: wheels, distributions, projects, or modules that use the plugin API.",
         validator=UniqueValues(empty=False, null=True),
     )
-    config_providers: tuple[str, ...] = setting(
+    config_providers: tuple[str, ...] = config_key(
         "config.providers",
         type=Type.LIST,
         default=(),
@@ -125,7 +125,7 @@ class WorkerConfig(ConfigDef):
         "${<name>:<path>:<key>} in a configuration is what one of them knows.",
         validator=UniqueValues(),
     )
-    client_override_policy: str = setting(
+    client_override_policy: str = config_key(
         POLICY,
         type=Type.STRING,
         default="All",
@@ -133,28 +133,28 @@ class WorkerConfig(ConfigDef):
         doc="Which settings of their Kafka clients connectors may override: All, None, those of Allowlist, which "
         f"{ALLOWLIST} names, or those of Principal, who they log in as.",
     )
-    topic_creation_enable: bool = setting(
+    topic_creation_enable: bool = config_key(
         "topic.creation.enable",
         type=Type.BOOLEAN,
         default=True,
         importance=Importance.LOW,
         doc="Whether source connectors may have their topics created with topic.creation.* settings.",
     )
-    topic_tracking_enable: bool = setting(
+    topic_tracking_enable: bool = config_key(
         "topic.tracking.enable",
         type=Type.BOOLEAN,
         default=True,
         importance=Importance.LOW,
         doc="Whether the worker remembers which topics a connector used.",
     )
-    topic_tracking_allow_reset: bool = setting(
+    topic_tracking_allow_reset: bool = config_key(
         "topic.tracking.allow.reset",
         type=Type.BOOLEAN,
         default=True,
         importance=Importance.LOW,
         doc="Whether users may have the worker forget those topics.",
     )
-    metrics_sample_window_ms: int = setting(
+    metrics_sample_window_ms: int = config_key(
         "metrics.sample.window.ms",
         type=Type.LONG,
         default=30_000,
@@ -162,7 +162,7 @@ class WorkerConfig(ConfigDef):
         doc="Length of a window over which rates, averages and maxima are worked out.",
         validator=at_least(0),
     )
-    metrics_num_samples: int = setting(
+    metrics_num_samples: int = config_key(
         "metrics.num.samples",
         type=Type.INT,
         default=2,
@@ -170,7 +170,7 @@ class WorkerConfig(ConfigDef):
         doc="How many of these windows count.",
         validator=at_least(1),
     )
-    listeners: tuple[str, ...] = setting(
+    listeners: tuple[str, ...] = config_key(
         "listeners",
         type=Type.LIST,
         default=("http://:8083",),
@@ -178,21 +178,21 @@ class WorkerConfig(ConfigDef):
         doc="URLs that the REST API listens on; without a host, on all addresses.",
         validator=_listeners,
     )
-    rest_advertised_host_name: str | None = setting(
+    rest_advertised_host_name: str | None = config_key(
         "rest.advertised.host.name",
         type=Type.STRING,
         default=None,
         importance=Importance.LOW,
         doc="Host by which others reach this worker, when it is not that of the first listener.",
     )
-    rest_advertised_port: int | None = setting(
+    rest_advertised_port: int | None = config_key(
         "rest.advertised.port",
         type=Type.INT,
         default=None,
         importance=Importance.LOW,
         doc="Port by which others reach this worker, when it is not that of the first listener.",
     )
-    rest_advertised_listener: str | None = setting(
+    rest_advertised_listener: str | None = config_key(
         "rest.advertised.listener",
         type=Type.STRING,
         default=None,
@@ -200,7 +200,7 @@ class WorkerConfig(ConfigDef):
         doc="http or https: which kind of listener others use; http by default, if there is one.",
         validator=_scheme,
     )
-    admin_listeners: tuple[str, ...] | None = setting(
+    admin_listeners: tuple[str, ...] | None = config_key(
         "admin.listeners",
         type=Type.LIST,
         default=None,
@@ -208,21 +208,21 @@ class WorkerConfig(ConfigDef):
         doc="URLs that /admin is served at instead of the listeners; empty to serve it nowhere.",
         validator=UniqueValues(null=True),
     )
-    access_control_allow_origin: str = setting(
+    access_control_allow_origin: str = config_key(
         "access.control.allow.origin",
         type=Type.STRING,
         default="",
         importance=Importance.LOW,
         doc="Origins of web pages that may use the REST API: * for all, or regular expressions between commas.",
     )
-    access_control_allow_methods: str = setting(
+    access_control_allow_methods: str = config_key(
         "access.control.allow.methods",
         type=Type.STRING,
         default="",
         importance=Importance.LOW,
         doc="Methods that such pages may use, between commas; GET, POST and HEAD by default.",
     )
-    response_http_headers_config: str = setting(
+    response_http_headers_config: str = config_key(
         "response.http.headers.config",
         type=Type.STRING,
         default="",
@@ -230,7 +230,7 @@ class WorkerConfig(ConfigDef):
         doc="Headers of all answers of the REST API: rules '[action] [name]:[value]' between commas, in double quotes "
         "where they hold a comma; the action is set, add, setDate or addDate.",
     )
-    rest_extension_classes: tuple[str, ...] = setting(
+    rest_extension_classes: tuple[str, ...] = config_key(
         "rest.extension.classes",
         type=Type.LIST,
         default=(),
@@ -275,7 +275,7 @@ class WorkerConfig(ConfigDef):
 class StandaloneConfig(WorkerConfig):
     """A worker on its own, which keeps offsets in a file."""
 
-    offset_storage_file_filename: str = setting(
+    offset_storage_file_filename: str = config_key(
         "offset.storage.file.filename",
         type=Type.STRING,
         importance=Importance.HIGH,

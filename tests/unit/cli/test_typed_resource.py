@@ -10,7 +10,7 @@ from connect_dagster.cli.main import main
 from connect_dagster.herder.interface import PluginInfo
 from connect_dagster.orchestration import KafkaConnectWorkspace, SourceConnectorResource
 from connect_dagster.orchestration.declaring.connector_resource import secret_config_keys
-from connect_dagster.plugin.config import ConfigDef, Password, Type, setting
+from connect_dagster.plugin.config import ConfigDef, Password, Type, config_key
 from connect_dagster.worker.config.source import SourceConnectorConfig
 from tests.unit.orchestration.connect_server import ConnectServer, connect_server
 
@@ -20,12 +20,12 @@ JDBC = "io.confluent.connect.jdbc.JdbcSourceConnector"
 class JdbcConfig(ConfigDef):
     """Some keys of the kinds that such a plugin has."""
 
-    url: str = setting("connection.url", type=Type.STRING, doc='Such as "jdbc:mysql://db/shop". ' + "Word " * 40)
-    password: Password | None = setting("connection.password", type=Type.PASSWORD, default=None)
-    tables: tuple[str, ...] = setting("table.whitelist", type=Type.LIST, default=("a", "b"), doc="Tables.")
-    poll_ms: int = setting("poll.interval.ms", type=Type.INT, default=5000, doc="Milliseconds.")
-    quote: bool = setting("quote.sql.identifiers", type=Type.BOOLEAN, default=True)
-    dialect: str | None = setting("dialect.class", type=Type.CLASS, default=None)
+    url: str = config_key("connection.url", type=Type.STRING, doc='Such as "jdbc:mysql://db/shop". ' + "Word " * 40)
+    password: Password | None = config_key("connection.password", type=Type.PASSWORD, default=None)
+    tables: tuple[str, ...] = config_key("table.whitelist", type=Type.LIST, default=("a", "b"), doc="Tables.")
+    poll_ms: int = config_key("poll.interval.ms", type=Type.INT, default=5000, doc="Milliseconds.")
+    quote: bool = config_key("quote.sql.identifiers", type=Type.BOOLEAN, default=True)
+    dialect: str | None = config_key("dialect.class", type=Type.CLASS, default=None)
 
 
 @pytest.fixture(name="server")

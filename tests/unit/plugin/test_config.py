@@ -23,6 +23,7 @@ from connect_dagster.plugin.config import (
     at_least,
     between,
     config_infos,
+    config_key,
     key_info,
     merge_infos,
     no_control_characters,
@@ -32,18 +33,17 @@ from connect_dagster.plugin.config import (
     one_of_ignoring_case,
     parse_value,
     prefixed_infos,
-    setting,
     to_text,
 )
 from connect_dagster.plugin.config.values import java_double
 
 
 class LinesConfig(ConfigDef):
-    file: str | None = setting("file", type=Type.STRING, default=None, importance=Importance.HIGH, doc="Input.")
-    topic: str = setting("topic", type=Type.STRING, importance=Importance.HIGH, validator=non_empty_string)
-    batch_size: int = setting("batch.size", type=Type.INT, default=2000, importance=Importance.LOW)
-    tags: tuple[str, ...] = setting("tags", type=Type.LIST, default=[])
-    secret: Password | None = setting("secret", type=Type.PASSWORD, default=None)
+    file: str | None = config_key("file", type=Type.STRING, default=None, importance=Importance.HIGH, doc="Input.")
+    topic: str = config_key("topic", type=Type.STRING, importance=Importance.HIGH, validator=non_empty_string)
+    batch_size: int = config_key("batch.size", type=Type.INT, default=2000, importance=Importance.LOW)
+    tags: tuple[str, ...] = config_key("tags", type=Type.LIST, default=[])
+    secret: Password | None = config_key("secret", type=Type.PASSWORD, default=None)
 
     @model_validator(mode="after")
     def _topic_is_not_the_file(self) -> Self:
@@ -95,7 +95,7 @@ def test_parse_errors_in_kafkas_words(props: dict[str, str | None], text: str) -
 
 def test_pydantic_errors_take_kafkas_form() -> None:
     class Narrow(ConfigDef):
-        size: int = setting("size", type=Type.STRING)
+        size: int = config_key("size", type=Type.STRING)
 
     with pytest.raises(
         ConfigError, match=r"^Invalid value abc for configuration size: Input should be a valid integer"
@@ -263,7 +263,7 @@ def test_a_table_refuses_a_key_defined_twice_and_an_unknown_dependent() -> None:
 
 def test_a_default_must_pass_its_own_validator() -> None:
     with pytest.raises(ConfigError, match="Value must be at least 1"):
-        setting("a", type=Type.INT, default=0, validator=at_least(1))
+        config_key("a", type=Type.INT, default=0, validator=at_least(1))
 
 
 def test_further_keys_replace_those_of_the_same_name() -> None:

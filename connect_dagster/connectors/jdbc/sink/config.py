@@ -22,8 +22,8 @@ from connect_dagster.plugin.config import (
     Validator,
     Width,
     at_least,
+    config_key,
     non_empty_string,
-    setting,
 )
 
 
@@ -105,7 +105,7 @@ def _time_zone(name: str, value: Any) -> None:
 class JdbcSinkConfig(ConfigDef):
     """Configuration of the sink; further keys ``connection.<name>`` go to the driver as ``<name>``."""
 
-    connection_url: str = setting(
+    connection_url: str = config_key(
         "connection.url",
         type=Type.STRING,
         importance=Importance.HIGH,
@@ -115,7 +115,7 @@ class JdbcSinkConfig(ConfigDef):
         width=Width.LONG,
         display_name="JDBC URL",
     )
-    connection_user: str | None = setting(
+    connection_user: str | None = config_key(
         "connection.user",
         type=Type.STRING,
         default=None,
@@ -126,7 +126,7 @@ class JdbcSinkConfig(ConfigDef):
         width=Width.MEDIUM,
         display_name="JDBC User",
     )
-    connection_password: Password | None = setting(
+    connection_password: Password | None = config_key(
         "connection.password",
         type=Type.PASSWORD,
         default=None,
@@ -137,7 +137,7 @@ class JdbcSinkConfig(ConfigDef):
         width=Width.MEDIUM,
         display_name="JDBC Password",
     )
-    dialect_name: str = setting(
+    dialect_name: str = config_key(
         "dialect.name",
         type=Type.STRING,
         default="",
@@ -148,7 +148,7 @@ class JdbcSinkConfig(ConfigDef):
         width=Width.LONG,
         display_name="Database Dialect",
     )
-    connection_attempts: int = setting(
+    connection_attempts: int = config_key(
         "connection.attempts",
         type=Type.INT,
         default=3,
@@ -160,7 +160,7 @@ class JdbcSinkConfig(ConfigDef):
         width=Width.SHORT,
         display_name="JDBC connection attempts",
     )
-    connection_backoff_ms: int = setting(
+    connection_backoff_ms: int = config_key(
         "connection.backoff.ms",
         type=Type.LONG,
         default=10_000,
@@ -171,7 +171,7 @@ class JdbcSinkConfig(ConfigDef):
         width=Width.SHORT,
         display_name="JDBC connection backoff in milliseconds",
     )
-    insert_mode_text: str = setting(
+    insert_mode_text: str = config_key(
         "insert.mode",
         type=Type.STRING,
         default="insert",
@@ -187,7 +187,7 @@ class JdbcSinkConfig(ConfigDef):
         width=Width.MEDIUM,
         display_name="Insert Mode",
     )
-    batch_size: int = setting(
+    batch_size: int = config_key(
         "batch.size",
         type=Type.INT,
         default=3000,
@@ -201,7 +201,7 @@ class JdbcSinkConfig(ConfigDef):
         width=Width.SHORT,
         display_name="Batch Size",
     )
-    delete_enabled: bool = setting(
+    delete_enabled: bool = config_key(
         "delete.enabled",
         type=Type.BOOLEAN,
         default=False,
@@ -211,7 +211,7 @@ class JdbcSinkConfig(ConfigDef):
         width=Width.SHORT,
         display_name="Enable deletes",
     )
-    table_types_text: tuple[str, ...] = setting(
+    table_types_text: tuple[str, ...] = config_key(
         "table.types",
         type=Type.LIST,
         default=("TABLE",),
@@ -223,7 +223,7 @@ class JdbcSinkConfig(ConfigDef):
         width=Width.MEDIUM,
         display_name="Table Types",
     )
-    replace_null_with_default: bool = setting(
+    replace_null_with_default: bool = config_key(
         "replace.null.with.default",
         type=Type.BOOLEAN,
         default=True,
@@ -234,7 +234,7 @@ class JdbcSinkConfig(ConfigDef):
         width=Width.MEDIUM,
         display_name="Replace null value with default value",
     )
-    exactly_once: bool = setting(
+    exactly_once: bool = config_key(
         "exactly.once",
         type=Type.BOOLEAN,
         default=False,
@@ -247,7 +247,7 @@ class JdbcSinkConfig(ConfigDef):
         width=Width.SHORT,
         display_name="Exactly once",
     )
-    table_name_format: str = setting(
+    table_name_format: str = config_key(
         "table.name.format",
         type=Type.STRING,
         default="${topic}",
@@ -258,7 +258,7 @@ class JdbcSinkConfig(ConfigDef):
         width=Width.LONG,
         display_name="Table Name Format",
     )
-    pk_mode_text: str = setting(
+    pk_mode_text: str = config_key(
         "pk.mode",
         type=Type.STRING,
         default="none",
@@ -273,7 +273,7 @@ class JdbcSinkConfig(ConfigDef):
         width=Width.MEDIUM,
         display_name="Primary Key Mode",
     )
-    pk_fields: tuple[str, ...] = setting(
+    pk_fields: tuple[str, ...] = config_key(
         "pk.fields",
         type=Type.LIST,
         default=(),
@@ -287,7 +287,7 @@ class JdbcSinkConfig(ConfigDef):
         width=Width.LONG,
         display_name="Primary Key Fields",
     )
-    fields_whitelist: tuple[str, ...] = setting(
+    fields_whitelist: tuple[str, ...] = config_key(
         "fields.whitelist",
         type=Type.LIST,
         default=(),
@@ -297,7 +297,7 @@ class JdbcSinkConfig(ConfigDef):
         width=Width.LONG,
         display_name="Fields Whitelist",
     )
-    db_timezone: str = setting(
+    db_timezone: str = config_key(
         "db.timezone",
         type=Type.STRING,
         default="UTC",
@@ -308,7 +308,7 @@ class JdbcSinkConfig(ConfigDef):
         width=Width.MEDIUM,
         display_name="DB Time Zone",
     )
-    date_timezone_text: str = setting(
+    date_timezone_text: str = config_key(
         "date.timezone",
         type=Type.STRING,
         default="DB_TIMEZONE",
@@ -320,7 +320,7 @@ class JdbcSinkConfig(ConfigDef):
         width=Width.MEDIUM,
         display_name="Time Zone used for Date",
     )
-    timestamp_fields: tuple[str, ...] = setting(
+    timestamp_fields: tuple[str, ...] = config_key(
         "timestamp.fields.list",
         type=Type.LIST,
         default=(),
@@ -330,7 +330,7 @@ class JdbcSinkConfig(ConfigDef):
         width=Width.MEDIUM,
         display_name="Timestamp Fields Whitelist",
     )
-    timestamp_precision_text: str = setting(
+    timestamp_precision_text: str = config_key(
         "timestamp.precision.mode",
         type=Type.STRING,
         default="MICROSECONDS",
@@ -342,7 +342,7 @@ class JdbcSinkConfig(ConfigDef):
         width=Width.MEDIUM,
         display_name="Sink Timestamp Precision mode",
     )
-    string_column: str = setting(
+    string_column: str = config_key(
         "string.output.value.column.name",
         type=Type.STRING,
         default="record_value",
@@ -354,7 +354,7 @@ class JdbcSinkConfig(ConfigDef):
         width=Width.MEDIUM,
         display_name="String Value Column Name",
     )
-    auto_create: bool = setting(
+    auto_create: bool = config_key(
         "auto.create",
         type=Type.BOOLEAN,
         default=False,
@@ -364,7 +364,7 @@ class JdbcSinkConfig(ConfigDef):
         width=Width.SHORT,
         display_name="Auto-Create",
     )
-    auto_evolve: bool = setting(
+    auto_evolve: bool = config_key(
         "auto.evolve",
         type=Type.BOOLEAN,
         default=False,
@@ -374,7 +374,7 @@ class JdbcSinkConfig(ConfigDef):
         width=Width.SHORT,
         display_name="Auto-Evolve",
     )
-    quotes_text: str = setting(
+    quotes_text: str = config_key(
         "quote.sql.identifiers",
         type=Type.STRING,
         default="ALWAYS",
@@ -385,7 +385,7 @@ class JdbcSinkConfig(ConfigDef):
         width=Width.MEDIUM,
         display_name="Quote Identifiers",
     )
-    max_retries: int = setting(
+    max_retries: int = config_key(
         "max.retries",
         type=Type.INT,
         default=10,
@@ -396,7 +396,7 @@ class JdbcSinkConfig(ConfigDef):
         width=Width.SHORT,
         display_name="Maximum Retries",
     )
-    retry_backoff_ms: int = setting(
+    retry_backoff_ms: int = config_key(
         "retry.backoff.ms",
         type=Type.INT,
         default=3000,

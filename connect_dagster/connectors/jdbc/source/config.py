@@ -22,10 +22,10 @@ from connect_dagster.plugin.config import (
     Type,
     Width,
     at_least,
+    config_key,
     non_empty_string,
     one_of,
     one_of_ignoring_case,
-    setting,
 )
 
 DATABASE, MODE, CONNECTOR = "Database", "Mode", "Connector"
@@ -109,7 +109,7 @@ _HIDDEN = Recommender(lambda name, parsed: (), lambda name, parsed: False)
 class JdbcSourceConfig(ConfigDef):
     """Configuration of the source; further keys ``connection.<name>`` go to the driver as ``<name>``."""
 
-    url: str = setting(
+    url: str = config_key(
         "connection.url",
         type=Type.STRING,
         validator=non_empty_string,
@@ -122,7 +122,7 @@ class JdbcSourceConfig(ConfigDef):
         doc="JDBC URL of the database, such as jdbc:mysql://localhost:3306/shop or jdbc:postgresql://localhost/shop. "
         "Drivers of MariaDB, MySQL and PostgreSQL are there; that of another database comes from plugin.path.",
     )
-    user: str | None = setting(
+    user: str | None = config_key(
         "connection.user",
         type=Type.STRING,
         default=None,
@@ -133,7 +133,7 @@ class JdbcSourceConfig(ConfigDef):
         display_name="JDBC User",
         doc="User of the database, unless the URL names one.",
     )
-    password: Password | None = setting(
+    password: Password | None = config_key(
         "connection.password",
         type=Type.PASSWORD,
         default=None,
@@ -144,7 +144,7 @@ class JdbcSourceConfig(ConfigDef):
         display_name="JDBC Password",
         doc="The user's password.",
     )
-    attempts: int = setting(
+    attempts: int = config_key(
         "connection.attempts",
         type=Type.INT,
         default=3,
@@ -156,7 +156,7 @@ class JdbcSourceConfig(ConfigDef):
         display_name="JDBC connection attempts",
         doc="How often to try to connect before the connector fails. A wrong password is not tried again.",
     )
-    backoff_ms: int = setting(
+    backoff_ms: int = config_key(
         "connection.backoff.ms",
         type=Type.LONG,
         default=10_000,
@@ -168,7 +168,7 @@ class JdbcSourceConfig(ConfigDef):
         display_name="JDBC connection backoff in milliseconds",
         doc="Time between two attempts to connect, or to read after the connection was lost.",
     )
-    whitelist: tuple[str, ...] = setting(
+    whitelist: tuple[str, ...] = config_key(
         "table.whitelist",
         type=Type.LIST,
         default=(),
@@ -178,7 +178,7 @@ class JdbcSourceConfig(ConfigDef):
         display_name="Table Whitelist",
         doc="Tables to read, by name alone or with their schema or database before it. Not with table.blacklist.",
     )
-    blacklist: tuple[str, ...] = setting(
+    blacklist: tuple[str, ...] = config_key(
         "table.blacklist",
         type=Type.LIST,
         default=(),
@@ -188,7 +188,7 @@ class JdbcSourceConfig(ConfigDef):
         display_name="Table Blacklist",
         doc="Tables to leave out, all others being read. Not with table.whitelist.",
     )
-    include_list: tuple[str, ...] = setting(
+    include_list: tuple[str, ...] = config_key(
         "table.include.list",
         type=Type.LIST,
         default=(),
@@ -200,7 +200,7 @@ class JdbcSourceConfig(ConfigDef):
         doc="Regular expressions for full names of tables to read, such as shop\\.order.*. Takes the place of "
         "table.whitelist; columns then come from the two mappings.",
     )
-    exclude_list: tuple[str, ...] = setting(
+    exclude_list: tuple[str, ...] = config_key(
         "table.exclude.list",
         type=Type.LIST,
         default=(),
@@ -211,7 +211,7 @@ class JdbcSourceConfig(ConfigDef):
         display_name="Tables Excluded (Regex)",
         doc="Regular expressions for full names of tables to leave out of those that table.include.list matches.",
     )
-    catalog_pattern: str | None = setting(
+    catalog_pattern: str | None = config_key(
         "catalog.pattern",
         type=Type.STRING,
         default=None,
@@ -221,7 +221,7 @@ class JdbcSourceConfig(ConfigDef):
         display_name="Catalog pattern",
         doc="Catalog that tables are looked for in; an empty one means those without. Left out, all are.",
     )
-    schema_pattern: str | None = setting(
+    schema_pattern: str | None = config_key(
         "schema.pattern",
         type=Type.STRING,
         default=None,
@@ -233,7 +233,7 @@ class JdbcSourceConfig(ConfigDef):
         doc="Schema that tables are looked for in, with % and _ as in LIKE; an empty one means those without. "
         "Left out, all are.",
     )
-    numeric_precision_mapping: bool = setting(
+    numeric_precision_mapping: bool = config_key(
         "numeric.precision.mapping",
         type=Type.BOOLEAN,
         default=False,
@@ -244,7 +244,7 @@ class JdbcSourceConfig(ConfigDef):
         display_name="Map Numeric Values By Precision (deprecated)",
         doc="Deprecated: as numeric.mapping=precision_only, where that is left out.",
     )
-    given_numeric_mapping: str | None = setting(
+    given_numeric_mapping: str | None = config_key(
         "numeric.mapping",
         type=Type.STRING,
         default=None,
@@ -259,7 +259,7 @@ class JdbcSourceConfig(ConfigDef):
         "and up to 18 digits suffice; 'best_fit' also doubles for up to 18 digits with a scale; "
         "'best_fit_eager_double' doubles for any scale. What does not fit stays Decimal.",
     )
-    dialect_name: str = setting(
+    dialect_name: str = config_key(
         "dialect.name",
         type=Type.STRING,
         default="",
@@ -272,7 +272,7 @@ class JdbcSourceConfig(ConfigDef):
         recommender=_proposing("", *DIALECTS),
         doc="Kind of database, where the URL does not tell it.",
     )
-    mode: str = setting(
+    mode: str = config_key(
         "mode",
         type=Type.STRING,
         default="",
@@ -287,7 +287,7 @@ class JdbcSourceConfig(ConfigDef):
         "any before, so no updates; 'timestamp' rows with a later timestamp; 'timestamp+incrementing' rows with a "
         "later timestamp, or the same one and a greater number. No mode but delete.scan.interval.ms finds deletes.",
     )
-    incrementing_column: str = setting(
+    incrementing_column: str = config_key(
         "incrementing.column.name",
         type=Type.STRING,
         default="",
@@ -298,7 +298,7 @@ class JdbcSourceConfig(ConfigDef):
         recommender=_FOR_MODE,
         doc="Column whose values only grow. Left out, the one that the database numbers itself.",
     )
-    timestamp_columns: tuple[str, ...] = setting(
+    timestamp_columns: tuple[str, ...] = config_key(
         "timestamp.column.name",
         type=Type.LIST,
         default=(),
@@ -309,7 +309,7 @@ class JdbcSourceConfig(ConfigDef):
         recommender=_FOR_MODE,
         doc="Columns with the time of a row's last change: the first of them that is not null counts.",
     )
-    timestamp_mapping: tuple[str, ...] = setting(
+    timestamp_mapping: tuple[str, ...] = config_key(
         "timestamp.columns.mapping",
         type=Type.LIST,
         default=(),
@@ -322,7 +322,7 @@ class JdbcSourceConfig(ConfigDef):
         doc="For table.include.list: entries such as shop\\.order.*:[changed|created] from full names of tables to "
         "their timestamp columns. Each table matches one entry.",
     )
-    incrementing_mapping: tuple[str, ...] = setting(
+    incrementing_mapping: tuple[str, ...] = config_key(
         "incrementing.column.mapping",
         type=Type.LIST,
         default=(),
@@ -335,7 +335,7 @@ class JdbcSourceConfig(ConfigDef):
         doc="For table.include.list: entries such as shop\\.order.*:id from full names of tables to their "
         "incrementing column. Each table matches one entry.",
     )
-    timestamp_initial: int | None = setting(
+    timestamp_initial: int | None = config_key(
         "timestamp.initial",
         type=Type.LONG,
         default=None,
@@ -348,7 +348,7 @@ class JdbcSourceConfig(ConfigDef):
         doc="Epoch milliseconds after which rows are read when there is no offset yet; -1 for now. Left out, "
         "all rows are.",
     )
-    incrementing_initial: int = setting(
+    incrementing_initial: int = config_key(
         "incrementing.initial",
         type=Type.LONG,
         default=-1,
@@ -360,7 +360,7 @@ class JdbcSourceConfig(ConfigDef):
         recommender=_FOR_MODE,
         doc="Value of the incrementing column after which rows are read when there is no offset yet.",
     )
-    validate_non_null: bool = setting(
+    validate_non_null: bool = config_key(
         "validate.non.null",
         type=Type.BOOLEAN,
         default=True,
@@ -373,7 +373,7 @@ class JdbcSourceConfig(ConfigDef):
         doc="Whether a task fails when its incrementing column, or all of its timestamp columns, may be null: such "
         "rows are never read.",
     )
-    given_query: str = setting(
+    given_query: str = config_key(
         "query",
         type=Type.STRING,
         default="",
@@ -384,7 +384,7 @@ class JdbcSourceConfig(ConfigDef):
         doc="Query to read instead of tables. The conditions of the mode come behind it, so it must have none of its "
         "own unless the mode is bulk: put those into a subquery.",
     )
-    masked_query: Password | None = setting(
+    masked_query: Password | None = config_key(
         "query.masked",
         type=Type.PASSWORD,
         default=None,
@@ -395,7 +395,7 @@ class JdbcSourceConfig(ConfigDef):
         recommender=_HIDDEN,
         doc="As query, but shown nowhere.",
     )
-    quote_identifiers: str = setting(
+    quote_identifiers: str = config_key(
         "quote.sql.identifiers",
         type=Type.STRING,
         default="ALWAYS",
@@ -407,7 +407,7 @@ class JdbcSourceConfig(ConfigDef):
         recommender=_proposing("always", "never"),
         doc="Whether names of tables and columns are quoted in SQL.",
     )
-    query_suffix: str = setting(
+    query_suffix: str = config_key(
         "query.suffix",
         type=Type.STRING,
         default="",
@@ -418,7 +418,7 @@ class JdbcSourceConfig(ConfigDef):
         display_name="Query suffix",
         doc="Text to put behind each statement. Rows are then read in one go, by way of the worker's disk.",
     )
-    isolation: str = setting(
+    isolation: str = config_key(
         "transaction.isolation.mode",
         type=Type.STRING,
         default="DEFAULT",
@@ -431,7 +431,7 @@ class JdbcSourceConfig(ConfigDef):
         recommender=_proposing(*_ISOLATIONS),
         doc="Isolation of the transactions that read; DEFAULT leaves it to the database.",
     )
-    retries: int = setting(
+    retries: int = config_key(
         "query.retry.attempts",
         type=Type.INT,
         default=-1,
@@ -444,7 +444,7 @@ class JdbcSourceConfig(ConfigDef):
         doc="How often in a row a statement is tried again after the connection was lost, or the database chose to end "
         "its transaction; -1 for ever.",
     )
-    open_transactions_wait: bool = setting(
+    open_transactions_wait: bool = config_key(
         "open.transactions.wait",
         type=Type.BOOLEAN,
         default=False,
@@ -456,7 +456,7 @@ class JdbcSourceConfig(ConfigDef):
         doc="Whether rows are read up to the oldest open transaction only, so that none committed late is lost. "
         "MariaDB, MySQL (with the privilege PROCESS) and PostgreSQL (with the role pg_read_all_stats).",
     )
-    delete_scan_interval_ms: int = setting(
+    delete_scan_interval_ms: int = config_key(
         "delete.scan.interval.ms",
         type=Type.LONG,
         default=0,
@@ -469,7 +469,7 @@ class JdbcSourceConfig(ConfigDef):
         doc="How often the keys of all rows are read and compared with those of the time before: a row that is gone "
         "becomes a tombstone. Records then have the primary key as their key. 0 for never.",
     )
-    delete_scan_location: str | None = setting(
+    delete_scan_location: str | None = config_key(
         "delete.scan.location",
         type=Type.STRING,
         default=None,
@@ -481,7 +481,7 @@ class JdbcSourceConfig(ConfigDef):
         doc="Folder, which every worker can reach, for the keys of the last scan. Deletes of a time without the "
         "connector are found by it.",
     )
-    table_types: tuple[str, ...] = setting(
+    table_types: tuple[str, ...] = config_key(
         "table.types",
         type=Type.LIST,
         default=("TABLE",),
@@ -492,7 +492,7 @@ class JdbcSourceConfig(ConfigDef):
         display_name="Table Types",
         doc="Kinds of tables that are looked for, in the driver's words, such as TABLE and VIEW.",
     )
-    poll_interval_ms: int = setting(
+    poll_interval_ms: int = config_key(
         "poll.interval.ms",
         type=Type.INT,
         default=5000,
@@ -504,7 +504,7 @@ class JdbcSourceConfig(ConfigDef):
         display_name="Poll Interval (ms)",
         doc="Time between two looks at a table for new rows.",
     )
-    batch_max_rows: int = setting(
+    batch_max_rows: int = config_key(
         "batch.max.rows",
         type=Type.INT,
         default=1000,
@@ -516,7 +516,7 @@ class JdbcSourceConfig(ConfigDef):
         display_name="Max Rows Per Batch",
         doc="Most rows in a batch. Left out, a batch has as many as take some megabytes.",
     )
-    max_buffer_size: int = setting(
+    max_buffer_size: int = config_key(
         "max.buffer.size",
         type=Type.INT,
         default=0,
@@ -527,7 +527,7 @@ class JdbcSourceConfig(ConfigDef):
         display_name="Maximum Buffer Size",
         doc="Without effect: no more than three batches are on their way at any time.",
     )
-    poll_linger_ms: int = setting(
+    poll_linger_ms: int = config_key(
         "poll.linger.ms",
         type=Type.LONG,
         default=5000,
@@ -538,7 +538,7 @@ class JdbcSourceConfig(ConfigDef):
         display_name="Poll Linger Milliseconds",
         doc="Without effect: rows are sent as soon as they were read.",
     )
-    parallel_reads: int = setting(
+    parallel_reads: int = config_key(
         "parallel.reads",
         type=Type.INT,
         default=2,
@@ -550,7 +550,7 @@ class JdbcSourceConfig(ConfigDef):
         display_name="Parallel Reads",
         doc="Most connections that one task reads a big batch with, each a part of it.",
     )
-    table_poll_interval_ms: int = setting(
+    table_poll_interval_ms: int = config_key(
         "table.poll.interval.ms",
         type=Type.LONG,
         default=60_000,
@@ -562,7 +562,7 @@ class JdbcSourceConfig(ConfigDef):
         display_name="Metadata Change Monitoring Interval (ms)",
         doc="Time between two looks for tables that are new or gone; tasks are then shared out anew.",
     )
-    topic_prefix: str = setting(
+    topic_prefix: str = config_key(
         "topic.prefix",
         type=Type.STRING,
         validator=_topic_prefix,
@@ -573,7 +573,7 @@ class JdbcSourceConfig(ConfigDef):
         display_name="Topic Prefix",
         doc="What a topic's name has before the table's. For a query it is the whole name.",
     )
-    timestamp_delay_ms: int = setting(
+    timestamp_delay_ms: int = config_key(
         "timestamp.delay.interval.ms",
         type=Type.LONG,
         default=0,
@@ -585,7 +585,7 @@ class JdbcSourceConfig(ConfigDef):
         doc="Age that a row must have, by its timestamp, before it is read: a simple way to give transactions time to "
         "end.",
     )
-    zone: str = setting(
+    zone: str = config_key(
         "db.timezone",
         type=Type.STRING,
         default="UTC",
@@ -596,7 +596,7 @@ class JdbcSourceConfig(ConfigDef):
         display_name="DB time zone",
         doc="Zone of the times that the database has without one.",
     )
-    given_granularity: str = setting(
+    given_granularity: str = config_key(
         "timestamp.granularity",
         type=Type.STRING,
         default="connect_logical",

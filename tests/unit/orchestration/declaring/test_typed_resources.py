@@ -12,20 +12,20 @@ from connect_dagster.orchestration.declaring.connector_resource import Connector
 from connect_dagster.orchestration.declaring.resource_types import connector_resource_type, field_name
 from connect_dagster.orchestration.operating.connector_definitions import build_connector_definitions
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
-from connect_dagster.plugin.config import ConfigDef, Password, Type, setting
+from connect_dagster.plugin.config import ConfigDef, Password, Type, config_key
 from tests.unit.orchestration.typed_resource_source import typed_resource_source, typed_resources
 
 WORKSPACE = KafkaConnectWorkspace()
 
 
 class DiceConfig(ConfigDef):
-    topic: str = setting("topic", type=Type.STRING, doc="Where rolls go.")
-    sides: int = setting("dice.sides", type=Type.INT, default=6, doc="Sides of a die.")
-    colours: tuple[str, ...] = setting("colours", type=Type.LIST, default=("white", "red"), doc="One die each.")
-    fair: bool = setting("is-fair", type=Type.BOOLEAN, default=True)
-    bias: float = setting("bias", type=Type.DOUBLE, default=0.5)
-    pin: Password | None = setting("dice.pin", type=Type.PASSWORD, default=None, doc="Opens the box.")
-    state: str | None = setting("state", type=Type.STRING, default=None, doc="Of matter.")
+    topic: str = config_key("topic", type=Type.STRING, doc="Where rolls go.")
+    sides: int = config_key("dice.sides", type=Type.INT, default=6, doc="Sides of a die.")
+    colours: tuple[str, ...] = config_key("colours", type=Type.LIST, default=("white", "red"), doc="One die each.")
+    fair: bool = config_key("is-fair", type=Type.BOOLEAN, default=True)
+    bias: float = config_key("bias", type=Type.DOUBLE, default=0.5)
+    pin: Password | None = config_key("dice.pin", type=Type.PASSWORD, default=None, doc="Opens the box.")
+    state: str | None = config_key("state", type=Type.STRING, default=None, doc="Of matter.")
 
 
 DiceResource = connector_resource_type(DiceConfig, "games.DiceConnector", base=shipped.SourceConnectorResource)
