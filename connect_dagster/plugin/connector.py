@@ -122,7 +122,7 @@ class SourceTask(ABC):
         exception makes the task FAILED.
         """
 
-    def retry_seconds(self, error: Exception) -> float | None:
+    def reread_delay(self, error: Exception) -> float | None:
         """How long to wait before the records of a polled frame are read again; ``None`` to fail the task.
 
         Spark reads them after ``poll`` has answered: when that fails, it is asked here. From another thread than the

@@ -74,14 +74,14 @@ class Converter(ABC):
         """
         return self.encode(schema, column, ascii=ascii)
 
-    def encode_parted(self, schema: Schema | None, column: Column, *, ascii: bool = False) -> tuple[bytes, Column]:
+    def encode_with_prefix(self, schema: Schema | None, column: Column, *, ascii: bool = False) -> tuple[bytes, Column]:
         """What all records of a schema begin with, and the expression of the bytes after that: together ``encode``.
 
         Only the second part is made by Spark, and goes from there to the producer.
         """
         return b"", self.encode(schema, column, ascii=ascii)
 
-    def unwritable(self, schema: Schema | None, column: Column) -> Column | None:
+    def encode_errors(self, schema: Schema | None, column: Column) -> Column | None:
         """Text of the error of each record that ``encode`` could not write, null where it could; ``None`` when none.
 
         Where it is not null, ``encode`` is not evaluated.
@@ -96,7 +96,7 @@ class Converter(ABC):
         batch. Records without a usable schema have a decoder that reads none of them.
         """
 
-    def likely(self, column: str) -> Decoder | None:
+    def expected_decoder(self, column: str) -> Decoder | None:
         """The decoder to try before ``decoders``, without a Spark job; ``None`` when there is no good guess.
 
         It is right for a batch only if every record matches it.
@@ -129,7 +129,7 @@ class Transform(ABC):
         """The frame with other columns, or fewer rows.
 
         Called once for each batch, while the plan is made; records that cannot be changed are failed with
-        ``frame.failing``.
+        ``frame.fail_where``.
 
         Raises:
             DataError: no record of the frame can be changed, such as those of a wrong schema.
@@ -160,7 +160,7 @@ class Predicate(ABC):
     def test(self, frame: RecordFrame) -> Column:
         """A boolean column over the frame, never null."""
 
-    def for_all(self, frame: RecordFrame) -> bool | None:
+    def matches_all(self, frame: RecordFrame) -> bool | None:
         """What it says of all records of a frame alike, ``None`` if that depends on the record; spares a choice."""
         return None
 

@@ -101,7 +101,7 @@ class RecordFrame:
         """The condition for records to stay: one left out would take its failure with it, and nobody would know."""
         return condition | F.col(FAILURE).isNotNull() if self.has(FAILURE) else condition
 
-    def failing(
+    def fail_where(
         self, condition: Column, message: Column | str, exception: type[ConnectError] | str = DataError
     ) -> Self:
         """The frame in which the records for which the condition is true have failed.

@@ -44,10 +44,10 @@ class TopicNameMatches(Predicate):
 
     def test(self, frame: RecordFrame) -> Column:
         """Whether the topic matches."""
-        matches = self.for_all(frame)
+        matches = self.matches_all(frame)
         return self._pattern.matches(frame.column("topic")) if matches is None else F.lit(matches)
 
-    def for_all(self, frame: RecordFrame) -> bool | None:
+    def matches_all(self, frame: RecordFrame) -> bool | None:
         """Whether the topic matches where all records have the same."""
         if not isinstance(frame, SourceFrame) or frame.topic is None:
             return None

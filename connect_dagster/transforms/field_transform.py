@@ -27,7 +27,7 @@ _REMEMBERED = 16
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """Records that fail (see ``RecordFrame.failing``)."""
+    """Records that fail (see ``RecordFrame.fail_where``)."""
 
     condition: Column
     message: Column | str
@@ -96,7 +96,7 @@ class FieldTransform(SidedTransform):
             if column is not None:
                 frame = _with_df(frame, frame.df.withColumn(name, column))
         for wrong in change.wrong:
-            frame = frame.failing(wrong.condition, wrong.message, wrong.exception)
+            frame = frame.fail_where(wrong.condition, wrong.message, wrong.exception)
         if change.column is not None:
             frame = self.written(frame, change.column, change.schema)
         return frame if change.parsed is None else _with_df(frame, frame.df.drop(*before))

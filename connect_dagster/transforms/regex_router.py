@@ -58,7 +58,7 @@ class RegexRouter(Transform):
         """The frame with new topics; one topic of all records stays one, without a column."""
         topic = frame.column("topic")
         if self._refusal is not None:
-            return frame.failing(self._regex.matches(topic), self._refusal.message, self._refusal.java_name)
+            return frame.fail_where(self._regex.matches(topic), self._refusal.message, self._refusal.java_name)
         if isinstance(frame, SourceFrame) and frame.topic is not None:
             return cast("Frame", replace(frame, topic=self._routed(frame.topic)))
         routed = self._regex.replaced(topic, self._replacement)

@@ -154,7 +154,7 @@ def _written(frame: Frame, selected: DataFrame, schema: spark.StructType) -> Fra
     one_topic = {"topic": None} if "topic" in made and hasattr(frame, "topic") else {}
     changed = cast("Frame", replace(cast("Any", frame), df=df, filtered=True, **one_topic, **schemas))
     if "topic" in made and schema["_topic"].nullable:
-        return changed.failing(F.col("topic").isNull(), "SqlTransform gave no topic")
+        return changed.fail_where(F.col("topic").isNull(), "SqlTransform gave no topic")
     return changed
 
 

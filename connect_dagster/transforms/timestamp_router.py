@@ -60,8 +60,8 @@ class TimestampRouter(Transform):
     def apply(self, frame: Frame) -> Frame:
         """The frame with new topics; records without a timestamp fail."""
         timestamp = frame.column("timestamp").cast("long")
-        frame = frame.failing(timestamp.isNull(), "Timestamp missing on record")
+        frame = frame.fail_where(timestamp.isNull(), "Timestamp missing on record")
         if isinstance(self._format, JavaRefusalError):
-            return frame.failing(F.lit(True), self._format.message, self._format.java_name)
+            return frame.fail_where(F.lit(True), self._format.message, self._format.java_name)
         named = F.replace(F.lit(self._topic_format), F.lit(_TOPIC), frame.column("topic"))
         return frame.with_column("topic", F.replace(named, F.lit(_TIMESTAMP), self._format.text(timestamp)))

@@ -49,7 +49,7 @@ class Step:
 
     def applied(self, frame: Frame) -> list[Frame]:
         """The frame after the transform, in two parts where it has two schemas then."""
-        holds = None if self.predicate is None else self.predicate.for_all(frame)
+        holds = None if self.predicate is None else self.predicate.matches_all(frame)
         if holds is not None and holds is self.negate:
             return [frame]
         condition = self.condition(frame) if holds is None else None

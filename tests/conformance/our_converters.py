@@ -34,7 +34,7 @@ def written(spark: SparkSession, converter: Converter, data: Sequence[bytes | No
     parts = []
     for schema, rows in _typed(spark, tuple(data)):
         try:
-            error = converter.unwritable(schema, F.col("v"))
+            error = converter.encode_errors(schema, F.col("v"))
             bytes_ = converter.encode(schema, F.col("v"))
         except ConnectError as failure:
             parts.append(rows.select("i", F.lit(None).cast("binary").alias("b"), F.lit(str(failure)).alias("e")))

@@ -212,7 +212,7 @@ class AvroEncoding:
         record = AvroType("record", fields=(AvroField("payload", self.type),))
         return F.when(column.isNotNull(), to_avro(F.struct(encoded.alias("payload")), physical(record)))
 
-    def unwritable(self, column: Column) -> Column | None:
+    def encode_errors(self, column: Column) -> Column | None:
         """Text of the error of values that the schema does not allow; null for the others."""
         errors = list(self._errors(self.schema, self.type, column, top=True))
         return F.coalesce(*errors) if errors else None

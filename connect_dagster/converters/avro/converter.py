@@ -123,11 +123,11 @@ class AvroConverter(RegistryConverter):
         self._ignore_defaults = options.ignore_defaults
         self._made: dict[int, tuple[Schema, str, AvroType]] = {}
 
-    def unwritable(self, schema: Schema | None, column: Column) -> Column | None:
+    def encode_errors(self, schema: Schema | None, column: Column) -> Column | None:
         """Text of the error of each record that does not fit its schema, or has none."""
         if schema is None:
             return F.when(column != "null", F.lit(_NO_SCHEMA))
-        return self._encoding(schema).unwritable(column)
+        return self._encoding(schema).encode_errors(column)
 
     def _writing(self, topic: str, schema: Schema | None) -> Writing | None:
         if schema is None:

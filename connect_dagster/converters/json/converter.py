@@ -129,10 +129,10 @@ class JsonConverter(Converter, HeaderConverter):
 
     def encode(self, schema: Schema | None, column: Column, *, ascii: bool = False) -> Column:
         """Expression of the bytes of a typed column."""
-        head, rest = self.encode_parted(schema, column, ascii=ascii)
+        head, rest = self.encode_with_prefix(schema, column, ascii=ascii)
         return F.concat(F.lit(bytearray(head)), rest) if head else rest
 
-    def encode_parted(self, schema: Schema | None, column: Column, *, ascii: bool = False) -> tuple[bytes, Column]:
+    def encode_with_prefix(self, schema: Schema | None, column: Column, *, ascii: bool = False) -> tuple[bytes, Column]:
         """The schema, where it stands beside the payload, and what follows."""
         if schema is None:
             return b"", self._encode_schemaless(column)
@@ -142,7 +142,7 @@ class JsonConverter(Converter, HeaderConverter):
         head = json_envelope.schema_text(schema, numeric_decimals=self._numeric)
         return f'{{"schema":{head},'.encode(), encoding.fields("payload", schema, column)
 
-    def unwritable(self, schema: Schema | None, column: Column) -> Column | None:
+    def encode_errors(self, schema: Schema | None, column: Column) -> Column | None:
         """The error of records with null where their schema allows none."""
         broken = None if schema is None else self._encoding.breaks(schema, column)
         return None if broken is None else F.when(broken, REQUIRED_IS_NULL)
@@ -158,9 +158,9 @@ class JsonConverter(Converter, HeaderConverter):
         """How to read the binary column of a batch; runs a Spark job to find its schemas."""
         return self._reading.decoders(df, column)
 
-    def likely(self, column: str) -> Decoder | None:
+    def expected_decoder(self, column: str) -> Decoder | None:
         """The decoder of the batch before, where it had only one schema."""
-        return self._reading.likely(column)
+        return self._reading.expected_decoder(column)
 
     def encode_header(self, schema: Schema | None, column: Column) -> Column:
         """As of data."""

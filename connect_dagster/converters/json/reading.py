@@ -74,7 +74,7 @@ class JsonReading:
         self._likely: Head | None = None
         self._decoders: dict[tuple[Head | None, str], Decoder] = {}
 
-    def likely(self, column: str) -> Decoder | None:
+    def expected_decoder(self, column: str) -> Decoder | None:
         """The decoder of the batch before, where it had only one schema; the same object while it is the same one."""
         if self._fixed is None and self._likely is None:
             return None
@@ -169,7 +169,7 @@ class SchemalessReading:
     def __init__(self) -> None:
         self._decoders: dict[str, Decoder] = {}
 
-    def likely(self, column: str) -> Decoder:
+    def expected_decoder(self, column: str) -> Decoder:
         """The one decoder there is, the same object at each call."""
         if column not in self._decoders:
             value = F.col(column)
@@ -181,7 +181,7 @@ class SchemalessReading:
 
     def decoders(self, df: DataFrame, column: str) -> Sequence[Decoder]:
         """Likewise, whatever the batch."""
-        return [self.likely(column)]
+        return [self.expected_decoder(column)]
 
 
 def _distinct(df: DataFrame, head: Column) -> list[Head]:

@@ -90,7 +90,7 @@ class JsonSchemaConverter(RegistryConverter):
         self._encoding = JsonEncoding(numeric)
         self._decoding = JsonDecoding()
 
-    def unwritable(self, schema: Schema | None, column: Column) -> Column | None:
+    def encode_errors(self, schema: Schema | None, column: Column) -> Column | None:
         """The error of records with null where their schema allows none, or without a schema."""
         if schema is None:
             return F.when(column != "null", _NO_SCHEMA)

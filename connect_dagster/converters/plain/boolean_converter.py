@@ -61,7 +61,7 @@ class BooleanConverter(Converter, HeaderConverter):
         failed = F.raise_error(wrong).cast("binary")
         return F.when(wrong.isNotNull(), failed).otherwise(_byte(column.try_cast("boolean")))
 
-    def unwritable(self, schema: Schema | None, column: Column) -> Column | None:
+    def encode_errors(self, schema: Schema | None, column: Column) -> Column | None:
         """The error of schemaless values of another type."""
         return _wrong(column) if schema is None else None
 
@@ -84,9 +84,9 @@ class BooleanConverter(Converter, HeaderConverter):
 
     def decoders(self, df: DataFrame, column: str) -> Sequence[Decoder]:
         """The one decoder there is."""
-        return [self.likely(column)]
+        return [self.expected_decoder(column)]
 
-    def likely(self, column: str) -> Decoder:
+    def expected_decoder(self, column: str) -> Decoder:
         """The one decoder there is, the same object at each call."""
         if column not in self._decoders:
             data = F.col(column)

@@ -50,10 +50,10 @@ class ByteArrayConverter(Converter, HeaderConverter):
         Raises:
             DataError: with Java's text; the schema is not BYTES.
         """
-        wrong = self.unwritable(schema, column)
+        wrong = self.encode_errors(schema, column)
         return column if wrong is None else F.when(wrong.isNotNull(), F.raise_error(wrong)).cast("binary")
 
-    def unwritable(self, schema: Schema | None, column: Column) -> Column | None:
+    def encode_errors(self, schema: Schema | None, column: Column) -> Column | None:
         """The error of schemaless values and of decimals, none of which are bytes.
 
         Raises:
@@ -83,9 +83,9 @@ class ByteArrayConverter(Converter, HeaderConverter):
 
     def decoders(self, df: DataFrame, column: str) -> Sequence[Decoder]:
         """The one decoder there is."""
-        return [self.likely(column)]
+        return [self.expected_decoder(column)]
 
-    def likely(self, column: str) -> Decoder:
+    def expected_decoder(self, column: str) -> Decoder:
         """The one decoder there is, the same object at each call."""
         return self._decoders.setdefault(column, Decoder(OPTIONAL_BYTES_SCHEMA, F.col(column)))
 

@@ -65,7 +65,7 @@ class NumberConverter(Converter, HeaderConverter):
 
     def encode(self, schema: Schema | None, column: Column, *, ascii: bool = False) -> Column:
         """The number's bytes."""
-        wrong = self.unwritable(schema, column)
+        wrong = self.encode_errors(schema, column)
         number = column if schema is not None else column.try_cast(Schema(self.type).to_spark())
         if wrong is None:
             return self.bytes_of(number)
@@ -74,7 +74,7 @@ class NumberConverter(Converter, HeaderConverter):
             return F.when(column.isNotNull(), failed)
         return F.when(wrong.isNotNull(), failed).otherwise(self.bytes_of(number))
 
-    def unwritable(self, schema: Schema | None, column: Column) -> Column | None:
+    def encode_errors(self, schema: Schema | None, column: Column) -> Column | None:
         """The error of values of another type."""
         if schema is None:
             found = class_of_json(column)
@@ -108,9 +108,9 @@ class NumberConverter(Converter, HeaderConverter):
 
     def decoders(self, df: DataFrame, column: str) -> Sequence[Decoder]:
         """The one decoder there is."""
-        return [self.likely(column)]
+        return [self.expected_decoder(column)]
 
-    def likely(self, column: str) -> Decoder:
+    def expected_decoder(self, column: str) -> Decoder:
         """The one decoder there is, the same object at each call."""
         if column not in self._decoders:
             value = F.col(column)

@@ -77,9 +77,9 @@ class StringConverter(Converter, HeaderConverter):
 
     def decoders(self, df: DataFrame, column: str) -> Sequence[Decoder]:
         """The one decoder there is."""
-        return [self.likely(column)]
+        return [self.expected_decoder(column)]
 
-    def likely(self, column: str) -> Decoder:
+    def expected_decoder(self, column: str) -> Decoder:
         """The one decoder there is, the same object at each call; bytes that are no text become U+FFFD, as in Java."""
         if column not in self._decoders:
             value = F.col(column)

@@ -49,7 +49,7 @@ class ProtobufConverter(RegistryConverter):
         self._as_connect = connect_schema.Reading(own.wrappers, own.keyword, own.full_names)
         self._raw_wrappers = own.raw_wrappers
 
-    def unwritable(self, schema: Schema | None, column: Column) -> Column | None:
+    def encode_errors(self, schema: Schema | None, column: Column) -> Column | None:
         """The error of records with null in a list, with no symbol of an enum, or without a schema."""
         if schema is None:
             return F.when(column != "null", "Protobuf cannot be written without a schema")

@@ -118,7 +118,7 @@ class RegistryConverter(Converter):
             return F.lit(None).cast("binary")
         return wire.framed(writing.id, writing.payload(column))
 
-    def likely(self, column: str) -> Decoder | None:
+    def expected_decoder(self, column: str) -> Decoder | None:
         """The decoder of the batch before, where it had only one schema; the same object while it is the same one."""
         if self._likely is None:
             return None

@@ -44,7 +44,7 @@ class PlanGuard:
         def failing(error: Exception) -> list[Frame]:
             condition = step.condition(frame)
             reached = F.lit(True) if condition is None else condition
-            return [frame.failing(reached, exception_text(error), exception_class(error))]
+            return [frame.fail_where(reached, exception_text(error), exception_class(error))]
 
         return self.made(lambda: step.applied(frame), failing)
 

@@ -91,7 +91,7 @@ class SinkPipeline:
 
         Evaluating it fails with ``OTHER_SCHEMA`` in the text when they are not.
         """
-        key, value = self.key_converter.likely("key"), self.value_converter.likely("value")
+        key, value = self.key_converter.expected_decoder("key"), self.value_converter.expected_decoder("value")
         if key is None or value is None:
             return None
         mode = mode or Mode(as_data=self.tolerate)
@@ -106,7 +106,7 @@ class SinkPipeline:
     def guess(self, one: DataFrame) -> None:
         """Take the schemas of one record for those that are likely."""
         for converter, column in ((self.key_converter, "key"), (self.value_converter, "value")):
-            if converter.likely(column) is None:
+            if converter.expected_decoder(column) is None:
                 self._decoders(converter, one, column)
 
     @contextmanager

@@ -98,7 +98,7 @@ class SourceBatches:
             transformed = self._pipeline.transform(frame)
             if len(transformed) != 1:
                 return Planned(frame, None, self._pipeline.encode(transformed))
-            return Planned(frame, transformed[0].topic, *self._pipeline.encode_parted(transformed[0]))
+            return Planned(frame, transformed[0].topic, *self._pipeline.encode_with_prefix(transformed[0]))
         except Exception as error:
             if not self._is_narrowed(error):
                 raise

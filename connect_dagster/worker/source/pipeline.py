@@ -85,7 +85,7 @@ class SourcePipeline:
         ]
         return functools.reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), parts)
 
-    def encode_parted(self, frame: SourceFrame) -> tuple[DataFrame, Mapping[str, bytes]]:
+    def encode_with_prefix(self, frame: SourceFrame) -> tuple[DataFrame, Mapping[str, bytes]]:
         """As ``encode`` for one frame, but for what its keys, or values, all begin with: that goes by column."""
         heads = {name: side.head for name, side in self._sides(frame).items() if side.head}
         return self._bytes(frame, parted=True), heads
@@ -120,8 +120,8 @@ class SourcePipeline:
         stage, converter = self._converter(name)
         acting = replace(frame, acting=Acting(stage, class_name(type(converter))))
         if side.exception is None:
-            return acting.failing(side.unwritable.isNotNull(), side.unwritable)
-        return acting.failing(side.unwritable.isNotNull(), side.unwritable, side.exception)
+            return acting.fail_where(side.unwritable.isNotNull(), side.unwritable)
+        return acting.fail_where(side.unwritable.isNotNull(), side.unwritable, side.exception)
 
     def _converter(self, name: str) -> tuple[str, Converter]:
         return (KEY_CONVERTER, self.key_converter) if name == "key" else (VALUE_CONVERTER, self.value_converter)
@@ -138,7 +138,7 @@ class SourcePipeline:
         def make() -> _Side:
             column = F.col(name)
             head, rest = _expression(converter, frame, schema, column)
-            return _Side(schema, frame.ascii, head, rest, converter.unwritable(schema, column))
+            return _Side(schema, frame.ascii, head, rest, converter.encode_errors(schema, column))
 
         def failing(error: Exception) -> _Side:
             nothing = F.lit(None).cast("binary")
@@ -156,7 +156,7 @@ def _expression(
     converter: Converter, frame: SourceFrame, schema: Schema | None, column: Column
 ) -> tuple[bytes, Column]:
     if not converter.needs_topic:
-        return converter.encode_parted(schema, column, ascii=frame.ascii)
+        return converter.encode_with_prefix(schema, column, ascii=frame.ascii)
     if frame.topic is None:
         return b"", F.lit(None).cast("binary")
     return b"", converter.encode_for(frame.topic, schema, column, ascii=frame.ascii)

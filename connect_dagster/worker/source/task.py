@@ -205,7 +205,7 @@ class WorkerSourceTask(WorkerTask):
             try:
                 return self._batches.encoded(planned)
             except Exception as error:
-                seconds = self._source.retry_seconds(error)
+                seconds = self._source.reread_delay(error)
                 if seconds is None or self._stopping.wait(seconds):
                     raise
                 log.warning("WorkerSourceTask{id=%s} Records could not be read, will be read again: %s", self.id, error)

@@ -20,7 +20,7 @@ def written(
         rows = _matching(df, decoder).select("i", decoder.value.alias("v"))
         try:
             encoded = converter.encode_for(f"{topic}{number}", decoder.schema, F.col("v"))
-            error = converter.unwritable(decoder.schema, F.col("v"))
+            error = converter.encode_errors(decoder.schema, F.col("v"))
         except ConnectError as failure:
             for row in rows.select("i").collect():
                 answers[row.i] = str(failure)

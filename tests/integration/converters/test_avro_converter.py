@@ -200,16 +200,16 @@ def test_the_batch_before_tells_the_next(spark: SparkSession, schema_registry: s
     prefix = register(schema_registry, f"{topic_prefix}-value", "string")
     made = converter(schema_registry)
     df = spark.createDataFrame([(prefix + b"\x02a",)], "v binary")
-    assert made.likely("v") is None
+    assert made.expected_decoder("v") is None
     (decoder,) = made.decoders(df, "v")
-    likely = made.likely("v")
+    likely = made.expected_decoder("v")
     assert likely is not None
-    assert likely is made.likely("v")
+    assert likely is made.expected_decoder("v")
     assert likely.schema == decoder.schema
     assert [row.v for row in df.select(likely.value.alias("v")).collect()] == ["a"]
     mixed = spark.createDataFrame([(prefix + b"\x02a",), (None,)], "v binary")
     assert len(made.decoders(mixed, "v")) == 2
-    assert made.likely("v") is None
+    assert made.expected_decoder("v") is None
 
 
 def test_schemas_that_contain_themselves_are_refused(

@@ -153,7 +153,7 @@ def test_an_optional_value_may_be_null(spark: SparkSession, schema_registry: str
 
 def test_without_a_schema_only_null_is_written(spark: SparkSession, schema_registry: str) -> None:
     made = converter(schema_registry)
-    error = made.unwritable(None, F.col("v"))
+    error = made.encode_errors(None, F.col("v"))
     assert error is not None
     df = spark.createDataFrame([(None,), ("1",)], "v string")
     assert [tuple(row) for row in df.select(made.encode_for("t", None, F.col("v")), error).collect()] == [

@@ -97,7 +97,7 @@ def test_bytes_pass_through(spark: SparkSession) -> None:
     assert encoded(spark, one, BYTES_SCHEMA, b"\x00\xff") == b"\x00\xff"
     assert encoded(spark, one, None, None) is None
     assert decoded(spark, one, [b"\xff", None]) == [b"\xff", None]
-    likely = one.likely("v")
+    likely = one.expected_decoder("v")
     assert likely is not None
     assert likely.schema == OPTIONAL_BYTES_SCHEMA
 

@@ -217,7 +217,7 @@ def test_what_protobuf_has_not_is_refused(spark: SparkSession, schema_registry: 
     strings = Schema(SchemaType.ARRAY, value_schema=optional(SchemaType.STRING))
     row = Schema(SchemaType.STRUCT, fields=(SchemaField("a", strings),))
     df = spark.createDataFrame([({"a": ["x", None]},), ({"a": ["x"]},)], "v struct<a: array<string>>")
-    error = made.unwritable(row, F.col("v"))
+    error = made.encode_errors(row, F.col("v"))
     assert error is not None
     assert [row.e is None for row in df.select(error.alias("e")).collect()] == [False, True]
     lists = Schema(SchemaType.ARRAY, value_schema=strings)
@@ -225,7 +225,7 @@ def test_what_protobuf_has_not_is_refused(spark: SparkSession, schema_registry: 
         made.encode_for("t", Schema(SchemaType.STRUCT, fields=(SchemaField("a", lists),)), F.col("v"))
     with pytest.raises(DataError, match="Unsupported root schema of type ARRAY"):
         made.encode_for("t", strings, F.col("v"))
-    error = made.unwritable(None, F.col("v"))
+    error = made.encode_errors(None, F.col("v"))
     assert error is not None
     df = spark.createDataFrame([(None,), ("1",)], "v string")
     assert [tuple(row) for row in df.select(made.encode_for("t", None, F.col("v")), error).collect()] == [

@@ -146,7 +146,7 @@ class Fails(Faulty):
 
     def apply(self, frame: Frame) -> Frame:
         tried(self.config)
-        return frame.failing(self.is_bad(), F.concat(F.lit("bad: "), "value"))
+        return frame.fail_where(self.is_bad(), F.concat(F.lit("bad: "), "value"))
 
 
 class Raises(Faulty):
@@ -184,12 +184,12 @@ class FlakyConverter(StringConverter):
         tried(self.config)
         return super().encode(STRING_SCHEMA, column, ascii=ascii)
 
-    def likely(self, column: str) -> Decoder | None:  # type: ignore[override]  # no guess: decoders are asked
+    def expected_decoder(self, column: str) -> Decoder | None:  # type: ignore[override]  # no guess: decoders are asked
         return None
 
     def decoders(self, df: DataFrame, column: str) -> Sequence[Decoder]:
         tried(self.config)
-        found = super().likely(column)
+        found = super().expected_decoder(column)
         assert found is not None
         return [found]
 

@@ -65,7 +65,7 @@ def test_only_records_with_a_match(orders: SourceFrame, countries: Path) -> None
     transform = join(path=str(countries), fields="country", keys="code", columns="people:country", join_type="inner")
     (frame,) = applied([Step("j", transform)], orders)
     assert values(frame) == [(1, 51_700_000), (4, 12_000)]
-    (frame,) = applied([Step("j", transform)], orders.failing(F.col("value.id") == 2, "bad"))
+    (frame,) = applied([Step("j", transform)], orders.fail_where(F.col("value.id") == 2, "bad"))
     assert values(frame) == [(1, 51_700_000), (2, None), (4, 12_000)]
     assert [row[FAILURE] and row[FAILURE].message for row in frame.df.collect()] == [None, "bad", None]
     transform.close()

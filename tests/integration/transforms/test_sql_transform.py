@@ -90,7 +90,7 @@ def test_where_and_names_and_stars(orders: SourceFrame) -> None:
 
 def test_where_keeps_what_has_failed(orders: SourceFrame) -> None:
     where = "SELECT value.id FROM record WHERE value.price > 100"
-    (frame,) = applied([Step("s", select(where))], orders.failing(F.col("key") == "a", "bad"))
+    (frame,) = applied([Step("s", select(where))], orders.fail_where(F.col("key") == "a", "bad"))
     assert [(row.key, row[FAILURE] and row[FAILURE].message) for row in frame.df.collect()] == [
         ("a", "bad"),
         ("b", None),

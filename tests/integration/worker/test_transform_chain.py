@@ -50,7 +50,7 @@ class Drop(Change):
 
 class Fail(Change):
     def apply(self, frame: Frame) -> Frame:
-        return frame.failing(F.col("value").startswith("b"), F.concat(F.lit("not "), "value"))
+        return frame.fail_where(F.col("value").startswith("b"), F.concat(F.lit("not "), "value"))
 
 
 @pytest.fixture

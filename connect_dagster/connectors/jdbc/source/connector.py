@@ -106,7 +106,7 @@ class JdbcSourceTask(SourceTask):
         turn.took(busy=turn.reading.busy, interval=self._config.poll_interval_ms / 1000)
         return frame
 
-    def retry_seconds(self, error: Exception) -> float | None:
+    def reread_delay(self, error: Exception) -> float | None:
         """Wait for a database that may come back."""
         found = sql_error(error, "Rows cannot be read")
         if not isinstance(found, DatabaseUnavailableError):

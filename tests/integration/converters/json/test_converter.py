@@ -113,13 +113,13 @@ def test_an_envelope_has_two_members(spark: SparkSession, payload: str, readable
 
 
 def test_nothing_is_likely_before_the_first_batch() -> None:
-    assert converter().likely("v") is None
+    assert converter().expected_decoder("v") is None
 
 
 def test_the_schema_of_the_last_batch_is_likely(spark: SparkSession) -> None:
     one = converter()
     one.decoders(batch(spark, LINE, LINE), "v")
-    likely = one.likely("v")
+    likely = one.expected_decoder("v")
     assert likely is not None
     assert likely.schema == STRING_SCHEMA
     assert likely.matches is not None
@@ -131,7 +131,7 @@ def test_the_schema_of_the_last_batch_is_likely(spark: SparkSession) -> None:
 def test_keys_that_are_all_null_are_likely_null_again(spark: SparkSession) -> None:
     one = converter()
     one.decoders(batch(spark, None, None), "v")
-    likely = one.likely("v")
+    likely = one.expected_decoder("v")
     assert likely is not None
     assert likely.schema is None
 
@@ -142,7 +142,7 @@ def test_several_schemas_leave_nothing_likely(spark: SparkSession) -> None:
     decoders = one.decoders(df, "v")
     counts = {d.schema and d.schema.type: df.where(d.matches).count() for d in decoders if d.matches is not None}
     assert counts == {SchemaType.STRING: 2, SchemaType.INT32: 1, None: 1}
-    assert one.likely("v") is None
+    assert one.expected_decoder("v") is None
 
 
 def test_records_of_other_producers_match_one_decoder(spark: SparkSession) -> None:
