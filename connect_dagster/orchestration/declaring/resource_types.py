@@ -53,11 +53,11 @@ def connector_resource_type(
         .. code-block:: python
 
             from connect_dagster import KafkaConnectWorkspace, SourceConnectorResource, connector_resource_type
-            from connect_dagster.plugin.config import ConfigDef, Type, setting
+            from connect_dagster.plugin.config import ConfigDef, Type, config_key
 
             class DiceConfig(ConfigDef):
-                topic: str = setting("topic", type=Type.STRING, doc="Where rolls go.")
-                rolls_per_second: int = setting("rolls.per.second", type=Type.INT, default=1, doc="How often.")
+                topic: str = config_key("topic", type=Type.STRING, doc="Where rolls go.")
+                rolls_per_second: int = config_key("rolls.per.second", type=Type.INT, default=1, doc="How often.")
 
             DiceResource = connector_resource_type(DiceConfig, "dice.DiceConnector", base=SourceConnectorResource)
             dice = DiceResource(workspace=KafkaConnectWorkspace(), name="dice", topic="rolls", rolls_per_second=5)

@@ -2,8 +2,8 @@
 
 Example:
     >>> class LinesConfig(ConfigDef):
-    ...     topic: str = setting("topic", type=Type.STRING, importance=Importance.HIGH, doc="Where lines go.")
-    ...     batch_size: int = setting("batch.size", type=Type.INT, default=2000, doc="Lines in one batch.")
+    ...     topic: str = config_key("topic", type=Type.STRING, importance=Importance.HIGH, doc="Where lines go.")
+    ...     batch_size: int = config_key("batch.size", type=Type.INT, default=2000, doc="Lines in one batch.")
     >>> LinesConfig.parse({"topic": "lines"}).batch_size
     2000
 """
