@@ -12,7 +12,7 @@ PYTEST := $(BIN)/pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-re
 # With RERUNS=1 a test that fails runs once more, at most ten in all; what failed first is shown as well.
 PYTEST += $(if $(filter-out 0,$(RERUNS)),--reruns $(RERUNS) --max-suite-reruns 10 --rerun-show-tracebacks)
 
-.PHONY: help install lock fmt lint types imports check test soak bench browser demo clean
+.PHONY: help install lock fmt lint types imports check test nightly soak bench browser demo clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -51,8 +51,11 @@ imports: install ## check that imports go downwards only
 
 check: lint types imports ## lint, types and the import contract
 
-test: install browser ## run every test but the long ones (TESTS=path to narrow, JOBS=n at once, RERUNS=1)
+test: install browser ## run the tests that each change must pass (TESTS=path to narrow, JOBS=n at once)
 	$(PYTEST) $(TESTS)
+
+nightly: install browser ## run the whole matrix: `make test` and the tests marked nightly (TESTS=path to narrow)
+	$(PYTEST) -m "not soak" $(TESTS)
 
 soak: install ## run the long tests: load and many repetitions
 	$(BIN)/pytest -m soak $(TESTS)

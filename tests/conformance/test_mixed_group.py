@@ -187,6 +187,7 @@ def assert_each_runs_once(mixed: MixedGroup, files: LineFiles) -> None:
     assert set(counts.values()) == {1}, counts
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("leader", SIDES)
 def test_twelve_connectors_are_balanced_and_outlive_each_side(
     mixed: MixedGroup, files: LineFiles, leader: Side
@@ -273,6 +274,7 @@ def await_lines(file: Path, lines: list[str]) -> None:
     await_true(lambda: not missing(), lambda: f"{file} lacks {sorted(missing())[:5]}")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("leader", SIDES)
 def test_everything_can_be_asked_of_either_side(
     mixed: MixedGroup, topic_prefix: str, tmp_path: Path, leader: Side
@@ -346,6 +348,7 @@ def await_task_config(mixed: MixedGroup, name: str, key: str, value: str) -> Non
     await_true(lambda: all(known(side) == value for side in SIDES), lambda: [known(side) for side in SIDES])
 
 
+@pytest.mark.nightly
 def test_a_cluster_moves_to_our_worker_and_back(mixed: MixedGroup, topic_prefix: str, tmp_path: Path) -> None:
     files = LineFiles(tmp_path, topic_prefix, 3)
     running, paused, stopped = files.names
@@ -388,6 +391,7 @@ def await_moved_states(mixed: MixedGroup, running: str, paused: str, stopped: st
     mixed.await_states(sink, "RUNNING", "RUNNING")
 
 
+@pytest.mark.nightly
 def test_a_group_with_a_class_that_our_worker_lacks_is_not_joined_unless_it_is_told_to(
     mixed: MixedGroup, topic_prefix: str, tmp_path: Path
 ) -> None:

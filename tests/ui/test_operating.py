@@ -60,6 +60,7 @@ def test_file_connectors_and_topic_are_one_visible_lineage(project: ShippedProje
     picture(page, "lineage")
 
 
+@pytest.mark.nightly
 def test_the_materialize_button_brings_a_connector_to_its_state(project: ShippedProject, page: Page) -> None:
     project.client.delete(SOURCE)
     show_asset(page, project, connector_key("local", SOURCE))
@@ -75,6 +76,7 @@ def test_the_materialize_button_brings_a_connector_to_its_state(project: Shipped
     picture(page, "connector")
 
 
+@pytest.mark.nightly
 def test_a_failed_task_is_restarted_without_a_hand(project: ShippedProject, page: Page) -> None:
     file = project.files.sink_file
     kept = file.rename(file.with_suffix(".kept"))
@@ -96,6 +98,7 @@ def test_a_failed_task_is_restarted_without_a_hand(project: ShippedProject, page
     assert all("dagster/sensor_name" in run.tags for run in runs), "the sensor launched it, nobody else"
 
 
+@pytest.mark.nightly
 def test_s3_03_no_secret_is_stored_or_shown(project: ShippedProject, page: Page) -> None:
     name = "customers"
     config = {
@@ -128,6 +131,7 @@ def test_s3_03_no_secret_is_stored_or_shown(project: ShippedProject, page: Page)
         assert not any(word in content for content in pages)
 
 
+@pytest.mark.nightly
 def test_numbers_are_plotted_over_time(project: ShippedProject, page: Page) -> None:
     key = connector_key("local", SOURCE)
     for number in range(PLOTTED_POINTS * 3):

@@ -11,7 +11,7 @@ from connect_dagster.embedded.ports import free_port
 from connect_dagster.orchestration.dagster_dev import DagsterDev
 from tests.shipped_project import ROOT, START_SECONDS
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.timeout(600), pytest.mark.nightly]
 
 DEFINITIONS = """\
 import dagster as dg

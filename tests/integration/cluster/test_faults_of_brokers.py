@@ -20,6 +20,8 @@ from tests.integration.cluster.group_of_workers import (
 )
 from tests.rest_calls import call
 
+pytestmark = pytest.mark.nightly
+
 GROUP = {
     "session_timeout_ms": "6000",
     "heartbeat_interval_ms": "500",

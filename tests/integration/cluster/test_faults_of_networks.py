@@ -24,6 +24,8 @@ from tests.integration.cluster.group_of_workers import (
 from tests.integration.cluster.network import CutOffNetwork
 from tests.integration.worker_process import write_properties
 
+pytestmark = pytest.mark.nightly
+
 SESSION_SECONDS, DELAY_SECONDS = 6.0, 2.0
 GROUP = {
     "session_timeout_ms": "6000",

@@ -31,6 +31,8 @@ from tests.integration.cluster.group_of_workers import (
 )
 from tests.integration.herder.conftest import PLUGINS, ObedientConnector
 
+pytestmark = pytest.mark.nightly
+
 SESSION_SECONDS, DELAY_SECONDS = 6.0, 2.0
 GROUP = {
     "session_timeout_ms": "6000",

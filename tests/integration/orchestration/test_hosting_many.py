@@ -15,6 +15,8 @@ from tests.conftest import Broker
 from tests.integration.orchestration.hosted_project import HostedProject
 from tests.shipped_project import wait_until
 
+pytestmark = pytest.mark.nightly
+
 FIRST, SECOND = "worker-1", "worker-2"
 
 

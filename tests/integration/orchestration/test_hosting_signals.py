@@ -16,7 +16,7 @@ from tests.conftest import Broker
 from tests.integration.orchestration.hosted_project import WORKER_ID, StandaloneProject
 from tests.shipped_project import wait_until
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.timeout(600), pytest.mark.nightly]
 
 
 @pytest.fixture(scope="module")
