@@ -12,16 +12,19 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.errors import ConfigError
-from connect_dagster.isolation.plugins import Plugins, class_name
+from connect_dagster.isolation.descriptions import class_name
 from connect_dagster.plugin.config import Type, parse_value, under_prefix
 from connect_dagster.plugin.converter import Predicate, Transform
 from connect_dagster.plugin.frames import FAILURE, ROW, Acting, Frame, RecordFrame, SourceFrame
+
+if TYPE_CHECKING:  # imports every bundled plugin
+    from connect_dagster.isolation.plugins import Plugins
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from connect_dagster.isolation.plugins import class_name
+from connect_dagster.isolation.descriptions import class_name
 from connect_dagster.plugin.frames import Acting
 from connect_dagster.worker.errors.bisect import narrowed
 from connect_dagster.worker.errors.failed_records import VALUE_CONVERTER, FailedRecord, Failure

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.isolation.plugins import class_name
+from connect_dagster.isolation.descriptions import class_name
 from connect_dagster.plugin.frames import FAILURE, ORIGINAL, ROW, Acting, SourceFrame
 from connect_dagster.worker.errors.bisect import narrowed
 from connect_dagster.worker.errors.failed_records import (

@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
-from connect_dagster.isolation.plugins import class_name
+from connect_dagster.isolation.descriptions import class_name
 from connect_dagster.plugin.converter import Converter
 from connect_dagster.plugin.frames import FAILURE, ORIGINAL, ROW, Acting, SourceFrame
 from connect_dagster.plugin.header_converter import HeaderConverter
