@@ -4,13 +4,10 @@ SHELL := /bin/bash
 
 PYTHON ?= python3
 JOBS ?= 2
-RERUNS ?= 0
 BIN := .venv/bin
 STAMP := .venv/.installed
 # A test file stays in one process, so that what it starts for all its tests starts once; the unit tests, small files, come last.
 PYTEST := $(BIN)/pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder
-# With RERUNS=1 a test that fails runs once more, at most ten in all; what failed first is shown as well.
-PYTEST += $(if $(filter-out 0,$(RERUNS)),--reruns $(RERUNS) --max-suite-reruns 10 --rerun-show-tracebacks)
 
 .PHONY: help install lock fmt lint types imports check test nightly soak bench browser demo clean
 

@@ -32,6 +32,8 @@ __all__ = [  # fixtures that live in modules of their own
     "spark_session",
 ]
 
+pytest_plugins = ["tests.flaky"]
+
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A test run in the background inherits this, and would hand it, and with Dagster's help SIGTERM, to its children.
     signal.signal(signal.SIGINT, signal.default_int_handler)
