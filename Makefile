@@ -9,7 +9,7 @@ STAMP := .venv/.installed
 # A test file stays in one process, so that what it starts for all its tests starts once; the unit tests, small files, come last.
 PYTEST := $(BIN)/pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: help install lock fmt lint types imports check test nightly soak bench browser demo clean
+.PHONY: help install lock fmt lint types imports check test nightly soak bench browser docs demo clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -65,6 +65,9 @@ browser: ## have Chromium for the UI tests: installed from the system's packages
 	[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
 	  || { echo "The UI tests need Chromium: install your system's package, so that 'chromium' is on PATH." >&2; exit 1; }; \
 	apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium
+
+docs: install ## write the reference pages from the code
+	$(BIN)/python -m docs.generate
 
 demo: install ## run a log through Kafka to a file, seen in Dagster (ONCE=1: check, report, end)
 	$(BIN)/python -m examples.demo $(if $(ONCE),--once)
