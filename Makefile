@@ -36,9 +36,10 @@ fmt: install ## format the code and mend what the linter can mend
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
 
-lint: install ## check style and formatting
+lint: install ## check style, formatting and language
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python -m tests.language
 
 types: install ## check types, strictly
 	$(BIN)/mypy .
