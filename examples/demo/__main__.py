@@ -16,10 +16,10 @@ from typing import NoReturn
 import click
 from dagster import DagsterInstance, DagsterRunStatus
 
+from connect_dagster.client.interrupts import uninterrupted
 from connect_dagster.embedded.broker import EmbeddedBroker
 from connect_dagster.embedded.errors import EmbeddedError
 from connect_dagster.embedded.ports import free_port, is_free
-from connect_dagster.orchestration.hosting.interrupts import uninterrupted
 from examples.demo.access_log import AccessLogWriter
 from examples.demo.evidence import Evidence, count_lines, gather, newest_worker_run
 from examples.demo.project import TOPIC, DemoProject

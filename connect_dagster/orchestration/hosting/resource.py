@@ -16,13 +16,13 @@ import dagster as dg
 from dagster import MetadataValue
 from pydantic import Field
 
+from connect_dagster.client.interrupts import uninterrupted
 from connect_dagster.client.masking import mask_text
 from connect_dagster.errors import ConfigError
 from connect_dagster.kafka.access import Brokers
 from connect_dagster.kafka.errors import BrokersError, UnansweredError
 from connect_dagster.orchestration.hosting import group_topics, property_file
 from connect_dagster.orchestration.hosting.group_topics import StoredConfigs, StoredOffset, StoredStatus
-from connect_dagster.orchestration.hosting.interrupts import uninterrupted
 from connect_dagster.orchestration.hosting.process import WorkerProcess
 from connect_dagster.orchestration.hosting.worker_group import GroupMember, WorkerGroup, read_worker_group
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace

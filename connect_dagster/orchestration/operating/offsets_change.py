@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import dagster as dg
 
+from connect_dagster.client.interrupts import uninterrupted
 from connect_dagster.client.rest_client import KafkaConnectClient, KafkaConnectError
 from connect_dagster.client.types import ConnectorStatus, PartitionOffset, State
 from connect_dagster.client.waiting import await_states
 from connect_dagster.orchestration.declaring.apply import ASK_FOR
-from connect_dagster.orchestration.hosting.interrupts import uninterrupted
 from connect_dagster.plugin.connector_file import DesiredState
 
 # What workers answer while tasks they were told to stop still run (Java: AbstractHerder, Worker), besides 409.
