@@ -11,18 +11,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import click
 
-from connect_dagster.cli.rest_access import NOT_AS_WISHED, Trouble, Waiting, asks_worker, json_option, timeout_option
+from connect_dagster.cli.rest_access import NOT_AS_WISHED, Trouble, asks_worker, json_option, timeout_option
 from connect_dagster.cli.table_text import table_text
 from connect_dagster.client.masking import mask_text
+from connect_dagster.client.operations import (
+    DELETED,
+    Ask,
+    Outcome,
+    ask_and_await,
+    delete_and_await,
+    target_state_of,
+)
 from connect_dagster.client.rest_client import KafkaConnectClient
 from connect_dagster.client.types import Connector, ConnectorState
-from connect_dagster.client.waiting import await_deleted, await_states
-from connect_dagster.orchestration.declaring.apply import ASK_FOR
-from connect_dagster.orchestration.failures import refusals
-from connect_dagster.orchestration.operating.offsets_change import aim_of
+from connect_dagster.client.waiting import Wait
 from connect_dagster.plugin.connector_file import DesiredState
-
-Ask = Callable[[KafkaConnectClient, str], None]
 
 names_argument = click.argument("names", metavar="CONNECTOR...", nargs=-1, required=True)
 
@@ -71,7 +74,7 @@ def pause_command(client: KafkaConnectClient, names: Sequence[str], timeout: flo
 
     Their tasks stay.
     """
-    _go_to(client, names, DesiredState.PAUSED, timeout)
+    _set_state(client, names, DesiredState.PAUSED, timeout)
 
 
 @click.command("resume")
@@ -80,7 +83,7 @@ def pause_command(client: KafkaConnectClient, names: Sequence[str], timeout: flo
 @asks_worker
 def resume_command(client: KafkaConnectClient, names: Sequence[str], timeout: float) -> None:
     """Let paused or stopped connectors run again."""
-    _go_to(client, names, DesiredState.RUNNING, timeout)
+    _set_state(client, names, DesiredState.RUNNING, timeout)
 
 
 @click.command("stop")
@@ -92,7 +95,7 @@ def stop_command(client: KafkaConnectClient, names: Sequence[str], timeout: floa
 
     Their configuration and offsets stay.
     """
-    _go_to(client, names, DesiredState.STOPPED, timeout)
+    _set_state(client, names, DesiredState.STOPPED, timeout)
 
 
 @click.command("restart")
@@ -102,8 +105,8 @@ def stop_command(client: KafkaConnectClient, names: Sequence[str], timeout: floa
 @asks_worker
 def restart_command(client: KafkaConnectClient, names: Sequence[str], all_tasks: bool, timeout: float) -> None:
     """Restart what FAILED of connectors."""
-    goals = {name: aim_of(one.status) for name, one in _known(client, names).items()}
-    ask_and_await(client, goals, lambda _, name: client.restart(name, only_failed=not all_tasks), Waiting(timeout))
+    goals = {name: target_state_of(one.status) for name, one in _known(client, names).items()}
+    act_and_report(client, goals, lambda name: client.restart(name, only_failed=not all_tasks), timeout)
 
 
 @click.command("delete")
@@ -112,47 +115,40 @@ def restart_command(client: KafkaConnectClient, names: Sequence[str], all_tasks:
 @asks_worker
 def delete_command(client: KafkaConnectClient, names: Sequence[str], timeout: float) -> None:
     """Delete connectors; their offsets stay."""
-    for name in _known(client, names):
-        client.delete(name)
-    waiting = Waiting(timeout)
-    present = await_deleted(client, names, timeout=waiting.timeout, interval=waiting.interval)
+    outcome = delete_and_await(client, _known(client, names), Wait(timeout))
     for name in names:
-        click.echo(f"{name}: still there" if name in present else f"{name}: deleted")
-    if present:
-        sys.exit(NOT_AS_WISHED)
+        if name not in outcome.refused:
+            click.echo(f"{name}: still there" if name in outcome.unreached else f"{name}: {DELETED}")
+    _exit(outcome)
 
 
-def ask_and_await(
+def act_and_report(
     client: KafkaConnectClient,
     goals: Mapping[str, DesiredState],
     ask: Ask,
-    waiting: Waiting,
+    timeout: float,
     *,
-    tell: Callable[[str], None] = click.echo,
+    report: Callable[[str], None] = click.echo,
 ) -> None:
-    """Ask connectors, wait until they are where they are to be, and tell where they are.
+    """Send a request to each connector, wait for the effect, and print the states.
 
-    Exits with 1 when some did not get there, with 2 when the worker refused.
+    Exits with 1 when some did not reach their target state, with 2 when the worker refused.
     """
-    refused = refusals(goals, lambda name: ask(client, name))
-    asked = {name: goal for name, goal in goals.items() if name not in refused}
-    unreached = await_states(
-        client,
-        asked,
-        timeout=waiting.timeout,
-        interval=waiting.interval,
-        reached=lambda name, states: tell(f"{name}: {states}"),
-    )
-    for name, states in unreached.items():
-        click.echo(f"{name}: did not reach {goals[name]} within {waiting.timeout:g} s: {states}", err=True)
-    if refused:
-        raise Trouble("; ".join(refused.values()))
-    if unreached:
+    outcome = ask_and_await(client, goals, ask, Wait(timeout), reached=lambda name, states: report(f"{name}: {states}"))
+    for name, states in outcome.unreached.items():
+        click.echo(f"{name}: did not reach {goals[name]} within {timeout:g} s: {states}", err=True)
+    _exit(outcome)
+
+
+def _exit(outcome: Outcome) -> None:
+    if outcome.refused:
+        raise Trouble("; ".join(map(str, outcome.refused.values())))
+    if outcome.unreached:
         sys.exit(NOT_AS_WISHED)
 
 
-def _go_to(client: KafkaConnectClient, names: Sequence[str], goal: DesiredState, timeout: float) -> None:
-    ask_and_await(client, dict.fromkeys(names, goal), ASK_FOR[goal], Waiting(timeout))
+def _set_state(client: KafkaConnectClient, names: Sequence[str], state: DesiredState, timeout: float) -> None:
+    act_and_report(client, dict.fromkeys(names, state), lambda name: client.set_target_state(name, state), timeout)
 
 
 def _known(client: KafkaConnectClient, names: Sequence[str]) -> dict[str, Connector]:

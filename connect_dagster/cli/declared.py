@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from functools import partial
 
 import click
+import dagster as dg
 
-from connect_dagster.cli.connectors import ask_and_await
+from connect_dagster.cli.connectors import act_and_report
 from connect_dagster.cli.declarations import declarations
-from connect_dagster.cli.rest_access import NOT_AS_WISHED, Trouble, Waiting, asks_worker, json_option, timeout_option
+from connect_dagster.cli.rest_access import NOT_AS_WISHED, Trouble, asks_worker, json_option, timeout_option
 from connect_dagster.client.rest_client import KafkaConnectClient
 from connect_dagster.orchestration.declaring.apply import ApplyPlan, InvalidConnectorsError, carry_out, plan_all
 
@@ -56,8 +57,8 @@ def apply_command(
     _print(list(plans.values()), in_json)
     if not dry_run:
         goals = {name: planned.goal for name, planned in plans.items()}
-        tell = partial(click.echo, err=in_json)
-        ask_and_await(client, goals, lambda _, name: carry_out(client, plans[name]), Waiting(timeout), tell=tell)
+        report = partial(click.echo, err=in_json)
+        act_and_report(client, goals, lambda name: carry_out(client, plans[name]), timeout, report=report)
 
 
 def _plans(client: KafkaConnectClient, declared: Sequence[str]) -> list[ApplyPlan]:
@@ -65,6 +66,10 @@ def _plans(client: KafkaConnectClient, declared: Sequence[str]) -> list[ApplyPla
         return plan_all(client, declarations(declared))
     except InvalidConnectorsError as error:
         raise Trouble("\n".join(error.sentences)) from None
+    except dg.Failure as error:
+        raise Trouble(str(error.description)) from error
+    except dg.DagsterInvalidDefinitionError as error:
+        raise Trouble(str(error)) from error
 
 
 def _print(plans: Sequence[ApplyPlan], in_json: bool) -> None:

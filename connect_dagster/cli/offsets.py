@@ -8,11 +8,12 @@ from typing import Any
 
 import click
 
-from connect_dagster.cli.rest_access import Trouble, Waiting, asks_worker, json_option, timeout_option
+from connect_dagster.cli.rest_access import Trouble, asks_worker, json_option, timeout_option
 from connect_dagster.cli.table_text import table_text
+from connect_dagster.client.offsets_change import Modify, change_offsets
 from connect_dagster.client.rest_client import KafkaConnectClient
 from connect_dagster.client.types import PartitionOffset
-from connect_dagster.orchestration.operating.offsets_change import Modify, change_offsets
+from connect_dagster.client.waiting import Wait
 
 SHAPE = '{"offsets": [{"partition": {…}, "offset": {…}}, …]}'
 
@@ -63,10 +64,7 @@ def reset(client: KafkaConnectClient, name: str, timeout: float, in_json: bool) 
 
 
 def _change(client: KafkaConnectClient, name: str, modify: Modify, timeout: float, in_json: bool) -> None:
-    waiting = Waiting(timeout)
-    changed = change_offsets(
-        client, name, modify, lambda before: before, timeout=waiting.timeout, interval=waiting.interval
-    )
+    changed = change_offsets(client, name, modify, lambda before: before, Wait(timeout))
     click.echo(changed.message, err=True)
     _print(changed.after, in_json)
 

@@ -10,16 +10,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import click
-import dagster as dg
 
+from connect_dagster.client.operations import StateNotReachedError
 from connect_dagster.client.rest_client import Access, KafkaConnectClient, KafkaConnectError
 
 NOT_AS_WISHED = 1
-INTERVAL_SECONDS = 0.2
 
 _OPTIONS = (
     click.option(
@@ -58,14 +56,6 @@ class Trouble(click.ClickException):
     exit_code = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """How long a command waits for its effect, in seconds."""
-
-    timeout: float
-    interval: float = INTERVAL_SECONDS
-
-
 def asks_worker(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options that lead to a worker; it gets a client as its first argument."""
 
@@ -85,9 +75,5 @@ def one_sentence() -> Iterator[None]:
     """Tell errors of the worker without a traceback."""
     try:
         yield
-    except KafkaConnectError as error:
-        raise Trouble(str(error)) from error
-    except dg.Failure as error:
-        raise Trouble(str(error.description)) from error
-    except dg.DagsterInvalidDefinitionError as error:
+    except (KafkaConnectError, StateNotReachedError) as error:
         raise Trouble(str(error)) from error

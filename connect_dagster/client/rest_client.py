@@ -27,6 +27,7 @@ from connect_dagster.client.types import (
     ServerInfo,
     TaskProgress,
 )
+from connect_dagster.plugin.connector_file import DesiredState
 
 Parsed = TypeVar("Parsed")
 
@@ -234,6 +235,15 @@ class KafkaConnectClient:
     def resume(self, connector: str) -> None:
         """Ask for RUNNING; the worker gets there later."""
         self._send("PUT", f"{_path(connector)}/resume")
+
+    def set_target_state(self, connector: str, state: DesiredState) -> None:
+        """Ask for a state: resume, pause or stop; the worker gets there later."""
+        request = {
+            DesiredState.RUNNING: self.resume,
+            DesiredState.PAUSED: self.pause,
+            DesiredState.STOPPED: self.stop,
+        }
+        request[state](connector)
 
     def restart(self, connector: str, *, only_failed: bool) -> None:
         """Restart the connector and its tasks (KIP-745), or those of them that failed.

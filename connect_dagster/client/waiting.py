@@ -1,7 +1,8 @@
-"""Waiting for connectors: whatever is asked of a worker happens later, so its effect has to be seen."""
+"""Wait for connectors: a worker carries out requests later, so their effect has to be seen."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from connect_dagster.client.rest_client import KafkaConnectClient, KafkaConnectError
 from connect_dagster.client.types import State
@@ -10,27 +11,33 @@ from connect_dagster.plugin.connector_file import DesiredState
 GONE = "there is no such connector"
 
 
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Bound for a wait, and the interval between two requests for a state; in seconds."""
+
+    timeout: float
+    interval: float = 0.2
+
+
 def await_states(
     client: KafkaConnectClient,
-    goals: dict[str, DesiredState],
+    goals: Mapping[str, DesiredState],
+    wait: Wait,
     *,
-    timeout: float,
-    interval: float,
     reached: Callable[[str, str], None] = lambda name, summary: None,
 ) -> dict[str, str]:
-    """Wait until connectors and their tasks are in the states they are to reach.
+    """Wait until connectors and their tasks are in their target states.
 
     Args:
         client: For the worker.
-        goals: The state of each connector, by name.
-        timeout: Bound for the wait, in seconds.
-        interval: Seconds between two looks.
-        reached: Told the name and the states of each connector that got there.
+        goals: The target state of each connector, by name.
+        wait: Bound and interval.
+        reached: Called with the name and the states of each connector that got there.
 
     Returns:
-        The connectors that did not get there in time, each with where it is instead.
+        The connectors that did not get there in time, each with its states or the reason.
     """
-    deadline = time.monotonic() + timeout
+    deadline = time.monotonic() + wait.timeout
     waiting = dict.fromkeys(goals, "it was not looked at")
     while True:
         for name in list(waiting):
@@ -39,27 +46,22 @@ def await_states(
                 reached(name, waiting.pop(name))
         if not waiting or time.monotonic() >= deadline:
             return waiting
-        time.sleep(interval)
+        time.sleep(wait.interval)
 
 
-def await_deleted(client: KafkaConnectClient, names: Iterable[str], *, timeout: float, interval: float) -> list[str]:
-    """Wait until the worker knows connectors no more; answers those it still knows.
-
-    Args:
-        client: For the worker.
-        names: The connectors.
-        timeout: Bound for the wait, in seconds.
-        interval: Seconds between two looks.
+def await_deleted(client: KafkaConnectClient, names: Iterable[str], wait: Wait) -> list[str]:
+    """Wait until the worker no longer has connectors; return those that it still has.
 
     Raises:
-        KafkaConnectError: The worker refuses to tell.
+        KafkaConnectError: The worker refuses to say.
     """
-    deadline = time.monotonic() + timeout
+    names = list(names)
+    deadline = time.monotonic() + wait.timeout
     while True:
         present = [name for name in names if _is_known(client, name)]
         if not present or time.monotonic() >= deadline:
             return present
-        time.sleep(interval)
+        time.sleep(wait.interval)
 
 
 def _is_known(client: KafkaConnectClient, name: str) -> bool:

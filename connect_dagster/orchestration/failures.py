@@ -1,11 +1,12 @@
 """Failures of runs as one sentence that tells what is wrong and what would be right, in place of a stack."""
 
 import difflib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 
 import dagster as dg
 
+from connect_dagster.client.operations import StateNotReachedError
 from connect_dagster.client.rest_client import KafkaConnectError
 
 MOST_NAMES = 20
@@ -16,19 +17,8 @@ def one_sentence() -> Iterator[None]:
     """Turn what the worker did not do, or say, into a failure whose description is its sentence."""
     try:
         yield
-    except KafkaConnectError as error:
+    except (KafkaConnectError, StateNotReachedError) as error:
         raise dg.Failure(str(error)) from None
-
-
-def refusals(names: Iterable[str], ask: Callable[[str], None]) -> dict[str, str]:
-    """Ask for something of each connector; what the worker refuses, by name."""
-    refused = {}
-    for name in names:
-        try:
-            ask(name)
-        except KafkaConnectError as error:
-            refused[name] = str(error)
-    return refused
 
 
 def unknown_names(unknown: Collection[str], known: Collection[str], where: str) -> dg.Failure:

@@ -21,7 +21,7 @@ from connect_dagster.client.datasets import (
 )
 from connect_dagster.client.rest_client import KafkaConnectClient
 from connect_dagster.client.types import Connector, State
-from connect_dagster.client.waiting import GONE, await_states
+from connect_dagster.client.waiting import GONE, Wait, await_states
 from connect_dagster.orchestration._compat import TableMetadataSet
 from connect_dagster.orchestration.catalog.column_lineage import (
     column_lineage,
@@ -33,7 +33,7 @@ from connect_dagster.orchestration.catalog.metadata_sets import NAMESPACE, Kafka
 from connect_dagster.orchestration.catalog.newest_record import columns_of_newest_record
 from connect_dagster.orchestration.catalog.schema_registry import SchemaRegistryError, registered_columns
 from connect_dagster.orchestration.catalog.translator import DagsterKafkaConnectTranslator
-from connect_dagster.orchestration.declaring.apply import ASK_FOR, carry_out, plan
+from connect_dagster.orchestration.declaring.apply import carry_out, plan
 from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec
 from connect_dagster.orchestration.failures import one_sentence
 from connect_dagster.orchestration.observing.connector_metadata import (
@@ -248,8 +248,8 @@ def _applied(
         with one_sentence():
             client = workspace.get_client()
             goal = _ask(client, log, name, declaration.connector, config.state)
-            timeout = config.timeout or workspace.poll_timeout
-            late = await_states(client, {name: goal}, timeout=timeout, interval=workspace.poll_interval)
+            wait = Wait(config.timeout or workspace.poll_timeout, workspace.poll_interval)
+            late = await_states(client, {name: goal}, wait)
             poll = ConnectorPoll(workspace)
             connector = poll.connectors().get(name)
             if late or connector is None:
@@ -277,7 +277,7 @@ def _ask(
     goal = wanted or DesiredState.RUNNING
     status = client.status(name)
     if status.connector.state is not State(goal.value):
-        ASK_FOR[goal](client, name)
+        client.set_target_state(name, goal)
     if goal is DesiredState.RUNNING and status.has_failed:
         client.restart(name, only_failed=True)
     return goal

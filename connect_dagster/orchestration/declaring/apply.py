@@ -3,7 +3,7 @@
 Doing it twice does nothing the second time. :func:`plan` only looks, which is the dry run; :func:`carry_out` acts.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import dagster as dg
@@ -143,7 +143,7 @@ def carry_out(client: KafkaConnectClient, planned: ApplyPlan) -> None:
     if not planned.diff.is_empty:
         client.put_config(name, config)
     if planned.changes_state or planned.creates:
-        ASK_FOR[planned.spec.state](client, name)
+        client.set_target_state(name, planned.spec.state)
     if planned.restarts:
         client.restart(name, only_failed=True)
 
@@ -157,13 +157,6 @@ def _created(client: KafkaConnectClient, planned: ApplyPlan) -> bool:
             return False
         raise
     return True
-
-
-ASK_FOR: dict[DesiredState, Callable[[KafkaConnectClient, str], None]] = {
-    DesiredState.RUNNING: KafkaConnectClient.resume,
-    DesiredState.PAUSED: KafkaConnectClient.pause,
-    DesiredState.STOPPED: KafkaConnectClient.stop,
-}
 
 
 def _validate(

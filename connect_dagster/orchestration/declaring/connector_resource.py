@@ -13,12 +13,19 @@ import dagster as dg
 from pydantic import Field
 from pydantic.fields import FieldInfo
 
+from connect_dagster.client.offsets_change import Modify, OffsetsChange, change_offsets
+from connect_dagster.client.operations import (
+    Ask,
+    StateNotReachedError,
+    ask_and_await,
+    delete_and_await,
+    target_state_of,
+)
 from connect_dagster.client.rest_client import KafkaConnectClient
 from connect_dagster.client.types import ConnectorStatus, PartitionOffset
-from connect_dagster.client.waiting import await_deleted, await_states
-from connect_dagster.orchestration.declaring.apply import ASK_FOR, ApplyPlan, carry_out, plan
+from connect_dagster.client.waiting import Wait
+from connect_dagster.orchestration.declaring.apply import ApplyPlan, carry_out, plan
 from connect_dagster.orchestration.declaring.connector_spec import ConfigValue, KafkaConnectConnectorSpec
-from connect_dagster.orchestration.operating.offsets_change import Modify, OffsetsChange, aim_of, change_offsets
 from connect_dagster.orchestration.workspace import SECRET, KafkaConnectWorkspace
 from connect_dagster.plugin.connector_file import DesiredState
 
@@ -201,46 +208,38 @@ class _Operations:
 
     def apply(self, spec: KafkaConnectConnectorSpec) -> ApplyPlan:
         planned = plan(self.client, spec)
-        carry_out(self.client, planned)
-        self._await(planned.goal)
+        self._ask_and_await(planned.goal, lambda _: carry_out(self.client, planned))
         return planned
 
     def go_to(self, state: DesiredState) -> None:
-        ASK_FOR[state](self.client, self.name)
-        self._await(state)
+        self._ask_and_await(state, lambda name: self.client.set_target_state(name, state))
 
     def restart(self, *, only_failed: bool) -> None:
-        goal = aim_of(self.client.status(self.name))
-        self.client.restart(self.name, only_failed=only_failed)
-        self._await(goal)
+        goal = target_state_of(self.client.status(self.name))
+        self._ask_and_await(goal, lambda name: self.client.restart(name, only_failed=only_failed))
 
     def delete(self) -> None:
-        self.client.delete(self.name)
-        if await_deleted(self.client, [self.name], timeout=self._timeout, interval=self.workspace.poll_interval):
-            raise dg.Failure(f"Connector '{self.name}' is still there {self._timeout:g} s after it was deleted")
+        outcome = delete_and_await(self.client, [self.name], self._wait)
+        outcome.raise_refusal()
+        if outcome.unreached:
+            raise dg.Failure(f"Connector '{self.name}' is still there {self._wait.timeout:g} s after it was deleted")
 
     def change_offsets(self, modify: Modify) -> OffsetsChange:
-        return change_offsets(
-            self.client,
-            self.name,
-            modify,
-            lambda before: before,
-            timeout=self._timeout,
-            interval=self.workspace.poll_interval,
-        )
+        try:
+            return change_offsets(self.client, self.name, modify, lambda before: before, self._wait)
+        except StateNotReachedError as error:
+            raise dg.Failure(str(error)) from None
 
-    def _await(self, state: DesiredState) -> None:
-        missed = await_states(
-            self.client, {self.name: state}, timeout=self._timeout, interval=self.workspace.poll_interval
-        )
-        if missed:
-            raise dg.Failure(
-                f"Connector '{self.name}' did not reach {state} within {self._timeout:g} s: {missed[self.name]}"
-            )
+    def _ask_and_await(self, state: DesiredState, ask: Ask) -> None:
+        outcome = ask_and_await(self.client, {self.name: state}, ask, self._wait)
+        outcome.raise_refusal()
+        if outcome.unreached:
+            missed = outcome.unreached[self.name]
+            raise dg.Failure(f"Connector '{self.name}' did not reach {state} within {self._wait.timeout:g} s: {missed}")
 
     @property
-    def _timeout(self) -> float:
-        return self.workspace.poll_timeout
+    def _wait(self) -> Wait:
+        return Wait(self.workspace.poll_timeout, self.workspace.poll_interval)
 
 
 def _config_value(value: Any) -> ConfigValue:

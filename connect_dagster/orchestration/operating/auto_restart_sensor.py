@@ -11,6 +11,7 @@ import dagster as dg
 from dagster import AssetObservation
 from pydantic import Field
 
+from connect_dagster.client.operations import target_state_of
 from connect_dagster.client.rest_client import KafkaConnectError
 from connect_dagster.client.types import Connector
 from connect_dagster.orchestration.back_off import BackOff
@@ -29,7 +30,6 @@ from connect_dagster.orchestration.operating.connector_sensor import (
 )
 from connect_dagster.orchestration.operating.jobs import CLUSTER_TAG
 from connect_dagster.orchestration.operating.launches import Launches
-from connect_dagster.orchestration.operating.offsets_change import aim_of
 from connect_dagster.orchestration.operating.operation_config import RestartSelection
 from connect_dagster.orchestration.sensor_cursor import SensorCursor
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
@@ -168,7 +168,7 @@ class RestartTick:
     def look(self, name: str, connector: Connector) -> None:
         """Take a connector in."""
         attempts = self._known.get(name, Attempts())
-        if connector.status.has_failed and aim_of(connector.status) is DesiredState.RUNNING:
+        if connector.status.has_failed and target_state_of(connector.status) is DesiredState.RUNNING:
             self._steps[name], attempts = self._policy.after_bad_look(attempts, self._now)
         else:
             attempts = self._policy.after_good_look(attempts, self._now)

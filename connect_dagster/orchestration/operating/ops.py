@@ -12,14 +12,15 @@ import dagster as dg
 from dagster import AssetObservation, MetadataValue
 
 from connect_dagster.client.masking import mask_text
+from connect_dagster.client.offsets_change import Modify, OffsetsChange, change_offsets
+from connect_dagster.client.operations import ask_and_await, delete_and_await, target_state_of
 from connect_dagster.client.rest_client import KafkaConnectClient
 from connect_dagster.client.types import Connector, ConnectorStatus, PartitionOffset
-from connect_dagster.client.waiting import await_deleted, await_states
+from connect_dagster.client.waiting import Wait
 from connect_dagster.orchestration.declaring.apply import ApplyPlan, carry_out, plan_all
 from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec
-from connect_dagster.orchestration.failures import one_sentence, reasons, refusals, unknown_names
+from connect_dagster.orchestration.failures import one_sentence, reasons, unknown_names
 from connect_dagster.orchestration.observing.connector_metadata import shown_offsets
-from connect_dagster.orchestration.operating.offsets_change import Modify, OffsetsChange, aim_of, change_offsets
 from connect_dagster.orchestration.operating.operation_config import (
     Afterwards,
     AlterOffsetsConfig,
@@ -83,12 +84,8 @@ def kafka_connect_delete_op(
     client = kafka_connect.get_client()
     with one_sentence():
         before = _chosen(client, kafka_connect, config.connectors, "delete")
-        left = refusals(before, client.delete)
-        asked = [name for name in before if name not in left]
-        timeout = _timeout(config, kafka_connect)
-        present = await_deleted(client, asked, timeout=timeout, interval=kafka_connect.poll_interval)
-    left |= dict.fromkeys(present, "it is still there")
-    gone = [name for name in before if name not in left]
+        outcome = delete_and_await(client, before, _wait(config, kafka_connect))
+    left, gone = outcome.failed, list(outcome.reached)
     for name in gone:
         context.log.info(f"Connector '{name}' is deleted")
         key = observed_key(context, kafka_connect.cluster, name)
@@ -174,7 +171,7 @@ class Verb:
 
     def goal_of(self, before: ConnectorStatus) -> DesiredState:
         """The state a connector ends in."""
-        return self.goal or aim_of(before)
+        return self.goal or target_state_of(before)
 
 
 def _operate(
@@ -210,20 +207,17 @@ def _ask_and_await(
     before: Mapping[str, str],
 ) -> dict[str, MetadataValue]:
     """Ask each connector, wait for all of them, tell where they are; fail with those that are elsewhere."""
-    unreached = refusals(goals, ask)
-    reached: dict[str, str] = {}
-
-    def arrived(name: str, summary: str) -> None:
-        reached[name] = summary
-        context.log.info(f"Connector '{name}' is {summary}")
-
-    asked = {name: goal for name, goal in goals.items() if name not in unreached}
+    outcome = ask_and_await(
+        workspace.get_client(),
+        goals,
+        ask,
+        _wait(config, workspace) if config.wait else None,
+        reached=lambda name, summary: context.log.info(f"Connector '{name}' is {summary}"),
+    )
     if config.wait:
-        timeout = _timeout(config, workspace)
-        interval = workspace.poll_interval
-        unreached |= await_states(workspace.get_client(), asked, timeout=timeout, interval=interval, reached=arrived)
-        observe(context, workspace, asked.keys())
-    states = {"states": states_table(before, reached | unreached)}
+        observe(context, workspace, [name for name in goals if name not in outcome.refused])
+    unreached = outcome.failed
+    states = {"states": states_table(before, {**outcome.reached, **unreached})}
     if unreached:
         aims = "/".join(sorted({goals[name].value for name in unreached}))
         told = f"{len(unreached)} of {len(goals)} connectors did not reach {aims}: {reasons(unreached)}"
@@ -244,14 +238,7 @@ def _change_all(
     with one_sentence():
         chosen = _chosen(client, workspace, names, "change")
         for name in chosen:
-            changed = change_offsets(
-                client,
-                name,
-                modify,
-                afterwards.instead_of,
-                timeout=_timeout(config, workspace),
-                interval=workspace.poll_interval,
-            )
+            changed = change_offsets(client, name, modify, afterwards.instead_of, _wait(config, workspace))
             context.log.info(f"Connector '{name}': {changed.message}")
             observe(context, workspace, [name], _shown_change(changed))
             prefix = f"{name}: " if len(chosen) > 1 else ""
@@ -297,5 +284,5 @@ def _summaries(connectors: Mapping[str, Connector]) -> dict[str, str]:
     return {name: connector.status.summary() for name, connector in connectors.items()}
 
 
-def _timeout(config: Patience, workspace: KafkaConnectWorkspace) -> float:
-    return config.timeout or workspace.poll_timeout
+def _wait(config: Patience, workspace: KafkaConnectWorkspace) -> Wait:
+    return Wait(config.timeout or workspace.poll_timeout, workspace.poll_interval)

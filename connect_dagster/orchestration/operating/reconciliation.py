@@ -18,9 +18,9 @@ from enum import Enum
 from pydantic import ConfigDict
 
 from connect_dagster.client.config_diff import ConfigDiff
+from connect_dagster.client.operations import target_state_of
 from connect_dagster.client.types import Connector, State
 from connect_dagster.orchestration.operating.attempts import AttemptPolicy, Attempts, Step
-from connect_dagster.orchestration.operating.offsets_change import aim_of
 from connect_dagster.orchestration.sensor_cursor import SensorCursor
 from connect_dagster.plugin.connector_file import DesiredState
 
@@ -100,7 +100,7 @@ class Look:
     def persons_state(self) -> DesiredState | None:
         """The state a person wants it in; None for the declared one."""
         if self.live is not None and self.moved_by_person:
-            return aim_of(self.live.status)
+            return target_state_of(self.live.status)
         return None if self.is_there else self.cursor.persons_state
 
     @property
@@ -117,7 +117,7 @@ class Look:
             return Ailment.CONFIG
         if self._is_elsewhere and not self.cursor.reached:
             return Ailment.STATE
-        is_to_run = aim_of(self.live.status) is DesiredState.RUNNING
+        is_to_run = target_state_of(self.live.status) is DesiredState.RUNNING
         return Ailment.FAILED if self.live.status.has_failed and is_to_run else None
 
     def told(self) -> str:

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from threading import Timer
 
-import dagster as dg
 import pytest
 
+from connect_dagster.client.offsets_change import change_offsets
+from connect_dagster.client.operations import StateNotReachedError
 from connect_dagster.client.rest_client import KafkaConnectClient, KafkaConnectError
-from connect_dagster.client.waiting import GONE, await_deleted, await_states
-from connect_dagster.orchestration.operating.offsets_change import change_offsets
+from connect_dagster.client.waiting import GONE, Wait, await_deleted, await_states
 from connect_dagster.plugin.connector_file import DesiredState
 from connect_dagster.protocol.states import TargetState
 from tests.unit.orchestration.connect_server import ConnectServer, connect_server
@@ -27,9 +27,7 @@ def client_fixture(server: ConnectServer) -> KafkaConnectClient:
 
 
 def reset(client: KafkaConnectClient) -> str:
-    changed = change_offsets(
-        client, "a", KafkaConnectClient.reset_offsets, lambda former: former, timeout=2.0, interval=0.01
-    )
+    changed = change_offsets(client, "a", KafkaConnectClient.reset_offsets, lambda former: former, Wait(2.0, 0.01))
     return changed.message
 
 
@@ -38,14 +36,14 @@ def test_a_state_that_comes_late_is_waited_for(server: ConnectServer, client: Ka
     late = Timer(0.2, server.herder.pause_connector, ["a"])
     late.start()
     goals = {"a": DesiredState.PAUSED}
-    assert await_states(client, goals, timeout=5.0, interval=0.02, reached=reached.__setitem__) == {}
+    assert await_states(client, goals, Wait(5.0, 0.02), reached=reached.__setitem__) == {}
     assert reached == {"a": "PAUSED, task 0 PAUSED"}
 
 
 def test_what_did_not_get_there_is_told_with_where_it_is(server: ConnectServer, client: KafkaConnectClient) -> None:
     server.create("b", TargetState.STOPPED)
     goals = dict.fromkeys(("a", "b", "nobody"), DesiredState.RUNNING)
-    assert await_states(client, goals, timeout=0.1, interval=0.02) == {"b": "STOPPED", "nobody": GONE}
+    assert await_states(client, goals, Wait(0.1, 0.02)) == {"b": "STOPPED", "nobody": GONE}
 
 
 def test_a_group_that_rebalances_is_asked_again_whether_a_connector_is_gone(
@@ -53,9 +51,9 @@ def test_a_group_that_rebalances_is_asked_again_whether_a_connector_is_gone(
 ) -> None:
     client.delete("a")
     server.herder.rebalancing = 3
-    assert await_deleted(client, ["a"], timeout=5.0, interval=0.01) == []
+    assert await_deleted(client, ["a"], Wait(5.0, 0.01)) == []
     server.herder.rebalancing = 10_000
-    assert await_deleted(client, ["a"], timeout=0.1, interval=0.01) == ["a"]
+    assert await_deleted(client, ["a"], Wait(0.1, 0.01)) == ["a"]
 
 
 def test_offsets_are_changed_once_a_rebalance_is_over(server: ConnectServer, client: KafkaConnectClient) -> None:
@@ -69,11 +67,11 @@ def test_a_rebalance_that_does_not_end_sends_the_connector_back(
 ) -> None:
     server.herder.rebalancing = 10_000
     with pytest.raises(KafkaConnectError, match="momentarily"):
-        change_offsets(client, "a", KafkaConnectClient.reset_offsets, lambda _: _, timeout=0.1, interval=0.01)
+        change_offsets(client, "a", KafkaConnectClient.reset_offsets, lambda _: _, Wait(0.1, 0.01))
     assert server.herder.targets["a"] is TargetState.STARTED
 
 
 def test_a_connector_that_does_not_start_again_is_told(server: ConnectServer, client: KafkaConnectClient) -> None:
     server.herder.configs["a"]["tasks.max"] = "0"
-    with pytest.raises(dg.Failure, match=r"'a' is not RUNNING after 0.1 s: RUNNING"):
-        change_offsets(client, "a", KafkaConnectClient.reset_offsets, lambda _: _, timeout=0.1, interval=0.01)
+    with pytest.raises(StateNotReachedError, match=r"'a' is not RUNNING after 0.1 s: RUNNING"):
+        change_offsets(client, "a", KafkaConnectClient.reset_offsets, lambda _: _, Wait(0.1, 0.01))
