@@ -21,11 +21,11 @@ from connect_dagster.herder.sink_offsets import parse_sink_offsets, shown
 from connect_dagster.isolation.config_transformer import WITHOUT_PROVIDERS, ConfigTransformer
 from connect_dagster.isolation.plugins import Plugins
 from connect_dagster.kafka import defaults as clients
-from connect_dagster.plugin.config import Type, parse_value
 from connect_dagster.plugin.connector import Connector, SinkConnector, SourceConnector
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.storage.offset_json import key_bytes, value_bytes
 from connect_dagster.storage.offset_store import OffsetStore
+from connect_dagster.worker.config.sink import SinkConnectorConfig
 
 _GONE = frozenset({KafkaError.GROUP_ID_NOT_FOUND})
 # What these clients have to say reaches the user as the error of the request.
@@ -131,9 +131,9 @@ class OffsetEditor:
     def _read_partitions(self, info: ConnectorInfo) -> list[TopicPartition]:
         """Those of the connector's topics: it may keep offsets of its own where the group has none."""
         found = self._all_offsets(info)
-        topics = set(parse_value("topics", info.config.get("topics", ""), Type.LIST))
-        topics |= {place.topic for place, offset in found.items() if offset >= 0}
-        pattern = re.compile(info.config.get("topics.regex", ""))
+        config = SinkConnectorConfig.parse(info.config)
+        topics = {*config.topics, *(place.topic for place, offset in found.items() if offset >= 0)}
+        pattern = re.compile(config.topics_regex)
         return [place for place in found if place.topic in topics or pattern.fullmatch(place.topic)]
 
     def _all_offsets(self, info: ConnectorInfo) -> dict[TopicPartition, int]:

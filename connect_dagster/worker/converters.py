@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 
 from connect_dagster.isolation.plugins import Plugins
 from connect_dagster.plugin.config import under_prefix
 from connect_dagster.plugin.converter import Converter
 from connect_dagster.plugin.header_converter import HeaderConverter
+from connect_dagster.worker.config.connector import ConnectorConfig
 from connect_dagster.worker.config.worker import WorkerConfig
 
 log = logging.getLogger(__name__)
@@ -28,18 +28,18 @@ class ConverterFactory:
         self._plugins = plugins
         self._worker = worker.originals
 
-    def pair(self, task: str, connector: Mapping[str, str]) -> tuple[Converter, Converter]:
+    def pair(self, task: str, config: ConnectorConfig) -> tuple[Converter, Converter]:
         """Key and value converter of a connector's task.
 
         Raises:
             ConnectError: a class cannot be loaded.
             ConfigError: an option is wrong.
         """
-        return self._make(task, connector, "key"), self._make(task, connector, "value")
+        return self._make(task, config, "key"), self._make(task, config, "value")
 
-    def for_headers(self, task: str, connector: Mapping[str, str]) -> HeaderConverter:
+    def for_headers(self, task: str, config: ConnectorConfig) -> HeaderConverter:
         """Header converter of a connector's task. Raises ConnectError, ConfigError."""
-        source, whose = (connector, "connector") if connector.get("header.converter") else (self._worker, "worker")
+        source, whose = (config.originals, "connector") if config.header_converter else (self._worker, "worker")
         described = self._plugins.header_converter(
             source.get("header.converter") or _SIMPLE, source.get("header.converter.plugin.version")
         )
@@ -48,9 +48,11 @@ class ConverterFactory:
         log.info("Set up the header converter %s for task %s using the %s config", described.class_name, task, whose)
         return converter
 
-    def _make(self, task: str, connector: Mapping[str, str], side: str) -> Converter:
+    def _make(self, task: str, config: ConnectorConfig, side: str) -> Converter:
         name = f"{side}.converter"
-        source, whose = (connector, "connector") if connector.get(name) else (self._worker, "worker")
+        source, whose = (
+            (config.originals, "connector") if getattr(config, f"{side}_converter") else (self._worker, "worker")
+        )
         described = self._plugins.converter(source[name], source.get(f"{name}.plugin.version"))
         converter: Converter = described.plugin()
         converter.configure(under_prefix(source, f"{name}."), is_key=side == "key")

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from connect_dagster.kafka import defaults as clients
 from connect_dagster.kafka.override_policy import ClientPolicy
-from connect_dagster.plugin.config import under_prefix
 from connect_dagster.protocol.states import TaskId
+from connect_dagster.worker.config.connector import ConnectorConfig
 from connect_dagster.worker.config.worker import WorkerConfig
 
 
@@ -24,29 +24,27 @@ class TaskClients:
         self._config = config
         self._policy = policy
 
-    def producer(self, id: TaskId, connector: clients.Settings) -> dict[str, str]:
+    def producer(self, id: TaskId, config: ConnectorConfig) -> dict[str, str]:
         """For a source task's records. Raises ConnectError for an override that is not allowed, as the others."""
-        given = self._given("producer", connector)
+        given = self._given("producer", config)
         return clients.producer_settings(self._config.bootstrap_servers, f"connector-producer-{id}", given)
 
-    def dead_letter_producer(self, id: TaskId, connector: clients.Settings) -> dict[str, str]:
+    def dead_letter_producer(self, id: TaskId, config: ConnectorConfig) -> dict[str, str]:
         """For records that a task could not handle."""
-        given = self._given("producer", connector)
+        given = self._given("producer", config)
         return clients.producer_settings(self._config.bootstrap_servers, f"connector-dlq-producer-{id}", given)
 
-    def consumer(self, id: TaskId, connector: clients.Settings) -> dict[str, str]:
+    def consumer(self, id: TaskId, config: ConnectorConfig) -> dict[str, str]:
         """For a sink task's membership and reading."""
         bootstrap, group = self._config.bootstrap_servers, f"connect-{id.connector}"
-        return clients.consumer_settings(
-            bootstrap, f"connector-consumer-{id}", group, self._given("consumer", connector)
-        )
+        return clients.consumer_settings(bootstrap, f"connector-consumer-{id}", group, self._given("consumer", config))
 
-    def admin(self, client_id: str, connector: clients.Settings) -> dict[str, str]:
+    def admin(self, client_id: str, config: ConnectorConfig) -> dict[str, str]:
         """For topics and groups of a connector; the worker's un-prefixed settings count too."""
-        given = {**self._config.client_settings, **self._given("admin", connector)}
+        given = {**self._config.client_settings, **self._given("admin", config)}
         return clients.admin_settings(self._config.bootstrap_servers, client_id, given)
 
-    def _given(self, client: str, connector: clients.Settings) -> dict[str, str]:
-        overrides = under_prefix(connector, f"{client}.override.")
+    def _given(self, client: str, config: ConnectorConfig) -> dict[str, str]:
+        overrides = config.with_prefix(f"{client}.override.")
         self._policy.require(overrides)
         return {**self._config.client_overrides(f"{client}."), **overrides}

@@ -10,7 +10,7 @@ others. Where both have the same schemas, they stay one frame.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -19,9 +19,10 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.errors import ConfigError
 from connect_dagster.isolation.descriptions import class_name
-from connect_dagster.plugin.config import Type, parse_value, under_prefix
+from connect_dagster.plugin.config import Type, parse_value
 from connect_dagster.plugin.converter import Predicate, Transform
 from connect_dagster.plugin.frames import FAILURE, ROW, Acting, Frame, RecordFrame, SourceFrame
+from connect_dagster.worker.config.connector import ConnectorConfig
 
 if TYPE_CHECKING:  # imports every bundled plugin
     from connect_dagster.isolation.plugins import Plugins
@@ -89,33 +90,32 @@ class TransformFactory:
     def __init__(self, plugins: Plugins) -> None:
         self._plugins = plugins
 
-    def chain(self, task: str, connector: Mapping[str, str]) -> tuple[Step, ...]:
+    def chain(self, task: str, config: ConnectorConfig) -> tuple[Step, ...]:
         """The transforms of a connector's task, in their order.
 
         Raises:
             ConnectError: a class cannot be loaded.
             ConfigError: a type is missing, an option is wrong, or a predicate is not defined.
         """
-        aliases = parse_value("transforms", connector.get("transforms", ""), Type.LIST)
-        chain = tuple(self._step(alias, connector) for alias in aliases)
+        chain = tuple(self._step(alias, config) for alias in config.transforms)
         if chain:
             names = ", ".join(class_name(type(one.transform)) for one in chain)
             log.info("Initializing: transformation chain {%s} for task %s", names, task)
         return chain
 
-    def _step(self, alias: str, connector: Mapping[str, str]) -> Step:
-        options = under_prefix(connector, f"transforms.{alias}.")
+    def _step(self, alias: str, config: ConnectorConfig) -> Step:
+        options = config.with_prefix(f"transforms.{alias}.")
         predicate = options.pop(_PREDICATE, None)
         negate = parse_value(f"transforms.{alias}.{_NEGATE}", options.pop(_NEGATE, "false"), Type.BOOLEAN)
         version = options.pop(_VERSION, None)
         type_ = _type_of(f"transforms.{alias}.", options)
-        restricted = None if predicate is None else self._predicate(predicate, connector)
+        restricted = None if predicate is None else self._predicate(predicate, config)
         transform = self._plugins.transformation(type_, version).plugin()
         transform.configure(options)
         return Step(alias, transform, restricted, negate)
 
-    def _predicate(self, alias: str, connector: Mapping[str, str]) -> Predicate:
-        options = under_prefix(connector, f"predicates.{alias}.")
+    def _predicate(self, alias: str, config: ConnectorConfig) -> Predicate:
+        options = config.with_prefix(f"predicates.{alias}.")
         version = options.pop(_VERSION, None)
         predicate = self._plugins.predicate(_type_of(f"predicates.{alias}.", options), version).plugin()
         predicate.configure(options)

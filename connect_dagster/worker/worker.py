@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import logging
-import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from connect_dagster.errors import ConnectError
@@ -17,46 +15,25 @@ from connect_dagster.isolation.config_transformer import WITHOUT_PROVIDERS, Conf
 from connect_dagster.isolation.plugins import PluginDescription, Plugins
 from connect_dagster.isolation.realm import class_path
 from connect_dagster.kafka.override_policy import ClientPolicy
-from connect_dagster.kafka.topic_admin import TopicAdmin
-from connect_dagster.plugin.connector import Connector, SinkTask, SourceConnector, SourceTask
+from connect_dagster.plugin.connector import Connector
 from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.storage.offset_store import OffsetStore
+from connect_dagster.worker.config.sink import SinkConnectorConfig
+from connect_dagster.worker.config.source import SourceConnectorConfig
 from connect_dagster.worker.config.worker import WorkerConfig
-from connect_dagster.worker.converters import ConverterFactory
-from connect_dagster.worker.errors.factory import error_reports
 from connect_dagster.worker.metrics.samples import Windows
 from connect_dagster.worker.metrics.worker_metrics import WorkerMetrics
-from connect_dagster.worker.sink.pipeline import SinkPipeline
-from connect_dagster.worker.sink.task import SinkSettings, WorkerSinkTask
-from connect_dagster.worker.source.delivery import Delivery
-from connect_dagster.worker.source.pipeline import SourcePipeline
 from connect_dagster.worker.source.task import WorkerSourceTask
-from connect_dagster.worker.source.topic_creation import TopicCreation, topic_groups
-from connect_dagster.worker.source.turns import Turns
+from connect_dagster.worker.source.topic_creation import topic_groups
 from connect_dagster.worker.spark.session import Session
+from connect_dagster.worker.task_builder import RunningTask, TaskBuilder, TaskListeners
 from connect_dagster.worker.task_clients import TaskClients
-from connect_dagster.worker.task_plugins import task_plugins
-from connect_dagster.worker.transforms import TransformFactory
 from connect_dagster.worker.worker_connector import Listener, WorkerConnector
 
 log = logging.getLogger(__name__)
 
 _CONNECTOR_STOP_SECONDS = 5.0
 Properties = Mapping[str, str]
-RunningTask = WorkerSourceTask | WorkerSinkTask
-
-
-@dataclass(frozen=True, slots=True)
-class TaskListeners:
-    """Who is told what tasks do.
-
-    Attributes:
-        status: each state, with the trace of a failure.
-        topics: connector and topics of a batch.
-    """
-
-    status: Callable[[TaskId, State, str | None], None]
-    topics: Callable[[TaskId, set[str]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +79,10 @@ class Worker:
         self.offsets = offsets
         windows = Windows(config.metrics_sample_window_ms / 1000, config.metrics_num_samples)
         self.metrics = WorkerMetrics(worker_id, windows)
-        self._session = session
         self._transformer = transformer
-        self._turns = Turns()
         policy = ClientPolicy.of(config.originals)
         policy.announce()
-        self._clients = TaskClients(config, policy)
-        self._converters = ConverterFactory(plugins, config)
-        self._transforms = TransformFactory(plugins)
+        self._builder = TaskBuilder(config, plugins, session, offsets, self.metrics, TaskClients(config, policy))
         self._connectors: dict[str, WorkerConnector] = {}
         self._tasks: dict[TaskId, RunningTask] = {}
         self._lock = threading.RLock()
@@ -168,15 +141,15 @@ class Worker:
             described, connector = self._make_connector(name, config)
             listening = self.metrics.connector(name, described, listener)
             running = WorkerConnector(
-                name, connector, dict(config), self._transformer, listening, reconfigure, self._checked
+                name, connector, dict(config), self._transformer, listening, reconfigure, self._check
             )
             connector.context = _ConnectorContext(reconfigure, running.fail)
             self._connectors[name] = running
         return running.transition(target)
 
-    def _checked(self, connector: Connector, config: Properties) -> None:
-        """Raise ConfigError when a source's topics cannot be created as it says."""
-        if isinstance(connector, SourceConnector):
+    def _check(self, config: SourceConnectorConfig | SinkConnectorConfig) -> None:
+        """Raise ConfigError for wrong ``topic.creation.`` settings of a source."""
+        if isinstance(config, SourceConnectorConfig):
             topic_groups(config, enabled=self.config.topic_creation_enable)
 
     def _make_connector(self, name: str, config: Properties) -> tuple[PluginDescription[Connector], Connector]:
@@ -266,8 +239,9 @@ class Worker:
                 raise ConnectError(f"Task already exists in this worker: {id}")
             log.info("Creating task %s", id)
             try:
-                told, told_task = (self._transformer.transform(one).config for one in (connector_config, config))
-                self._tasks[id] = task = self._build_task(id, told, told_task, target, listeners)
+                resolved, task_config = (self._transformer.transform(one).config for one in (connector_config, config))
+                described = self._described(resolved)
+                self._tasks[id] = task = self._builder.build(id, described, resolved, task_config, target, listeners)
             except Exception:
                 self.metrics.task_start_failed(id)
                 raise
@@ -289,100 +263,6 @@ class Worker:
     def progress(self) -> dict[str, Any]:
         """Progress record of each running task, by task."""
         return {str(id): task.progress.as_json() for id, task in list(self._tasks.items())}
-
-    def _build_task(
-        self,
-        id: TaskId,
-        connector_config: Properties,
-        config: Properties,
-        target: TargetState,
-        listeners: TaskListeners,
-    ) -> RunningTask:
-        described = self._described(connector_config)
-        task = described.plugin().task_class()
-        kind = described.plugin.java_task_class or class_path(type(task))
-        log.info("Instantiated task %s with version %s of type %s", id, described.version, kind)
-        if isinstance(task, SourceTask):
-            return self._source_task(id, task, connector_config, config, target, listeners)
-        return self._sink_task(id, task, connector_config, config, target, listeners)
-
-    def _source_task(
-        self,
-        id: TaskId,
-        task: SourceTask,
-        connector_config: Properties,
-        config: Properties,
-        target: TargetState,
-        listeners: TaskListeners,
-    ) -> WorkerSourceTask:
-        key, value = self._converters.pair(str(id), connector_config)
-        settings = self._clients.producer(id, connector_config)
-        groups = topic_groups(connector_config, enabled=self.config.topic_creation_enable)
-        admin = self._clients.admin(f"connector-adminclient-{id}", connector_config) if groups else {}
-        topics = partial(TopicCreation, groups, lambda: TopicAdmin(admin)) if groups else None
-        transforms = self._transforms.chain(str(id), connector_config)
-        plugins = task_plugins(self.plugins, connector_config, task, key, value, transforms)
-        metrics = self.metrics.source_task(id, plugins)
-        return WorkerSourceTask(
-            id,
-            task,
-            self._session.spark,
-            self.metrics.listening(metrics, listeners.status),
-            target,
-            config=config,
-            pipeline=SourcePipeline(transforms, key, value, self._converters.for_headers(str(id), connector_config)),
-            make_delivery=lambda: Delivery(settings, str(id), (id.connector, f"task-{id.task}"), self._turns, topics),
-            open_offsets=lambda: self.offsets.open(id.connector, connector_config),
-            flush_seconds=self.config.offset_flush_timeout_ms / 1000,
-            on_topics=lambda topics: listeners.topics(id, topics),
-            metrics=metrics,
-            reports=error_reports(id, connector_config, self._clients, metrics.errors),
-        )
-
-    def _sink_task(
-        self,
-        id: TaskId,
-        task: SinkTask,
-        connector_config: Properties,
-        config: Properties,
-        target: TargetState,
-        listeners: TaskListeners,
-    ) -> WorkerSinkTask:
-        key, value = self._converters.pair(str(id), connector_config)
-        consumer = self._clients.consumer(id, connector_config)
-        pattern = connector_config.get("topics.regex")
-        limit = consumer.get("max.poll.records")
-        transforms = self._transforms.chain(str(id), connector_config)
-        metrics = self.metrics.sink_task(id, task_plugins(self.plugins, connector_config, task, key, value, transforms))
-        reports = error_reports(id, connector_config, self._clients, metrics.errors)
-        return WorkerSinkTask(
-            id,
-            task,
-            self._session.spark,
-            self.metrics.listening(metrics, listeners.status),
-            target,
-            config=config,
-            settings=SinkSettings(
-                topics=[topic.strip() for topic in connector_config.get("topics", "").split(",") if topic.strip()],
-                pattern=re.compile(pattern) if pattern else None,
-                consumer=consumer,
-                max_poll_records=int(limit) if limit else None,
-                flush_interval=self.config.offset_flush_interval_ms / 1000,
-                flush_timeout=self.config.offset_flush_timeout_ms / 1000,
-            ),
-            pipeline=SinkPipeline(
-                key,
-                value,
-                tolerate=reports.policy.tolerate,
-                headers=task.needs_headers or bool(transforms),
-                reported=reports.policy.reports,
-                transforms=transforms,
-                header_converter=self._converters.for_headers(str(id), connector_config),
-            ),
-            on_topics=lambda topics: listeners.topics(id, topics),
-            metrics=metrics,
-            reports=reports,
-        )
 
     # Offsets
 

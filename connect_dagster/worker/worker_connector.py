@@ -13,9 +13,11 @@ from concurrent.futures import Future
 from typing import Any
 
 from connect_dagster.isolation.config_transformer import ConfigTransformer, reverse_transformed
-from connect_dagster.plugin.connector import Connector
+from connect_dagster.plugin.connector import Connector, SourceConnector
 from connect_dagster.protocol.states import State, TargetState
 from connect_dagster.worker import logs
+from connect_dagster.worker.config.sink import SinkConnectorConfig
+from connect_dagster.worker.config.source import SourceConnectorConfig
 from connect_dagster.worker.config.tasks_max import check_tasks_max
 from connect_dagster.worker.task import failure_trace
 
@@ -45,7 +47,7 @@ class WorkerConnector:
         transformer: ConfigTransformer,
         listener: Listener,
         reconfigure: Callable[[], None],
-        check: Callable[[Connector, Mapping[str, str]], None] = lambda connector, config: None,
+        check: Callable[[SourceConnectorConfig | SinkConnectorConfig], None] = lambda config: None,
     ) -> None:
         self.name = name
         self._check = check
@@ -54,7 +56,7 @@ class WorkerConnector:
         self._transformer = transformer
         self._listener = listener
         self._reconfigure = reconfigure
-        self._told = config
+        self._parsed: SourceConnectorConfig | SinkConnectorConfig | None = None
         self._expiry: threading.Timer | None = None
         self._state: State | None = None
         self._started = False
@@ -130,12 +132,16 @@ class WorkerConnector:
 
     def _start(self) -> None:
         transformed = self._transformer.transform(self.config)
-        self._told = transformed.config
-        self._check(self.connector, self._told)
-        self.connector.start(self._told)
+        self._parsed = config = self._parse(transformed.config)
+        self._check(config)
+        self.connector.start(transformed.config)
         self._started = True
-        if transformed.ttl_ms is not None and self._told.get("config.action.reload") != "none":
+        if transformed.ttl_ms is not None and config.config_action_reload != "none":
             self._start_anew_in(transformed.ttl_ms)
+
+    def _parse(self, config: Mapping[str, str]) -> SourceConnectorConfig | SinkConnectorConfig:
+        kind = SourceConnectorConfig if isinstance(self.connector, SourceConnector) else SinkConnectorConfig
+        return kind.parse(config)
 
     def _stop(self) -> None:
         self._started = False
@@ -164,8 +170,9 @@ class WorkerConnector:
             self._reconfigure()
 
     def _task_configs(self, added: Mapping[str, str]) -> list[dict[str, str]]:
-        made = self.connector.task_configs(int(self._told.get("tasks.max", "1")))
-        check_tasks_max(self.name, len(made), self._told)
+        config = self._parsed or self._parse(self.config)
+        made = self.connector.task_configs(config.tasks_max)
+        check_tasks_max(self.name, len(made), config)
         return reverse_transformed(self.config, [{**config, **added} for config in made])
 
     def _failed(self, error: BaseException) -> State:

@@ -18,7 +18,8 @@ from connect_dagster.protocol.states import State, Status, TargetState, TaskId
 from connect_dagster.protocol.work import Work
 from connect_dagster.storage.kafka_status_store import StatusStore
 from connect_dagster.worker.task import failure_trace
-from connect_dagster.worker.worker import TaskListeners, Worker
+from connect_dagster.worker.task_builder import TaskListeners
+from connect_dagster.worker.worker import Worker
 
 log = logging.getLogger(__name__)
 

@@ -38,7 +38,8 @@ from connect_dagster.herder.worker_herder import WorkerHerder, refuse_until_stop
 from connect_dagster.protocol.signature import RequestSignature
 from connect_dagster.protocol.states import State, Status, TargetState, TaskId
 from connect_dagster.worker.task import failure_trace
-from connect_dagster.worker.worker import TaskListeners, Worker
+from connect_dagster.worker.task_builder import TaskListeners
+from connect_dagster.worker.worker import Worker
 
 log = logging.getLogger(__name__)
 

@@ -18,6 +18,7 @@ from connect_dagster.java.maven_versions import require_version
 from connect_dagster.kafka.client_settings import ClientKind, definitions
 from connect_dagster.kafka.override_policy import ClientPolicy
 from connect_dagster.plugin.config import ConfigValue, Type, parse_value, prefixed_infos, under_prefix
+from connect_dagster.worker.source.topic_creation import uses_topic_creation
 
 Properties = Mapping[str, str | None]
 Infos = dict[str, Any]
@@ -56,16 +57,19 @@ def _converter_infos(
     return prefixed_infos(found.config_def.table(), in_java_order, f"{name}.")
 
 
-def override_infos(config: Properties, kind: Kind, policy: ClientPolicy) -> list[Infos]:
+def override_infos(
+    config: Properties, values: Mapping[str, ConfigValue], kind: Kind, policy: ClientPolicy
+) -> list[Infos]:
     """Overrides of the clients that a connector uses, each in Java's definition: producer, consumer, admin.
 
     Args:
         config: the connector's configuration.
+        values: the checked values of the framework's keys.
         kind: its direction.
         policy: what it may override.
     """
-    dead_letters = bool((config.get("errors.deadletterqueue.topic.name") or "").strip())
-    creates_topics = any(name.startswith("topic.creation.") for name in config)
+    dead_letters = bool(values["errors.deadletterqueue.topic.name"].value)
+    creates_topics = uses_topic_creation(config)
     used = {
         ClientKind.PRODUCER: kind is Kind.SOURCE or dead_letters,
         ClientKind.CONSUMER: kind is Kind.SINK,

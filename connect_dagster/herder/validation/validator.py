@@ -141,8 +141,9 @@ class Validator:
             _add_exactly_once_errors(config, values)
         values = _with_null_errors(config, values)
         # Before the connector's own part is put together, because errors of converters go to the framework's keys.
-        converters = converter_infos(config, {value.name: value for value in values}, self._plugins)
-        overrides = override_infos(config, described.kind, self._policy)
+        by_name = {value.name: value for value in values}
+        converters = converter_infos(config, by_name, self._plugins)
+        overrides = override_infos(config, by_name, described.kind, self._policy)
         own = described.plugin.config_def
         table = framework.with_keys(own.table())
         found = [*values, *own.validate_all(config, self._plugins.find_class)]

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 
 from connect_dagster.errors import ConnectError
-from connect_dagster.plugin.config import Type, parse_value
+from connect_dagster.worker.config.connector import ConnectorConfig
 
 log = logging.getLogger(__name__)
-
-ENFORCE = "tasks.max.enforce"
 
 
 class TooManyTasksError(ConnectError):
@@ -19,29 +16,29 @@ class TooManyTasksError(ConnectError):
     java_name = "org.apache.kafka.connect.runtime.TooManyTasksException"
 
 
-def check_tasks_max(name: str, tasks: int, config: Mapping[str, str]) -> None:
+def check_tasks_max(name: str, tasks: int, config: ConnectorConfig) -> None:
     """Check how many tasks a connector wants.
 
     Args:
         name: the connector.
         tasks: how many configurations it made.
-        config: its own configuration.
+        config: its configuration.
 
     Raises:
         TooManyTasksError: they are more than ``tasks.max``, and ``tasks.max.enforce`` is not false.
     """
-    allowed = int(config.get("tasks.max", "1"))
+    allowed = config.tasks_max
     if tasks <= allowed:
         return
     what = (
         f"The connector {name} has generated {tasks} tasks, which is greater than {allowed}, the maximum number of "
         "tasks it is configured to create."
     )
-    if parse_value(ENFORCE, config.get(ENFORCE, "true"), Type.BOOLEAN):
+    if config.tasks_max_enforce:
         raise TooManyTasksError(
             f"{what} This behaviour should be considered a bug and is disallowed. If necessary, it can be permitted by "
-            f"reconfiguring the connector with '{ENFORCE}' set to false; however, this option will be removed in a "
-            "future release of Kafka Connect."
+            "reconfiguring the connector with 'tasks.max.enforce' set to false; however, this option will be removed "
+            "in a future release of Kafka Connect."
         )
     log.warning(
         "%s This behavior should be considered a bug and will be disallowed in future releases of Kafka Connect. "

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from connect_dagster.protocol.states import TaskId
+from connect_dagster.worker.config.sink import SinkConnectorConfig
+from connect_dagster.worker.config.source import SourceConnectorConfig
 from connect_dagster.worker.errors.dead_letter_queue import DeadLetterQueue
 from connect_dagster.worker.errors.policy import ErrorPolicy
 from connect_dagster.worker.errors.reporting import ErrorReports
@@ -13,24 +13,23 @@ from connect_dagster.worker.task_clients import TaskClients
 
 
 def error_reports(
-    id: TaskId, connector: Mapping[str, str], clients: TaskClients, metrics: ErrorMetrics
+    id: TaskId, config: SinkConnectorConfig | SourceConnectorConfig, clients: TaskClients, metrics: ErrorMetrics
 ) -> ErrorReports:
     """The reports of a task.
 
     Args:
         id: the task.
-        connector: its connector's configuration.
+        config: of its connector.
         clients: settings of Kafka clients.
         metrics: of the task.
 
     Raises:
-        ConfigError: a setting is wrong.
         ConnectError: the connector overrides what it may not.
     """
-    policy = ErrorPolicy.of(connector)
+    policy = ErrorPolicy.of(config)
     settings = policy.dead_letters
     if settings is None:
         return ErrorReports(id, policy, metrics)
-    producer = clients.dead_letter_producer(id, connector)
-    admin = clients.admin(f"connector-dlq-adminclient-{id}", connector)
+    producer = clients.dead_letter_producer(id, config)
+    admin = clients.admin(f"connector-dlq-adminclient-{id}", config)
     return ErrorReports(id, policy, metrics, lambda: DeadLetterQueue(id, settings, producer, admin, metrics))

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from connect_dagster.plugin.config import Type, parse_value
-
-DEAD_LETTER_TOPIC = "errors.deadletterqueue.topic.name"
-DEAD_LETTER_REPLICATION = "errors.deadletterqueue.topic.replication.factor"
-DEAD_LETTER_HEADERS = "errors.deadletterqueue.context.headers.enable"
+from connect_dagster.worker.config.sink import SinkConnectorConfig
+from connect_dagster.worker.config.source import SourceConnectorConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,27 +44,18 @@ class ErrorPolicy:
     dead_letters: DeadLetterSettings | None = None
 
     @classmethod
-    def of(cls, connector: Mapping[str, str]) -> ErrorPolicy:
-        """The settings in a connector's configuration.
-
-        Raises:
-            ConfigError: a value is wrong.
-        """
-
-        def value(name: str, type: Type, default: str) -> Any:
-            return parse_value(name, connector.get(name, default), type)
-
-        topic = connector.get(DEAD_LETTER_TOPIC, "").strip()
+    def of(cls, config: SinkConnectorConfig | SourceConnectorConfig) -> ErrorPolicy:
+        """Return the policy of a connector's configuration."""
         queue = DeadLetterSettings(
-            topic, value(DEAD_LETTER_REPLICATION, Type.SHORT, "3"), value(DEAD_LETTER_HEADERS, Type.BOOLEAN, "false")
+            config.dead_letter_topic, config.dead_letter_replication_factor, config.dead_letter_context_headers
         )
         return cls(
-            tolerate=value("errors.tolerance", Type.STRING, "none") == "all",
-            retry_timeout_ms=value("errors.retry.timeout", Type.LONG, "0"),
-            retry_delay_max_ms=value("errors.retry.delay.max.ms", Type.LONG, "60000"),
-            log=value("errors.log.enable", Type.BOOLEAN, "false"),
-            log_messages=value("errors.log.include.messages", Type.BOOLEAN, "false"),
-            dead_letters=queue if topic else None,
+            tolerate=config.errors_tolerance == "all",
+            retry_timeout_ms=config.errors_retry_timeout,
+            retry_delay_max_ms=config.errors_retry_delay_max_ms,
+            log=config.errors_log_enable,
+            log_messages=config.errors_log_include_messages,
+            dead_letters=queue if config.dead_letter_topic else None,
         )
 
     @property

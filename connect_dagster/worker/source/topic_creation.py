@@ -20,7 +20,8 @@ from typing import Any
 
 from connect_dagster.errors import ConfigError, ConnectError, RetriableError, java_text
 from connect_dagster.kafka.topic_admin import TopicAdmin, TopicPlan
-from connect_dagster.plugin.config import ConfigKey, ConfigTable, Importance, Type, non_null, parse_value, under_prefix
+from connect_dagster.plugin.config import ConfigKey, ConfigTable, Importance, Type, non_null, under_prefix
+from connect_dagster.worker.config.source import SourceConnectorConfig
 
 log = logging.getLogger(__name__)
 
@@ -75,25 +76,25 @@ class TopicGroup:
         )
 
 
-def topic_groups(connector: Mapping[str, str], *, enabled: bool) -> tuple[TopicGroup, ...]:
+def topic_groups(config: SourceConnectorConfig, *, enabled: bool) -> tuple[TopicGroup, ...]:
     """The groups of a connector in their order, ``default`` last; none when it leaves topics to the brokers.
 
     Args:
-        connector: its configuration.
+        config: of the connector.
         enabled: whether the worker creates topics (``topic.creation.enable``).
 
     Raises:
         ConfigError: a setting is wrong, or the default group lacks one (Java: ``SourceConnectorConfig``).
     """
-    if not (enabled and uses_topic_creation(connector)):
+    if not (enabled and uses_topic_creation(config.originals)):
         return ()
-    default = _group(DEFAULT, connector, _default_table())
-    names = list(dict.fromkeys(parse_value(GROUPS, connector.get(GROUPS), Type.LIST) or ()))
+    default = _group(DEFAULT, config.originals, _default_table())
+    names = list(config.topic_creation_groups)
     if DEFAULT in names:
         log.warning("'%s' topic creation group always exists and does not need to be listed explicitly", DEFAULT)
         names.remove(DEFAULT)
     table = _table(default.replication_factor, default.partitions)
-    return (*(_group(name, connector, table) for name in names), default)
+    return (*(_group(name, config.originals, table) for name in names), default)
 
 
 class TopicCreation:

@@ -15,7 +15,8 @@ from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.storage.file_offset_store import FileOffsetStore
 from connect_dagster.worker.config.worker import StandaloneConfig
 from connect_dagster.worker.spark.session import Session
-from connect_dagster.worker.worker import TaskListeners, Worker
+from connect_dagster.worker.task_builder import TaskListeners
+from connect_dagster.worker.worker import Worker
 from tests.conftest import Broker
 from tests.integration.source.conftest import PLUGINS, SourceWorker
 from tests.integration.topics import read_topic
@@ -30,7 +31,7 @@ def journal(tmp_path: Path) -> Callable[[], list[str]]:
 
 
 def scripted(tmp_path: Path, **more: str) -> dict[str, str]:
-    config = {"connector.class": "scripted.ScriptedConnector", "journal": str(tmp_path / "journal")}
+    config = {"name": "c", "connector.class": "scripted.ScriptedConnector", "journal": str(tmp_path / "journal")}
     return {**config, **{key.replace("_", "."): value for key, value in more.items()}}
 
 
@@ -53,7 +54,7 @@ def test_s1_22_a_task_runs_once_only(spark_session: Session, broker: Broker, tmp
     worker = in_process(spark_session, broker, tmp_path)
     states: list[State] = []
     listeners = TaskListeners(lambda _, state, __: states.append(state), lambda _, __: None)
-    config = {"connector.class": "scripted.ScriptedConnector", "journal": str(journal)}
+    config = {"name": "c", "connector.class": "scripted.ScriptedConnector", "journal": str(journal)}
     task = {"journal": str(journal), "failing.task": "-1", "task": "0"}
     worker.start_task(id, config, task, TargetState.STARTED, listeners)
     try:
@@ -76,7 +77,7 @@ def test_a_task_that_fails_when_it_is_asked_to_end_has_ended(
     worker = in_process(spark_session, broker, tmp_path)
     states: list[State] = []
     listeners = TaskListeners(lambda _, state, __: states.append(state), lambda _, __: None)
-    config = {"connector.class": "scripted.ScriptedConnector", "journal": str(tmp_path / "journal")}
+    config = {"name": "c", "connector.class": "scripted.ScriptedConnector", "journal": str(tmp_path / "journal")}
     task = {**config, "failing.task": "-1", "task": "0", "fails.when.there": str(away)}
     worker.start_task(id, config, task, TargetState.STARTED, listeners)
     while "poll" not in journal():

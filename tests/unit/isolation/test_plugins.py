@@ -11,6 +11,7 @@ import pytest
 from connect_dagster.connectors.file.source import FileStreamSourceConnector
 from connect_dagster.errors import ConfigError, ConnectError
 from connect_dagster.isolation.plugins import Kind, Plugins
+from connect_dagster.worker.config.connector import ConnectorConfig
 from connect_dagster.worker.transforms import TransformFactory
 
 JAVA = "org.apache.kafka.connect.file.FileStreamSourceConnector"
@@ -174,6 +175,8 @@ def test_a_plugin_without_configuration_definition(module: WriteModule, tmp_path
 
 # Chains of transforms
 
+NAMED = {"name": "c", "connector.class": "C"}
+
 
 def test_a_chain_in_its_order_with_its_options(module: WriteModule, tmp_path: Path) -> None:
     name = module(TRANSFORM)
@@ -185,13 +188,13 @@ def test_a_chain_in_its_order_with_its_options(module: WriteModule, tmp_path: Pa
         "transforms.b.y": "2",
         "transforms.c.type": "ignored",
     }
-    chain = TransformFactory(Plugins([str(tmp_path)])).chain("c-0", config)
+    chain = TransformFactory(Plugins([str(tmp_path)])).chain("c-0", ConnectorConfig.parse(NAMED | config))
     assert [(one.alias, vars(one.transform)["config"]) for one in chain] == [("b", {"y": "2"}), ("a", {"x": "1"})]
 
 
 @pytest.mark.parametrize("config", [{}, {"transforms": ""}])
 def test_no_transforms(config: dict[str, str]) -> None:
-    assert TransformFactory(Plugins()).chain("c-0", config) == ()
+    assert TransformFactory(Plugins()).chain("c-0", ConnectorConfig.parse(NAMED | config)) == ()
 
 
 @pytest.mark.parametrize(
@@ -207,5 +210,5 @@ def test_no_transforms(config: dict[str, str]) -> None:
 )
 def test_chains_that_cannot_be(config: dict[str, str], text: str) -> None:
     with pytest.raises((ConfigError, ConnectError)) as raised:
-        TransformFactory(Plugins()).chain("c-0", config)
+        TransformFactory(Plugins()).chain("c-0", ConnectorConfig.parse(NAMED | config))
     assert str(raised.value).startswith(text)

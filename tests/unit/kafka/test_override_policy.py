@@ -7,6 +7,7 @@ import pytest
 from connect_dagster.errors import ConfigError, ConnectError
 from connect_dagster.kafka.override_policy import ALLOWLIST, POLICY, ClientPolicy
 from connect_dagster.protocol.states import TaskId
+from connect_dagster.worker.config.connector import ConnectorConfig
 from connect_dagster.worker.config.worker import StandaloneConfig
 from connect_dagster.worker.task_clients import TaskClients
 
@@ -41,10 +42,14 @@ def test_a_policy_of_ones_own_is_refused() -> None:
         ClientPolicy.of({POLICY: "com.acme.Mine"})
 
 
+def connector(overrides: dict[str, str]) -> ConnectorConfig:
+    return ConnectorConfig.parse({"name": "c", "connector.class": "C", **overrides})
+
+
 def test_s4_12_an_override_that_is_not_allowed_does_not_start() -> None:
     clients = TaskClients(StandaloneConfig.parse(WORKER), ClientPolicy("None", frozenset()))
     with pytest.raises(ConnectError) as caught:
-        clients.producer(TaskId("c", 0), {"producer.override.acks": "1", "consumer.override.group.id": "g"})
+        clients.producer(TaskId("c", 0), connector({"producer.override.acks": "1", "consumer.override.group.id": "g"}))
     text = "The 'None' policy does not allow 'acks' to be overridden in the connector configuration."
     assert str(caught.value) == f"Client Config Overrides not allowed [Config(acks, 1, [], [{text}], true)]"
 
@@ -52,12 +57,12 @@ def test_s4_12_an_override_that_is_not_allowed_does_not_start() -> None:
 def test_what_a_task_is_told() -> None:
     props = {"producer.acks": "1", "admin.retries": "2", "consumer.group.id": "x", "ssl.protocol": "TLSv1.2"}
     clients = TaskClients(StandaloneConfig.parse(WORKER | props), ClientPolicy())
-    connector = {"producer.override.acks": "0", "consumer.override.group.id": "mine"}
-    assert clients.producer(TaskId("c", 0), connector)["acks"] == "0"
-    assert clients.producer(TaskId("c", 0), {})["acks"] == "1"
-    assert clients.consumer(TaskId("c", 1), connector)["group.id"] == "mine"
-    assert clients.consumer(TaskId("c", 1), connector)["client.id"] == "connector-consumer-c-1"
-    assert clients.admin("me", connector) == {
+    config = connector({"producer.override.acks": "0", "consumer.override.group.id": "mine"})
+    assert clients.producer(TaskId("c", 0), config)["acks"] == "0"
+    assert clients.producer(TaskId("c", 0), connector({}))["acks"] == "1"
+    assert clients.consumer(TaskId("c", 1), config)["group.id"] == "mine"
+    assert clients.consumer(TaskId("c", 1), config)["client.id"] == "connector-consumer-c-1"
+    assert clients.admin("me", config) == {
         "bootstrap.servers": "localhost:9092",
         "client.id": "me",
         "ssl.protocol": "TLSv1.2",

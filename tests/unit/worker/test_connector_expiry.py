@@ -72,7 +72,7 @@ class Running:
         self.worker_connector = WorkerConnector(
             "c",
             self.connector,
-            {"token": "${p:token}", **named},
+            {"name": "c", "connector.class": "Remembering", "token": "${p:token}", **named},
             ConfigTransformer({"p": self.provider}),
             lambda name, state, trace: self.states.append(state),
             self.asked.release,

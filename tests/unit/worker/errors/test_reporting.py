@@ -7,6 +7,8 @@ import pytest
 
 from connect_dagster.errors import ConfigError, DataError
 from connect_dagster.protocol.states import TaskId
+from connect_dagster.worker.config.sink import SinkConnectorConfig
+from connect_dagster.worker.config.source import SourceConnectorConfig
 from connect_dagster.worker.errors.dead_letter_queue import context_headers
 from connect_dagster.worker.errors.failed_records import FailedRecord, Failure, Original, ToleranceExceededError
 from connect_dagster.worker.errors.policy import DeadLetterSettings, ErrorPolicy
@@ -15,6 +17,7 @@ from connect_dagster.worker.metrics.errors import ErrorMetrics
 from connect_dagster.worker.sink.errant_record_reporter import ErrantRecords, _Reported
 
 TASK = TaskId("orders", 3)
+NAMED = {"name": "orders", "connector.class": "Orders"}
 FAILURE = Failure("VALUE_CONVERTER", "x.Json", "org.apache.kafka.connect.errors.DataException", "no JSON")
 READ = Original("t", b"k", b"v", partition=2, offset=7, timestamp=5, timestamp_type="CreateTime")
 POLLED = Original("t", None, b"v", source_partition='{"file":"a"}', source_offset='{"position":9}')
@@ -26,7 +29,7 @@ def reports(policy: ErrorPolicy) -> tuple[ErrorReports, ErrorMetrics]:
 
 
 def test_policy_of_a_connector() -> None:
-    assert ErrorPolicy.of({}) == ErrorPolicy()
+    assert ErrorPolicy.of(SinkConnectorConfig.parse(NAMED)) == ErrorPolicy()
     queue = "errors.deadletterqueue"
     config = {
         "errors.tolerance": "all",
@@ -38,9 +41,11 @@ def test_policy_of_a_connector() -> None:
         f"{queue}.topic.replication.factor": "1",
         f"{queue}.context.headers.enable": "true",
     }
-    assert ErrorPolicy.of(config) == ErrorPolicy(True, -1, 10, True, True, DeadLetterSettings("dead", 1, True))
+    expected = ErrorPolicy(True, -1, 10, True, True, DeadLetterSettings("dead", 1, True))
+    for kind in (SinkConnectorConfig, SourceConnectorConfig):
+        assert ErrorPolicy.of(kind.parse(NAMED | config)) == expected
     with pytest.raises(ConfigError, match=r"Invalid value x for configuration errors\.retry\.timeout"):
-        ErrorPolicy.of({"errors.retry.timeout": "x"})
+        SinkConnectorConfig.parse(NAMED | {"errors.retry.timeout": "x"})
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,12 @@ import pytest
 
 from connect_dagster.errors import ConfigError, ConnectError, RetriableError
 from connect_dagster.kafka.topic_admin import TopicAdmin, TopicPlan
+from connect_dagster.worker.config.source import SourceConnectorConfig
 from connect_dagster.worker.source.topic_creation import TopicCreation, topic_groups
 
 DEFAULT = {"topic.creation.default.partitions": "3", "topic.creation.default.replication.factor": "1"}
 GROUPS = DEFAULT | {
-    "topic.creation.groups": "compacted, default,wide,compacted",
+    "topic.creation.groups": "compacted, default,wide",
     "topic.creation.compacted.include": "state-.*, table",
     "topic.creation.compacted.exclude": ".*-log",
     "topic.creation.compacted.cleanup.policy": "compact",
@@ -47,8 +48,14 @@ class Topics:
         return self.answer
 
 
+def parsed(config: Mapping[str, str]) -> SourceConnectorConfig:
+    return SourceConnectorConfig.parse({"name": "c", "connector.class": "C", **config})
+
+
 def creation(topics: Topics, config: Mapping[str, str] = DEFAULT) -> TopicCreation:
-    return TopicCreation(topic_groups(config, enabled=True), lambda: cast("TopicAdmin", topics), lambda seconds: True)
+    return TopicCreation(
+        topic_groups(parsed(config), enabled=True), lambda: cast("TopicAdmin", topics), lambda seconds: True
+    )
 
 
 @pytest.mark.parametrize(
@@ -63,13 +70,13 @@ def creation(topics: Topics, config: Mapping[str, str] = DEFAULT) -> TopicCreati
     ],
 )
 def test_the_first_group_that_matches(topic: str, group: str) -> None:
-    groups = topic_groups(GROUPS, enabled=True)
+    groups = topic_groups(parsed(GROUPS), enabled=True)
     assert [one.name for one in groups] == ["compacted", "wide", "default"]
     assert next((one.name for one in groups[:-1] if one.matches(topic)), "default") == group
 
 
 def test_plans_take_from_the_default_group_what_is_not_said() -> None:
-    compacted, wide, default = topic_groups(GROUPS, enabled=True)
+    compacted, wide, default = topic_groups(parsed(GROUPS), enabled=True)
     assert compacted.plan("t") == TopicPlan("t", 3, 1, {"cleanup.policy": "compact"})
     assert wide.plan("t") == TopicPlan("t", -1, 1, {})
     assert default.plan("t") == TopicPlan("t", 3, 1, {"compression.type": "zstd"})
@@ -77,7 +84,7 @@ def test_plans_take_from_the_default_group_what_is_not_said() -> None:
 
 @pytest.mark.parametrize(("config", "enabled"), [({}, True), (GROUPS, False), ({"topic": "a"}, True)])
 def test_topics_that_are_left_to_the_brokers(config: dict[str, str], enabled: bool) -> None:
-    assert topic_groups(config, enabled=enabled) == ()
+    assert topic_groups(parsed(config), enabled=enabled) == ()
 
 
 @pytest.mark.parametrize(
@@ -105,7 +112,7 @@ def test_topics_that_are_left_to_the_brokers(config: dict[str, str], enabled: bo
 def test_settings_that_are_wrong(changes: dict[str, str | None], text: str) -> None:
     config = {name: value for name, value in {**GROUPS, **changes}.items() if value is not None}
     with pytest.raises(ConfigError) as caught:
-        topic_groups(config, enabled=True)
+        topic_groups(parsed(config), enabled=True)
     assert str(caught.value).startswith(text)
 
 
@@ -136,7 +143,7 @@ def test_brokers_that_are_away_are_waited_for() -> None:
 
 def test_a_task_that_ends_does_not_wait() -> None:
     topics = Topics(set(), away=1)
-    groups = topic_groups(DEFAULT, enabled=True)
+    groups = topic_groups(parsed(DEFAULT), enabled=True)
     TopicCreation(groups, lambda: cast("TopicAdmin", topics), lambda seconds: False).ensure({"new"})
     assert topics.plans == []
 

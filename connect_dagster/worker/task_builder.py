@@ -1,0 +1,231 @@
+"""Builds the task objects of a worker from configurations (Java: ``Worker.TaskBuilder``).
+
+The connector's configuration governs converters, transforms, clients, topics and error handling; the task's own
+configuration is passed to the plugin alone.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from connect_dagster.isolation.descriptions import PluginDescription, class_name
+from connect_dagster.isolation.plugins import Plugins
+from connect_dagster.isolation.realm import class_path
+from connect_dagster.kafka.topic_admin import TopicAdmin
+from connect_dagster.plugin.connector import Connector, SinkTask, SourceTask
+from connect_dagster.plugin.converter import Converter
+from connect_dagster.protocol.states import State, TargetState, TaskId
+from connect_dagster.storage.offset_store import OffsetStore
+from connect_dagster.worker.config.sink import SinkConnectorConfig
+from connect_dagster.worker.config.source import SourceConnectorConfig
+from connect_dagster.worker.config.worker import WorkerConfig
+from connect_dagster.worker.converters import ConverterFactory
+from connect_dagster.worker.errors.factory import error_reports
+from connect_dagster.worker.metrics.tasks import TaskPlugins, Transformed
+from connect_dagster.worker.metrics.worker_metrics import WorkerMetrics
+from connect_dagster.worker.sink.pipeline import SinkPipeline
+from connect_dagster.worker.sink.task import SinkSettings, WorkerSinkTask
+from connect_dagster.worker.source.delivery import Delivery
+from connect_dagster.worker.source.pipeline import SourcePipeline
+from connect_dagster.worker.source.task import WorkerSourceTask
+from connect_dagster.worker.source.topic_creation import TopicCreation, topic_groups
+from connect_dagster.worker.source.turns import Turns
+from connect_dagster.worker.spark.session import Session
+from connect_dagster.worker.task_clients import TaskClients
+from connect_dagster.worker.transforms import Step, TransformFactory
+
+log = logging.getLogger(__name__)
+
+Properties = Mapping[str, str]
+RunningTask = WorkerSourceTask | WorkerSinkTask
+
+
+@dataclass(frozen=True, slots=True)
+class TaskListeners:
+    """Callbacks of running tasks.
+
+    Attributes:
+        status: called with each state, and with the trace of a failure.
+        topics: called with the connector and the topics of a batch.
+    """
+
+    status: Callable[[TaskId, State, str | None], None]
+    topics: Callable[[TaskId, set[str]], None]
+
+
+class TaskBuilder:
+    """Makes source and sink tasks with their clients, converters, transforms and metrics.
+
+    Args:
+        worker: the worker's configuration.
+        plugins: all plugins.
+        session: the Spark session, shared by all tasks.
+        offsets: committed offsets of source connectors.
+        metrics: of the worker; gets a group for each task.
+        clients: settings of the tasks' Kafka clients.
+    """
+
+    def __init__(
+        self,
+        worker: WorkerConfig,
+        plugins: Plugins,
+        session: Session,
+        offsets: OffsetStore,
+        metrics: WorkerMetrics,
+        clients: TaskClients,
+    ) -> None:
+        self._worker = worker
+        self._session = session
+        self._offsets = offsets
+        self._metrics = metrics
+        self._clients = clients
+        self._converters = ConverterFactory(plugins, worker)
+        self._transforms = TransformFactory(plugins)
+        self._turns = Turns()
+
+    def build(
+        self,
+        id: TaskId,
+        connector: PluginDescription[Connector],
+        connector_config: Properties,
+        config: Properties,
+        target: TargetState,
+        listeners: TaskListeners,
+    ) -> RunningTask:
+        """Return a task that is not started yet.
+
+        Args:
+            id: of the task.
+            connector: the connector's plugin.
+            connector_config: the connector's configuration, placeholders resolved.
+            config: the task's own configuration, placeholders resolved.
+            target: STARTED, PAUSED or STOPPED.
+            listeners: callbacks of the task.
+
+        Raises:
+            ConfigError: a value of the connector's configuration is wrong.
+            ConnectError: a plugin cannot be loaded, or an override is not allowed.
+        """
+        task = connector.plugin().task_class()
+        kind = connector.plugin.java_task_class or class_path(type(task))
+        log.info("Instantiated task %s with version %s of type %s", id, connector.version, kind)
+        if isinstance(task, SourceTask):
+            source = SourceConnectorConfig.parse(connector_config)
+            return self._source_task(id, task, connector, source, config, target, listeners)
+        sink = SinkConnectorConfig.parse(connector_config)
+        return self._sink_task(id, task, connector, sink, config, target, listeners)
+
+    def _source_task(
+        self,
+        id: TaskId,
+        task: SourceTask,
+        connector: PluginDescription[Connector],
+        connector_config: SourceConnectorConfig,
+        config: Properties,
+        target: TargetState,
+        listeners: TaskListeners,
+    ) -> WorkerSourceTask:
+        key, value = self._converters.pair(str(id), connector_config)
+        settings = self._clients.producer(id, connector_config)
+        groups = topic_groups(connector_config, enabled=self._worker.topic_creation_enable)
+        admin = self._clients.admin(f"connector-adminclient-{id}", connector_config) if groups else {}
+        topics = partial(TopicCreation, groups, lambda: TopicAdmin(admin)) if groups else None
+        transforms = self._transforms.chain(str(id), connector_config)
+        metrics = self._metrics.source_task(id, task_plugins(connector, task, key, value, transforms))
+        return WorkerSourceTask(
+            id,
+            task,
+            self._session.spark,
+            self._metrics.listening(metrics, listeners.status),
+            target,
+            config=config,
+            pipeline=SourcePipeline(transforms, key, value, self._converters.for_headers(str(id), connector_config)),
+            make_delivery=lambda: Delivery(settings, str(id), (id.connector, f"task-{id.task}"), self._turns, topics),
+            open_offsets=lambda: self._offsets.open(id.connector, connector_config.originals),
+            flush_seconds=self._worker.offset_flush_timeout_ms / 1000,
+            on_topics=lambda topics: listeners.topics(id, topics),
+            metrics=metrics,
+            reports=error_reports(id, connector_config, self._clients, metrics.errors),
+        )
+
+    def _sink_task(
+        self,
+        id: TaskId,
+        task: SinkTask,
+        connector: PluginDescription[Connector],
+        connector_config: SinkConnectorConfig,
+        config: Properties,
+        target: TargetState,
+        listeners: TaskListeners,
+    ) -> WorkerSinkTask:
+        key, value = self._converters.pair(str(id), connector_config)
+        consumer = self._clients.consumer(id, connector_config)
+        pattern = connector_config.topics_regex
+        limit = consumer.get("max.poll.records")
+        transforms = self._transforms.chain(str(id), connector_config)
+        metrics = self._metrics.sink_task(id, task_plugins(connector, task, key, value, transforms))
+        reports = error_reports(id, connector_config, self._clients, metrics.errors)
+        return WorkerSinkTask(
+            id,
+            task,
+            self._session.spark,
+            self._metrics.listening(metrics, listeners.status),
+            target,
+            config=config,
+            settings=SinkSettings(
+                topics=connector_config.topics,
+                pattern=re.compile(pattern) if pattern else None,
+                consumer=consumer,
+                max_poll_records=int(limit) if limit else None,
+                flush_interval=self._worker.offset_flush_interval_ms / 1000,
+                flush_timeout=self._worker.offset_flush_timeout_ms / 1000,
+            ),
+            pipeline=SinkPipeline(
+                key,
+                value,
+                tolerate=reports.policy.tolerate,
+                headers=task.needs_headers or bool(transforms),
+                reported=reports.policy.reports,
+                transforms=transforms,
+                header_converter=self._converters.for_headers(str(id), connector_config),
+            ),
+            on_topics=lambda topics: listeners.topics(id, topics),
+            metrics=metrics,
+            reports=reports,
+        )
+
+
+def task_plugins(
+    connector: PluginDescription[Connector],
+    task: SourceTask | SinkTask,
+    key: Converter,
+    value: Converter,
+    chain: Sequence[Step],
+) -> TaskPlugins:
+    """Name the plugins of a task, as its metrics show them (Java: ``TaskPluginsMetadata``).
+
+    Args:
+        connector: the connector's plugin.
+        task: the plugin's task.
+        key: converter of keys.
+        value: converter of values.
+        chain: the transforms, in the order of their aliases.
+    """
+    texts = {
+        "connector-class": connector.class_name,
+        "connector-type": connector.kind.value,
+        "connector-version": connector.version,
+        "task-class": connector.plugin.java_task_class or class_path(type(task)),
+        "task-version": connector.version,
+        "key-converter-class": class_name(type(key)),
+        "key-converter-version": key.version,
+        "value-converter-class": class_name(type(value)),
+        "value-converter-version": value.version,
+    }
+    return TaskPlugins(
+        texts, tuple(Transformed(one.alias, class_name(type(one.transform)), one.transform.version) for one in chain)
+    )
