@@ -15,20 +15,19 @@ from connect_dagster.client.datasets import (
     KafkaConnectTopicProps,
 )
 from connect_dagster.client.rest_client import KafkaConnectClient, KafkaConnectError, RetryPolicy
-from connect_dagster.orchestration.back_off import BackOff
-from connect_dagster.orchestration.catalog.asset_decorator import (
+from connect_dagster.orchestration.asset_decorator import (
     build_kafka_connect_assets_definitions,
     kafka_connect_assets,
 )
-from connect_dagster.orchestration.catalog.asset_specs import (
+from connect_dagster.orchestration.assets.metadata_sets import KafkaConnectMetadataSet, KafkaConnectTagSet
+from connect_dagster.orchestration.assets.specs import (
     ConnectorSelectorFn,
     build_kafka_connect_asset_specs,
     load_kafka_connect_asset_specs,
 )
-from connect_dagster.orchestration.catalog.event_iterator import KafkaConnectApplyConfig, KafkaConnectEventIterator
-from connect_dagster.orchestration.catalog.metadata_sets import KafkaConnectMetadataSet, KafkaConnectTagSet
-from connect_dagster.orchestration.catalog.translator import DagsterKafkaConnectTranslator
-from connect_dagster.orchestration.catalog.workspace_data import KafkaConnectConnectorData, KafkaConnectWorkspaceData
+from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator
+from connect_dagster.orchestration.assets.workspace_data import KafkaConnectConnectorData, KafkaConnectWorkspaceData
+from connect_dagster.orchestration.back_off import BackOff
 from connect_dagster.orchestration.checks.config_drift import build_connector_config_drift_checks
 from connect_dagster.orchestration.checks.data import build_connector_data_checks
 from connect_dagster.orchestration.checks.data_sides import DataSide, FileLines, QueriedRows, TopicRecords
@@ -49,6 +48,7 @@ from connect_dagster.orchestration.declaring.typed_resources import (
     SinkConnectorResource,
     SourceConnectorResource,
 )
+from connect_dagster.orchestration.event_iterator import KafkaConnectApplyConfig, KafkaConnectEventIterator
 from connect_dagster.orchestration.hosting.definitions import build_connect_worker_definitions, numbered_workers
 from connect_dagster.orchestration.hosting.failure_sensor import build_connect_worker_failure_sensor
 from connect_dagster.orchestration.hosting.heartbeat_checks import build_worker_heartbeat_checks

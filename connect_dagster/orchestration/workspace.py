@@ -13,14 +13,14 @@ from pydantic import Field
 
 from connect_dagster.client.rest_client import Access, KafkaConnectClient, KafkaConnectError, RetryPolicy
 from connect_dagster.kafka.access import Brokers
-from connect_dagster.orchestration.catalog.asset_specs import ConnectorSelectorFn, load_kafka_connect_asset_specs
-from connect_dagster.orchestration.catalog.event_iterator import (
+from connect_dagster.orchestration.assets.specs import ConnectorSelectorFn, load_kafka_connect_asset_specs
+from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator
+from connect_dagster.orchestration.assets.workspace_data import KafkaConnectWorkspaceData
+from connect_dagster.orchestration.event_iterator import (
     KafkaConnectApplyConfig,
     KafkaConnectEventIterator,
     apply_and_poll,
 )
-from connect_dagster.orchestration.catalog.translator import DagsterKafkaConnectTranslator
-from connect_dagster.orchestration.catalog.workspace_data import KafkaConnectWorkspaceData
 from connect_dagster.orchestration.variables import unset_variables
 
 # What a field says for Dagster not to show its value in the UI.

@@ -12,7 +12,7 @@ from confluent_kafka import KafkaException
 from dagster import AssetKey, AssetRecordsFilter, DagsterInstance, DagsterRunStatus, RunRecord, RunsFilter
 
 from connect_dagster.client.rest_client import KafkaConnectError
-from connect_dagster.orchestration.catalog.asset_keys import file_key, topic_key
+from connect_dagster.orchestration.assets.keys import file_key, topic_key
 from connect_dagster.orchestration.hosting.job import WORKER_JOB
 from connect_dagster.orchestration.observing.topic_offsets import (
     Bounds,

@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 from connect_dagster.client.masking import MASK
 from connect_dagster.client.types import State
 from connect_dagster.embedded.broker import EmbeddedBroker
-from connect_dagster.orchestration.catalog.asset_keys import connector_key
+from connect_dagster.orchestration.assets.keys import connector_key
 from examples.demo.project import SINK, SOURCE
 from tests.shipped_project import ROOT, ShippedProject, shipped_project, wait_until
 

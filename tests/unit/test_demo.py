@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dagster import DagsterInstance
 
-from connect_dagster.orchestration.catalog.asset_keys import topic_key
+from connect_dagster.orchestration.assets.keys import topic_key
 from examples.demo.access_log import AccessLogWriter, access_log_lines
 from examples.demo.evidence import Evidence, compare, count_lines, newest_worker_run
 

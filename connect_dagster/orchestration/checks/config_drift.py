@@ -6,8 +6,8 @@ import dagster as dg
 from dagster import AssetCheckKey, MetadataValue
 
 from connect_dagster.client.rest_client import KafkaConnectClient
-from connect_dagster.orchestration.catalog.asset_specs import declared_props
-from connect_dagster.orchestration.catalog.translator import DagsterKafkaConnectTranslator
+from connect_dagster.orchestration.assets.specs import declared_props
+from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator
 from connect_dagster.orchestration.checks.connector_checks import connector_checks
 from connect_dagster.orchestration.checks.verdict import Verdict
 from connect_dagster.orchestration.declaring.apply import ApplyPlan, InvalidConnectorError, plan

@@ -8,8 +8,8 @@ import dagster as dg
 from dagster import AssetCheckKey, AssetCheckResult, AssetCheckSpec, AssetKey, AssetsDefinition, AssetSpec
 
 from connect_dagster.client.rest_client import KafkaConnectError
-from connect_dagster.orchestration.catalog.asset_keys import connector_key
-from connect_dagster.orchestration.catalog.metadata_sets import KafkaConnectMetadataSet
+from connect_dagster.orchestration.assets.keys import connector_key
+from connect_dagster.orchestration.assets.metadata_sets import KafkaConnectMetadataSet
 from connect_dagster.orchestration.checks.verdict import Verdict
 from connect_dagster.orchestration.names import identifier
 from connect_dagster.orchestration.observing.connector_poll import ConnectorPoll

@@ -6,7 +6,6 @@ from functools import cached_property
 import dagster as dg
 from pydantic import Field
 
-from connect_dagster.orchestration.catalog.event_iterator import KafkaConnectApplyConfig, KafkaConnectEvent
 from connect_dagster.orchestration.components.declared_connectors import ResolvedConnector
 from connect_dagster.orchestration.components.scaffolders import ConnectorScaffolder
 from connect_dagster.orchestration.components.translation import (
@@ -16,6 +15,7 @@ from connect_dagster.orchestration.components.translation import (
     ResolvedTranslation,
 )
 from connect_dagster.orchestration.components.yaml_values import ResolvedWorkspace
+from connect_dagster.orchestration.event_iterator import KafkaConnectApplyConfig, KafkaConnectEvent
 from connect_dagster.orchestration.names import identifier
 from connect_dagster.orchestration.observing.polling_sensor import build_kafka_connect_polling_sensor
 from connect_dagster.orchestration.operating.connector_definitions import (

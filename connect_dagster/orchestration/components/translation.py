@@ -6,7 +6,7 @@ import dagster as dg
 
 from connect_dagster.client.datasets import KafkaConnectConnectorProps, KafkaConnectDatasetProps
 from connect_dagster.orchestration._compat import TranslationFn, TranslationFnResolver
-from connect_dagster.orchestration.catalog.translator import DagsterKafkaConnectTranslator
+from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator
 
 Props: TypeAlias = KafkaConnectConnectorProps | KafkaConnectDatasetProps
 

@@ -18,8 +18,7 @@ from connect_dagster.orchestration._compat import (
     ResolvedDefsStateConfig,
     last_state,
 )
-from connect_dagster.orchestration.catalog.event_iterator import KafkaConnectApplyConfig, KafkaConnectEvent
-from connect_dagster.orchestration.catalog.workspace_data import KafkaConnectWorkspaceData
+from connect_dagster.orchestration.assets.workspace_data import KafkaConnectWorkspaceData
 from connect_dagster.orchestration.checks.state import build_connector_state_checks
 from connect_dagster.orchestration.components.scaffolders import WorkspaceScaffolder
 from connect_dagster.orchestration.components.translation import (
@@ -29,6 +28,7 @@ from connect_dagster.orchestration.components.translation import (
     ResolvedTranslation,
 )
 from connect_dagster.orchestration.components.yaml_values import ResolvedWorkspace
+from connect_dagster.orchestration.event_iterator import KafkaConnectApplyConfig, KafkaConnectEvent
 from connect_dagster.orchestration.observing.polling_sensor import build_kafka_connect_polling_sensor
 from connect_dagster.orchestration.operating.connector_definitions import JOB_PREFIX, apply_connector, connector_assets
 from connect_dagster.orchestration.operating.jobs import build_kafka_connect_jobs

@@ -6,7 +6,7 @@ import dagster as dg
 from dagster import AssetObservation, DagsterInstance, MetadataValue
 
 from connect_dagster.client.masking import mask_text
-from connect_dagster.orchestration.catalog.asset_keys import worker_key
+from connect_dagster.orchestration.assets.keys import worker_key
 from connect_dagster.orchestration.hosting.job import WORKER_ID_TAG
 
 

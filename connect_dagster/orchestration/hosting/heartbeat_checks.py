@@ -7,7 +7,7 @@ from typing import Any
 import dagster as dg
 from dagster import AssetCheckResult, AssetCheckSeverity, DagsterInstance
 
-from connect_dagster.orchestration.catalog.asset_keys import worker_key
+from connect_dagster.orchestration.assets.keys import worker_key
 
 LATEST = 10
 

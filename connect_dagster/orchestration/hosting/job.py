@@ -15,7 +15,7 @@ from pydantic import Field
 
 from connect_dagster.client.interrupts import uninterrupted
 from connect_dagster.client.masking import mask_text
-from connect_dagster.orchestration.catalog.asset_keys import worker_key
+from connect_dagster.orchestration.assets.keys import worker_key
 from connect_dagster.orchestration.hosting import worker_report
 from connect_dagster.orchestration.hosting.resource import HostedWorker, worker_failure
 from connect_dagster.orchestration.hosting.run_process import RunProcess

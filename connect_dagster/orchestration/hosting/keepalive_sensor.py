@@ -25,8 +25,8 @@ import dagster as dg
 from dagster import AssetRecordsFilter, DagsterInstance, DagsterRun, DagsterRunStatus, RunRecord, RunsFilter
 from pydantic import Field
 
+from connect_dagster.orchestration.assets.keys import worker_key
 from connect_dagster.orchestration.back_off import BackOff
-from connect_dagster.orchestration.catalog.asset_keys import worker_key
 from connect_dagster.orchestration.hosting.job import GENERATION_TAG, PROCESS_TAG, WORKER_ID_TAG, run_config
 from connect_dagster.orchestration.hosting.resource import HostedWorker
 from connect_dagster.orchestration.hosting.run_process import RunProcess

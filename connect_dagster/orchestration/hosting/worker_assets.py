@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 import dagster as dg
 from dagster import AssetKey, AssetSpec
 
-from connect_dagster.orchestration.catalog.asset_keys import GROUP_NAME, group_key, topic_key, worker_key
+from connect_dagster.orchestration.assets.keys import GROUP_NAME, group_key, topic_key, worker_key
 from connect_dagster.orchestration.hosting.group_metadata import (
     configs_metadata,
     group_metadata,

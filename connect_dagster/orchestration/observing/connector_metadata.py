@@ -13,8 +13,8 @@ from dagster import MetadataValue, TableColumn, TableRecord, TableSchema
 from connect_dagster.client.datasets import KafkaConnectDatasetProps, KafkaConnectTopicProps
 from connect_dagster.client.masking import mask_config, mask_json, mask_text
 from connect_dagster.client.types import Connector, ConnectorStatus, PartitionOffset, State, TaskProgress
-from connect_dagster.orchestration.catalog.metadata_sets import KafkaConnectMetadataSet
-from connect_dagster.orchestration.catalog.workspace_data import connector_url
+from connect_dagster.orchestration.assets.metadata_sets import KafkaConnectMetadataSet
+from connect_dagster.orchestration.assets.workspace_data import connector_url
 from connect_dagster.orchestration.observing.connector_snapshot import ConnectorSnapshot
 from connect_dagster.orchestration.observing.connector_trend import ConnectorTrend
 

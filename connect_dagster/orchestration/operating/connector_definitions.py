@@ -6,19 +6,19 @@ from typing import TypeAlias
 import dagster as dg
 
 from connect_dagster.client.datasets import KafkaConnectConnectorProps, KafkaConnectTopicProps
-from connect_dagster.orchestration.catalog.asset_specs import asset_graph, declared_props
-from connect_dagster.orchestration.catalog.event_iterator import (
-    DECLARATION_KEY,
-    Declaration,
-    KafkaConnectApplyConfig,
-    KafkaConnectEvent,
-)
-from connect_dagster.orchestration.catalog.translator import DagsterKafkaConnectTranslator
+from connect_dagster.orchestration.assets.specs import asset_graph, declared_props
+from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator
 from connect_dagster.orchestration.checks.config_drift import build_connector_config_drift_checks
 from connect_dagster.orchestration.checks.dead_letters import build_dead_letter_checks
 from connect_dagster.orchestration.checks.state import build_connector_state_checks
 from connect_dagster.orchestration.declaring.connector_resource import ConnectorResource
 from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec
+from connect_dagster.orchestration.event_iterator import (
+    DECLARATION_KEY,
+    Declaration,
+    KafkaConnectApplyConfig,
+    KafkaConnectEvent,
+)
 from connect_dagster.orchestration.failures import one_sentence
 from connect_dagster.orchestration.names import identifier
 from connect_dagster.orchestration.operating.connector_sensor import build_connector_sensor

@@ -13,9 +13,9 @@ from dagster import AssetObservation
 
 from connect_dagster.client.rest_client import KafkaConnectClient, KafkaConnectError
 from connect_dagster.client.types import Connector
+from connect_dagster.orchestration.assets.specs import declared_props
+from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator
 from connect_dagster.orchestration.back_off import BackOff
-from connect_dagster.orchestration.catalog.asset_specs import declared_props
-from connect_dagster.orchestration.catalog.translator import DagsterKafkaConnectTranslator
 from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec
 from connect_dagster.orchestration.names import identifier
 from connect_dagster.orchestration.observing.connector_metadata import status_metadata

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 import dagster as dg
 from dagster import MetadataValue
 
-from connect_dagster.orchestration.catalog.asset_specs import declared_props
-from connect_dagster.orchestration.catalog.translator import DagsterKafkaConnectTranslator
+from connect_dagster.orchestration.assets.specs import declared_props
+from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator
 from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec
 from connect_dagster.orchestration.operating.operation_config import (
     AlterOffsetsConfig,

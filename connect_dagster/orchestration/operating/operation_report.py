@@ -7,7 +7,7 @@ import dagster as dg
 from dagster import AssetObservation, DagsterAssetMetadataValue, MetadataValue, TableColumn, TableRecord, TableSchema
 
 from connect_dagster.client.rest_client import KafkaConnectError
-from connect_dagster.orchestration.catalog.asset_keys import connector_key
+from connect_dagster.orchestration.assets.keys import connector_key
 from connect_dagster.orchestration.observing.connector_metadata import observation_metadata
 from connect_dagster.orchestration.observing.connector_poll import ConnectorPoll
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace

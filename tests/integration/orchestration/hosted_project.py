@@ -17,7 +17,7 @@ from dagster_graphql import DagsterGraphQLClient
 from connect_dagster.client.types import State
 from connect_dagster.embedded.ports import HOST, free_port
 from connect_dagster.orchestration import KafkaConnectClient, KafkaConnectError
-from connect_dagster.orchestration.catalog.asset_keys import worker_key
+from connect_dagster.orchestration.assets.keys import worker_key
 from connect_dagster.orchestration.dagster_dev import DagsterDev
 from connect_dagster.orchestration.hosting.job import WORKER_ID_TAG, WORKER_JOB
 from tests.integration.worker_process import COMMON_DEFAULTS, QUICK_JVM, write_properties

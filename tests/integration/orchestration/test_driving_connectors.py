@@ -26,7 +26,7 @@ from connect_dagster.orchestration import (
     build_dead_letter_checks,
     build_kafka_connect_jobs,
 )
-from connect_dagster.orchestration.catalog.asset_keys import connector_key
+from connect_dagster.orchestration.assets.keys import connector_key
 from connect_dagster.testing.recording_sink import RecordingSinkConnector, read_journal
 from tests.conftest import Broker
 from tests.integration.topics import create, size

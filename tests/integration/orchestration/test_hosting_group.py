@@ -22,7 +22,7 @@ from connect_dagster.orchestration import (
     build_connect_group_assets,
     numbered_workers,
 )
-from connect_dagster.orchestration.catalog.asset_keys import group_key, topic_key
+from connect_dagster.orchestration.assets.keys import group_key, topic_key
 from connect_dagster.orchestration.hosting import worker_report
 from connect_dagster.orchestration.hosting.process import WorkerProcess
 from tests.conftest import Broker

@@ -19,13 +19,13 @@ from connect_dagster.orchestration import (
     build_kafka_connect_assets_definitions,
     build_kafka_connect_polling_sensor,
 )
-from connect_dagster.orchestration.catalog.asset_keys import connector_key, file_key, topic_key
+from connect_dagster.orchestration.assets.keys import connector_key, file_key, topic_key
 from tests.conformance.java_cluster import JavaDistributed
 from tests.conftest import Broker
 from tests.distributed_process import DistributedProcess, group_properties
 from tests.integration.topics import create
 from tests.shipped_project import wait_until
-from tests.unit.orchestration.catalog.test_column_schema import CUSTOMERS, CUSTOMERS_COLUMNS, told
+from tests.unit.orchestration.assets.test_column_schema import CUSTOMERS, CUSTOMERS_COLUMNS, told
 
 STRINGS = "org.apache.kafka.connect.storage.StringConverter"
 SOURCE_CLASS, SINK_CLASS = (f"org.apache.kafka.connect.file.FileStream{end}Connector" for end in ("Source", "Sink"))

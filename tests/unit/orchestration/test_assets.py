@@ -16,7 +16,7 @@ from connect_dagster.orchestration import (
     build_kafka_connect_assets_definitions,
     kafka_connect_assets,
 )
-from connect_dagster.orchestration.catalog.asset_keys import connector_key, file_key, topic_key
+from connect_dagster.orchestration.assets.keys import connector_key, file_key, topic_key
 from connect_dagster.plugin.connector_file import DesiredState
 from tests.unit.orchestration.connect_server import CLASS, ConnectServer, connect_server
 

@@ -8,7 +8,7 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from connect_dagster.orchestration.catalog.asset_keys import connector_key, file_key, topic_key
+from connect_dagster.orchestration.assets.keys import connector_key, file_key, topic_key
 from connect_dagster.protocol.states import TargetState
 from tests.shipped_project import ROOT
 from tests.unit.orchestration.connect_server import ConnectServer, connect_server

@@ -7,7 +7,7 @@ import dagster as dg
 
 import assets
 import resources
-from connect_dagster.orchestration.catalog.asset_keys import connector_key, file_key, topic_key
+from connect_dagster.orchestration.assets.keys import connector_key, file_key, topic_key
 from tests.shipped_project import ROOT
 
 

@@ -7,9 +7,9 @@ import pytest
 from dagster import AssetKey, AssetSpec, DagsterInstance
 
 from connect_dagster.client.datasets import KafkaConnectConnectorProps, KafkaConnectDatasetProps
+from connect_dagster.orchestration.assets.specs import build_kafka_connect_asset_specs
+from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator
 from connect_dagster.orchestration.back_off import BackOff
-from connect_dagster.orchestration.catalog.asset_specs import build_kafka_connect_asset_specs
-from connect_dagster.orchestration.catalog.translator import DagsterKafkaConnectTranslator
 from connect_dagster.orchestration.checks.config_drift import build_connector_config_drift_checks
 from connect_dagster.orchestration.checks.state import build_connector_state_checks
 from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec

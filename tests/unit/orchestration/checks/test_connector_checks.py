@@ -9,7 +9,7 @@ from dagster import AssetCheckEvaluation, AssetCheckSeverity, DagsterInstance
 
 from connect_dagster.client.masking import MASK
 from connect_dagster.embedded.ports import free_port
-from connect_dagster.orchestration.catalog.asset_keys import connector_key
+from connect_dagster.orchestration.assets.keys import connector_key
 from connect_dagster.orchestration.checks.config_drift import build_connector_config_drift_checks
 from connect_dagster.orchestration.checks.data import build_connector_data_checks
 from connect_dagster.orchestration.checks.data_sides import FileLines

@@ -6,7 +6,7 @@ import pytest
 from dagster import AssetCheckSeverity
 
 from connect_dagster.client.lineage import connector_lineage
-from connect_dagster.orchestration.catalog.asset_keys import connector_key
+from connect_dagster.orchestration.assets.keys import connector_key
 from connect_dagster.orchestration.checks.dead_letters import dead_letter_verdict
 from connect_dagster.orchestration.checks.lag import lag_verdict
 from connect_dagster.orchestration.checks.state import state_evaluation

@@ -10,9 +10,9 @@ from dagster.components.testing.test_cases import TestTranslation
 from dagster.components.testing.utils import component_defs
 
 from connect_dagster.orchestration import KafkaConnectApplyConfig, KafkaConnectWorkspace
-from connect_dagster.orchestration.catalog.asset_keys import connector_key, topic_key
-from connect_dagster.orchestration.catalog.event_iterator import KafkaConnectEvent
+from connect_dagster.orchestration.assets.keys import connector_key, topic_key
 from connect_dagster.orchestration.components import KafkaConnectConnectorComponent
+from connect_dagster.orchestration.event_iterator import KafkaConnectEvent
 from connect_dagster.plugin.connector_file import DesiredState
 from connect_dagster.protocol.states import TargetState
 from tests.unit.orchestration.components.sandbox import loaded, scaffolded

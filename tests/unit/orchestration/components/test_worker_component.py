@@ -7,7 +7,7 @@ import dagster as dg
 import pytest
 
 from connect_dagster.orchestration import ConnectWorkerComponent, StandaloneConnectWorkerResource
-from connect_dagster.orchestration.catalog.asset_keys import worker_key
+from connect_dagster.orchestration.assets.keys import worker_key
 from tests.unit.orchestration.components.sandbox import loaded, scaffolded
 
 WORKSPACE = {"url": "http://127.0.0.1:8183"}

@@ -15,7 +15,7 @@ from dagster.components.testing.utils import DefsFolderSandbox, create_defs_fold
 
 from connect_dagster.client.rest_client import KafkaConnectError
 from connect_dagster.orchestration import KafkaConnectWorkspaceComponent
-from connect_dagster.orchestration.catalog.asset_keys import connector_key, file_key, topic_key
+from connect_dagster.orchestration.assets.keys import connector_key, file_key, topic_key
 from connect_dagster.protocol.states import TargetState
 from tests.unit.orchestration.components.sandbox import scaffolded
 from tests.unit.orchestration.connect_server import ConnectServer, connect_server

@@ -5,8 +5,8 @@ import inspect
 import dagster as dg
 import pytest
 
-from connect_dagster.orchestration.catalog.asset_keys import connector_key
-from connect_dagster.orchestration.catalog.metadata_sets import KafkaConnectMetadataSet
+from connect_dagster.orchestration.assets.keys import connector_key
+from connect_dagster.orchestration.assets.metadata_sets import KafkaConnectMetadataSet
 from connect_dagster.orchestration.declaring import typed_resources as shipped
 from connect_dagster.orchestration.declaring.connector_resource import ConnectorResource, secret_config_keys
 from connect_dagster.orchestration.declaring.resource_types import connector_resource_type, field_name

@@ -10,7 +10,7 @@ from connect_dagster.orchestration import (
     build_connect_worker_definitions,
     numbered_workers,
 )
-from connect_dagster.orchestration.catalog.asset_keys import group_key, topic_key, worker_key
+from connect_dagster.orchestration.assets.keys import group_key, topic_key, worker_key
 
 
 def worker(**fields: Any) -> ConnectWorkerResource:

@@ -9,7 +9,7 @@ from connect_dagster.orchestration import (
     build_connect_worker_failure_sensor,
     build_connect_worker_job,
 )
-from connect_dagster.orchestration.catalog.asset_keys import worker_key
+from connect_dagster.orchestration.assets.keys import worker_key
 from connect_dagster.orchestration.hosting.job import WORKER_ID_TAG
 from tests.unit.orchestration.hosting.runs import add_run
 

@@ -4,7 +4,7 @@ import dagster as dg
 from dagster import AssetCheckResult, AssetCheckSeverity, AssetObservation, DagsterInstance, instance_for_test
 
 from connect_dagster.orchestration import build_worker_asset_spec, build_worker_heartbeat_checks
-from connect_dagster.orchestration.catalog.asset_keys import worker_key
+from connect_dagster.orchestration.assets.keys import worker_key
 from connect_dagster.orchestration.hosting.heartbeat_checks import heartbeat_result
 
 

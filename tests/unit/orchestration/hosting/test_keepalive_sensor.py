@@ -10,7 +10,7 @@ from connect_dagster.orchestration import (
     build_connect_worker_job,
     build_connect_worker_keepalive_sensor,
 )
-from connect_dagster.orchestration.catalog.asset_keys import worker_key
+from connect_dagster.orchestration.assets.keys import worker_key
 from connect_dagster.orchestration.hosting.job import GENERATION_TAG, PROCESS_TAG, WORKER_ID_TAG
 from connect_dagster.orchestration.hosting.keepalive_sensor import (
     REPLACED_TAG,

@@ -15,7 +15,7 @@ from dagster._core.definitions.sensor_definition import SensorExecutionData
 from connect_dagster.embedded.ports import free_port
 from connect_dagster.herder.interface import ConnectorOffset, RebalanceNeededError
 from connect_dagster.orchestration import KafkaConnectWorkspace, build_kafka_connect_polling_sensor
-from connect_dagster.orchestration.catalog.asset_keys import connector_key, topic_key
+from connect_dagster.orchestration.assets.keys import connector_key, topic_key
 from connect_dagster.orchestration.observing import connector_poll
 from connect_dagster.orchestration.observing.polling_sensor import (
     EVENT_INTERVAL_SECONDS,

@@ -9,8 +9,8 @@ from dagster import DagsterInstance
 from dagster._core.definitions.sensor_definition import SensorExecutionData
 
 from connect_dagster.herder.interface import RestartRequest
+from connect_dagster.orchestration.assets.keys import connector_key
 from connect_dagster.orchestration.back_off import BackOff
-from connect_dagster.orchestration.catalog.asset_keys import connector_key
 from connect_dagster.orchestration.operating.auto_restart_sensor import build_kafka_connect_auto_restart_sensor
 from connect_dagster.orchestration.operating.jobs import build_kafka_connect_jobs
 from connect_dagster.protocol.states import TargetState

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import dagster as dg
 import pytest
 
-from connect_dagster.orchestration.catalog.asset_keys import connector_key, file_key, topic_key
+from connect_dagster.orchestration.assets.keys import connector_key, file_key, topic_key
 from connect_dagster.orchestration.declaring.typed_resources import FileStreamSinkResource, FileStreamSourceResource
 from connect_dagster.orchestration.operating.connector_definitions import build_connector_definitions
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace

@@ -10,8 +10,8 @@ from dagster._core.definitions.sensor_definition import SensorExecutionData
 
 from connect_dagster.embedded.ports import free_port
 from connect_dagster.herder.interface import RestartRequest
+from connect_dagster.orchestration.assets.keys import connector_key
 from connect_dagster.orchestration.back_off import BackOff
-from connect_dagster.orchestration.catalog.asset_keys import connector_key
 from connect_dagster.orchestration.declaring.connector_spec import ConfigValue, KafkaConnectConnectorSpec
 from connect_dagster.orchestration.operating.connector_sensor import build_connector_sensor
 from connect_dagster.orchestration.operating.jobs import build_kafka_connect_jobs

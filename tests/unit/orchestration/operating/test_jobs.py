@@ -15,7 +15,7 @@ from dagster._core.errors import DagsterExecutionInterruptedError
 from connect_dagster.client.masking import MASK
 from connect_dagster.embedded.ports import free_port
 from connect_dagster.herder.interface import ConnectorOffset, RestartRequest
-from connect_dagster.orchestration.catalog.asset_keys import connector_key
+from connect_dagster.orchestration.assets.keys import connector_key
 from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec
 from connect_dagster.orchestration.operating.jobs import build_kafka_connect_jobs
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace

@@ -13,9 +13,9 @@ from connect_dagster.client.datasets import KafkaConnectConnectorProps
 from connect_dagster.client.lineage import connector_lineage
 from connect_dagster.client.rest_client import KafkaConnectError
 from connect_dagster.orchestration._compat import StateBackedDefinitionsLoader
-from connect_dagster.orchestration.catalog.metadata_sets import NAMESPACE
-from connect_dagster.orchestration.catalog.translator import DagsterKafkaConnectTranslator
-from connect_dagster.orchestration.catalog.workspace_data import KafkaConnectWorkspaceData, connector_props
+from connect_dagster.orchestration.assets.metadata_sets import NAMESPACE
+from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator
+from connect_dagster.orchestration.assets.workspace_data import KafkaConnectWorkspaceData, connector_props
 from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from connect_dagster.client.datasets import (
 )
 from connect_dagster.client.types import Direction
 from connect_dagster.orchestration._compat import TableMetadataSet, UriMetadataSet
-from connect_dagster.orchestration.catalog.asset_keys import (
+from connect_dagster.orchestration.assets.keys import (
     GROUP_NAME,
     bucket_key,
     connector_key,
@@ -28,7 +28,7 @@ from connect_dagster.orchestration.catalog.asset_keys import (
     table_key,
     topic_key,
 )
-from connect_dagster.orchestration.catalog.metadata_sets import KafkaConnectMetadataSet, KafkaConnectTagSet
+from connect_dagster.orchestration.assets.metadata_sets import KafkaConnectMetadataSet, KafkaConnectTagSet
 
 _LONGEST_TAG = 63
 _TYPES: Mapping[Direction, Literal["source", "sink"]] = {Direction.SOURCE: "source", Direction.SINK: "sink"}

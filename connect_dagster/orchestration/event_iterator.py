@@ -23,16 +23,15 @@ from connect_dagster.client.rest_client import KafkaConnectClient
 from connect_dagster.client.types import Connector, State
 from connect_dagster.client.waiting import GONE, Wait, await_states
 from connect_dagster.orchestration._compat import TableMetadataSet
-from connect_dagster.orchestration.catalog.column_lineage import (
+from connect_dagster.orchestration.assets.column_lineage import (
     column_lineage,
     columns_after,
     field_renames,
     upstream_of,
 )
-from connect_dagster.orchestration.catalog.metadata_sets import NAMESPACE, KafkaConnectMetadataSet
-from connect_dagster.orchestration.catalog.newest_record import columns_of_newest_record
-from connect_dagster.orchestration.catalog.schema_registry import SchemaRegistryError, registered_columns
-from connect_dagster.orchestration.catalog.translator import DagsterKafkaConnectTranslator
+from connect_dagster.orchestration.assets.metadata_sets import NAMESPACE, KafkaConnectMetadataSet
+from connect_dagster.orchestration.assets.schema_registry import SchemaRegistryError, registered_columns
+from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator
 from connect_dagster.orchestration.declaring.apply import carry_out, plan
 from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec
 from connect_dagster.orchestration.failures import one_sentence
@@ -44,6 +43,7 @@ from connect_dagster.orchestration.observing.connector_metadata import (
 )
 from connect_dagster.orchestration.observing.connector_poll import ConnectorPoll
 from connect_dagster.orchestration.observing.connector_snapshot import ConnectorSnapshot
+from connect_dagster.orchestration.observing.newest_record import columns_of_newest_record
 from connect_dagster.plugin.connector_file import DesiredState
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import requests
 from dagster import TableSchema
 
 from connect_dagster.client.masking import mask_text
-from connect_dagster.orchestration.catalog.column_schema import avro_columns, json_schema_columns
+from connect_dagster.orchestration.assets.column_schema import avro_columns, json_schema_columns
 
 _COLUMNS_OF = {"AVRO": avro_columns, "JSON": json_schema_columns}
 

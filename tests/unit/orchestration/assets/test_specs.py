@@ -23,7 +23,7 @@ from connect_dagster.orchestration import (
     build_kafka_connect_assets_definitions,
     load_kafka_connect_asset_specs,
 )
-from connect_dagster.orchestration.catalog.asset_keys import connector_key, file_key, table_key, topic_key
+from connect_dagster.orchestration.assets.keys import connector_key, file_key, table_key, topic_key
 from tests.unit.client.test_lineage import DEBEZIUM, JDBC_SINK
 from tests.unit.orchestration.connect_server import connect_server
 

@@ -9,7 +9,7 @@ from dagster import TableSchema
 
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.access import Bootstrap, client_settings
-from connect_dagster.orchestration.catalog.column_schema import connect_columns
+from connect_dagster.orchestration.assets.column_schema import connect_columns
 from connect_dagster.orchestration.observing.topic_offsets import Bounds, Partition
 
 _POLL_SECONDS = 0.2

@@ -1,0 +1,1 @@
+"""Assets of connectors and of their data: keys, specs, metadata and columns."""
