@@ -13,7 +13,7 @@ from connect_dagster.client.rest_client import KafkaConnectClient, KafkaConnectE
 from connect_dagster.client.types import State
 from connect_dagster.embedded.ports import free_port
 from connect_dagster.orchestration.names import identifier
-from connect_dagster.orchestration.operating.reconciliation import ConnectorSensorCursor
+from connect_dagster.orchestration.sensors.reconciliation import ConnectorSensorCursor
 from examples.demo.evidence import newest_worker_run
 from examples.demo.project import SINK, SOURCE, DemoProject
 

@@ -27,7 +27,6 @@ from connect_dagster.orchestration.assets.specs import (
 )
 from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator
 from connect_dagster.orchestration.assets.workspace_data import KafkaConnectConnectorData, KafkaConnectWorkspaceData
-from connect_dagster.orchestration.back_off import BackOff
 from connect_dagster.orchestration.checks.config_drift import build_connector_config_drift_checks
 from connect_dagster.orchestration.checks.data import build_connector_data_checks
 from connect_dagster.orchestration.checks.data_sides import DataSide, FileLines, QueriedRows, TopicRecords
@@ -60,10 +59,7 @@ from connect_dagster.orchestration.hosting.resource import (
     StandaloneConnectWorkerResource,
 )
 from connect_dagster.orchestration.hosting.worker_assets import build_connect_group_assets, build_worker_asset_spec
-from connect_dagster.orchestration.observing.polling_sensor import build_kafka_connect_polling_sensor
-from connect_dagster.orchestration.operating.auto_restart_sensor import build_kafka_connect_auto_restart_sensor
 from connect_dagster.orchestration.operating.connector_definitions import build_connector_definitions
-from connect_dagster.orchestration.operating.connector_sensor import build_connector_sensor
 from connect_dagster.orchestration.operating.jobs import build_kafka_connect_jobs
 from connect_dagster.orchestration.operating.ops import (
     build_kafka_connect_apply_op,
@@ -75,6 +71,10 @@ from connect_dagster.orchestration.operating.ops import (
     kafka_connect_resume_op,
     kafka_connect_stop_op,
 )
+from connect_dagster.orchestration.sensors.auto_restart import build_kafka_connect_auto_restart_sensor
+from connect_dagster.orchestration.sensors.back_off import BackOff
+from connect_dagster.orchestration.sensors.connector import build_connector_sensor
+from connect_dagster.orchestration.sensors.polling import build_kafka_connect_polling_sensor
 from connect_dagster.orchestration.topic_frames import KafkaPySparkResource
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 

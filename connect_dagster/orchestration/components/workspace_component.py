@@ -29,9 +29,9 @@ from connect_dagster.orchestration.components.translation import (
 )
 from connect_dagster.orchestration.components.yaml_values import ResolvedWorkspace
 from connect_dagster.orchestration.event_iterator import KafkaConnectApplyConfig, KafkaConnectEvent
-from connect_dagster.orchestration.observing.polling_sensor import build_kafka_connect_polling_sensor
 from connect_dagster.orchestration.operating.connector_definitions import JOB_PREFIX, apply_connector, connector_assets
 from connect_dagster.orchestration.operating.jobs import build_kafka_connect_jobs
+from connect_dagster.orchestration.sensors.polling import build_kafka_connect_polling_sensor
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
 log = logging.getLogger(__name__)

@@ -21,8 +21,8 @@ from connect_dagster.orchestration.event_iterator import (
 )
 from connect_dagster.orchestration.failures import one_sentence
 from connect_dagster.orchestration.names import identifier
-from connect_dagster.orchestration.operating.connector_sensor import build_connector_sensor
 from connect_dagster.orchestration.operating.jobs import build_kafka_connect_jobs
+from connect_dagster.orchestration.sensors.connector import build_connector_sensor
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
 JOB_PREFIX = "kafka_connect"

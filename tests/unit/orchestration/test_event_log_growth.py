@@ -7,7 +7,7 @@ from dagster import AssetCheckEvaluation, AssetMaterialization, AssetObservation
 
 from connect_dagster.herder.interface import ConnectorOffset
 from connect_dagster.orchestration import build_kafka_connect_polling_sensor
-from connect_dagster.orchestration.observing.polling_sensor import EVENT_INTERVAL_SECONDS
+from connect_dagster.orchestration.sensors.polling import EVENT_INTERVAL_SECONDS
 from tests.unit.orchestration.connect_server import ConnectServer, connect_server
 
 CONNECTORS, ROUNDS, BOUND = 10, 12, 20_000_000

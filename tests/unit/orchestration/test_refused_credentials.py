@@ -8,9 +8,9 @@ import pytest
 from dagster import DagsterInstance
 
 from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec
-from connect_dagster.orchestration.operating.auto_restart_sensor import build_kafka_connect_auto_restart_sensor
-from connect_dagster.orchestration.operating.connector_sensor import build_connector_sensor
 from connect_dagster.orchestration.operating.jobs import build_kafka_connect_jobs
+from connect_dagster.orchestration.sensors.auto_restart import build_kafka_connect_auto_restart_sensor
+from connect_dagster.orchestration.sensors.connector import build_connector_sensor
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 from connect_dagster.rest.basic_auth import ENTRY, EXTENSION
 from tests.unit.orchestration.connect_server import CLASS, DrivenHerder

@@ -1,6 +1,6 @@
 """The sensor that drives one declared connector: it compares it with its declaration, and asks for runs that act.
 
-The rules are in :mod:`connect_dagster.orchestration.operating.reconciliation`. The sensor itself changes nothing: what
+The rules are in :mod:`connect_dagster.orchestration.sensors.reconciliation`. The sensor itself changes nothing: what
 it wants done is a run of the jobs ``apply`` and ``restart``, so everything that was done is to be seen among the runs.
 """
 
@@ -15,22 +15,22 @@ from connect_dagster.client.rest_client import KafkaConnectClient, KafkaConnectE
 from connect_dagster.client.types import Connector
 from connect_dagster.orchestration.assets.specs import declared_props
 from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator
-from connect_dagster.orchestration.back_off import BackOff
 from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec
 from connect_dagster.orchestration.names import identifier
 from connect_dagster.orchestration.observing.connector_metadata import status_metadata
 from connect_dagster.orchestration.observing.plugin_secrets import with_secret_keys
-from connect_dagster.orchestration.operating.attempts import AttemptPolicy, Step
 from connect_dagster.orchestration.operating.jobs import CLUSTER_TAG
-from connect_dagster.orchestration.operating.launches import Launches
 from connect_dagster.orchestration.operating.operation_config import AppliedState, ApplySelection, RestartSelection
-from connect_dagster.orchestration.operating.reconciliation import (
+from connect_dagster.orchestration.sensors.attempts import AttemptPolicy, Step
+from connect_dagster.orchestration.sensors.back_off import BackOff
+from connect_dagster.orchestration.sensors.reconciliation import (
     Ailment,
     ConnectorSensorCursor,
     Look,
     Reconciliation,
     reconcile,
 )
+from connect_dagster.orchestration.sensors.run_history import Launches
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
 CONNECTOR_TAG = "connect-dagster/connector"

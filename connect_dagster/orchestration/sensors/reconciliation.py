@@ -20,8 +20,8 @@ from pydantic import ConfigDict
 from connect_dagster.client.config_diff import ConfigDiff
 from connect_dagster.client.operations import target_state_of
 from connect_dagster.client.types import Connector, State
-from connect_dagster.orchestration.operating.attempts import AttemptPolicy, Attempts, Step
-from connect_dagster.orchestration.sensor_cursor import SensorCursor
+from connect_dagster.orchestration.sensors.attempts import AttemptPolicy, Attempts, Step
+from connect_dagster.orchestration.sensors.cursor import SensorCursor
 from connect_dagster.plugin.connector_file import DesiredState
 
 Config = Mapping[str, str | None]

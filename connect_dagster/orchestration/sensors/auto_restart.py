@@ -16,22 +16,22 @@ from connect_dagster.client.rest_client import KafkaConnectError
 from connect_dagster.client.types import Connector
 from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator
 from connect_dagster.orchestration.assets.workspace_data import live_props
-from connect_dagster.orchestration.back_off import BackOff
 from connect_dagster.orchestration.failures import listed
 from connect_dagster.orchestration.names import identifier
 from connect_dagster.orchestration.observing.plugin_secrets import with_secret_keys
-from connect_dagster.orchestration.operating.attempts import AttemptPolicy, Attempts, Step
-from connect_dagster.orchestration.operating.connector_sensor import (
+from connect_dagster.orchestration.operating.jobs import CLUSTER_TAG
+from connect_dagster.orchestration.operating.operation_config import RestartSelection
+from connect_dagster.orchestration.sensors.attempts import AttemptPolicy, Attempts, Step
+from connect_dagster.orchestration.sensors.back_off import BackOff
+from connect_dagster.orchestration.sensors.connector import (
     REQUEST_TIMEOUT,
     RESTART_OP,
     RESTARTS,
     given_up,
     job_with,
 )
-from connect_dagster.orchestration.operating.jobs import CLUSTER_TAG
-from connect_dagster.orchestration.operating.launches import Launches
-from connect_dagster.orchestration.operating.operation_config import RestartSelection
-from connect_dagster.orchestration.sensor_cursor import SensorCursor
+from connect_dagster.orchestration.sensors.cursor import SensorCursor
+from connect_dagster.orchestration.sensors.run_history import Launches
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 from connect_dagster.plugin.connector_file import DesiredState
 

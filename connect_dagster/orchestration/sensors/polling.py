@@ -30,7 +30,7 @@ from connect_dagster.orchestration.observing.connector_metadata import materiali
 from connect_dagster.orchestration.observing.connector_poll import ConnectorPoll
 from connect_dagster.orchestration.observing.connector_snapshot import ConnectorSnapshot
 from connect_dagster.orchestration.observing.connector_trend import ConnectorMark, ConnectorTrend
-from connect_dagster.orchestration.sensor_cursor import SensorCursor
+from connect_dagster.orchestration.sensors.cursor import SensorCursor
 
 if TYPE_CHECKING:
     from connect_dagster.orchestration.workspace import KafkaConnectWorkspace

@@ -9,7 +9,7 @@ from enum import Enum, auto
 
 from pydantic import BaseModel, ConfigDict
 
-from connect_dagster.orchestration.back_off import BackOff
+from connect_dagster.orchestration.sensors.back_off import BackOff
 
 
 class Step(Enum):

@@ -17,7 +17,7 @@ from connect_dagster.herder.interface import ConnectorOffset, RebalanceNeededErr
 from connect_dagster.orchestration import KafkaConnectWorkspace, build_kafka_connect_polling_sensor
 from connect_dagster.orchestration.assets.keys import connector_key, topic_key
 from connect_dagster.orchestration.observing import connector_poll
-from connect_dagster.orchestration.observing.polling_sensor import (
+from connect_dagster.orchestration.sensors.polling import (
     EVENT_INTERVAL_SECONDS,
     KafkaConnectPollingSensorCursor,
     rotated,
@@ -120,7 +120,7 @@ def test_without_news_events_wait_for_their_interval_and_what_advanced_is_not_lo
     second = tick(server.workspace, instance, first.cursor)
     assert kinds(second) == []
     later = time.time() + EVENT_INTERVAL_SECONDS + 1
-    monkeypatch.setattr("connect_dagster.orchestration.observing.polling_sensor.time.time", lambda: later)
+    monkeypatch.setattr("connect_dagster.orchestration.sensors.polling.time.time", lambda: later)
     assert kinds(tick(server.workspace, instance, second.cursor)) == [OBSERVED, MATERIALIZED]
 
 
@@ -132,7 +132,7 @@ def test_offsets_that_cannot_be_read_stand_for_no_event(
     advance(server, 2)
     second = tick(server.workspace, instance, first.cursor)
     later = time.time() + EVENT_INTERVAL_SECONDS + 1
-    monkeypatch.setattr("connect_dagster.orchestration.observing.polling_sensor.time.time", lambda: later)
+    monkeypatch.setattr("connect_dagster.orchestration.sensors.polling.time.time", lambda: later)
     with monkeypatch.context() as rebalance:
         rebalance.setattr(server.herder, "connector_offsets", rebalances)
         third = tick(server.workspace, instance, second.cursor)

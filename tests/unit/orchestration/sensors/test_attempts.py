@@ -1,7 +1,7 @@
 import pytest
 
-from connect_dagster.orchestration.back_off import BackOff
-from connect_dagster.orchestration.operating.attempts import AttemptPolicy, Attempts, Step
+from connect_dagster.orchestration.sensors.attempts import AttemptPolicy, Attempts, Step
+from connect_dagster.orchestration.sensors.back_off import BackOff
 
 POLICY = AttemptPolicy(3, BackOff(base=10.0, cap=15.0, settled=100.0))
 

@@ -1,0 +1,1 @@
+"""Sensors that watch connectors, restart failed ones, and keep declared ones as declared."""
