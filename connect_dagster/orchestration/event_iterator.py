@@ -35,15 +35,15 @@ from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectT
 from connect_dagster.orchestration.declaring.apply import carry_out, plan
 from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec
 from connect_dagster.orchestration.failures import one_sentence
-from connect_dagster.orchestration.observing.connector_metadata import (
+from connect_dagster.orchestration.observations.metadata import (
     applied_metadata,
     materialization_metadata,
     offsets_metadata,
     shown_trace,
 )
-from connect_dagster.orchestration.observing.connector_poll import ConnectorPoll
-from connect_dagster.orchestration.observing.connector_snapshot import ConnectorSnapshot
-from connect_dagster.orchestration.observing.newest_record import columns_of_newest_record
+from connect_dagster.orchestration.observations.newest_record import columns_of_newest_record
+from connect_dagster.orchestration.observations.poll import ConnectorPoll
+from connect_dagster.orchestration.observations.snapshot import ConnectorSnapshot
 from connect_dagster.plugin.connector_file import DesiredState
 
 if TYPE_CHECKING:

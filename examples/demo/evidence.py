@@ -14,7 +14,7 @@ from dagster import AssetKey, AssetRecordsFilter, DagsterInstance, DagsterRunSta
 from connect_dagster.client.rest_client import KafkaConnectError
 from connect_dagster.orchestration.assets.keys import file_key, topic_key
 from connect_dagster.orchestration.hosting.job import WORKER_JOB
-from connect_dagster.orchestration.observing.topic_offsets import (
+from connect_dagster.orchestration.observations.topic_offsets import (
     Bounds,
     Partition,
     fetch_committed,

@@ -19,9 +19,9 @@ from connect_dagster.client.datasets import (
 )
 from connect_dagster.client.lineage import ConnectorLineage, connector_lineage
 from connect_dagster.client.masking import mask_config, mask_text
+from connect_dagster.client.plugin_secrets import PARALLEL_REQUESTS, with_secret_keys
 from connect_dagster.client.rest_client import KafkaConnectClient
 from connect_dagster.client.types import Connector, Direction
-from connect_dagster.orchestration.observing.plugin_secrets import PARALLEL_REQUESTS, with_secret_keys
 
 if TYPE_CHECKING:
     from connect_dagster.orchestration.workspace import KafkaConnectWorkspace

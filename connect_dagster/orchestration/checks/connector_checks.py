@@ -12,8 +12,8 @@ from connect_dagster.orchestration.assets.keys import connector_key
 from connect_dagster.orchestration.assets.metadata_sets import KafkaConnectMetadataSet
 from connect_dagster.orchestration.checks.verdict import Verdict
 from connect_dagster.orchestration.names import identifier
-from connect_dagster.orchestration.observing.connector_poll import ConnectorPoll
-from connect_dagster.orchestration.observing.connector_snapshot import ConnectorSnapshot
+from connect_dagster.orchestration.observations.poll import ConnectorPoll
+from connect_dagster.orchestration.observations.snapshot import ConnectorSnapshot
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
 ConnectorAsset: TypeAlias = str | AssetSpec | AssetsDefinition

@@ -13,7 +13,7 @@ from connect_dagster.orchestration.checks.connector_checks import (
 )
 from connect_dagster.orchestration.checks.lag import require_brokers
 from connect_dagster.orchestration.checks.verdict import Verdict
-from connect_dagster.orchestration.observing.connector_snapshot import ConnectorSnapshot
+from connect_dagster.orchestration.observations.snapshot import ConnectorSnapshot
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
 DEAD_LETTER_CHECK = "dead_letters"

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 import dagster as dg
 from dagster import AssetCheckEvaluation, AssetCheckKey, AssetCheckSeverity, AssetKey
 
+from connect_dagster.client.plugin_secrets import with_secret_keys
 from connect_dagster.client.types import Connector, State
 from connect_dagster.orchestration.checks.connector_checks import ConnectorAsset, connector_assets, connector_checks
 from connect_dagster.orchestration.checks.verdict import Verdict
-from connect_dagster.orchestration.observing.connector_metadata import status_metadata
-from connect_dagster.orchestration.observing.plugin_secrets import with_secret_keys
+from connect_dagster.orchestration.observations.metadata import status_metadata
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
 STATE_CHECK = "connector_state"

@@ -8,8 +8,8 @@ from dagster import AssetObservation, DagsterAssetMetadataValue, MetadataValue, 
 
 from connect_dagster.client.rest_client import KafkaConnectError
 from connect_dagster.orchestration.assets.keys import connector_key
-from connect_dagster.orchestration.observing.connector_metadata import observation_metadata
-from connect_dagster.orchestration.observing.connector_poll import ConnectorPoll
+from connect_dagster.orchestration.observations.metadata import observation_metadata
+from connect_dagster.orchestration.observations.poll import ConnectorPoll
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
 STATES = TableSchema([TableColumn(name) for name in ("connector", "before", "after")])

@@ -20,7 +20,7 @@ from connect_dagster.client.waiting import Wait
 from connect_dagster.orchestration.declaring.apply import ApplyPlan, carry_out, plan_all
 from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec
 from connect_dagster.orchestration.failures import one_sentence, reasons, unknown_names
-from connect_dagster.orchestration.observing.connector_metadata import shown_offsets
+from connect_dagster.orchestration.observations.metadata import shown_offsets
 from connect_dagster.orchestration.operating.operation_config import (
     Afterwards,
     AlterOffsetsConfig,

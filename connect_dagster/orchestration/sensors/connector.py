@@ -11,14 +11,14 @@ from typing import Any
 import dagster as dg
 from dagster import AssetObservation
 
+from connect_dagster.client.plugin_secrets import with_secret_keys
 from connect_dagster.client.rest_client import KafkaConnectClient, KafkaConnectError
 from connect_dagster.client.types import Connector
 from connect_dagster.orchestration.assets.specs import declared_props
 from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator
 from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec
 from connect_dagster.orchestration.names import identifier
-from connect_dagster.orchestration.observing.connector_metadata import status_metadata
-from connect_dagster.orchestration.observing.plugin_secrets import with_secret_keys
+from connect_dagster.orchestration.observations.metadata import status_metadata
 from connect_dagster.orchestration.operating.jobs import CLUSTER_TAG
 from connect_dagster.orchestration.operating.operation_config import AppliedState, ApplySelection, RestartSelection
 from connect_dagster.orchestration.sensors.attempts import AttemptPolicy, Step

@@ -26,10 +26,10 @@ from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectT
 from connect_dagster.orchestration.assets.workspace_data import live_props
 from connect_dagster.orchestration.checks.state import state_evaluation
 from connect_dagster.orchestration.names import identifier
-from connect_dagster.orchestration.observing.connector_metadata import materialization_metadata, observation_metadata
-from connect_dagster.orchestration.observing.connector_poll import ConnectorPoll
-from connect_dagster.orchestration.observing.connector_snapshot import ConnectorSnapshot
-from connect_dagster.orchestration.observing.connector_trend import ConnectorMark, ConnectorTrend
+from connect_dagster.orchestration.observations.metadata import materialization_metadata, observation_metadata
+from connect_dagster.orchestration.observations.poll import ConnectorPoll
+from connect_dagster.orchestration.observations.snapshot import ConnectorSnapshot
+from connect_dagster.orchestration.observations.trend import ConnectorMark, ConnectorTrend
 from connect_dagster.orchestration.sensors.cursor import SensorCursor
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from connect_dagster.orchestration.assets.keys import connector_key
 from connect_dagster.orchestration.checks.dead_letters import dead_letter_verdict
 from connect_dagster.orchestration.checks.lag import lag_verdict
 from connect_dagster.orchestration.checks.state import state_evaluation
-from connect_dagster.orchestration.observing.connector_snapshot import ConnectorSnapshot
-from connect_dagster.orchestration.observing.topic_offsets import Bounds
+from connect_dagster.orchestration.observations.snapshot import ConnectorSnapshot
+from connect_dagster.orchestration.observations.topic_offsets import Bounds
 from tests.unit.orchestration.answers import SINK, connector, group_offset
 
 BROKEN = {**SINK, "errors.deadletterqueue.topic.name": "broken"}

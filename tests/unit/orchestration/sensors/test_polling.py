@@ -16,7 +16,7 @@ from connect_dagster.embedded.ports import free_port
 from connect_dagster.herder.interface import ConnectorOffset, RebalanceNeededError
 from connect_dagster.orchestration import KafkaConnectWorkspace, build_kafka_connect_polling_sensor
 from connect_dagster.orchestration.assets.keys import connector_key, topic_key
-from connect_dagster.orchestration.observing import connector_poll
+from connect_dagster.orchestration.observations import poll as connector_poll
 from connect_dagster.orchestration.sensors.polling import (
     EVENT_INTERVAL_SECONDS,
     KafkaConnectPollingSensorCursor,

@@ -10,7 +10,7 @@ from dagster import TableSchema
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.access import Bootstrap, client_settings
 from connect_dagster.orchestration.assets.column_schema import connect_columns
-from connect_dagster.orchestration.observing.topic_offsets import Bounds, Partition
+from connect_dagster.orchestration.observations.topic_offsets import Bounds, Partition
 
 _POLL_SECONDS = 0.2
 # Some of a partition's last offsets may be marks of transactions, which are no records.

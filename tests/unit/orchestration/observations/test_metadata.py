@@ -5,10 +5,10 @@ from dagster import AssetObservation
 from connect_dagster.client.datasets import KafkaConnectFileProps, KafkaConnectTopicProps
 from connect_dagster.client.lineage import connector_lineage
 from connect_dagster.client.types import PartitionOffset, TaskProgress
-from connect_dagster.orchestration.observing.connector_metadata import materialization_metadata, observation_metadata
-from connect_dagster.orchestration.observing.connector_snapshot import ConnectorSnapshot
-from connect_dagster.orchestration.observing.connector_trend import ConnectorTrend
-from connect_dagster.orchestration.observing.topic_offsets import Bounds
+from connect_dagster.orchestration.observations.metadata import materialization_metadata, observation_metadata
+from connect_dagster.orchestration.observations.snapshot import ConnectorSnapshot
+from connect_dagster.orchestration.observations.topic_offsets import Bounds
+from connect_dagster.orchestration.observations.trend import ConnectorTrend
 from tests.unit.orchestration.answers import SINK, SOURCE, WORKER, connector, file_offset, group_offset
 
 REST = "http://h:8083"

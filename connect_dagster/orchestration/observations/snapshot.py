@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from connect_dagster.client.lineage import ConnectorLineage
 from connect_dagster.client.types import Connector, Direction, PartitionOffset, TaskProgress
-from connect_dagster.orchestration.observing.topic_offsets import Bounds, Partition, lags
+from connect_dagster.orchestration.observations.topic_offsets import Bounds, Partition, lags
 
 
 @dataclass(frozen=True, slots=True)

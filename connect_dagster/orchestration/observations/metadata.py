@@ -15,8 +15,8 @@ from connect_dagster.client.masking import mask_config, mask_json, mask_text
 from connect_dagster.client.types import Connector, ConnectorStatus, PartitionOffset, State, TaskProgress
 from connect_dagster.orchestration.assets.metadata_sets import KafkaConnectMetadataSet
 from connect_dagster.orchestration.assets.workspace_data import connector_url
-from connect_dagster.orchestration.observing.connector_snapshot import ConnectorSnapshot
-from connect_dagster.orchestration.observing.connector_trend import ConnectorTrend
+from connect_dagster.orchestration.observations.snapshot import ConnectorSnapshot
+from connect_dagster.orchestration.observations.trend import ConnectorTrend
 
 LAST_UPDATED = "dagster/last_updated_timestamp"
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel, ConfigDict
 
 from connect_dagster.client.types import ConnectorStatus, State
-from connect_dagster.orchestration.observing.connector_snapshot import ConnectorSnapshot
+from connect_dagster.orchestration.observations.snapshot import ConnectorSnapshot
 
 DOWN = frozenset({State.FAILED, State.RESTARTING})
 

@@ -1,8 +1,8 @@
 from dataclasses import replace
 
 from connect_dagster.client.lineage import connector_lineage
-from connect_dagster.orchestration.observing.connector_snapshot import ConnectorSnapshot
-from connect_dagster.orchestration.observing.connector_trend import ConnectorMark, ConnectorTrend
+from connect_dagster.orchestration.observations.snapshot import ConnectorSnapshot
+from connect_dagster.orchestration.observations.trend import ConnectorMark, ConnectorTrend
 from tests.unit.orchestration.answers import SINK, connector, group_offset
 
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, TypeVar
 from confluent_kafka import KafkaException
 
 from connect_dagster.client.lineage import connector_lineage
+from connect_dagster.client.plugin_secrets import PARALLEL_REQUESTS, with_secret_keys
 from connect_dagster.client.rest_client import KafkaConnectError
 from connect_dagster.client.types import Connector, TaskProgress
 from connect_dagster.errors import ConnectError
-from connect_dagster.orchestration.observing.connector_snapshot import ConnectorSnapshot
-from connect_dagster.orchestration.observing.plugin_secrets import PARALLEL_REQUESTS, with_secret_keys
-from connect_dagster.orchestration.observing.topic_offsets import fetch_topic_bounds
+from connect_dagster.orchestration.observations.snapshot import ConnectorSnapshot
+from connect_dagster.orchestration.observations.topic_offsets import fetch_topic_bounds
 
 if TYPE_CHECKING:
     from connect_dagster.orchestration.workspace import KafkaConnectWorkspace

@@ -1,0 +1,1 @@
+"""Observations of connectors: states, offsets, lag and rates, as metadata of assets."""

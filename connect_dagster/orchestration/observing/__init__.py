@@ -1,1 +1,0 @@
-"""Looking at a cluster: states, offsets, lag and rates, and the sensor that tells them."""
