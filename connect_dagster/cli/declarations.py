@@ -16,8 +16,8 @@ from pydantic import ValidationError
 from connect_dagster.cli.rest_access import Trouble
 from connect_dagster.errors import ConnectError
 from connect_dagster.orchestration.components import KafkaConnectConnectorComponent
-from connect_dagster.orchestration.declaring.connector_resource import ConnectorResource
-from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec
+from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
+from connect_dagster.orchestration.resources.connector import ConnectorResource
 
 YAML = (".yaml", ".yml")
 

@@ -17,7 +17,7 @@ from connect_dagster.cli.connectors import act_and_report
 from connect_dagster.cli.declarations import declarations
 from connect_dagster.cli.rest_access import NOT_AS_WISHED, Trouble, asks_worker, json_option, timeout_option
 from connect_dagster.client.rest_client import KafkaConnectClient
-from connect_dagster.orchestration.declaring.apply import ApplyPlan, InvalidConnectorsError, carry_out, plan_all
+from connect_dagster.orchestration.connectors.apply import ApplyPlan, InvalidConnectorsError, carry_out, plan_all
 
 declarations_argument = click.argument("declared", metavar="DECLARATION...", nargs=-1, required=True)
 

@@ -7,10 +7,10 @@ import click
 from connect_dagster.cli.rest_access import Trouble, asks_worker
 from connect_dagster.client.rest_client import KafkaConnectClient
 from connect_dagster.client.types import ConnectorPlugin
-from connect_dagster.orchestration.declaring.connector_resource import ConnectorResource
-from connect_dagster.orchestration.declaring.resource_source import WrittenResource, module_source
-from connect_dagster.orchestration.declaring.resource_types import live_resource_type
-from connect_dagster.orchestration.declaring.typed_resources import SinkConnectorResource, SourceConnectorResource
+from connect_dagster.orchestration.resources.bundled import SinkConnectorResource, SourceConnectorResource
+from connect_dagster.orchestration.resources.connector import ConnectorResource
+from connect_dagster.orchestration.resources.resource_source import WrittenResource, module_source
+from connect_dagster.orchestration.resources.resource_type import live_resource_type
 
 BASES: dict[str, type[ConnectorResource]] = {"source": SourceConnectorResource, "sink": SinkConnectorResource}
 

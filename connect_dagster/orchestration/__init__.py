@@ -38,15 +38,7 @@ from connect_dagster.orchestration.components import (
     KafkaConnectConnectorComponent,
     KafkaConnectWorkspaceComponent,
 )
-from connect_dagster.orchestration.declaring.connector_resource import ConnectorResource
-from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec
-from connect_dagster.orchestration.declaring.resource_types import connector_resource_type
-from connect_dagster.orchestration.declaring.typed_resources import (
-    FileStreamSinkResource,
-    FileStreamSourceResource,
-    SinkConnectorResource,
-    SourceConnectorResource,
-)
+from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
 from connect_dagster.orchestration.event_iterator import KafkaConnectApplyConfig, KafkaConnectEventIterator
 from connect_dagster.orchestration.hosting.definitions import build_connect_worker_definitions, numbered_workers
 from connect_dagster.orchestration.hosting.failure_sensor import build_connect_worker_failure_sensor
@@ -71,6 +63,14 @@ from connect_dagster.orchestration.operating.ops import (
     kafka_connect_resume_op,
     kafka_connect_stop_op,
 )
+from connect_dagster.orchestration.resources.bundled import (
+    FileStreamSinkResource,
+    FileStreamSourceResource,
+    SinkConnectorResource,
+    SourceConnectorResource,
+)
+from connect_dagster.orchestration.resources.connector import ConnectorResource
+from connect_dagster.orchestration.resources.resource_type import connector_resource_type
 from connect_dagster.orchestration.sensors.auto_restart import build_kafka_connect_auto_restart_sensor
 from connect_dagster.orchestration.sensors.back_off import BackOff
 from connect_dagster.orchestration.sensors.connector import build_connector_sensor

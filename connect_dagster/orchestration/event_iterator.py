@@ -32,8 +32,8 @@ from connect_dagster.orchestration.assets.column_lineage import (
 from connect_dagster.orchestration.assets.metadata_sets import NAMESPACE, KafkaConnectMetadataSet
 from connect_dagster.orchestration.assets.schema_registry import SchemaRegistryError, registered_columns
 from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator
-from connect_dagster.orchestration.declaring.apply import carry_out, plan
-from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec
+from connect_dagster.orchestration.connectors.apply import carry_out, plan
+from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
 from connect_dagster.orchestration.failures import one_sentence
 from connect_dagster.orchestration.observations.metadata import (
     applied_metadata,

@@ -10,8 +10,8 @@ from connect_dagster.orchestration.assets.specs import declared_props
 from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator
 from connect_dagster.orchestration.checks.connector_checks import connector_checks
 from connect_dagster.orchestration.checks.verdict import Verdict
-from connect_dagster.orchestration.declaring.apply import ApplyPlan, InvalidConnectorError, plan
-from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec
+from connect_dagster.orchestration.connectors.apply import ApplyPlan, InvalidConnectorError, plan
+from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
 CONFIG_DRIFT_CHECK = "config_drift"

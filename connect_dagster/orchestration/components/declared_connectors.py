@@ -8,7 +8,7 @@ from pydantic import Field, InstanceOf
 
 from connect_dagster.errors import ConnectError
 from connect_dagster.orchestration.components.yaml_values import EnvReference, resolved
-from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec
+from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
 from connect_dagster.plugin.connector_file import DesiredState
 
 

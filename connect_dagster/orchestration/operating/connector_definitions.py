@@ -11,8 +11,7 @@ from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectT
 from connect_dagster.orchestration.checks.config_drift import build_connector_config_drift_checks
 from connect_dagster.orchestration.checks.dead_letters import build_dead_letter_checks
 from connect_dagster.orchestration.checks.state import build_connector_state_checks
-from connect_dagster.orchestration.declaring.connector_resource import ConnectorResource
-from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec
+from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
 from connect_dagster.orchestration.event_iterator import (
     DECLARATION_KEY,
     Declaration,
@@ -22,6 +21,7 @@ from connect_dagster.orchestration.event_iterator import (
 from connect_dagster.orchestration.failures import one_sentence
 from connect_dagster.orchestration.names import identifier
 from connect_dagster.orchestration.operating.jobs import build_kafka_connect_jobs
+from connect_dagster.orchestration.resources.connector import ConnectorResource
 from connect_dagster.orchestration.sensors.connector import build_connector_sensor
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 

@@ -17,8 +17,8 @@ from connect_dagster.client.operations import ask_and_await, delete_and_await, t
 from connect_dagster.client.rest_client import KafkaConnectClient
 from connect_dagster.client.types import Connector, ConnectorStatus, PartitionOffset
 from connect_dagster.client.waiting import Wait
-from connect_dagster.orchestration.declaring.apply import ApplyPlan, carry_out, plan_all
-from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec
+from connect_dagster.orchestration.connectors.apply import ApplyPlan, carry_out, plan_all
+from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
 from connect_dagster.orchestration.failures import one_sentence, reasons, unknown_names
 from connect_dagster.orchestration.observations.metadata import shown_offsets
 from connect_dagster.orchestration.operating.operation_config import (

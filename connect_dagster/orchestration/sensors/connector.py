@@ -16,7 +16,7 @@ from connect_dagster.client.rest_client import KafkaConnectClient, KafkaConnectE
 from connect_dagster.client.types import Connector
 from connect_dagster.orchestration.assets.specs import declared_props
 from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator
-from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec
+from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
 from connect_dagster.orchestration.names import identifier
 from connect_dagster.orchestration.observations.metadata import status_metadata
 from connect_dagster.orchestration.operating.jobs import CLUSTER_TAG

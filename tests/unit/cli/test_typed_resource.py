@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 from connect_dagster.cli.main import main
 from connect_dagster.herder.interface import PluginInfo
 from connect_dagster.orchestration import KafkaConnectWorkspace, SourceConnectorResource
-from connect_dagster.orchestration.declaring.connector_resource import secret_config_keys
+from connect_dagster.orchestration.resources.connector import secret_config_keys
 from connect_dagster.plugin.config import ConfigDef, Password, Type, config_key
 from connect_dagster.worker.config.source import SourceConnectorConfig
 from tests.unit.orchestration.connect_server import ConnectServer, connect_server

@@ -1,6 +1,6 @@
 """Writes the typed resources of the plugins that ship, which `test_typed_resources` compares with what is there.
 
-python -m tests.unit.orchestration.typed_resource_source > connect_dagster/orchestration/declaring/typed_resources.py
+python -m tests.unit.orchestration.typed_resource_source > connect_dagster/orchestration/resources/bundled.py
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from connect_dagster.connectors.file.sink import FileStreamSinkConfig, FileStreamSinkConnector
 from connect_dagster.connectors.file.source import FileStreamSourceConfig, FileStreamSourceConnector
-from connect_dagster.orchestration.declaring.connector_resource import ConnectorResource
-from connect_dagster.orchestration.declaring.resource_source import WrittenResource, module_source
-from connect_dagster.orchestration.declaring.resource_types import connector_resource_type
+from connect_dagster.orchestration.resources.connector import ConnectorResource
+from connect_dagster.orchestration.resources.resource_source import WrittenResource, module_source
+from connect_dagster.orchestration.resources.resource_type import connector_resource_type
 from connect_dagster.plugin.config import ConfigDef
 from connect_dagster.worker.config.connector import ConnectorConfig
 from connect_dagster.worker.config.sink import SinkConnectorConfig

@@ -16,7 +16,7 @@ from connect_dagster.orchestration.checks.data_sides import FileLines
 from connect_dagster.orchestration.checks.dead_letters import build_dead_letter_checks
 from connect_dagster.orchestration.checks.lag import build_connector_lag_checks
 from connect_dagster.orchestration.checks.state import build_connector_state_checks
-from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec
+from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 from tests.unit.orchestration.connect_server import CLASS, ConnectServer, connect_server, pin_is_secret
 

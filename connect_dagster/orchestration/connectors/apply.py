@@ -12,7 +12,7 @@ from connect_dagster.client.config_diff import ConfigDiff
 from connect_dagster.client.masking import mask_text
 from connect_dagster.client.rest_client import CONFLICT, KafkaConnectClient, KafkaConnectError
 from connect_dagster.client.types import ConfigValidation, ConnectorStatus, State
-from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec
+from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
 from connect_dagster.plugin.connector_file import DesiredState
 
 

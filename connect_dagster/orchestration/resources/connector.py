@@ -24,8 +24,8 @@ from connect_dagster.client.operations import (
 from connect_dagster.client.rest_client import KafkaConnectClient
 from connect_dagster.client.types import ConnectorStatus, PartitionOffset
 from connect_dagster.client.waiting import Wait
-from connect_dagster.orchestration.declaring.apply import ApplyPlan, carry_out, plan
-from connect_dagster.orchestration.declaring.connector_spec import ConfigValue, KafkaConnectConnectorSpec
+from connect_dagster.orchestration.connectors.apply import ApplyPlan, carry_out, plan
+from connect_dagster.orchestration.connectors.spec import ConfigValue, KafkaConnectConnectorSpec
 from connect_dagster.orchestration.workspace import SECRET, KafkaConnectWorkspace
 from connect_dagster.plugin.connector_file import DesiredState
 

@@ -1,7 +1,7 @@
 """Typed resources from a plugin's configuration definition: a field for each key, with its type and text.
 
 For plugins that users write. What this makes of the plugins that ship stands as source, which editors and type
-checkers can read, in :mod:`connect_dagster.orchestration.declaring.typed_resources`.
+checkers can read, in :mod:`connect_dagster.orchestration.resources.bundled`.
 """
 
 import keyword
@@ -13,7 +13,7 @@ from pydantic import Field, create_model
 from pydantic.config import JsonDict
 
 from connect_dagster.client.types import KeyDefinition
-from connect_dagster.orchestration.declaring.connector_resource import (
+from connect_dagster.orchestration.resources.connector import (
     CONFIG_KEY,
     ConnectorResource,
     config_fields,

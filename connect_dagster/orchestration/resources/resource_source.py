@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic.fields import FieldInfo
 
-from connect_dagster.orchestration.declaring.connector_resource import ConnectorResource
+from connect_dagster.orchestration.resources.connector import ConnectorResource
 
 # What is left of 120 columns beside an argument's name, and on a line of its own.
 LONGEST_BESIDE, LONGEST_ALONE = 97, 106

@@ -5,7 +5,7 @@ Written by ``tests/unit/orchestration/typed_resource_source``, not by hand.
 
 from pydantic import Field
 
-from connect_dagster.orchestration.declaring.connector_resource import ConnectorResource
+from connect_dagster.orchestration.resources.connector import ConnectorResource
 
 
 class FrameworkConnectorResource(ConnectorResource):

@@ -3,7 +3,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec
+from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
 from connect_dagster.plugin.connector_file import DesiredState
 
 

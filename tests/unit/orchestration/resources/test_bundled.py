@@ -7,10 +7,10 @@ import pytest
 
 from connect_dagster.orchestration.assets.keys import connector_key
 from connect_dagster.orchestration.assets.metadata_sets import KafkaConnectMetadataSet
-from connect_dagster.orchestration.declaring import typed_resources as shipped
-from connect_dagster.orchestration.declaring.connector_resource import ConnectorResource, secret_config_keys
-from connect_dagster.orchestration.declaring.resource_types import connector_resource_type, field_name
 from connect_dagster.orchestration.operating.connector_definitions import build_connector_definitions
+from connect_dagster.orchestration.resources import bundled as shipped
+from connect_dagster.orchestration.resources.connector import ConnectorResource, secret_config_keys
+from connect_dagster.orchestration.resources.resource_type import connector_resource_type, field_name
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 from connect_dagster.plugin.config import ConfigDef, Password, Type, config_key
 from tests.unit.orchestration.typed_resource_source import typed_resource_source, typed_resources

@@ -7,8 +7,8 @@ import pytest
 
 from connect_dagster.client.rest_client import KafkaConnectError
 from connect_dagster.client.types import PartitionOffset, State
-from connect_dagster.orchestration.declaring.apply import InvalidConnectorError
-from connect_dagster.orchestration.declaring.typed_resources import FileStreamSourceResource
+from connect_dagster.orchestration.connectors.apply import InvalidConnectorError
+from connect_dagster.orchestration.resources.bundled import FileStreamSourceResource
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 from connect_dagster.plugin.connector_file import DesiredState
 from connect_dagster.protocol.states import TargetState, TaskId

@@ -8,8 +8,8 @@ from connect_dagster.client.masking import MASK
 from connect_dagster.client.rest_client import KafkaConnectClient, RetryPolicy
 from connect_dagster.client.types import State
 from connect_dagster.herder.interface import ConnectorConfig
-from connect_dagster.orchestration.declaring.apply import InvalidConnectorError, carry_out, plan
-from connect_dagster.orchestration.declaring.connector_spec import KafkaConnectConnectorSpec
+from connect_dagster.orchestration.connectors.apply import InvalidConnectorError, carry_out, plan
+from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
 from connect_dagster.plugin.config import ConfigKey, ConfigTable, Type, config_infos
 from connect_dagster.plugin.connector_file import DesiredState
 from connect_dagster.protocol.states import TargetState

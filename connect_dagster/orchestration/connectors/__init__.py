@@ -1,0 +1,1 @@
+"""Connectors declared in code, and how the cluster gets to run them."""

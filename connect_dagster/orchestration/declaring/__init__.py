@@ -1,1 +1,0 @@
-"""Connectors as they are to be: declarations, their difference to the cluster, connectors as resources."""

@@ -1,0 +1,1 @@
+"""Connectors as Dagster resources, one class per plugin."""
