@@ -39,6 +39,7 @@ from connect_dagster.orchestration.components import (
     KafkaConnectWorkspaceComponent,
 )
 from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
+from connect_dagster.orchestration.definitions import build_connector_definitions
 from connect_dagster.orchestration.event_iterator import KafkaConnectApplyConfig, KafkaConnectEventIterator
 from connect_dagster.orchestration.hosting.definitions import build_connect_worker_definitions, numbered_workers
 from connect_dagster.orchestration.hosting.failure_sensor import build_connect_worker_failure_sensor
@@ -51,9 +52,8 @@ from connect_dagster.orchestration.hosting.resource import (
     StandaloneConnectWorkerResource,
 )
 from connect_dagster.orchestration.hosting.worker_assets import build_connect_group_assets, build_worker_asset_spec
-from connect_dagster.orchestration.operating.connector_definitions import build_connector_definitions
-from connect_dagster.orchestration.operating.jobs import build_kafka_connect_jobs
-from connect_dagster.orchestration.operating.ops import (
+from connect_dagster.orchestration.ops.jobs import build_kafka_connect_jobs
+from connect_dagster.orchestration.ops.ops import (
     build_kafka_connect_apply_op,
     kafka_connect_alter_offsets_op,
     kafka_connect_delete_op,

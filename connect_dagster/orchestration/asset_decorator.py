@@ -11,9 +11,9 @@ from connect_dagster.client.datasets import KafkaConnectConnectorProps
 from connect_dagster.orchestration.assets.specs import ConnectorSelectorFn, declared_props, load_connector_props
 from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator
 from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
+from connect_dagster.orchestration.definitions import apply_connector, connector_assets
 from connect_dagster.orchestration.event_iterator import DECLARATION_KEY, Declaration
 from connect_dagster.orchestration.names import identifier
-from connect_dagster.orchestration.operating.connector_definitions import apply_connector, connector_assets
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
 

@@ -15,13 +15,13 @@ from connect_dagster.orchestration.components.translation import (
     ResolvedTranslation,
 )
 from connect_dagster.orchestration.components.yaml_values import ResolvedWorkspace
-from connect_dagster.orchestration.event_iterator import KafkaConnectApplyConfig, KafkaConnectEvent
-from connect_dagster.orchestration.names import identifier
-from connect_dagster.orchestration.operating.connector_definitions import (
+from connect_dagster.orchestration.definitions import (
     JOB_PREFIX,
     apply_connector,
     declared_connectors_definitions,
 )
+from connect_dagster.orchestration.event_iterator import KafkaConnectApplyConfig, KafkaConnectEvent
+from connect_dagster.orchestration.names import identifier
 from connect_dagster.orchestration.sensors.polling import build_kafka_connect_polling_sensor
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 

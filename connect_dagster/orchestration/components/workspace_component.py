@@ -28,9 +28,9 @@ from connect_dagster.orchestration.components.translation import (
     ResolvedTranslation,
 )
 from connect_dagster.orchestration.components.yaml_values import ResolvedWorkspace
+from connect_dagster.orchestration.definitions import JOB_PREFIX, apply_connector, connector_assets
 from connect_dagster.orchestration.event_iterator import KafkaConnectApplyConfig, KafkaConnectEvent
-from connect_dagster.orchestration.operating.connector_definitions import JOB_PREFIX, apply_connector, connector_assets
-from connect_dagster.orchestration.operating.jobs import build_kafka_connect_jobs
+from connect_dagster.orchestration.ops.jobs import build_kafka_connect_jobs
 from connect_dagster.orchestration.sensors.polling import build_kafka_connect_polling_sensor
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 

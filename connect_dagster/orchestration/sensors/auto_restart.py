@@ -19,8 +19,8 @@ from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectT
 from connect_dagster.orchestration.assets.workspace_data import live_props
 from connect_dagster.orchestration.failures import listed
 from connect_dagster.orchestration.names import identifier
-from connect_dagster.orchestration.operating.jobs import CLUSTER_TAG
-from connect_dagster.orchestration.operating.operation_config import RestartSelection
+from connect_dagster.orchestration.ops.config import RestartSelection
+from connect_dagster.orchestration.ops.jobs import CLUSTER_TAG
 from connect_dagster.orchestration.sensors.attempts import AttemptPolicy, Attempts, Step
 from connect_dagster.orchestration.sensors.back_off import BackOff
 from connect_dagster.orchestration.sensors.connector import (

@@ -19,8 +19,8 @@ from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectT
 from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
 from connect_dagster.orchestration.names import identifier
 from connect_dagster.orchestration.observations.metadata import status_metadata
-from connect_dagster.orchestration.operating.jobs import CLUSTER_TAG
-from connect_dagster.orchestration.operating.operation_config import AppliedState, ApplySelection, RestartSelection
+from connect_dagster.orchestration.ops.config import AppliedState, ApplySelection, RestartSelection
+from connect_dagster.orchestration.ops.jobs import CLUSTER_TAG
 from connect_dagster.orchestration.sensors.attempts import AttemptPolicy, Step
 from connect_dagster.orchestration.sensors.back_off import BackOff
 from connect_dagster.orchestration.sensors.reconciliation import (

@@ -10,7 +10,7 @@ from connect_dagster.client.masking import MASK
 from connect_dagster.orchestration.hosting import worker_report
 from connect_dagster.orchestration.hosting.process import WorkerProcess
 from connect_dagster.orchestration.hosting.resource import StandaloneConnectWorkerResource
-from connect_dagster.orchestration.operating.jobs import build_kafka_connect_jobs
+from connect_dagster.orchestration.ops.jobs import build_kafka_connect_jobs
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 from tests.unit.orchestration.connect_server import connect_server
 

@@ -8,7 +8,7 @@ import pytest
 from dagster import DagsterInstance
 
 from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
-from connect_dagster.orchestration.operating.jobs import build_kafka_connect_jobs
+from connect_dagster.orchestration.ops.jobs import build_kafka_connect_jobs
 from connect_dagster.orchestration.sensors.auto_restart import build_kafka_connect_auto_restart_sensor
 from connect_dagster.orchestration.sensors.connector import build_connector_sensor
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace

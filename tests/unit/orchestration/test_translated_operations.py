@@ -12,7 +12,7 @@ from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectT
 from connect_dagster.orchestration.checks.config_drift import build_connector_config_drift_checks
 from connect_dagster.orchestration.checks.state import build_connector_state_checks
 from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
-from connect_dagster.orchestration.operating.jobs import build_kafka_connect_jobs
+from connect_dagster.orchestration.ops.jobs import build_kafka_connect_jobs
 from connect_dagster.orchestration.sensors.auto_restart import build_kafka_connect_auto_restart_sensor
 from connect_dagster.orchestration.sensors.back_off import BackOff
 from connect_dagster.orchestration.sensors.connector import build_connector_sensor

@@ -7,7 +7,7 @@ import pytest
 
 from connect_dagster.orchestration.assets.keys import connector_key
 from connect_dagster.orchestration.assets.metadata_sets import KafkaConnectMetadataSet
-from connect_dagster.orchestration.operating.connector_definitions import build_connector_definitions
+from connect_dagster.orchestration.definitions import build_connector_definitions
 from connect_dagster.orchestration.resources import bundled as shipped
 from connect_dagster.orchestration.resources.connector import ConnectorResource, secret_config_keys
 from connect_dagster.orchestration.resources.resource_type import connector_resource_type, field_name

@@ -10,7 +10,7 @@ from dagster._core.definitions.sensor_definition import SensorExecutionData
 
 from connect_dagster.herder.interface import RestartRequest
 from connect_dagster.orchestration.assets.keys import connector_key
-from connect_dagster.orchestration.operating.jobs import build_kafka_connect_jobs
+from connect_dagster.orchestration.ops.jobs import build_kafka_connect_jobs
 from connect_dagster.orchestration.sensors.auto_restart import build_kafka_connect_auto_restart_sensor
 from connect_dagster.orchestration.sensors.back_off import BackOff
 from connect_dagster.protocol.states import TargetState

@@ -6,7 +6,7 @@ import dagster as dg
 import pytest
 
 from connect_dagster.orchestration.assets.keys import connector_key, file_key, topic_key
-from connect_dagster.orchestration.operating.connector_definitions import build_connector_definitions
+from connect_dagster.orchestration.definitions import build_connector_definitions
 from connect_dagster.orchestration.resources.bundled import FileStreamSinkResource, FileStreamSourceResource
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 from connect_dagster.plugin.connector_file import DesiredState

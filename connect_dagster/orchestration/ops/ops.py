@@ -21,7 +21,7 @@ from connect_dagster.orchestration.connectors.apply import ApplyPlan, carry_out,
 from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
 from connect_dagster.orchestration.failures import one_sentence, reasons, unknown_names
 from connect_dagster.orchestration.observations.metadata import shown_offsets
-from connect_dagster.orchestration.operating.operation_config import (
+from connect_dagster.orchestration.ops.config import (
     Afterwards,
     AlterOffsetsConfig,
     ApplySelection,
@@ -31,7 +31,7 @@ from connect_dagster.orchestration.operating.operation_config import (
     ResetOffsetsSelection,
     RestartSelection,
 )
-from connect_dagster.orchestration.operating.operation_report import observe, observed_key, states_table
+from connect_dagster.orchestration.ops.report import observe, observed_key, states_table
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 from connect_dagster.plugin.connector_file import DesiredState
 

@@ -20,7 +20,7 @@ from connect_dagster.orchestration.event_iterator import (
 )
 from connect_dagster.orchestration.failures import one_sentence
 from connect_dagster.orchestration.names import identifier
-from connect_dagster.orchestration.operating.jobs import build_kafka_connect_jobs
+from connect_dagster.orchestration.ops.jobs import build_kafka_connect_jobs
 from connect_dagster.orchestration.resources.connector import ConnectorResource
 from connect_dagster.orchestration.sensors.connector import build_connector_sensor
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace

@@ -17,7 +17,7 @@ from connect_dagster.embedded.ports import free_port
 from connect_dagster.herder.interface import ConnectorOffset, RestartRequest
 from connect_dagster.orchestration.assets.keys import connector_key
 from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
-from connect_dagster.orchestration.operating.jobs import build_kafka_connect_jobs
+from connect_dagster.orchestration.ops.jobs import build_kafka_connect_jobs
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 from connect_dagster.plugin.connector_file import DesiredState
 from connect_dagster.protocol.states import TargetState

@@ -8,7 +8,7 @@ from dagster import MetadataValue
 from connect_dagster.orchestration.assets.specs import declared_props
 from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator
 from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
-from connect_dagster.orchestration.operating.operation_config import (
+from connect_dagster.orchestration.ops.config import (
     AlterOffsetsConfig,
     ApplySelection,
     ConnectorSelection,
@@ -16,7 +16,7 @@ from connect_dagster.orchestration.operating.operation_config import (
     ResetOffsetsSelection,
     RestartSelection,
 )
-from connect_dagster.orchestration.operating.ops import (
+from connect_dagster.orchestration.ops.ops import (
     build_kafka_connect_apply_op,
     kafka_connect_alter_offsets_op,
     kafka_connect_delete_op,

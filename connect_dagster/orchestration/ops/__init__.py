@@ -1,0 +1,1 @@
+"""Ops and jobs that operate connectors."""
