@@ -20,9 +20,9 @@ from dagster import AssetMaterialization, AssetObservation, DagsterInstance
 from connect_dagster.herder.interface import ConnectorOffset
 from connect_dagster.orchestration import build_kafka_connect_polling_sensor
 from connect_dagster.orchestration.assets.keys import worker_key
-from connect_dagster.orchestration.hosting import worker_report
-from connect_dagster.orchestration.hosting.job import ConnectWorkerConfig
-from connect_dagster.orchestration.hosting.process import WorkerProcess
+from connect_dagster.orchestration.workers import report as worker_report
+from connect_dagster.orchestration.workers.job import ConnectWorkerConfig
+from connect_dagster.orchestration.workers.process import WorkerProcess
 from connect_dagster.protocol.states import TargetState
 from tests.unit.orchestration.connect_server import ConnectServer, connect_server
 

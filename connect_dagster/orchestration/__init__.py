@@ -41,17 +41,6 @@ from connect_dagster.orchestration.components import (
 from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
 from connect_dagster.orchestration.definitions import build_connector_definitions
 from connect_dagster.orchestration.event_iterator import KafkaConnectApplyConfig, KafkaConnectEventIterator
-from connect_dagster.orchestration.hosting.definitions import build_connect_worker_definitions, numbered_workers
-from connect_dagster.orchestration.hosting.failure_sensor import build_connect_worker_failure_sensor
-from connect_dagster.orchestration.hosting.heartbeat_checks import build_worker_heartbeat_checks
-from connect_dagster.orchestration.hosting.job import build_connect_worker_job
-from connect_dagster.orchestration.hosting.keepalive_sensor import build_connect_worker_keepalive_sensor
-from connect_dagster.orchestration.hosting.resource import (
-    ConnectWorkerResource,
-    HostedWorker,
-    StandaloneConnectWorkerResource,
-)
-from connect_dagster.orchestration.hosting.worker_assets import build_connect_group_assets, build_worker_asset_spec
 from connect_dagster.orchestration.ops.jobs import build_kafka_connect_jobs
 from connect_dagster.orchestration.ops.ops import (
     build_kafka_connect_apply_op,
@@ -76,6 +65,17 @@ from connect_dagster.orchestration.sensors.back_off import BackOff
 from connect_dagster.orchestration.sensors.connector import build_connector_sensor
 from connect_dagster.orchestration.sensors.polling import build_kafka_connect_polling_sensor
 from connect_dagster.orchestration.topic_frames import KafkaPySparkResource
+from connect_dagster.orchestration.workers.assets import build_connect_group_assets, build_worker_asset_spec
+from connect_dagster.orchestration.workers.definitions import build_connect_worker_definitions, numbered_workers
+from connect_dagster.orchestration.workers.failure_sensor import build_connect_worker_failure_sensor
+from connect_dagster.orchestration.workers.heartbeat_checks import build_worker_heartbeat_checks
+from connect_dagster.orchestration.workers.job import build_connect_worker_job
+from connect_dagster.orchestration.workers.keepalive_sensor import build_connect_worker_keepalive_sensor
+from connect_dagster.orchestration.workers.resource import (
+    ConnectWorkerResource,
+    HostedWorker,
+    StandaloneConnectWorkerResource,
+)
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
 __all__ = [

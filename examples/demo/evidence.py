@@ -13,7 +13,6 @@ from dagster import AssetKey, AssetRecordsFilter, DagsterInstance, DagsterRunSta
 
 from connect_dagster.client.rest_client import KafkaConnectError
 from connect_dagster.orchestration.assets.keys import file_key, topic_key
-from connect_dagster.orchestration.hosting.job import WORKER_JOB
 from connect_dagster.orchestration.observations.topic_offsets import (
     Bounds,
     Partition,
@@ -21,6 +20,7 @@ from connect_dagster.orchestration.observations.topic_offsets import (
     fetch_topic_bounds,
     lag,
 )
+from connect_dagster.orchestration.workers.job import WORKER_JOB
 from examples.demo.project import SINK, SOURCE, TOPIC, DemoProject
 
 REQUEST_TIMEOUT = 5.0

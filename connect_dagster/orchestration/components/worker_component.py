@@ -8,9 +8,9 @@ from pydantic import BaseModel, Field
 
 from connect_dagster.orchestration.components.scaffolders import WorkerScaffolder
 from connect_dagster.orchestration.components.yaml_values import ResolvedWorkspace, given_fields, resource_model
-from connect_dagster.orchestration.hosting.definitions import build_connect_worker_definitions, numbered_workers
-from connect_dagster.orchestration.hosting.job import WORKER_JOB
-from connect_dagster.orchestration.hosting.resource import (
+from connect_dagster.orchestration.workers.definitions import build_connect_worker_definitions, numbered_workers
+from connect_dagster.orchestration.workers.job import WORKER_JOB
+from connect_dagster.orchestration.workers.resource import (
     ConnectWorkerResource,
     HostedWorker,
     StandaloneConnectWorkerResource,

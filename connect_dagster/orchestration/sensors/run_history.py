@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from dagster import DagsterInstance, RunsFilter
 
-from connect_dagster.orchestration.hosting.keepalive_sensor import ATTEMPT_TAG, REMEMBERED_RUNS, UNFINISHED
+from connect_dagster.orchestration.workers.keepalive_sensor import ATTEMPT_TAG, REMEMBERED_RUNS, UNFINISHED
 
 # An operation takes minutes. A run that is older and not over lost its process, and nobody will ever say so.
 OVERDUE_SECONDS = 900.0

@@ -19,7 +19,7 @@ from connect_dagster.embedded.ports import HOST, free_port
 from connect_dagster.orchestration import KafkaConnectClient, KafkaConnectError
 from connect_dagster.orchestration.assets.keys import worker_key
 from connect_dagster.orchestration.dagster_dev import DagsterDev
-from connect_dagster.orchestration.hosting.job import WORKER_ID_TAG, WORKER_JOB
+from connect_dagster.orchestration.workers.job import WORKER_ID_TAG, WORKER_JOB
 from tests.integration.worker_process import COMMON_DEFAULTS, QUICK_JVM, write_properties
 from tests.shipped_project import ROOT, wait_until
 

@@ -23,8 +23,8 @@ from connect_dagster.orchestration import (
     numbered_workers,
 )
 from connect_dagster.orchestration.assets.keys import group_key, topic_key
-from connect_dagster.orchestration.hosting import worker_report
-from connect_dagster.orchestration.hosting.process import WorkerProcess
+from connect_dagster.orchestration.workers import report as worker_report
+from connect_dagster.orchestration.workers.process import WorkerProcess
 from tests.conftest import Broker
 from tests.shipped_project import wait_until
 

@@ -10,7 +10,7 @@ from dagster import DagsterRunStatus
 
 from connect_dagster.embedded.ports import HOST, free_port, is_free
 from connect_dagster.orchestration import KafkaConnectWorkspace
-from connect_dagster.orchestration.hosting.resource import ConnectWorkerResource
+from connect_dagster.orchestration.workers.resource import ConnectWorkerResource
 from tests.conftest import Broker
 from tests.integration.orchestration.hosted_project import HostedProject
 from tests.shipped_project import wait_until

@@ -9,7 +9,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from connect_dagster.orchestration import ConnectWorkerResource, KafkaConnectWorkspace
-from connect_dagster.orchestration.hosting.group_topics import StoredOffset, StoredStatus
+from connect_dagster.orchestration.workers.group_topics import StoredOffset, StoredStatus
 from connect_dagster.protocol import config_records, status_records
 from connect_dagster.protocol.states import State, Status, TargetState, TaskId
 from tests.conftest import Broker

@@ -7,10 +7,10 @@ import pytest
 from dagster import DagsterInstance, UrlMetadataValue
 
 from connect_dagster.client.masking import MASK
-from connect_dagster.orchestration.hosting import worker_report
-from connect_dagster.orchestration.hosting.process import WorkerProcess
-from connect_dagster.orchestration.hosting.resource import StandaloneConnectWorkerResource
 from connect_dagster.orchestration.ops.jobs import build_kafka_connect_jobs
+from connect_dagster.orchestration.workers import report as worker_report
+from connect_dagster.orchestration.workers.process import WorkerProcess
+from connect_dagster.orchestration.workers.resource import StandaloneConnectWorkerResource
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 from tests.unit.orchestration.connect_server import connect_server
 

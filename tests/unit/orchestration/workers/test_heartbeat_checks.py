@@ -5,7 +5,7 @@ from dagster import AssetCheckResult, AssetCheckSeverity, AssetObservation, Dags
 
 from connect_dagster.orchestration import build_worker_asset_spec, build_worker_heartbeat_checks
 from connect_dagster.orchestration.assets.keys import worker_key
-from connect_dagster.orchestration.hosting.heartbeat_checks import heartbeat_result
+from connect_dagster.orchestration.workers.heartbeat_checks import heartbeat_result
 
 
 def observe(instance: DagsterInstance, **metadata: str | int) -> None:

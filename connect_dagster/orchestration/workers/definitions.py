@@ -6,13 +6,13 @@ from urllib.parse import urlsplit, urlunsplit
 
 import dagster as dg
 
-from connect_dagster.orchestration.hosting.failure_sensor import build_connect_worker_failure_sensor
-from connect_dagster.orchestration.hosting.heartbeat_checks import build_worker_heartbeat_checks
-from connect_dagster.orchestration.hosting.job import WORKER_JOB, build_connect_worker_job
-from connect_dagster.orchestration.hosting.keepalive_sensor import build_connect_worker_keepalive_sensor
-from connect_dagster.orchestration.hosting.resource import ConnectWorkerResource, HostedWorker
-from connect_dagster.orchestration.hosting.worker_assets import build_connect_group_assets, build_worker_asset_spec
 from connect_dagster.orchestration.sensors.back_off import BackOff
+from connect_dagster.orchestration.workers.assets import build_connect_group_assets, build_worker_asset_spec
+from connect_dagster.orchestration.workers.failure_sensor import build_connect_worker_failure_sensor
+from connect_dagster.orchestration.workers.heartbeat_checks import build_worker_heartbeat_checks
+from connect_dagster.orchestration.workers.job import WORKER_JOB, build_connect_worker_job
+from connect_dagster.orchestration.workers.keepalive_sensor import build_connect_worker_keepalive_sensor
+from connect_dagster.orchestration.workers.resource import ConnectWorkerResource, HostedWorker
 
 Resource = TypeVar("Resource", bound=dg.ConfigurableResource)  # type: ignore[type-arg]
 

@@ -16,9 +16,9 @@ from pydantic import Field
 from connect_dagster.client.interrupts import uninterrupted
 from connect_dagster.client.masking import mask_text
 from connect_dagster.orchestration.assets.keys import worker_key
-from connect_dagster.orchestration.hosting import worker_report
-from connect_dagster.orchestration.hosting.resource import HostedWorker, worker_failure
-from connect_dagster.orchestration.hosting.run_process import RunProcess
+from connect_dagster.orchestration.workers import report as worker_report
+from connect_dagster.orchestration.workers.resource import HostedWorker, worker_failure
+from connect_dagster.orchestration.workers.run_process import RunProcess
 
 WORKER_JOB = "connect_worker"
 WORKER_ID_TAG = "connect-dagster/worker_id"

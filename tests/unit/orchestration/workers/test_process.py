@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from connect_dagster.orchestration.hosting.process import WorkerProcess
+from connect_dagster.orchestration.workers.process import WorkerProcess
 
 
 def python(code: str) -> WorkerProcess:

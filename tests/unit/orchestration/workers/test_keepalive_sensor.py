@@ -11,15 +11,15 @@ from connect_dagster.orchestration import (
     build_connect_worker_keepalive_sensor,
 )
 from connect_dagster.orchestration.assets.keys import worker_key
-from connect_dagster.orchestration.hosting.job import GENERATION_TAG, PROCESS_TAG, WORKER_ID_TAG
-from connect_dagster.orchestration.hosting.keepalive_sensor import (
+from connect_dagster.orchestration.workers.job import GENERATION_TAG, PROCESS_TAG, WORKER_ID_TAG
+from connect_dagster.orchestration.workers.keepalive_sensor import (
     REPLACED_TAG,
     Answer,
     KeepaliveCursor,
     WorkerLook,
 )
-from connect_dagster.orchestration.hosting.run_process import RunProcess
-from tests.unit.orchestration.hosting.runs import NOW, add_run, status_of
+from connect_dagster.orchestration.workers.run_process import RunProcess
+from tests.unit.orchestration.workers.runs import NOW, add_run, status_of
 
 
 def reason(instance: DagsterInstance, *, alive: bool = False, now: float = NOW) -> str | None:

@@ -4,7 +4,7 @@ import pytest
 
 from connect_dagster.errors import ConfigError
 from connect_dagster.java.properties import parse_properties
-from connect_dagster.orchestration.hosting.property_file import (
+from connect_dagster.orchestration.workers.property_file import (
     effective,
     property_lines,
     spark_properties,

@@ -7,7 +7,7 @@ from dagster import AssetObservation, DagsterInstance, MetadataValue
 
 from connect_dagster.client.masking import mask_text
 from connect_dagster.orchestration.assets.keys import worker_key
-from connect_dagster.orchestration.hosting.job import WORKER_ID_TAG
+from connect_dagster.orchestration.workers.job import WORKER_ID_TAG
 
 
 def build_connect_worker_failure_sensor(

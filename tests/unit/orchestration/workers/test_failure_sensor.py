@@ -10,8 +10,8 @@ from connect_dagster.orchestration import (
     build_connect_worker_job,
 )
 from connect_dagster.orchestration.assets.keys import worker_key
-from connect_dagster.orchestration.hosting.job import WORKER_ID_TAG
-from tests.unit.orchestration.hosting.runs import add_run
+from connect_dagster.orchestration.workers.job import WORKER_ID_TAG
+from tests.unit.orchestration.workers.runs import add_run
 
 
 def told_of(instance: DagsterInstance, run: dg.DagsterRun, event: dg.DagsterEvent) -> dict[str, Any]:

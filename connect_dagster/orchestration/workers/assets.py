@@ -6,14 +6,14 @@ import dagster as dg
 from dagster import AssetKey, AssetSpec
 
 from connect_dagster.orchestration.assets.keys import GROUP_NAME, group_key, topic_key, worker_key
-from connect_dagster.orchestration.hosting.group_metadata import (
+from connect_dagster.orchestration.names import identifier
+from connect_dagster.orchestration.workers.group_metadata import (
     configs_metadata,
     group_metadata,
     offsets_metadata,
     statuses_metadata,
 )
-from connect_dagster.orchestration.hosting.resource import ConnectWorkerResource
-from connect_dagster.orchestration.names import identifier
+from connect_dagster.orchestration.workers.resource import ConnectWorkerResource
 
 TOPIC_PROPERTIES = {
     "config.storage.topic": "configurations",

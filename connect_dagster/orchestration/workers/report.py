@@ -12,7 +12,7 @@ from dagster import MetadataValue
 from connect_dagster.client.masking import mask_text
 from connect_dagster.client.rest_client import KafkaConnectClient, KafkaConnectError
 from connect_dagster.client.types import State
-from connect_dagster.orchestration.hosting.process import WorkerProcess
+from connect_dagster.orchestration.workers.process import WorkerProcess
 
 REBALANCES = "kafka_connect_worker_rebalance_completed_rebalances_total"
 

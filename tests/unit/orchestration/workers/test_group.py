@@ -2,7 +2,7 @@ import base64
 from dataclasses import replace
 
 from connect_dagster.kafka.groups import DescribedGroup, DescribedMember
-from connect_dagster.orchestration.hosting.worker_group import GroupMember, worker_group
+from connect_dagster.orchestration.workers.group import GroupMember, worker_group
 from connect_dagster.protocol.group_structs import CONNECTOR_ITSELF, Assignment, ConnectorTasks, WorkerMetadata
 from tests.unit.protocol.seed_groups import LEADER, four_workers
 

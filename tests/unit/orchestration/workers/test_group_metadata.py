@@ -2,16 +2,16 @@ from typing import Any
 
 from dagster import TableMetadataValue
 
-from connect_dagster.orchestration.hosting.group_metadata import (
+from connect_dagster.orchestration.workers.group import worker_group
+from connect_dagster.orchestration.workers.group_metadata import (
     configs_metadata,
     group_metadata,
     offsets_metadata,
     statuses_metadata,
 )
-from connect_dagster.orchestration.hosting.group_topics import StoredConfig, StoredConfigs, StoredOffset, StoredStatus
-from connect_dagster.orchestration.hosting.worker_group import worker_group
+from connect_dagster.orchestration.workers.group_topics import StoredConfig, StoredConfigs, StoredOffset, StoredStatus
 from connect_dagster.protocol.states import State
-from tests.unit.orchestration.hosting.test_worker_group import seed_group
+from tests.unit.orchestration.workers.test_group import seed_group
 
 
 def rows(metadata: dict[str, Any], name: str) -> list[dict[str, Any]]:

@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from connect_dagster.orchestration.hosting.run_process import RunProcess
+from connect_dagster.orchestration.workers.run_process import RunProcess
 
 
 @pytest.fixture

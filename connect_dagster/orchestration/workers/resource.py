@@ -21,10 +21,10 @@ from connect_dagster.client.masking import mask_text
 from connect_dagster.errors import ConfigError
 from connect_dagster.kafka.access import Brokers
 from connect_dagster.kafka.errors import BrokersError, UnansweredError
-from connect_dagster.orchestration.hosting import group_topics, property_file
-from connect_dagster.orchestration.hosting.group_topics import StoredConfigs, StoredOffset, StoredStatus
-from connect_dagster.orchestration.hosting.process import WorkerProcess
-from connect_dagster.orchestration.hosting.worker_group import GroupMember, WorkerGroup, read_worker_group
+from connect_dagster.orchestration.workers import group_topics, property_file
+from connect_dagster.orchestration.workers.group import GroupMember, WorkerGroup, read_worker_group
+from connect_dagster.orchestration.workers.group_topics import StoredConfigs, StoredOffset, StoredStatus
+from connect_dagster.orchestration.workers.process import WorkerProcess
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
 ANSWER_TIMEOUT = 2.0

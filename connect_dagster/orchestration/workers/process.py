@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import IO
 
-from connect_dagster.orchestration.hosting.process_memory import session_memory
+from connect_dagster.orchestration.workers.process_memory import session_memory
 
 EXIT_ON_STDIN_EOF = "CONNECT_DAGSTER_EXIT_ON_STDIN_EOF"
 REMEMBERED_LINES = 40

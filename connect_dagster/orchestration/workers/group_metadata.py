@@ -7,8 +7,8 @@ from typing import Any
 from dagster import MetadataValue, TableColumn, TableRecord, TableSchema
 
 from connect_dagster.client.masking import mask_text
-from connect_dagster.orchestration.hosting.group_topics import StoredConfig, StoredConfigs, StoredOffset, StoredStatus
-from connect_dagster.orchestration.hosting.worker_group import WorkerGroup
+from connect_dagster.orchestration.workers.group import WorkerGroup
+from connect_dagster.orchestration.workers.group_topics import StoredConfig, StoredConfigs, StoredOffset, StoredStatus
 from connect_dagster.protocol.states import State
 
 

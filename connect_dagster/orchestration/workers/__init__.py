@@ -1,0 +1,1 @@
+"""Workers hosted by runs: one run is one life of a worker, which a sensor renews."""
