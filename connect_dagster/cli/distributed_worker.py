@@ -12,9 +12,10 @@ from connect_dagster.herder.distributed.herder import DistributedHerder
 from connect_dagster.herder.distributed.missing_plugins import check_plugins
 from connect_dagster.herder.interface import Herder
 from connect_dagster.herder.validation.validator import Validator
+from connect_dagster.kafka.topic_admin import TopicAdmin
 from connect_dagster.protocol.config_state import Event
 from connect_dagster.storage.config_store import ConfigStore
-from connect_dagster.storage.internal_topics import TopicAdmin, config_topic, offset_topic, status_topic
+from connect_dagster.storage.internal_topics import config_topic, offset_topic, status_topic
 from connect_dagster.storage.kafka_offset_store import KafkaOffsetStore
 from connect_dagster.storage.kafka_status_store import StatusStore
 from connect_dagster.storage.lease import Lease

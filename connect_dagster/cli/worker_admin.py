@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from confluent_kafka import KafkaException
 
 from connect_dagster.errors import ConnectError
-from connect_dagster.kafka import defaults as clients
+from connect_dagster.kafka import clients
+from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.plugin.config import Type, parse_value, under_prefix
 from connect_dagster.worker.config.worker import WorkerConfig
 
@@ -42,10 +43,10 @@ class WorkerAdmin:
             ) from error
         return str(cluster.cluster_id)
 
-    def for_connector(self, connector: Mapping[str, str]) -> clients.Settings:
+    def for_connector(self, connector: Mapping[str, str]) -> Settings:
         """Settings for a connector, with its overrides."""
         overrides = under_prefix(connector, "admin.override.")
         return self._settings(f"connector-worker-adminclient-{connector.get('name', '')}", overrides)
 
-    def _settings(self, client_id: str, overrides: Mapping[str, str]) -> clients.Settings:
+    def _settings(self, client_id: str, overrides: Mapping[str, str]) -> Settings:
         return clients.admin_settings(self._config.bootstrap_servers, client_id, {**self._given, **overrides})

@@ -20,7 +20,8 @@ from connect_dagster.herder.interface import ConnectorInfo, ConnectorOffset, Con
 from connect_dagster.herder.sink_offsets import parse_sink_offsets, shown
 from connect_dagster.isolation.config_transformer import WITHOUT_PROVIDERS, ConfigTransformer
 from connect_dagster.isolation.plugins import Plugins
-from connect_dagster.kafka import defaults as clients
+from connect_dagster.kafka import clients
+from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.plugin.connector import Connector, SinkConnector, SourceConnector
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.storage.offset_json import key_bytes, value_bytes
@@ -48,7 +49,7 @@ class OffsetEditor:
         self,
         plugins: Plugins,
         store: OffsetStore,
-        settings: Callable[[Mapping[str, str]], clients.Settings],
+        settings: Callable[[Mapping[str, str]], Settings],
         seconds: float,
         transformer: ConfigTransformer = WITHOUT_PROVIDERS,
     ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from connect_dagster.kafka.client_settings.java_settings import Settings
+from connect_dagster.kafka.settings.java_settings import Settings
 
 CLIENT_ID = "connect-dagster"
 """The client's name in the brokers' logs."""

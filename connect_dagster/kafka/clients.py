@@ -1,4 +1,9 @@
-"""Makes librdkafka's clients from Java's settings."""
+"""librdkafka's clients from Java's settings, and the settings of a worker's and of its tasks' clients.
+
+The order is Kafka Connect's: framework default, then the worker's ``producer.``/``consumer.``/``admin.`` settings, then
+the connector's overrides (Java: ``Worker.baseProducerConfigs`` and its siblings). ``kafka.settings`` translates them
+for librdkafka; Spark's Kafka source, whose client is Java's own, takes them as they are.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +17,16 @@ from confluent_kafka.admin import AdminClient
 
 from connect_dagster.errors import ConfigError, ConnectError, java_text
 from connect_dagster.kafka.client_log import client_logger
-from connect_dagster.kafka.client_settings import ClientKind, to_librdkafka
-from connect_dagster.kafka.client_settings.java_settings import Settings
+from connect_dagster.kafka.settings import ClientKind, to_librdkafka
+from connect_dagster.kafka.settings.java_settings import Settings
 
 log = logging.getLogger(__name__)
 Client = TypeVar("Client")
 
 _UNKNOWN = re.compile(r'No such configuration property: "([^"]+)"')
 _NO_EXTRA: Mapping[str, Any] = {}
+_MAX_INT = 2**31 - 1
+_RANGE = "org.apache.kafka.clients.consumer.RangeAssignor"
 
 
 def producer(settings: Settings, extra: Mapping[str, Any] = _NO_EXTRA) -> Producer:
@@ -85,3 +92,76 @@ def refusal(client_id: str, error: KafkaError) -> ConnectError | None:
     if error.code() == KafkaError._AUTHENTICATION or (error.code() == KafkaError._SSL and "certificate" in text):
         return ConnectError(f"The brokers refuse client {client_id}: {text}")
     return None
+
+
+def producer_settings(bootstrap: str, client_id: str, overrides: Settings) -> dict[str, str]:
+    """Settings of a task's producer, in Java's names."""
+    defaults = {
+        "bootstrap.servers": bootstrap,
+        "client.id": client_id,
+        "acks": "all",
+        "enable.idempotence": "false",
+        "max.in.flight.requests.per.connection": "1",
+        "delivery.timeout.ms": str(_MAX_INT),
+        "buffer.memory": "67108864",
+        "max.request.size": "1048576",
+    }
+    return {**defaults, **overrides}
+
+
+def consumer_settings(bootstrap: str, client_id: str, group: str, overrides: Settings) -> dict[str, str]:
+    """Settings of a sink task's consumer, in Java's names."""
+    defaults = {
+        "bootstrap.servers": bootstrap,
+        "client.id": client_id,
+        "group.id": group,
+        "auto.offset.reset": "earliest",
+        "enable.auto.commit": "false",
+        "allow.auto.create.topics": "true",
+    }
+    # The brokers choose how members of the newer protocol share partitions, and refuse to be told.
+    if overrides.get("group.protocol", "classic").lower() == "classic":
+        defaults["partition.assignment.strategy"] = _RANGE
+    return {**defaults, **overrides}
+
+
+JAVA_RECONNECT = {"reconnect.backoff.ms": "50", "reconnect.backoff.max.ms": "1000"}
+"""Java's defaults: with librdkafka's own a client notices up to ten seconds late that the brokers are back."""
+
+_CONSUMER_KEYS = ("group.id", "isolation.level")
+
+
+def without_consumer_keys(settings: Settings) -> dict[str, str]:
+    """Return settings of a worker's clients for one that is not a consumer, and would warn about a consumer's keys."""
+    return JAVA_RECONNECT | {name: value for name, value in settings.items() if name not in _CONSUMER_KEYS}
+
+
+def admin_settings(bootstrap: str, client_id: str, overrides: Settings) -> dict[str, str]:
+    """Settings of an admin client, in Java's names."""
+    return {"bootstrap.servers": bootstrap, "client.id": client_id, **overrides}
+
+
+# Spark's Kafka source sets these itself and refuses to take them.
+_SPARK_OWNS = frozenset(
+    {
+        "key.deserializer",
+        "value.deserializer",
+        "enable.auto.commit",
+        "auto.commit.interval.ms",
+        "auto.offset.reset",
+        "interceptor.classes",
+        "group.id",
+        "group.protocol",
+        "group.remote.assignor",
+        "client.id",
+        "partition.assignment.strategy",
+        "allow.auto.create.topics",
+        "max.poll.interval.ms",
+        "group.instance.id",
+    }
+)
+
+
+def spark_options(settings: Settings) -> dict[str, str]:
+    """Consumer settings as options of Spark's Kafka source, whose client is Java's own."""
+    return {f"kafka.{name}": value for name, value in settings.items() if name not in _SPARK_OWNS}

@@ -13,8 +13,8 @@ from kafka import errors as kafka_errors
 from kafka.protocol.admin import DescribeGroupsRequest
 
 from connect_dagster.kafka.access import CLIENT_ID, Bootstrap, client_settings
-from connect_dagster.kafka.client_settings import to_kafka_python
 from connect_dagster.kafka.errors import BrokersError, brokers_errors
+from connect_dagster.kafka.settings import to_kafka_python
 from connect_dagster.kafka.topic_reading import partition_count, read_topic
 from connect_dagster.protocol.group_metadata import OFFSETS_TOPIC, GroupKey, GroupMetadata, partition_of_group
 

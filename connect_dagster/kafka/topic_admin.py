@@ -1,45 +1,61 @@
-"""Asks whether a topic is there, and creates it (Java: ``TopicAdmin.describeTopics`` and ``createOrFindTopics``)."""
+"""Describe and create topics (Java: ``org.apache.kafka.connect.util.TopicAdmin``).
+
+The one place that creates topics: those of source connectors, dead letter queues, a group's internal topics. Does not
+know what a topic is for.
+"""
 
 from __future__ import annotations
 
 import logging
+import threading
+import time
 from collections.abc import Mapping
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass, field
 
-from confluent_kafka import KafkaError, KafkaException, TopicCollection
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
+from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition, cimpl
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # they are public, but not declared as such
+    AdminClient,
+    ConfigResource,
+    OffsetSpec,
+    ResourceType,
+    TopicDescription,
+)
 
 from connect_dagster.errors import ConnectError, RetriableError, java_text
 from connect_dagster.kafka import clients
-from connect_dagster.kafka.client_settings.java_settings import Settings
+from connect_dagster.kafka.settings.java_settings import Settings
 
 log = logging.getLogger(__name__)
 
+BROKER_DEFAULT = -1
+"""Number of partitions or replicas that leaves the choice to the brokers."""
+
+CLEANUP_POLICY = "cleanup.policy"
+COMPACT = "compact"
+
 _API_MILLISECONDS = 60_000
-_UNKNOWN = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC})
-_TIMED_OUT = frozenset(
-    {
-        KafkaError._TIMED_OUT,
-        KafkaError._TIMED_OUT_QUEUE,
-        KafkaError.REQUEST_TIMED_OUT,
-        KafkaError._TRANSPORT,
-        KafkaError._ALL_BROKERS_DOWN,
-    }
-)
+_BACKOFF_SECONDS = 0.1
+_CREATE_BACKOFF_SECONDS = 0.5
+_NEW_TOPIC_SECONDS = 5.0
+
+_TIMED_OUT = frozenset({KafkaError._TIMED_OUT, KafkaError._TIMED_OUT_QUEUE, KafkaError.REQUEST_TIMED_OUT})
+_DISCONNECTED = frozenset({KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE})
+_UNKNOWN = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION})
 _UNAUTHORIZED = frozenset({KafkaError.CLUSTER_AUTHORIZATION_FAILED, KafkaError.TOPIC_AUTHORIZATION_FAILED})
+_UNSUPPORTED = frozenset({KafkaError.UNSUPPORTED_VERSION, KafkaError._UNSUPPORTED_FEATURE})
+_RETRIABLE = _TIMED_OUT | _DISCONNECTED | {KafkaError.INVALID_REPLICATION_FACTOR}
 
 
 @dataclass(frozen=True, slots=True)
-class TopicPlan:
-    """A topic that is to be.
+class NewTopic:
+    """A topic to create (Java: ``NewTopic``).
 
     Attributes:
         name: the topic.
-        partitions: how many; -1 for the brokers' choice.
-        replication_factor: likewise.
-        settings: of the topic.
+        partitions: their number; -1 for the brokers' default.
+        replication_factor: replicas of each partition; -1 for the brokers' default.
+        settings: settings of the topic, such as ``cleanup.policy``.
     """
 
     name: str
@@ -55,33 +71,42 @@ class TopicPlan:
 
 
 class TopicAdmin:
-    """Questions about topics, each with an end.
+    """An admin client for topics, each call with a time limit. Any thread may call it.
 
     Args:
         settings: settings of an admin client, in Java's names.
     """
 
     def __init__(self, settings: Settings) -> None:
-        self._servers = settings.get("bootstrap.servers", "")
+        self._servers = settings.get("bootstrap.servers", "<unknown>")
         self._seconds = int(settings.get("default.api.timeout.ms", _API_MILLISECONDS)) / 1000
         self._client_id = settings.get("client.id", "")
+        self._settings = clients.without_consumer_keys(settings)
+        self._stopped = threading.Event()
+        self._renewing = threading.Lock()
         self._refusal: ConnectError | None = None
-        self._client: AdminClient = clients.admin(settings, {"error_cb": self._refused})
+        self._client = self._open_client()
+
+    def _open_client(self) -> AdminClient:
+        self._refusal = None
+        return clients.admin(self._settings, {"error_cb": self._refused})
 
     def _refused(self, error: KafkaError) -> None:
         self._refusal = self._refusal or clients.refusal(self._client_id, error)
 
+    def stop(self) -> None:
+        """End all waits for topics that cannot be created yet."""
+        self._stopped.set()
+
     def exists(self, topic: str) -> bool:
-        """Whether there is such a topic.
+        """Return whether a topic exists.
 
         Raises:
             RetriableError: no answer in time.
-            ConnectError: the brokers refuse to tell, or refuse this client.
+            ConnectError: the brokers refuse the request, or this client.
         """
-        # Unlike list_topics() this does not have the brokers make the topic, with whatever settings.
-        answer = self._client.describe_topics(TopicCollection([topic]), request_timeout=self._seconds)[topic]
         try:
-            answer.result(self._seconds + 1)
+            self._describe(topic, self._seconds)
         except (KafkaException, FutureTimeout) as error:
             code = _code(error)
             if code in _UNKNOWN:
@@ -91,47 +116,167 @@ class TopicAdmin:
             if code in _UNAUTHORIZED:
                 text = f"Not authorized to describe topic(s) '{topic}' on the brokers {self._servers}"
                 raise ConnectError(text) from error
-            if code in _TIMED_OUT:
+            if code in _TIMED_OUT | _DISCONNECTED:
                 raise RetriableError(f"Timed out while describing topics '{topic}'") from error
             raise ConnectError(f"Error while attempting to describe topics '{topic}': {error}") from error
         return True
 
-    def create(self, plan: TopicPlan) -> bool | None:
-        """Create a topic; answers whether it was not there before, ``None`` when this client may not create it.
+    def partitions(self, topic: str, seconds: float) -> list[int]:
+        """Return the numbers of a topic's partitions, none when it does not exist.
 
         Raises:
-            ConnectError: the brokers refuse the plan or this client, or do not answer in time.
+            RetriableError: no answer in time.
         """
-        new = NewTopic(
-            plan.name,
-            num_partitions=plan.partitions,
-            replication_factor=plan.replication_factor,
-            config=dict(plan.settings),
-        )
-        answers = self._client.create_topics([new], operation_timeout=self._seconds, request_timeout=self._seconds)
         try:
-            answers[plan.name].result(self._seconds + 1)
+            return sorted(partition.id for partition in self._describe(topic, seconds).partitions)
+        except KafkaException as error:
+            if _code(error) in _UNKNOWN:
+                return []
+            raise RetriableError(f"Could not look up topic '{topic}': {_text(error)}") from error
+
+    def _describe(self, topic: str, seconds: float) -> TopicDescription:
+        # Unlike list_topics() this does not make the brokers create the topic with their own settings.
+        futures = self._client.describe_topics(TopicCollection([topic]), request_timeout=seconds)
+        description: TopicDescription = futures[topic].result(seconds + 1)
+        return description
+
+    def create(self, topic: NewTopic) -> bool | None:
+        """Create a topic.
+
+        Returns:
+            ``True`` when it was created, ``False`` when it existed, ``None`` when this client may not create it.
+
+        Raises:
+            ConnectError: the brokers refuse the topic or this client, or do not answer in time.
+        """
+        new = cimpl.NewTopic(
+            topic.name,
+            num_partitions=topic.partitions,
+            replication_factor=topic.replication_factor,
+            config=dict(topic.settings),
+        )
+        futures = self._client.create_topics([new], operation_timeout=self._seconds, request_timeout=self._seconds)
+        try:
+            futures[topic.name].result(self._seconds + 1)
         except (KafkaException, FutureTimeout) as error:
             code = _code(error)
             if code == KafkaError.TOPIC_ALREADY_EXISTS:
                 return False
             self._raise_refusal(error)
-            if code in _UNAUTHORIZED or code == KafkaError.UNSUPPORTED_VERSION:
-                log.debug("Not able or authorized to create topic '%s' upon the brokers %s", plan.name, self._servers)
+            if code in _UNAUTHORIZED | _UNSUPPORTED:
+                log.debug("Not able or authorized to create topic '%s' upon the brokers %s", topic.name, self._servers)
                 return None
-            raise ConnectError(_not_created(plan.name, code, error)) from error
-        log.info("Created topic %s on brokers at %s", plan, self._servers)
+            raise ConnectError(_not_created(topic.name, error)) from error
+        log.info("Created topic %s on brokers at %s", topic, self._servers)
         return True
+
+    def create_with_retry(self, topic: NewTopic) -> bool | None:
+        """Create a topic, and try again while brokers are missing, until ``default.api.timeout.ms`` is over.
+
+        Returns:
+            As :meth:`create`.
+
+        Raises:
+            ConnectError: it cannot be created within that time, or :meth:`stop` was called.
+        """
+        deadline, logged = time.monotonic() + self._seconds, ""
+        while True:
+            try:
+                return self.create(topic)
+            except ConnectError as error:
+                cause, remaining = error.__cause__, deadline - time.monotonic()
+                if cause is None or _code(cause) not in _RETRIABLE or remaining <= 0 or error is self._refusal:
+                    raise
+                if (text := _text(cause)) != logged:
+                    log.warning(
+                        "'%s' topic creation failed due to '%s', retrying, %dms remaining",
+                        topic.name,
+                        text,
+                        remaining * 1000,
+                    )
+                    logged = text
+                if self._stopped.wait(_CREATE_BACKOFF_SECONDS):
+                    raise
+
+    def cleanup_policies(self, topic: str) -> set[str] | None:
+        """Return the cleanup policies of a topic, ``None`` when this client may not know them.
+
+        Raises:
+            ConnectError: the brokers do not describe the topic.
+        """
+        resource = ConfigResource(ResourceType.TOPIC, topic)
+        deadline = time.monotonic() + _NEW_TOPIC_SECONDS
+        while True:
+            futures = self._client.describe_configs([resource], request_timeout=self._seconds)
+            try:
+                entry = futures[resource].result(self._seconds + 1).get(CLEANUP_POLICY)
+            except KafkaException as error:
+                code = _code(error)
+                if code in _UNKNOWN and time.monotonic() < deadline:
+                    # The topic was created just now, and not all brokers know it yet.
+                    time.sleep(_BACKOFF_SECONDS)
+                    continue
+                if code in _UNAUTHORIZED | _UNSUPPORTED | _UNKNOWN:
+                    return None
+                raise ConnectError(
+                    f"Error while attempting to describe topic config for topic '{topic}' on brokers at "
+                    f"{self._servers}: {_text(error)}"
+                ) from error
+            return {policy.strip().lower() for policy in entry.value.split(",")} - {""} if entry is not None else None
+
+    def end_offsets(self, topic: str, partitions: list[int], seconds: float) -> dict[int, int]:
+        """Return the end offsets of partitions, open transactions included.
+
+        Raises:
+            RetriableError: no answer in time, or no leader now.
+            ConnectError: the brokers refuse the request.
+        """
+        return self._offsets(topic, partitions, OffsetSpec.latest(), seconds)  # type: ignore[no-untyped-call]
+
+    def beginning_offsets(self, topic: str, partitions: list[int], seconds: float) -> dict[int, int]:
+        """Return the first offsets of partitions. Raises as :meth:`end_offsets`."""
+        return self._offsets(topic, partitions, OffsetSpec.earliest(), seconds)  # type: ignore[no-untyped-call]
+
+    def _offsets(self, topic: str, partitions: list[int], spec: OffsetSpec, seconds: float) -> dict[int, int]:
+        specs = {TopicPartition(topic, number): spec for number in partitions}
+        client = self._client
+        futures = client.list_offsets(specs, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=seconds)
+        try:
+            found = {one.partition: future.result(seconds + 1).offset for one, future in futures.items()}
+        except FutureTimeout as error:
+            raise RetriableError(f"Timed out while waiting to get offsets of topic '{topic}'") from error
+        except KafkaException as error:
+            refused = _UNAUTHORIZED | _UNSUPPORTED
+            if _code(error) not in _TIMED_OUT | _DISCONNECTED | refused:
+                self._renew(client)
+            kind = ConnectError if _code(error) in refused else RetriableError
+            text = f"Error while getting offsets of topic '{topic}' on brokers at {self._servers}: {_text(error)}"
+            raise kind(text) from error
+        # With librdkafka 2.16 a request that timed out is not an error, but a negative offset.
+        if any(offset < 0 for offset in found.values()):
+            raise RetriableError(f"Timed out while waiting to get offsets of topic '{topic}'")
+        return found
+
+    def _renew(self, client: AdminClient) -> None:
+        """Replace the client, as librdkafka 2.16 does not recover from some answers of restarted brokers.
+
+        It goes on asking a leader of an epoch that is over; and after an answer without any broker, which a broker
+        gives that has just been fenced itself, it never asks again (confluentinc/librdkafka#5301).
+        """
+        with self._renewing:
+            if self._client is client:  # else another thread has replaced it
+                self._client = self._open_client()
 
     def _raise_refusal(self, error: Exception) -> None:
         if self._refusal is not None:
             raise self._refusal from error
 
 
-def _not_created(topic: str, code: int, error: Exception) -> str:
+def _not_created(topic: str, error: Exception) -> str:
+    code = _code(error)
     if code == KafkaError.INVALID_CONFIG:
         return f"Unable to create topic(s) '{topic}': {_text(error)}"
-    if code in _TIMED_OUT:
+    if code in _TIMED_OUT | _DISCONNECTED:
         return (
             f"Timed out while checking for or creating topic(s) '{topic}'. This could indicate a connectivity issue, "
             "unavailable topic partitions, or if this is your first use of the topic it may have taken too long to "
@@ -140,9 +285,9 @@ def _not_created(topic: str, code: int, error: Exception) -> str:
     return f"Error while attempting to create/find topic(s) '{topic}': {_text(error)}"
 
 
-def _code(error: Exception) -> int:
+def _code(error: BaseException) -> int:
     return int(error.args[0].code()) if isinstance(error, KafkaException) else KafkaError._TIMED_OUT
 
 
-def _text(error: Exception) -> str:
+def _text(error: BaseException) -> str:
     return str(error.args[0].str()) if isinstance(error, KafkaException) else str(error)

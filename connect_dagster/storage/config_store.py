@@ -14,12 +14,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 from connect_dagster.errors import ConfigError, ConnectError
 from connect_dagster.java.hashes import hash_map_order
-from connect_dagster.kafka import defaults as clients
+from connect_dagster.kafka.settings.java_settings import Settings
+from connect_dagster.kafka.topic_admin import TopicAdmin
 from connect_dagster.protocol import config_records as records
 from connect_dagster.protocol.config_records import SessionKey
 from connect_dagster.protocol.config_state import ClusterConfigState, ConfigTable, Event
 from connect_dagster.protocol.states import TargetState, TaskId
-from connect_dagster.storage.internal_topics import InternalTopic, TopicAdmin
+from connect_dagster.storage.internal_topics import InternalTopic, ensure_internal_topic
 from connect_dagster.storage.topic_log import Entry, TopicLog, always
 
 log = logging.getLogger(__name__)
@@ -43,7 +44,7 @@ class ConfigStore:
     def __init__(
         self,
         topic: InternalTopic,
-        settings: clients.Settings,
+        settings: Settings,
         admin: TopicAdmin,
         listener: Callable[[Event], None],
         permitted: Callable[[], bool] = always,
@@ -64,7 +65,7 @@ class ConfigStore:
             ConfigError: it is not compacted, or has more than one partition.
             ConnectError: it cannot be made or read.
         """
-        self._admin.ensure(self._topic)
+        ensure_internal_topic(self._admin, self._topic)
         self._log.start()
         if (count := len(self._log.partitions)) > 1:
             self._log.stop()

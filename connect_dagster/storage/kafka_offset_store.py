@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from connect_dagster.errors import ConnectError
-from connect_dagster.kafka import defaults as clients
+from connect_dagster.kafka.settings.java_settings import Settings
+from connect_dagster.kafka.topic_admin import TopicAdmin
 from connect_dagster.plugin.config import under_prefix
-from connect_dagster.storage.internal_topics import InternalTopic, TopicAdmin
+from connect_dagster.storage.internal_topics import InternalTopic, ensure_internal_topic
 from connect_dagster.storage.offset_store import ConnectorOffsets, Offset, OffsetTable, Partition, SourceOffsets
 from connect_dagster.storage.topic_log import TopicLog, always
 
@@ -89,7 +90,7 @@ class KafkaOffsetStore:
     def __init__(
         self,
         topic: InternalTopic,
-        settings: clients.Settings,
+        settings: Settings,
         admin: TopicAdmin,
         save_seconds: float,
         permitted: Callable[[], bool] = always,
@@ -113,7 +114,7 @@ class KafkaOffsetStore:
             ConnectError: it cannot be made or read.
         """
         log.info("Starting KafkaOffsetBackingStore")
-        self._admin.ensure(self._topic)
+        ensure_internal_topic(self._admin, self._topic)
         self._log.start()
         log.info("Finished reading offsets topic and starting KafkaOffsetBackingStore")
 

@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from confluent_kafka import KafkaError, Message
 
 from connect_dagster.errors import ConnectError
-from connect_dagster.kafka import defaults as clients
+from connect_dagster.kafka.settings.java_settings import Settings
+from connect_dagster.kafka.topic_admin import TopicAdmin
 from connect_dagster.protocol import status_records as records
 from connect_dagster.protocol.states import Status, TaskId
 from connect_dagster.protocol.status_records import TopicUse
 from connect_dagster.protocol.status_table import StatusTable, may_write_safely
-from connect_dagster.storage.internal_topics import InternalTopic, TopicAdmin
+from connect_dagster.storage.internal_topics import InternalTopic, ensure_internal_topic
 from connect_dagster.storage.topic_log import NotPermittedError, TopicLog, always
 
 log = logging.getLogger(__name__)
@@ -60,7 +61,7 @@ class StatusStore:
     def __init__(
         self,
         topic: InternalTopic,
-        settings: clients.Settings,
+        settings: Settings,
         admin: TopicAdmin,
         permitted: Callable[[], bool] = always,
     ) -> None:
@@ -81,7 +82,7 @@ class StatusStore:
             ConfigError: it is not compacted.
             ConnectError: it cannot be made or read.
         """
-        self._admin.ensure(self._topic)
+        ensure_internal_topic(self._admin, self._topic)
         self._log.start()
 
     def stop(self) -> None:

@@ -16,9 +16,10 @@ from typing import TypeVar
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from connect_dagster.errors import ConnectError, RetriableError
-from connect_dagster.kafka import defaults as clients
+from connect_dagster.kafka import clients
 from connect_dagster.kafka.client_log import client_logger
-from connect_dagster.storage.internal_topics import JAVAS_RECONNECT, TopicAdmin, without_consumers_own
+from connect_dagster.kafka.settings.java_settings import Settings
+from connect_dagster.kafka.topic_admin import TopicAdmin
 
 log = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
@@ -63,7 +64,7 @@ class TopicLog:
     def __init__(
         self,
         topic: str,
-        settings: clients.Settings,
+        settings: Settings,
         admin: TopicAdmin,
         on_record: OnRecord,
         permitted: Callable[[], bool] = always,
@@ -283,12 +284,12 @@ class TopicLog:
     # Settings
 
     def _writing(self) -> dict[str, str]:
-        return {"max.request.size": "1048576", **without_consumers_own(self._settings)}
+        return {"max.request.size": "1048576", **clients.without_consumer_keys(self._settings)}
 
     def _reading(self) -> dict[str, str]:
         # As in Java the group is never joined, but librdkafka wants one; its own isolation hides open transactions.
         defaults = {"group.id": self.topic, "isolation.level": "read_uncommitted"}
-        return JAVAS_RECONNECT | defaults | dict(self._settings)
+        return clients.JAVA_RECONNECT | defaults | dict(self._settings)
 
 
 _PRODUCER = {

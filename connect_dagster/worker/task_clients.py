@@ -5,7 +5,7 @@ Java: ``Worker.baseProducerConfigs``, ``baseConsumerConfigs`` and ``adminConfigs
 
 from __future__ import annotations
 
-from connect_dagster.kafka import defaults as clients
+from connect_dagster.kafka import clients
 from connect_dagster.kafka.override_policy import ClientPolicy
 from connect_dagster.protocol.states import TaskId
 from connect_dagster.worker.config.connector import ConnectorConfig

@@ -13,7 +13,7 @@ import requests
 from connect_dagster.errors import BadRequestError, ConnectError
 from connect_dagster.herder.validation.validator import Validator
 from connect_dagster.isolation.plugins import Plugins
-from connect_dagster.kafka.client_settings import ClientKind, definitions
+from connect_dagster.kafka.settings import ClientKind, definitions
 from connect_dagster.plugin.config import Type
 from connect_dagster.worker.config.worker import StandaloneConfig
 from tests.conformance.java_connect import JavaStandalone

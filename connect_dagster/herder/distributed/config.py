@@ -8,6 +8,7 @@ from typing import Any, Self
 from pydantic import model_validator
 
 from connect_dagster.errors import ConfigError
+from connect_dagster.kafka.topic_admin import BROKER_DEFAULT
 from connect_dagster.plugin.config import (
     FindClass,
     Importance,
@@ -21,7 +22,6 @@ from connect_dagster.plugin.config import (
 )
 from connect_dagster.plugin.config.table import Properties
 from connect_dagster.protocol.signature import HMACS
-from connect_dagster.storage.internal_topics import BROKER_DEFAULT
 from connect_dagster.worker.config.worker import WorkerConfig
 
 # Settings of the three topics beyond those below.

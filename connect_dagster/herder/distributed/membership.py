@@ -21,7 +21,7 @@ from kafka.protocol.metadata import FindCoordinatorRequest
 from connect_dagster.errors import ConfigError, ConnectError
 from connect_dagster.herder.distributed.config import DistributedConfig
 from connect_dagster.herder.distributed.leader import Leader, Owners
-from connect_dagster.kafka.client_settings import to_kafka_python
+from connect_dagster.kafka.settings import to_kafka_python
 from connect_dagster.protocol.config_state import ClusterConfigState
 from connect_dagster.protocol.group_structs import PROTOCOL_TYPE, Assignment, ConnectProtocol, WorkerMetadata, offers
 from connect_dagster.storage.lease import Lease

@@ -15,8 +15,8 @@ from connect_dagster.herder.validation.framework_keys import CONVERTERS
 from connect_dagster.isolation.plugins import Kind, Plugins, class_name
 from connect_dagster.java.hashes import hash_map_order
 from connect_dagster.java.maven_versions import require_version
-from connect_dagster.kafka.client_settings import ClientKind, definitions
 from connect_dagster.kafka.override_policy import ClientPolicy
+from connect_dagster.kafka.settings import ClientKind, definitions
 from connect_dagster.plugin.config import ConfigValue, Type, parse_value, prefixed_infos, under_prefix
 from connect_dagster.worker.source.topic_creation import uses_topic_creation
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
-from confluent_kafka.cimpl import NewTopic
 
 from connect_dagster.errors import ConnectError
 from connect_dagster.kafka import clients
-from connect_dagster.kafka.client_settings.java_settings import Settings
+from connect_dagster.kafka.settings.java_settings import Settings
+from connect_dagster.kafka.topic_admin import NewTopic, TopicAdmin
 from connect_dagster.protocol.dead_letter_headers import (
     CONNECTOR,
     EXCEPTION,
@@ -34,7 +34,6 @@ from connect_dagster.worker.metrics.errors import ErrorMetrics
 log = logging.getLogger(__name__)
 
 _PARTITIONS = 1
-_ADMIN_SECONDS = 60.0
 _POLL_SECONDS = 0.1
 _CLOSE_SECONDS = 5.0
 _GIVEN_UP = (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT)
@@ -140,14 +139,13 @@ def context_headers(id: TaskId, record: FailedRecord) -> list[tuple[str, bytes |
 
 
 def _ensure_topic(settings: DeadLetterSettings, admin: Settings) -> None:
-    client = clients.admin(admin)
-    topic = settings.topic
+    topic, topics = settings.topic, TopicAdmin(admin)
     try:
-        if topic in client.list_topics(timeout=_ADMIN_SECONDS).topics:
+        if topics.exists(topic):
             return
         log.error("Topic %s doesn't exist. Will attempt to create topic.", topic)
-        new = NewTopic(topic, _PARTITIONS, settings.replication_factor)
-        client.create_topics([new], request_timeout=_ADMIN_SECONDS)[topic].result()
-    except KafkaException as error:
-        if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
-            raise ConnectError(f"Could not initialize dead letter queue with topic={topic}") from error
+        created = topics.create(NewTopic(topic, _PARTITIONS, settings.replication_factor))
+    except ConnectError as error:
+        raise ConnectError(f"Could not initialize dead letter queue with topic={topic}") from error
+    if created is None:
+        raise ConnectError(f"Could not initialize dead letter queue with topic={topic}")

@@ -11,7 +11,8 @@ from typing import Any
 
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.kafka import defaults as clients
+from connect_dagster.kafka import clients
+from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.worker.sink.stream import OfferedBatch
 
@@ -26,7 +27,7 @@ _FASTER_FETCHES = {
 }
 
 
-def source_options(consumer: clients.Settings, max_poll_records: int | None, *, headers: bool) -> dict[str, str]:
+def source_options(consumer: Settings, max_poll_records: int | None, *, headers: bool) -> dict[str, str]:
     """Options of Spark's Kafka source.
 
     Args:

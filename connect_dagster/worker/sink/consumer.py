@@ -18,9 +18,10 @@ from confluent_kafka import OFFSET_END, OFFSET_INVALID, Consumer, KafkaError, Ka
 from confluent_kafka import TopicPartition as KafkaPartition
 
 from connect_dagster.errors import ConnectError
-from connect_dagster.kafka import defaults as clients
-from connect_dagster.kafka.client_settings.librdkafka import COOPERATIVE, assignors
-from connect_dagster.kafka.client_settings.offset_reset import reset_duration
+from connect_dagster.kafka import clients
+from connect_dagster.kafka.settings.java_settings import Settings
+from connect_dagster.kafka.settings.librdkafka import COOPERATIVE, assignors
+from connect_dagster.kafka.settings.offset_reset import reset_duration
 from connect_dagster.plugin.records import TopicPartition
 
 log = logging.getLogger(__name__)
@@ -58,7 +59,7 @@ class GroupMember:
 
     def __init__(
         self,
-        settings: clients.Settings,
+        settings: Settings,
         topics: Sequence[str],
         pattern: re.Pattern[str] | None,
         listener: RebalanceListener,
@@ -183,7 +184,7 @@ class GroupMember:
         finally:
             self._lock.release()
 
-    def _own_settings(self, settings: clients.Settings) -> dict[str, object]:
+    def _own_settings(self, settings: Settings) -> dict[str, object]:
         # librdkafka's default is the other one: the ends it knows would not be those that Spark reads to.
         isolation = settings.get("isolation.level", "read_uncommitted")
         own = {"isolation.level": isolation.strip().lower(), "on_commit": self._committed, "error_cb": self._refused}
@@ -321,7 +322,7 @@ _FATAL = frozenset(
 )
 
 
-def _is_incremental(settings: clients.Settings) -> bool:
+def _is_incremental(settings: Settings) -> bool:
     """Whether a rebalance takes and gives some partitions, not all."""
     if settings.get("group.protocol", "classic").strip().lower() == "consumer":
         return True

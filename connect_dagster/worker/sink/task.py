@@ -18,7 +18,7 @@ from confluent_kafka import KafkaException
 from pyspark.sql import SparkSession
 
 from connect_dagster.errors import RetriableError
-from connect_dagster.kafka import defaults as clients
+from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.plugin.connector import SinkTask
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.protocol.states import State, TargetState, TaskId
@@ -64,7 +64,7 @@ class SinkSettings:
 
     topics: Sequence[str]
     pattern: re.Pattern[str] | None
-    consumer: clients.Settings
+    consumer: Settings
     max_poll_records: int | None
     flush_interval: float
     flush_timeout: float

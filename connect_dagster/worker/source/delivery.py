@@ -20,7 +20,8 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from pyspark import InheritableThread
 
 from connect_dagster.errors import ConnectError
-from connect_dagster.kafka import defaults as clients
+from connect_dagster.kafka import clients
+from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.worker import logs
 from connect_dagster.worker.source.topic_creation import TopicCreation
 from connect_dagster.worker.source.turns import Turns
@@ -79,7 +80,7 @@ class Delivery:
 
     def __init__(
         self,
-        settings: clients.Settings,
+        settings: Settings,
         name: str,
         log_context: tuple[str, str],
         turns: Turns,

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from connect_dagster.errors import ConfigError, ConnectError, RetriableError, java_text
-from connect_dagster.kafka.topic_admin import TopicAdmin, TopicPlan
+from connect_dagster.kafka.topic_admin import NewTopic, TopicAdmin
 from connect_dagster.plugin.config import ConfigKey, ConfigTable, Importance, Type, non_null, under_prefix
 from connect_dagster.worker.config.source import SourceConnectorConfig
 
@@ -64,9 +64,9 @@ class TopicGroup:
         """Whether a topic belongs to the group."""
         return not _matches(self.exclude, topic) and _matches(self.include, topic)
 
-    def plan(self, topic: str) -> TopicPlan:
+    def plan(self, topic: str) -> NewTopic:
         """What a topic of the group is to be."""
-        return TopicPlan(topic, self.partitions, self.replication_factor, self.settings)
+        return NewTopic(topic, self.partitions, self.replication_factor, self.settings)
 
     def __str__(self) -> str:
         return (

@@ -23,7 +23,7 @@ from connect_dagster.protocol.config_state import (
 from connect_dagster.protocol.states import TargetState, TaskId
 from connect_dagster.storage import config_store
 from connect_dagster.storage.topic_log import NotPermittedError
-from tests.integration.cluster.stores import SECONDS, Raw, Stores, wait_until
+from tests.integration.storage.stores import SECONDS, Raw, Stores, wait_until
 
 CONFIG: dict[str, str | None] = {"connector.class": "FileStreamSource", "tasks.max": "1", "name": "kc-src"}
 TASK: dict[str, str | None] = {

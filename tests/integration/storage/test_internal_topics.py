@@ -12,9 +12,10 @@ from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType  # t
 from confluent_kafka.cimpl import NewTopic
 
 from connect_dagster.errors import ConfigError, ConnectError, RetriableError
+from connect_dagster.kafka.topic_admin import TopicAdmin
 from connect_dagster.storage import internal_topics
-from connect_dagster.storage.internal_topics import InternalTopic, TopicAdmin
-from tests.integration.cluster.stores import SECONDS, Stores
+from connect_dagster.storage.internal_topics import InternalTopic
+from tests.integration.storage.stores import SECONDS, Stores
 
 TOPIC_CONFIG = 1  # where a setting comes from: the topic itself (Kafka: DescribeConfigsResponse.ConfigSource)
 
@@ -94,7 +95,7 @@ def test_topics_take_settings_from_the_workers_file(
 
 def test_the_brokers_choose_where_the_worker_does_not(stores: Stores, admin: AdminClient) -> None:
     topic = internal_topics.offset_topic(stores.offset_topic.name, partitions=-1, replication_factor=-1)
-    stores.admin.ensure(topic)
+    internal_topics.ensure_internal_topic(stores.admin, topic)
     assert len(admin.list_topics(timeout=SECONDS).topics[topic.name].partitions) == 1
 
 
@@ -103,7 +104,7 @@ def test_brokers_that_are_missing_are_waited_for(stores: Stores, caplog: pytest.
     admin = TopicAdmin({**stores.settings, "default.api.timeout.ms": "1000"})
     topic = internal_topics.status_topic(stores.status_topic.name, replication_factor=3)
     with pytest.raises(ConnectError, match=rf"^Error while attempting to create/find topic\(s\) '{topic.name}': "):
-        admin.ensure(topic)
+        internal_topics.ensure_internal_topic(admin, topic)
     assert f"'{topic.name}' topic creation failed due to " in caplog.text
     assert "ms remaining" in caplog.text
 
@@ -111,7 +112,7 @@ def test_brokers_that_are_missing_are_waited_for(stores: Stores, caplog: pytest.
 def test_a_setting_that_brokers_do_not_know_is_named(stores: Stores) -> None:
     topic = InternalTopic(f"{stores.prefix}t", "status.storage.topic", "statuses", 1, 1, {"segment.ms": "often"})
     with pytest.raises(ConnectError, match=r"^Unable to create topic\(s\) '.*segment.ms"):
-        stores.admin.ensure(topic)
+        internal_topics.ensure_internal_topic(stores.admin, topic)
 
 
 def test_a_client_that_finds_no_leaders_is_replaced(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:

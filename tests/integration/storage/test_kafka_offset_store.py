@@ -12,7 +12,7 @@ from connect_dagster.embedded.broker import EmbeddedBroker
 from connect_dagster.errors import ConnectError, DataError
 from connect_dagster.storage.offset_store import OffsetStore
 from connect_dagster.storage.topic_log import NotPermittedError
-from tests.integration.cluster.stores import Stores
+from tests.integration.storage.stores import Stores
 
 PARTITION = {"filename": "/tmp/test.txt"}
 JAVAS_KEY = '["local-file-source",{"filename":"/tmp/test.txt"}]'

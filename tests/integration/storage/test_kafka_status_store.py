@@ -10,7 +10,7 @@ import pytest
 from connect_dagster.embedded.broker import EmbeddedBroker
 from connect_dagster.protocol.states import State, Status, TaskId
 from connect_dagster.storage import topic_log
-from tests.integration.cluster.stores import SECONDS, Raw, Stores, wait_until
+from tests.integration.storage.stores import SECONDS, Raw, Stores, wait_until
 
 ID = TaskId("kc-src", 0)
 RUNNING = Status(State.RUNNING, "localhost:38083", None, "4.3.1", 3)

@@ -14,7 +14,7 @@ from connect_dagster.embedded.broker import EmbeddedBroker
 from connect_dagster.errors import ConnectError
 from connect_dagster.storage.topic_log import NotPermittedError
 from tests.integration import topics
-from tests.integration.cluster.stores import SECONDS, Stores, wait_until
+from tests.integration.storage.stores import SECONDS, Stores, wait_until
 
 Record = tuple[bytes | None, bytes | None, int, int]
 

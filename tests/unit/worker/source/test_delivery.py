@@ -8,7 +8,7 @@ import pytest
 
 from connect_dagster.embedded.ports import HOST, free_port
 from connect_dagster.errors import ConnectError
-from connect_dagster.kafka import defaults as clients
+from connect_dagster.kafka import clients
 from connect_dagster.worker.source.delivery import Batch, Delivery, Refused, _arguments
 from connect_dagster.worker.source.turns import Turns
 

@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 
 from connect_dagster.errors import ConfigError, ConnectError, RetriableError
-from connect_dagster.kafka.topic_admin import TopicAdmin, TopicPlan
+from connect_dagster.kafka.topic_admin import NewTopic, TopicAdmin
 from connect_dagster.worker.config.source import SourceConnectorConfig
 from connect_dagster.worker.source.topic_creation import TopicCreation, topic_groups
 
@@ -32,7 +32,7 @@ class Topics:
         self.answer = answer
         self.away = away
         self.asked: list[str] = []
-        self.plans: list[TopicPlan] = []
+        self.plans: list[NewTopic] = []
 
     def exists(self, topic: str) -> bool:
         self.asked.append(topic)
@@ -41,7 +41,7 @@ class Topics:
             raise RetriableError(f"Timed out while describing topics '{topic}'")
         return topic in self.there
 
-    def create(self, plan: TopicPlan) -> bool | None:
+    def create(self, plan: NewTopic) -> bool | None:
         self.plans.append(plan)
         if isinstance(self.answer, Exception):
             raise self.answer
@@ -77,9 +77,9 @@ def test_the_first_group_that_matches(topic: str, group: str) -> None:
 
 def test_plans_take_from_the_default_group_what_is_not_said() -> None:
     compacted, wide, default = topic_groups(parsed(GROUPS), enabled=True)
-    assert compacted.plan("t") == TopicPlan("t", 3, 1, {"cleanup.policy": "compact"})
-    assert wide.plan("t") == TopicPlan("t", -1, 1, {})
-    assert default.plan("t") == TopicPlan("t", 3, 1, {"compression.type": "zstd"})
+    assert compacted.plan("t") == NewTopic("t", 3, 1, {"cleanup.policy": "compact"})
+    assert wide.plan("t") == NewTopic("t", -1, 1, {})
+    assert default.plan("t") == NewTopic("t", 3, 1, {"compression.type": "zstd"})
 
 
 @pytest.mark.parametrize(("config", "enabled"), [({}, True), (GROUPS, False), ({"topic": "a"}, True)])
@@ -123,7 +123,7 @@ def test_each_topic_is_asked_for_once(caplog: pytest.LogCaptureFixture) -> None:
         made.ensure({"there", "new"})
         made.ensure({"there", "new"})
     assert topics.asked == ["new", "there"]
-    assert topics.plans == [TopicPlan("new", 3, 1, {})]
+    assert topics.plans == [NewTopic("new", 3, 1, {})]
     assert caplog.messages == [
         "The task will send records to topic 'new' for the first time. Checking whether topic exists",
         "Creating topic 'new'",

@@ -10,12 +10,12 @@ from confluent_kafka.admin import AdminClient
 
 from connect_dagster.errors import ConfigError
 from connect_dagster.kafka.client_log import client_logger
-from connect_dagster.kafka.client_settings import ClientKind, definitions, to_kafka_python, to_librdkafka
-from connect_dagster.kafka.client_settings.java_settings import rows
-from connect_dagster.kafka.client_settings.librdkafka import assignors
-from connect_dagster.kafka.client_settings.offset_reset import reset_duration, reset_policy
-from connect_dagster.kafka.client_settings.rows import Taken
 from connect_dagster.kafka.clients import admin, consumer, producer
+from connect_dagster.kafka.settings import ClientKind, definitions, to_kafka_python, to_librdkafka
+from connect_dagster.kafka.settings.java_settings import rows
+from connect_dagster.kafka.settings.librdkafka import assignors
+from connect_dagster.kafka.settings.offset_reset import reset_duration, reset_policy
+from connect_dagster.kafka.settings.rows import Taken
 from connect_dagster.plugin.config import NO_DEFAULT
 from tests.unit.rest.certificates import Identity
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from connect_dagster.errors import ConfigError
-from connect_dagster.kafka.client_settings.java_settings import ClientKind, Settings, parsed, rows
-from connect_dagster.kafka.client_settings.rows import Ignored, Taken
-from connect_dagster.kafka.client_settings.security import librdkafka_security
+from connect_dagster.kafka.settings.java_settings import ClientKind, Settings, parsed, rows
+from connect_dagster.kafka.settings.rows import Ignored, Taken
+from connect_dagster.kafka.settings.security import librdkafka_security
 
 log = logging.getLogger(__name__)
 

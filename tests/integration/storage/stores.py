@@ -11,10 +11,11 @@ from typing import Self
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
+from connect_dagster.kafka.topic_admin import TopicAdmin
 from connect_dagster.protocol.config_state import Event
 from connect_dagster.storage import internal_topics
 from connect_dagster.storage.config_store import ConfigStore
-from connect_dagster.storage.internal_topics import InternalTopic, TopicAdmin
+from connect_dagster.storage.internal_topics import InternalTopic
 from connect_dagster.storage.kafka_offset_store import KafkaOffsetStore
 from connect_dagster.storage.kafka_status_store import StatusStore
 from connect_dagster.storage.topic_log import OnRecord, TopicLog, always

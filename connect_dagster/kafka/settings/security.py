@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from connect_dagster.errors import ConfigError
-from connect_dagster.kafka.client_settings.java_settings import Settings
 from connect_dagster.kafka.security.jaas import (
     FILE_PROPERTY,
     OPTIONS_VARIABLE,
@@ -22,6 +21,7 @@ from connect_dagster.kafka.security.jaas import (
     parse_modules,
 )
 from connect_dagster.kafka.security.tls_stores import TlsStores
+from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.plugin.config import one_of_ignoring_case
 
 _LOGIN_ENTRY = "KafkaClient"

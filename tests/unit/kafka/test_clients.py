@@ -6,7 +6,7 @@ import pytest
 from confluent_kafka import KafkaError, Producer
 
 from connect_dagster.errors import ConfigError
-from connect_dagster.kafka import defaults as clients
+from connect_dagster.kafka import clients
 from connect_dagster.worker.config.worker import StandaloneConfig
 
 BOOTSTRAP = "localhost:9092"

@@ -4,8 +4,8 @@ Users write Java's names and values, as they do for Kafka Connect and its tools.
 ``producer``, ``consumer`` and ``admin``, on top of what they have in ``common``. Knows no worker and no connector.
 """
 
-from connect_dagster.kafka.client_settings.java_settings import ClientKind, definitions
-from connect_dagster.kafka.client_settings.librdkafka import to_librdkafka
-from connect_dagster.kafka.client_settings.python_client import to_kafka_python
+from connect_dagster.kafka.settings.java_settings import ClientKind, definitions
+from connect_dagster.kafka.settings.librdkafka import to_librdkafka
+from connect_dagster.kafka.settings.python_client import to_kafka_python
 
 __all__ = ["ClientKind", "definitions", "to_kafka_python", "to_librdkafka"]

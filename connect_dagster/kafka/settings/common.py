@@ -1,6 +1,6 @@
 """Settings that Java's producer, consumer and admin client have in common (Java: ``CommonClientConfigs``)."""
 
-from connect_dagster.kafka.client_settings.rows import Ignored, Together, between, lower, row, same
+from connect_dagster.kafka.settings.rows import Ignored, Together, between, lower, row, same
 from connect_dagster.plugin.config import NO_DEFAULT, Importance, Type
 
 _H, _M, _L = Importance.HIGH, Importance.MEDIUM, Importance.LOW

@@ -6,7 +6,7 @@ import pytest
 
 from connect_dagster.embedded.broker import EmbeddedBroker
 from tests.conftest import Broker
-from tests.integration.cluster.stores import Stores
+from tests.integration.storage.stores import Stores
 
 
 @pytest.fixture

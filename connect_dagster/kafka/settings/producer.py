@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from connect_dagster.kafka.client_settings.rows import Ignored, Together, between, row, same
+from connect_dagster.kafka.settings.rows import Ignored, Together, between, row, same
 from connect_dagster.plugin.config import NO_DEFAULT, Importance, Type
 
 _H, _M, _L = Importance.HIGH, Importance.MEDIUM, Importance.LOW

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from connect_dagster.kafka.client_settings.offset_reset import reset_policy
-from connect_dagster.kafka.client_settings.rows import Ignored, Together, between, lower, row, same
+from connect_dagster.kafka.settings.offset_reset import reset_policy
+from connect_dagster.kafka.settings.rows import Ignored, Together, between, lower, row, same
 from connect_dagster.plugin.config import NO_DEFAULT, Importance, Type
 
 _H, _M, _L = Importance.HIGH, Importance.MEDIUM, Importance.LOW

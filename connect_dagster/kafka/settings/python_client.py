@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from connect_dagster.errors import ConfigError
-from connect_dagster.kafka.client_settings.java_settings import ClientKind, Settings, parsed
-from connect_dagster.kafka.client_settings.security import login_of, tls_context
+from connect_dagster.kafka.settings.java_settings import ClientKind, Settings, parsed
+from connect_dagster.kafka.settings.security import login_of, tls_context
 
 _MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 

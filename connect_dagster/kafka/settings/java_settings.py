@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any
 
-from connect_dagster.kafka.client_settings.admin import ADMIN
-from connect_dagster.kafka.client_settings.common import COMMON
-from connect_dagster.kafka.client_settings.consumer import CONSUMER
-from connect_dagster.kafka.client_settings.producer import PRODUCER
-from connect_dagster.kafka.client_settings.rows import Row
+from connect_dagster.kafka.settings.admin import ADMIN
+from connect_dagster.kafka.settings.common import COMMON
+from connect_dagster.kafka.settings.consumer import CONSUMER
+from connect_dagster.kafka.settings.producer import PRODUCER
+from connect_dagster.kafka.settings.rows import Row
 from connect_dagster.plugin.config import ConfigTable, parse_value
 
 Settings = Mapping[str, str]
