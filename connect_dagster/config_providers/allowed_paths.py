@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from connect_dagster.errors import ConfigError
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, config_key
+from connect_dagster.plugin.config import ConfigDef, Importance, config_key
 
 
 def _absolute_and_there(name: str, value: Any) -> None:
@@ -23,7 +23,6 @@ class AllowedPathsConfig(ConfigDef):
 
     allowed_paths: tuple[str, ...] = config_key(
         "allowed.paths",
-        type=Type.LIST,
         default=(),
         importance=Importance.LOW,
         validator=_absolute_and_there,

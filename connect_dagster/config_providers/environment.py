@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any, ClassVar
 
 from connect_dagster.errors import ConfigError
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, config_key
+from connect_dagster.plugin.config import ConfigDef, Importance, config_key
 from connect_dagster.plugin.config_provider import ConfigData, ConfigProvider
 
 log = logging.getLogger(__name__)
@@ -28,7 +28,6 @@ class EnvVarConfig(ConfigDef):
 
     allowlist_pattern: str = config_key(
         "allowlist.pattern",
-        type=Type.STRING,
         default=".*",
         importance=Importance.LOW,
         validator=_regular_expression,

@@ -13,7 +13,7 @@ from typing import ClassVar
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.plugin.config import ConfigDef, Type, config_key, non_empty_string
+from connect_dagster.plugin.config import ConfigDef, config_key, non_empty_string
 from connect_dagster.plugin.converter import Predicate
 from connect_dagster.plugin.frames import RecordFrame
 
@@ -21,9 +21,7 @@ from connect_dagster.plugin.frames import RecordFrame
 class HasHeaderKeyConfig(ConfigDef):
     """Options of the predicate."""
 
-    header: str = config_key(
-        "name", type=Type.STRING, validator=non_empty_string, doc="Name of the header to look for."
-    )
+    header: str = config_key("name", validator=non_empty_string, doc="Name of the header to look for.")
 
 
 class HasHeaderKey(Predicate):

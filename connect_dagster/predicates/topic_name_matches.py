@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.expressions import java_patterns as java_settings
 from connect_dagster.expressions.java_calls import Regex
-from connect_dagster.plugin.config import ConfigDef, Type, all_of, config_key, non_empty_string
+from connect_dagster.plugin.config import ConfigDef, all_of, config_key, non_empty_string
 from connect_dagster.plugin.converter import Predicate
 from connect_dagster.plugin.frames import RecordFrame, SourceFrame
 
@@ -25,7 +25,6 @@ class TopicNameMatchesConfig(ConfigDef):
 
     pattern: str = config_key(
         "pattern",
-        type=Type.STRING,
         validator=all_of(non_empty_string, java_settings.regex),
         doc="Java regular expression that has to match the whole name of a record's topic.",
     )

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from connect_dagster.errors import ConfigError
 from connect_dagster.kafka.security.key_stores import KeyStore
 from connect_dagster.kafka.security.tls_stores import TlsStores, load_key
-from connect_dagster.plugin.config import Importance, Type, config_key, one_of, under_prefix
+from connect_dagster.plugin.config import Importance, config_key, one_of, under_prefix
 
 LISTENERS_PREFIX = "listeners.https."
 ADMIN_PREFIX = "admin.listeners.https."
@@ -28,15 +28,13 @@ class TlsSettings(TlsStores):
 
     client_auth: str = config_key(
         "ssl.client.auth",
-        type=Type.STRING,
         default="none",
         importance=Importance.LOW,
-        doc="Whether clients must show a certificate that is trusted: required, requested or none.",
         validator=one_of(*_CLIENT_AUTH),
+        doc="Whether clients must show a certificate that is trusted: required, requested or none.",
     )
     cipher_suites: tuple[str, ...] = config_key(
         "ssl.cipher.suites",
-        type=Type.LIST,
         default=(),
         importance=Importance.LOW,
         doc="Must be left out: this worker speaks the suites that Python considers safe.",

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, config_key
+from connect_dagster.plugin.config import ConfigDef, Importance, config_key
 from connect_dagster.plugin.connector import Properties, SinkConnector, SinkTask
 from connect_dagster.plugin.frames import SinkBatch
 from connect_dagster.plugin.records import SinkRecord, TopicPartition
@@ -31,7 +31,7 @@ class RecordingSinkConfig(ConfigDef):
     """Configuration of the sink; ``on.<call>`` may be set for each call of a task."""
 
     journal: str = config_key(
-        "journal", type=Type.STRING, importance=Importance.HIGH, doc="File to append a JSON object to for each call."
+        "journal", importance=Importance.HIGH, doc="File to append a JSON object to for each call."
     )
 
 

@@ -23,7 +23,7 @@ from connect_dagster.expressions.literals import literal
 from connect_dagster.expressions.struct_edits import field_value, struct_of
 from connect_dagster.expressions.value_classes import class_of_variant
 from connect_dagster.java.hashes import hash_map_order
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, config_key
+from connect_dagster.plugin.config import ConfigDef, Importance, config_key
 from connect_dagster.plugin.frames import RecordFrame
 from connect_dagster.plugin.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema, SchemaField, SchemaType
 from connect_dagster.transforms.field_transform import (
@@ -93,13 +93,10 @@ class CastConfig(ConfigDef):
 
     spec: tuple[str, ...] = config_key(
         "spec",
-        type=Type.LIST,
-        validator=_valid_spec,
         importance=Importance.HIGH,
-        doc=(
-            "Fields and their new types, such as a:int64,b:string; or one type for the whole. Types are int8, int16, "
-            "int32, int64, float32, float64, boolean and string; bytes become nothing but strings, in base64."
-        ),
+        validator=_valid_spec,
+        doc="Fields and their new types, such as a:int64,b:string; or one type for the whole. Types are int8, int16, "
+        "int32, int64, float32, float64, boolean and string; bytes become nothing but strings, in base64.",
     )
     replace_null: bool = replace_null_setting()
 

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, UniqueValues, config_key
+from connect_dagster.plugin.config import ConfigDef, Importance, UniqueValues, config_key
 from connect_dagster.plugin.converter import Transform
 from connect_dagster.plugin.frames import Frame
 from connect_dagster.transforms.record_headers import headers_of
@@ -23,7 +23,6 @@ class DropHeadersConfig(ConfigDef):
 
     headers: tuple[str, ...] = config_key(
         "headers",
-        type=Type.LIST,
         importance=Importance.HIGH,
         validator=UniqueValues(empty=False),
         doc="Names of the headers to take away.",

@@ -17,7 +17,7 @@ from connect_dagster.errors import DataError
 from connect_dagster.expressions import json_objects
 from connect_dagster.expressions.struct_edits import field_value, fields_by_name
 from connect_dagster.expressions.value_classes import class_of_variant
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, config_key, one_of_ignoring_case
+from connect_dagster.plugin.config import ConfigDef, Importance, config_key, one_of_ignoring_case
 from connect_dagster.plugin.frames import RecordFrame
 from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
 from connect_dagster.transforms.field_path import steps
@@ -30,14 +30,13 @@ _UNKNOWN = "java.lang.IllegalArgumentException"
 class ExtractFieldConfig(ConfigDef):
     """Options of the transform (Java: ``ExtractField.CONFIG_DEF``)."""
 
-    field: str = config_key("field", type=Type.STRING, importance=Importance.MEDIUM, doc="The field to take out.")
+    field: str = config_key("field", doc="The field to take out.")
     replace_null: bool = replace_null_setting()
     syntax: str = config_key(
         "field.syntax.version",
-        type=Type.STRING,
         default="V1",
-        validator=one_of_ignoring_case("V1", "V2"),
         importance=Importance.HIGH,
+        validator=one_of_ignoring_case("V1", "V2"),
         doc="V1: the field is a name. V2: it is a path of names joined by dots; backticks keep a name's own dots.",
     )
 

@@ -25,7 +25,7 @@ from connect_dagster.expressions.struct_edits import (
     rebuilt,
     struct_of,
 )
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, config_key
+from connect_dagster.plugin.config import ConfigDef, config_key
 from connect_dagster.plugin.frames import RecordFrame
 from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
 from connect_dagster.transforms.field_transform import Change, FieldTransform, refused
@@ -35,13 +35,7 @@ from connect_dagster.transforms.side import both_sides
 class FlattenConfig(ConfigDef):
     """Options of the transform (Java: ``Flatten.CONFIG_DEF``)."""
 
-    delimiter: str = config_key(
-        "delimiter",
-        type=Type.STRING,
-        default=".",
-        importance=Importance.MEDIUM,
-        doc="What joins the names of an outer and an inner field.",
-    )
+    delimiter: str = config_key("delimiter", default=".", doc="What joins the names of an outer and an inner field.")
 
 
 @dataclass(frozen=True, slots=True)

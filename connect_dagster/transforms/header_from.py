@@ -21,7 +21,7 @@ from connect_dagster.errors import ConfigError
 from connect_dagster.expressions import json_objects
 from connect_dagster.expressions.java_patterns import non_empty_list
 from connect_dagster.expressions.struct_edits import field_value, fields_by_name, rebuilt, struct_of
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, config_key, one_of
+from connect_dagster.plugin.config import ConfigDef, Importance, config_key, one_of
 from connect_dagster.plugin.frames import Frame, RecordFrame
 from connect_dagster.plugin.schema import Schema
 from connect_dagster.transforms.field_transform import Change, FieldTransform, Wrong, parsed, replace_null_setting
@@ -39,24 +39,18 @@ class HeaderFromConfig(ConfigDef):
     """Options of the transform (Java: ``HeaderFrom.CONFIG_DEF``)."""
 
     fields_: tuple[str, ...] = config_key(
-        "fields",
-        type=Type.LIST,
-        validator=non_empty_list,
-        importance=Importance.HIGH,
-        doc="Names of the fields that become headers.",
+        "fields", importance=Importance.HIGH, validator=non_empty_list, doc="Names of the fields that become headers."
     )
     headers: tuple[str, ...] = config_key(
         "headers",
-        type=Type.LIST,
-        validator=non_empty_list,
         importance=Importance.HIGH,
+        validator=non_empty_list,
         doc="Names of the headers, in the order of the fields.",
     )
     operation: str = config_key(
         "operation",
-        type=Type.STRING,
-        validator=one_of(_MOVE, _COPY),
         importance=Importance.HIGH,
+        validator=one_of(_MOVE, _COPY),
         doc="Whether the fields stay where they are as well (copy) or not (move).",
     )
     replace_null: bool = replace_null_setting()

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.expressions import json_objects
 from connect_dagster.expressions.struct_edits import SCHEMA_BUILDER_ERROR, builder_fault
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, config_key
+from connect_dagster.plugin.config import ConfigDef, config_key
 from connect_dagster.plugin.frames import RecordFrame
 from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
 from connect_dagster.transforms.field_transform import Change, FieldTransform, refused
@@ -25,9 +25,7 @@ from connect_dagster.transforms.side import both_sides
 class HoistFieldConfig(ConfigDef):
     """Options of the transform (Java: ``HoistField.CONFIG_DEF``)."""
 
-    field: str = config_key(
-        "field", type=Type.STRING, importance=Importance.MEDIUM, doc="Name of the one field that holds the data."
-    )
+    field: str = config_key("field", doc="Name of the one field that holds the data.")
 
 
 class HoistField(FieldTransform):

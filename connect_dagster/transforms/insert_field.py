@@ -54,9 +54,7 @@ class InsertFieldConfig(ConfigDef):
     offset: str | None = _name_setting("offset.field", "Name of the field for the offset, which only sinks have.")
     timestamp: str | None = _name_setting("timestamp.field", "Name of the field for the record's timestamp.")
     static: str | None = _name_setting("static.field", "Name of the field for a fixed text.")
-    static_value: str | None = config_key(
-        "static.value", type=Type.STRING, default=None, importance=Importance.MEDIUM, doc="The fixed text."
-    )
+    static_value: str | None = config_key("static.value", default=None, doc="The fixed text.")
     replace_null: bool = replace_null_setting()
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, config_key, non_null
+from connect_dagster.plugin.config import ConfigDef, Importance, config_key, non_null
 from connect_dagster.plugin.converter import Transform
 from connect_dagster.plugin.frames import Frame
 from connect_dagster.plugin.values import parse_string
@@ -21,12 +21,9 @@ from connect_dagster.transforms.record_headers import converter_of, header_bytes
 class InsertHeaderConfig(ConfigDef):
     """Options of the transform."""
 
-    header: str = config_key(
-        "header", type=Type.STRING, importance=Importance.HIGH, validator=non_null, doc="Name of the header."
-    )
+    header: str = config_key("header", importance=Importance.HIGH, validator=non_null, doc="Name of the header.")
     value_literal: str = config_key(
         "value.literal",
-        type=Type.STRING,
         importance=Importance.HIGH,
         validator=non_null,
         doc="Value of the header in every record. What it is, such as a number, is told from the text.",

@@ -47,42 +47,30 @@ class LookupJoinConfig(ConfigDef):
 
     format: str = config_key(
         "format",
-        type=Type.STRING,
         default="parquet",
         importance=Importance.HIGH,
         validator=non_empty_string,
         doc="What the table is: a format of Spark, or one that spark.jars of the worker brings, such as delta.",
     )
     path: str | None = config_key(
-        "path",
-        type=Type.STRING,
-        default=None,
-        importance=Importance.HIGH,
-        doc="Where the table is, for formats that have a path.",
+        "path", default=None, importance=Importance.HIGH, doc="Where the table is, for formats that have a path."
     )
     fields_: tuple[str, ...] = config_key(
-        "fields",
-        type=Type.LIST,
-        importance=Importance.HIGH,
-        validator=non_empty_list,
-        doc="Fields of the value to look up.",
+        "fields", importance=Importance.HIGH, validator=non_empty_list, doc="Fields of the value to look up."
     )
     keys_: tuple[str, ...] = config_key(
         "keys",
-        type=Type.LIST,
         default=(),
         doc="Columns of the table that they have to equal, in the order of the fields; left out, those of their names.",
     )
     columns: tuple[str, ...] = config_key(
         "columns",
-        type=Type.LIST,
         importance=Importance.HIGH,
         validator=non_empty_list,
         doc="Columns of the table to add, each as column or column:field.",
     )
     join_type: str = config_key(
         "join.type",
-        type=Type.STRING,
         default=_LEFT,
         validator=one_of(_LEFT, _INNER),
         doc="Whether records without a match stay, with nulls (left), or are left out (inner).",

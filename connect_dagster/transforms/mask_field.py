@@ -25,7 +25,7 @@ from connect_dagster.expressions.struct_edits import field_value, struct_of
 from connect_dagster.expressions.value_classes import class_of, class_of_variant
 from connect_dagster.java.hashes import hash_set_order
 from connect_dagster.java.number_text import big_decimal, low_bits
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, UniqueValues, config_key, non_empty_string
+from connect_dagster.plugin.config import ConfigDef, Importance, UniqueValues, config_key, non_empty_string
 from connect_dagster.plugin.frames import RecordFrame
 from connect_dagster.plugin.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema, SchemaType
 from connect_dagster.transforms.field_transform import (
@@ -68,18 +68,13 @@ class MaskFieldConfig(ConfigDef):
     """Options of the transform (Java: ``MaskField.CONFIG_DEF``)."""
 
     fields_: tuple[str, ...] = config_key(
-        "fields",
-        type=Type.LIST,
-        validator=UniqueValues(empty=False),
-        importance=Importance.HIGH,
-        doc="Names of the fields to hide.",
+        "fields", importance=Importance.HIGH, validator=UniqueValues(empty=False), doc="Names of the fields to hide."
     )
     replacement: str | None = config_key(
         "replacement",
-        type=Type.STRING,
         default=None,
-        validator=non_empty_string,
         importance=Importance.LOW,
+        validator=non_empty_string,
         doc="What numbers and texts are replaced by, instead of zero and the empty text.",
     )
     replace_null: bool = replace_null_setting()

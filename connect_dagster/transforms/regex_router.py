@@ -16,7 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.expressions import java_patterns as java_settings
 from connect_dagster.expressions.java_calls import Regex
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, config_key
+from connect_dagster.plugin.config import ConfigDef, Importance, config_key
 from connect_dagster.plugin.converter import Transform
 from connect_dagster.plugin.frames import Frame, SourceFrame
 
@@ -26,14 +26,12 @@ class RegexRouterConfig(ConfigDef):
 
     regex: str = config_key(
         "regex",
-        type=Type.STRING,
         importance=Importance.HIGH,
         validator=java_settings.regex,
         doc="Java regular expression; the topics whose whole name it matches are renamed.",
     )
     replacement: str = config_key(
         "replacement",
-        type=Type.STRING,
         importance=Importance.HIGH,
         doc="What the match becomes; $1 or ${name} stands for a group of the expression.",
     )

@@ -28,7 +28,7 @@ from connect_dagster.expressions.struct_edits import (
 )
 from connect_dagster.expressions.value_classes import class_of
 from connect_dagster.java.hashes import hash_map_order
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, UniqueValues, config_key
+from connect_dagster.plugin.config import ConfigDef, UniqueValues, config_key
 from connect_dagster.plugin.frames import RecordFrame
 from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
 from connect_dagster.transforms.field_transform import Change, FieldTransform, Wrong, refused, replace_null_setting
@@ -59,28 +59,13 @@ class ReplaceFieldConfig(ConfigDef):
     """Options of the transform (Java: ``ReplaceField.CONFIG_DEF``)."""
 
     exclude: tuple[str, ...] = config_key(
-        "exclude",
-        type=Type.LIST,
-        default=(),
-        validator=UniqueValues(),
-        importance=Importance.MEDIUM,
-        doc="Fields to leave out, also such as include names.",
+        "exclude", default=(), validator=UniqueValues(), doc="Fields to leave out, also such as include names."
     )
     include: tuple[str, ...] = config_key(
-        "include",
-        type=Type.LIST,
-        default=(),
-        validator=UniqueValues(),
-        importance=Importance.MEDIUM,
-        doc="Fields to keep; all when none is named.",
+        "include", default=(), validator=UniqueValues(), doc="Fields to keep; all when none is named."
     )
     renames: tuple[str, ...] = config_key(
-        "renames",
-        type=Type.LIST,
-        default=(),
-        validator=_valid_renames,
-        importance=Importance.MEDIUM,
-        doc="Old and new names of fields, such as a:b,c:d.",
+        "renames", default=(), validator=_valid_renames, doc="Old and new names of fields, such as a:b,c:d."
     )
     replace_null: bool = replace_null_setting()
 

@@ -18,7 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from connect_dagster.errors import ConfigError
 from connect_dagster.expressions import json_objects
 from connect_dagster.expressions.struct_edits import field_value, struct_of
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, config_key
+from connect_dagster.plugin.config import ConfigDef, Importance, config_key
 from connect_dagster.plugin.frames import RecordFrame
 from connect_dagster.plugin.schema import Schema
 from connect_dagster.transforms.field_transform import Change, FieldTransform, refused, replace_null_setting
@@ -28,11 +28,9 @@ from connect_dagster.transforms.side import both_sides
 class SetSchemaMetadataConfig(ConfigDef):
     """Options of the transform (Java: ``SetSchemaMetadata.CONFIG_DEF``)."""
 
-    name: str | None = config_key(
-        "schema.name", type=Type.STRING, default=None, importance=Importance.HIGH, doc="The schema's new name."
-    )
+    name: str | None = config_key("schema.name", default=None, importance=Importance.HIGH, doc="The schema's new name.")
     schema_version: int | None = config_key(
-        "schema.version", type=Type.INT, default=None, importance=Importance.HIGH, doc="The schema's new version."
+        "schema.version", default=None, importance=Importance.HIGH, doc="The schema's new version."
     )
     replace_null: bool = replace_null_setting()
 

@@ -30,7 +30,7 @@ from pyspark.sql import types as spark
 from connect_dagster.errors import ConfigError, DataError
 from connect_dagster.expressions.java_calls import column_of, has_jvm, jvm
 from connect_dagster.expressions.spark_schemas import connect_schema
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, config_key
+from connect_dagster.plugin.config import ConfigDef, Importance, config_key
 from connect_dagster.plugin.converter import Transform
 from connect_dagster.plugin.frames import FAILURE, Frame, RecordFrame
 from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
@@ -72,7 +72,6 @@ class SqlTransformConfig(ConfigDef):
 
     sql: str = config_key(
         "sql",
-        type=Type.STRING,
         importance=Importance.HIGH,
         validator=_valid_sql,
         doc="SELECT … FROM record [WHERE …] in Spark SQL. Its columns are the fields of the new value; those called "

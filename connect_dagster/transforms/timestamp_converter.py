@@ -27,7 +27,7 @@ from connect_dagster.expressions.java_calls import JavaRefusalError, SimpleDateF
 from connect_dagster.expressions.struct_edits import field_value, rebuilt, struct_of
 from connect_dagster.expressions.text import as_java_text
 from connect_dagster.expressions.value_classes import class_of_json, class_of_variant
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, config_key, one_of
+from connect_dagster.plugin.config import ConfigDef, Importance, config_key, one_of
 from connect_dagster.plugin.frames import RecordFrame
 from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
 from connect_dagster.plugin.values import DATE_SCHEMA, TIME_SCHEMA, TIMESTAMP_SCHEMA
@@ -51,31 +51,24 @@ class TimestampConverterConfig(ConfigDef):
 
     field: str = config_key(
         "field",
-        type=Type.STRING,
         default="",
         importance=Importance.HIGH,
         doc="The field that holds the point in time; empty where the whole key or value is one.",
     )
     target_type: str = config_key(
         "target.type",
-        type=Type.STRING,
-        validator=one_of(*_TARGETS),
         importance=Importance.HIGH,
+        validator=one_of(*_TARGETS),
         doc="What it becomes: string, unix, Date, Time or Timestamp.",
     )
     format: str = config_key(
-        "format",
-        type=Type.STRING,
-        default="",
-        importance=Importance.MEDIUM,
-        doc="Pattern of java.text.SimpleDateFormat for text that is read or written, in UTC.",
+        "format", default="", doc="Pattern of java.text.SimpleDateFormat for text that is read or written, in UTC."
     )
     precision: str = config_key(
         "unix.precision",
-        type=Type.STRING,
         default="milliseconds",
-        validator=one_of(*timestamp_units.PRECISIONS),
         importance=Importance.LOW,
+        validator=one_of(*timestamp_units.PRECISIONS),
         doc="What numbers count since 1970. Below milliseconds, digits are lost on the way.",
     )
     replace_null: bool = replace_null_setting()

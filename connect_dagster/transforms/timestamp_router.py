@@ -14,7 +14,7 @@ from typing import ClassVar
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.expressions.java_calls import JavaRefusalError, SimpleDateFormat
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, config_key
+from connect_dagster.plugin.config import ConfigDef, Importance, config_key
 from connect_dagster.plugin.converter import Transform
 from connect_dagster.plugin.frames import Frame
 
@@ -26,14 +26,12 @@ class TimestampRouterConfig(ConfigDef):
 
     topic_format: str = config_key(
         "topic.format",
-        type=Type.STRING,
         default=f"{_TOPIC}-{_TIMESTAMP}",
         importance=Importance.HIGH,
         doc=f"The new name; {_TOPIC} and {_TIMESTAMP} stand for the record's topic and its time.",
     )
     timestamp_format: str = config_key(
         "timestamp.format",
-        type=Type.STRING,
         default="yyyyMMdd",
         importance=Importance.HIGH,
         doc="How the time is written, in UTC, as a pattern of java.text.SimpleDateFormat.",

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.expressions import json_objects
 from connect_dagster.expressions.struct_edits import field_value, fields_by_name
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, UniqueValues, config_key
+from connect_dagster.plugin.config import ConfigDef, Importance, UniqueValues, config_key
 from connect_dagster.plugin.frames import Frame, RecordFrame
 from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
 from connect_dagster.transforms.field_transform import Change, FieldTransform, Wrong, replace_null_setting
@@ -26,9 +26,8 @@ class ValueToKeyConfig(ConfigDef):
 
     fields_: tuple[str, ...] = config_key(
         "fields",
-        type=Type.LIST,
-        validator=UniqueValues(empty=False),
         importance=Importance.HIGH,
+        validator=UniqueValues(empty=False),
         doc="Names of the value's fields that make the key, in this order.",
     )
     replace_null: bool = replace_null_setting()

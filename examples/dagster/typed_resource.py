@@ -6,13 +6,13 @@ from connect_dagster import (
     build_connector_definitions,
     connector_resource_type,
 )
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, config_key
+from connect_dagster.plugin.config import ConfigDef, Importance, config_key
 
 
 class DiceConfig(ConfigDef):
     """Configuration of the connector, as its plugin defines it."""
 
-    topic: str = config_key("topic", type=Type.STRING, importance=Importance.HIGH, doc="Topic that receives the rolls.")
+    topic: str = config_key("topic", importance=Importance.HIGH, doc="Topic that receives the rolls.")
 
 
 DiceResource = connector_resource_type(DiceConfig, "dice.DiceConnector", base=SourceConnectorResource)

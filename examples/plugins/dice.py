@@ -3,7 +3,7 @@
 import random
 import time
 
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, config_key
+from connect_dagster.plugin.config import ConfigDef, Importance, config_key
 from connect_dagster.plugin.connector import Properties, SourceConnector, SourceTask
 from connect_dagster.plugin.records import SourceRecord
 
@@ -11,7 +11,7 @@ from connect_dagster.plugin.records import SourceRecord
 class DiceConfig(ConfigDef):
     """Configuration of the connector."""
 
-    topic: str = config_key("topic", type=Type.STRING, importance=Importance.HIGH, doc="Topic that receives the rolls.")
+    topic: str = config_key("topic", importance=Importance.HIGH, doc="Topic that receives the rolls.")
 
 
 class DiceTask(SourceTask):

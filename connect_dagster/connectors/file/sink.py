@@ -27,7 +27,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from connect_dagster.connectors.file.text import as_text
 from connect_dagster.errors import ConnectError
 from connect_dagster.expressions.arrow_text import text_bytes, write_all
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, config_key
+from connect_dagster.plugin.config import ConfigDef, Importance, config_key
 from connect_dagster.plugin.connector import Properties, SinkConnector, SinkTask
 from connect_dagster.plugin.frames import SinkBatch
 from connect_dagster.plugin.records import TopicPartition
@@ -43,7 +43,6 @@ class FileStreamSinkConfig(ConfigDef):
 
     file: str | None = config_key(
         "file",
-        type=Type.STRING,
         default=None,
         importance=Importance.HIGH,
         doc="File to append lines to. Standard output is written when it is left out.",

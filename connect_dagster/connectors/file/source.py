@@ -29,7 +29,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from connect_dagster.connectors.file.lines import Chunk, LineFile, whole_lines, without_terminator
 from connect_dagster.connectors.file.utf8 import decode_replacing
 from connect_dagster.errors import ConnectError, DataError
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, config_key, non_empty_string, one_of
+from connect_dagster.plugin.config import ConfigDef, Importance, config_key, non_empty_string, one_of
 from connect_dagster.plugin.connector import Properties, SourceConnector, SourceTask
 from connect_dagster.plugin.frames import SourceFrame
 from connect_dagster.plugin.schema import STRING_SCHEMA
@@ -52,31 +52,27 @@ class FileStreamSourceConfig(ConfigDef):
 
     file: str | None = config_key(
         "file",
-        type=Type.STRING,
         default=None,
         importance=Importance.HIGH,
         doc="File to read lines from. Standard input is read when it is left out.",
     )
     topic: str = config_key(
         "topic",
-        type=Type.STRING,
-        validator=non_empty_string,
         importance=Importance.HIGH,
+        validator=non_empty_string,
         doc="Topic that receives a record for each line.",
     )
     batch_size: int = config_key(
         "batch.size",
-        type=Type.INT,
         default=2000,
         importance=Importance.LOW,
         doc="Most lines to read at once. Left out, a batch holds what was read in one go, up to 8 MB.",
     )
     invalid_utf8: str = config_key(
         "invalid.utf8",
-        type=Type.STRING,
         default="replace",
-        validator=one_of("replace", "fail"),
         importance=Importance.LOW,
+        validator=one_of("replace", "fail"),
         doc="Bytes that are not UTF-8: 'replace' puts U+FFFD in their place, 'fail' makes the task FAILED.",
     )
 

@@ -24,7 +24,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.connectors.spark.delta_transactions import DeltaTransactions
 from connect_dagster.errors import ConfigError
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, config_key, non_empty_string, one_of
+from connect_dagster.plugin.config import ConfigDef, Importance, config_key, non_empty_string, one_of
 from connect_dagster.plugin.connector import Properties, SinkConnector, SinkTask
 from connect_dagster.plugin.frames import SinkBatch, SinkFrame
 from connect_dagster.plugin.records import TopicPartition
@@ -46,55 +46,45 @@ class SparkSinkConfig(ConfigDef):
 
     format: str = config_key(
         "format",
-        type=Type.STRING,
-        validator=non_empty_string,
         importance=Importance.HIGH,
+        validator=non_empty_string,
         doc="What to write: a format of Spark, or one that spark.jars of the worker brings, such as delta.",
     )
     table_name: str | None = config_key(
         "table",
-        type=Type.STRING,
         default=None,
         importance=Importance.HIGH,
         doc="Table of a catalog to write to, which is made when it is not there. Left out, options.path says where.",
     )
     path: str | None = config_key(
         "options.path",
-        type=Type.STRING,
         default=None,
         importance=Importance.HIGH,
         doc="Folder or URL to write to, for formats that take one.",
     )
     mode: str = config_key(
         "mode",
-        type=Type.STRING,
         default="append",
         validator=one_of("append", _OVERWRITE),
         doc="Whether a batch is added to what is there, or takes its place.",
     )
     partition_by: tuple[str, ...] = config_key(
-        "partition.by",
-        type=Type.LIST,
-        default=(),
-        doc="Columns by which the format partitions what it stores.",
+        "partition.by", default=(), doc="Columns by which the format partitions what it stores."
     )
     record_columns: tuple[str, ...] = config_key(
         "record.columns",
-        type=Type.LIST,
         default=(),
-        doc="What to add of the record itself: key, topic, partition, offset, timestamp.",
         validator=_check_record_columns,
+        doc="What to add of the record itself: key, topic, partition, offset, timestamp.",
     )
     record_columns_prefix: str = config_key(
         "record.columns.prefix",
-        type=Type.STRING,
         default="kafka_",
         importance=Importance.LOW,
         doc="What the names of these columns begin with.",
     )
     exactly_once: bool = config_key(
         "exactly.once",
-        type=Type.BOOLEAN,
         default=False,
         doc="For the format delta: note in the table what is in it of each partition, and go on from there.",
     )

@@ -27,7 +27,7 @@ from connect_dagster.connectors.spark.checkpoint import LastingCheckpoint, OwnCh
 from connect_dagster.connectors.spark.source_query import Offered, SourceQuery
 from connect_dagster.errors import ConfigError, ConnectError
 from connect_dagster.expressions.spark_schemas import connect_schema
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, at_least, config_key, non_empty_string
+from connect_dagster.plugin.config import ConfigDef, Importance, at_least, config_key, non_empty_string
 from connect_dagster.plugin.connector import Properties, SourceConnector, SourceTask
 from connect_dagster.plugin.frames import SourceFrame
 from connect_dagster.plugin.schema import Schema
@@ -44,49 +44,40 @@ class SparkSourceConfig(ConfigDef):
 
     format: str = config_key(
         "format",
-        type=Type.STRING,
-        validator=non_empty_string,
         importance=Importance.HIGH,
+        validator=non_empty_string,
         doc="What to read: a format of Spark, or one that spark.jars of the worker brings, such as delta.",
     )
     topic: str = config_key(
         "topic",
-        type=Type.STRING,
-        validator=non_empty_string,
         importance=Importance.HIGH,
+        validator=non_empty_string,
         doc="Topic that receives a record for each row.",
     )
     columns: str | None = config_key(
         "schema",
-        type=Type.STRING,
         default=None,
         doc="Columns and their types as in CREATE TABLE, for formats that cannot tell them, such as files.",
     )
     key_columns: tuple[str, ...] = config_key(
         "key.columns",
-        type=Type.LIST,
         default=(),
         doc="Columns that make up the records' keys, as a struct. Left out, records have no key.",
     )
     timestamp_column: str | None = config_key(
-        "timestamp.column",
-        type=Type.STRING,
-        default=None,
-        doc="Column with the time of a record. Left out, it is the time of sending.",
+        "timestamp.column", default=None, doc="Column with the time of a record. Left out, it is the time of sending."
     )
     checkpoint_location: str | None = config_key(
         "checkpoint.location",
-        type=Type.STRING,
         default=None,
         doc="Folder for Spark's checkpoint that outlives the task. Formats that read files need one; with it, "
         "Connect's offsets only tell how far the connector is.",
     )
     trigger_interval_ms: int = config_key(
         "trigger.interval.ms",
-        type=Type.INT,
         default=100,
-        validator=at_least(0),
         importance=Importance.LOW,
+        validator=at_least(0),
         doc="Least time between two looks for something new.",
     )
 

@@ -22,7 +22,7 @@ from connect_dagster.converters.schema_registry.config import SchemaRegistryConf
 from connect_dagster.converters.schema_registry.converter import Reading, RegistryConverter, Writing
 from connect_dagster.converters.schema_registry.registry import AVRO, RegisteredSchema
 from connect_dagster.errors import ConfigError, DataError
-from connect_dagster.plugin.config import Importance, Type, config_key
+from connect_dagster.plugin.config import Importance, config_key
 from connect_dagster.plugin.schema import Schema, SchemaType
 
 _NO_SCHEMA = "AvroConverter writes data with a schema only, and this record has none"
@@ -35,69 +35,50 @@ class AvroConverterConfig(SchemaRegistryConfig):
 
     schemas_cache_size: int = config_key(
         "schemas.cache.config",
-        type=Type.INT,
         default=1000,
         importance=Importance.LOW,
         doc="How many schemas Java's converter remembers; all are remembered here, up to a fixed number.",
     )
     generalized_sum_types: bool = config_key(
-        "generalized.sum.type.support",
-        type=Type.BOOLEAN,
-        default=False,
-        doc="Not supported: another form of unions.",
+        "generalized.sum.type.support", default=False, doc="Not supported: another form of unions."
     )
     ignore_defaults: bool = config_key(
         "ignore.default.for.nullables",
-        type=Type.BOOLEAN,
         default=False,
         doc="Write null as null, also where an optional field has a default value.",
     )
     enhanced: bool = config_key(
         "enhanced.avro.schema.support",
-        type=Type.BOOLEAN,
         default=False,
         doc="Write enums as such again, and name the fields of unions in full.",
     )
-    scrub_names: bool = config_key(
-        "scrub.invalid.names",
-        type=Type.BOOLEAN,
-        default=False,
-        doc="Change names that Avro does not allow.",
-    )
+    scrub_names: bool = config_key("scrub.invalid.names", default=False, doc="Change names that Avro does not allow.")
     meta_data: bool = config_key(
         "connect.meta.data",
-        type=Type.BOOLEAN,
         default=True,
         importance=Importance.LOW,
         doc="Write what Avro has no place for (names, versions, parameters) as properties of the schema.",
     )
     discard_docs: bool = config_key(
         "discard.type.doc.default",
-        type=Type.BOOLEAN,
         default=False,
         importance=Importance.LOW,
         doc="Not supported: keep docs and defaults of fields only.",
     )
     optional_keys: bool = config_key(
         "allow.optional.map.keys",
-        type=Type.BOOLEAN,
         default=False,
         importance=Importance.LOW,
         doc="Write maps whose keys are optional strings as maps, not as arrays of entries.",
     )
     flatten_singles: bool = config_key(
         "flatten.singleton.unions",
-        type=Type.BOOLEAN,
         default=True,
         importance=Importance.LOW,
         doc="Read a union of one type as that type.",
     )
     flatten_unions: bool = config_key(
-        "flatten.unions",
-        type=Type.BOOLEAN,
-        default=False,
-        importance=Importance.LOW,
-        doc="Not supported for Avro.",
+        "flatten.unions", default=False, importance=Importance.LOW, doc="Not supported for Avro."
     )
 
 

@@ -26,7 +26,14 @@ from connect_dagster.converters.json.encoding import REQUIRED_IS_NULL, JsonEncod
 from connect_dagster.converters.json.reading import MALFORMED, NO_ENVELOPE, JsonReading, SchemalessReading
 from connect_dagster.errors import ConfigError, DataError
 from connect_dagster.java import jackson
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, Width, config_key, one_of_ignoring_case
+from connect_dagster.plugin.config import (
+    ConfigDef,
+    Importance,
+    Width,
+    config_group,
+    config_key,
+    one_of_ignoring_case,
+)
 from connect_dagster.plugin.converter import Converter, Decoder
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.schema import Schema
@@ -36,62 +43,36 @@ class JsonConverterConfig(ConfigDef):
     """Options of the converter (Java: ``JsonConverterConfig``)."""
 
     type: str = converter_type()
-    schemas_enable: bool = config_key(
-        "schemas.enable",
-        type=Type.BOOLEAN,
-        default=True,
-        importance=Importance.HIGH,
-        doc="Write each record with its schema, and expect one when reading.",
-        group="Schemas",
-        order_in_group=0,
-        width=Width.MEDIUM,
-        display_name="Enable Schemas",
-    )
-    schemas_cache_size: int = config_key(
-        "schemas.cache.size",
-        type=Type.INT,
-        default=1000,
-        importance=Importance.HIGH,
-        doc="How many schemas are remembered.",
-        group="Schemas",
-        order_in_group=1,
-        width=Width.MEDIUM,
-        display_name="Schema Cache Size",
-    )
-    schema_content: str | None = config_key(
-        "schema.content",
-        type=Type.STRING,
-        default=None,
-        importance=Importance.HIGH,
-        doc="The schema of all records, as JSON: records then hold the payload alone. Only sinks use it.",
-        group="Schemas",
-        order_in_group=2,
-        width=Width.MEDIUM,
-        display_name="Schema Content",
-    )
-    decimal_format: str = config_key(
-        "decimal.format",
-        type=Type.STRING,
-        default="BASE64",
-        importance=Importance.LOW,
-        validator=one_of_ignoring_case("NUMERIC", "BASE64"),
-        doc="How decimals are written: BASE64 (bytes of the unscaled value) or NUMERIC.",
-        group="Serialization",
-        order_in_group=0,
-        width=Width.MEDIUM,
-        display_name="Decimal Format",
-    )
-    replace_null_with_default: bool = config_key(
-        "replace.null.with.default",
-        type=Type.BOOLEAN,
-        default=True,
-        importance=Importance.LOW,
-        doc="Whether null becomes the default value where a field has one.",
-        group="Serialization",
-        order_in_group=1,
-        width=Width.MEDIUM,
-        display_name="Replace null with default",
-    )
+    with config_group("Schemas", importance=Importance.HIGH, width=Width.MEDIUM, first=0):
+        schemas_enable: bool = config_key(
+            "schemas.enable",
+            default=True,
+            display_name="Enable Schemas",
+            doc="Write each record with its schema, and expect one when reading.",
+        )
+        schemas_cache_size: int = config_key(
+            "schemas.cache.size", default=1000, display_name="Schema Cache Size", doc="How many schemas are remembered."
+        )
+        schema_content: str | None = config_key(
+            "schema.content",
+            default=None,
+            display_name="Schema Content",
+            doc="The schema of all records, as JSON: records then hold the payload alone. Only sinks use it.",
+        )
+    with config_group("Serialization", importance=Importance.LOW, width=Width.MEDIUM, first=0):
+        decimal_format: str = config_key(
+            "decimal.format",
+            default="BASE64",
+            validator=one_of_ignoring_case("NUMERIC", "BASE64"),
+            display_name="Decimal Format",
+            doc="How decimals are written: BASE64 (bytes of the unscaled value) or NUMERIC.",
+        )
+        replace_null_with_default: bool = config_key(
+            "replace.null.with.default",
+            default=True,
+            display_name="Replace null with default",
+            doc="Whether null becomes the default value where a field has one.",
+        )
 
 
 class JsonConverter(Converter, HeaderConverter):

@@ -26,7 +26,7 @@ from connect_dagster.converters.schema_registry.config import SchemaRegistryConf
 from connect_dagster.converters.schema_registry.converter import Reading, RegistryConverter, Writing
 from connect_dagster.converters.schema_registry.registry import JSON_SCHEMA, RegisteredSchema
 from connect_dagster.errors import ConfigError, DataError
-from connect_dagster.plugin.config import Importance, Type, config_key, one_of_ignoring_case
+from connect_dagster.plugin.config import Importance, config_key, one_of_ignoring_case
 from connect_dagster.plugin.schema import Schema
 
 _DIALECT = "http://json-schema.org/draft-07/schema#"
@@ -38,33 +38,28 @@ class JsonSchemaConverterConfig(SchemaRegistryConfig):
 
     open: bool = config_key(
         "object.additional.properties",
-        type=Type.BOOLEAN,
         default=True,
         doc="Whether objects may have more members than their schema says.",
     )
     required: bool = config_key(
         "use.optional.for.nonrequired",
-        type=Type.BOOLEAN,
         default=False,
         doc="Whether members that the schema does not require are optional.",
     )
     decimal_format: str = config_key(
         "decimal.format",
-        type=Type.STRING,
         default="BASE64",
         validator=one_of_ignoring_case("NUMERIC", "BASE64"),
         doc="How decimals are written: BASE64 (bytes of the unscaled value) or NUMERIC.",
     )
     cache_size: int = config_key(
         "schemas.cache.config",
-        type=Type.INT,
         default=1000,
         importance=Importance.LOW,
         doc="How many schemas Java's converter remembers; all are remembered here, up to a fixed number.",
     )
     validate_records: bool = config_key(
         "json.fail.invalid.schema",
-        type=Type.BOOLEAN,
         default=False,
         doc="Not supported: check each record against constraints of its schema beyond types.",
     )

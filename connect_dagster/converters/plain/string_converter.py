@@ -12,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from connect_dagster.converters.converter_type import converter_type, type_name
 from connect_dagster.converters.java_value_text import java_value_text
 from connect_dagster.expressions.text import as_java_text
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, Width, config_key, one_of_ignoring_case
+from connect_dagster.plugin.config import ConfigDef, Importance, Width, config_key, one_of_ignoring_case
 from connect_dagster.plugin.converter import Converter, Decoder
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.schema import OPTIONAL_STRING_SCHEMA, Schema
@@ -28,13 +28,12 @@ class StringConverterConfig(ConfigDef):
     type: str = converter_type()
     encoding: str = config_key(
         "converter.encoding",
-        type=Type.STRING,
         default="UTF-8",
         importance=Importance.HIGH,
         validator=one_of_ignoring_case(*_CHARSETS),
-        doc="The character set of the text.",
         width=Width.MEDIUM,
         display_name="Encoding",
+        doc="The character set of the text.",
     )
 
 

@@ -27,5 +27,5 @@ class ProtobufConverterConfig(SchemaRegistryConfig):
         "wrapper.for.raw.primitives", "Values that are no structs are wrapper messages.", default=True
     )
     cache_size: int = config_key(
-        "schemas.cache.config", type=Type.INT, default=1000, importance=Importance.LOW, doc="How many schemas are kept."
+        "schemas.cache.config", default=1000, importance=Importance.LOW, doc="How many schemas are kept."
     )

@@ -61,14 +61,12 @@ class SchemaRegistryConfig(ConfigDef):
     type: str = converter_type()
     urls: tuple[str, ...] = config_key(
         "schema.registry.url",
-        type=Type.LIST,
         importance=Importance.HIGH,
         validator=UniqueValues(empty=False),
         doc="Addresses of the registry's servers, tried in this order.",
     )
     max_schemas: int = config_key(
         "max.schemas.per.subject",
-        type=Type.INT,
         default=1000,
         importance=Importance.LOW,
         doc="How many schemas of one subject a converter may write; more are taken for an error.",
@@ -78,13 +76,11 @@ class SchemaRegistryConfig(ConfigDef):
     )
     auto_register: bool = config_key(
         "auto.register.schemas",
-        type=Type.BOOLEAN,
         default=True,
         doc="Register schemas that the registry does not know; else they are only looked up.",
     )
     use_schema_id: int = config_key(
         "use.schema.id",
-        type=Type.INT,
         default=-1,
         importance=Importance.LOW,
         doc="Write with the schema of this id, when nothing is registered; -1 for none.",
@@ -99,7 +95,6 @@ class SchemaRegistryConfig(ConfigDef):
     value_strategy: str = _strategy("value")
     basic_source: str = config_key(
         "basic.auth.credentials.source",
-        type=Type.STRING,
         default="URL",
         validator=one_of("URL", "USER_INFO"),
         doc="Where name and password come from: the address (URL) or basic.auth.user.info (USER_INFO).",
@@ -110,7 +105,6 @@ class SchemaRegistryConfig(ConfigDef):
     )
     bearer_source: str | None = config_key(
         "bearer.auth.credentials.source",
-        type=Type.STRING,
         default=None,
         validator=_known_token_source,
         doc="Where a bearer token comes from: STATIC_TOKEN (bearer.auth.token) or OAUTHBEARER; none without it.",
@@ -125,9 +119,7 @@ class SchemaRegistryConfig(ConfigDef):
     bearer_cluster: str | None = _text("bearer.auth.logical.cluster", "The registry's cluster, sent with a token.")
     bearer_pool: str | None = _text("bearer.auth.identity.pool.id", "The identity pool, sent with a token.")
     proxy_host: str | None = _text("proxy.host", "Host of a proxy; none without it.")
-    proxy_port: int = config_key(
-        "proxy.port", type=Type.INT, default=-1, importance=Importance.LOW, doc="The proxy's port."
-    )
+    proxy_port: int = config_key("proxy.port", default=-1, importance=Importance.LOW, doc="The proxy's port.")
     connect_timeout_ms: int = _milliseconds("http.connect.timeout.ms", 60000, "How long connecting may take.")
     read_timeout_ms: int = _milliseconds("http.read.timeout.ms", 60000, "How long an answer may take.")
     max_retries: int = _milliseconds("max.retries", 3, "How often a request is made again that may work later.")

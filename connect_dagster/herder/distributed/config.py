@@ -87,64 +87,50 @@ class DistributedConfig(WorkerConfig):
     """A worker that shares its work with others of one group."""
 
     group_id: str = config_key(
-        "group.id",
-        type=Type.STRING,
-        importance=Importance.HIGH,
-        doc="Name of the group of workers; no consumer group may have the same.",
+        "group.id", importance=Importance.HIGH, doc="Name of the group of workers; no consumer group may have the same."
     )
     client_id: str = config_key(
         "client.id",
-        type=Type.STRING,
         default="",
         importance=Importance.LOW,
         doc="Name of this worker's clients in the brokers' logs; empty for connect-<worker id>.",
     )
     session_timeout_ms: int = config_key(
         "session.timeout.ms",
-        type=Type.INT,
         default=10_000,
         importance=Importance.HIGH,
         doc="A worker that the brokers have not heard of for this long is dead, and its work goes to others.",
     )
     heartbeat_interval_ms: int = config_key(
         "heartbeat.interval.ms",
-        type=Type.INT,
         default=3_000,
         importance=Importance.HIGH,
         doc="How often the worker tells the brokers that it lives; at most a third of session.timeout.ms.",
     )
     rebalance_timeout_ms: int = config_key(
         "rebalance.timeout.ms",
-        type=Type.INT,
         default=60_000,
         importance=Importance.HIGH,
         doc="How long each worker may take to join once a rebalance has begun.",
     )
     request_timeout_ms: int = config_key(
         "request.timeout.ms",
-        type=Type.INT,
         default=40_000,
-        importance=Importance.MEDIUM,
-        doc="How long the worker waits for the answer to one of its requests.",
         validator=at_least(0),
+        doc="How long the worker waits for the answer to one of its requests.",
     )
     worker_sync_timeout_ms: int = config_key(
         "worker.sync.timeout.ms",
-        type=Type.INT,
         default=3_000,
-        importance=Importance.MEDIUM,
         doc="How long a worker that is behind the group's configuration may take to catch up.",
     )
     worker_unsync_backoff_ms: int = config_key(
         "worker.unsync.backoff.ms",
-        type=Type.INT,
         default=300_000,
-        importance=Importance.MEDIUM,
         doc="With the eager protocol: how long a worker that could not catch up stays out of the group.",
     )
     config_storage_topic: str = config_key(
         "config.storage.topic",
-        type=Type.STRING,
         importance=Importance.HIGH,
         doc="Topic with the connectors' configurations; one partition, compacted.",
     )
@@ -153,125 +139,112 @@ class DistributedConfig(WorkerConfig):
         type=Type.SHORT,
         default=3,
         importance=Importance.LOW,
-        doc="Replicas of the configuration topic when the worker creates it; -1 for the brokers' default.",
         validator=_replication_factor,
+        doc="Replicas of the configuration topic when the worker creates it; -1 for the brokers' default.",
     )
     offset_storage_topic: str = config_key(
         "offset.storage.topic",
-        type=Type.STRING,
         importance=Importance.HIGH,
         doc="Topic with the offsets of source connectors; compacted.",
     )
     offset_storage_partitions: int = config_key(
         "offset.storage.partitions",
-        type=Type.INT,
         default=25,
         importance=Importance.LOW,
-        doc="Partitions of the offset topic when the worker creates it; -1 for the brokers' default.",
         validator=_partitions,
+        doc="Partitions of the offset topic when the worker creates it; -1 for the brokers' default.",
     )
     offset_storage_replication_factor: int = config_key(
         "offset.storage.replication.factor",
         type=Type.SHORT,
         default=3,
         importance=Importance.LOW,
-        doc="Replicas of the offset topic when the worker creates it; -1 for the brokers' default.",
         validator=_replication_factor,
+        doc="Replicas of the offset topic when the worker creates it; -1 for the brokers' default.",
     )
     status_storage_topic: str = config_key(
         "status.storage.topic",
-        type=Type.STRING,
         importance=Importance.HIGH,
         doc="Topic with the states of connectors and tasks; compacted.",
     )
     status_storage_partitions: int = config_key(
         "status.storage.partitions",
-        type=Type.INT,
         default=5,
         importance=Importance.LOW,
-        doc="Partitions of the status topic when the worker creates it; -1 for the brokers' default.",
         validator=_partitions,
+        doc="Partitions of the status topic when the worker creates it; -1 for the brokers' default.",
     )
     status_storage_replication_factor: int = config_key(
         "status.storage.replication.factor",
         type=Type.SHORT,
         default=3,
         importance=Importance.LOW,
-        doc="Replicas of the status topic when the worker creates it; -1 for the brokers' default.",
         validator=_replication_factor,
+        doc="Replicas of the status topic when the worker creates it; -1 for the brokers' default.",
     )
     connect_protocol: str = config_key(
         "connect.protocol",
-        type=Type.STRING,
         default="sessioned",
         importance=Importance.LOW,
-        doc="How the group shares its work: eager, compatible (incremental), or sessioned (incremental, signed).",
         validator=one_of_ignoring_case("eager", "compatible", "sessioned"),
+        doc="How the group shares its work: eager, compatible (incremental), or sessioned (incremental, signed).",
     )
     scheduled_rebalance_max_delay_ms: int = config_key(
         "scheduled.rebalance.max.delay.ms",
-        type=Type.INT,
         default=300_000,
         importance=Importance.LOW,
-        doc="How long the work of a worker that left waits for its return before others take it.",
         validator=at_least(0),
+        doc="How long the work of a worker that left waits for its return before others take it.",
     )
     inter_worker_key_ttl_ms: int = config_key(
         "inter.worker.key.ttl.ms",
-        type=Type.INT,
         default=3_600_000,
         importance=Importance.LOW,
-        doc="How long the key that signs requests between workers is used.",
         validator=at_least(0),
+        doc="How long the key that signs requests between workers is used.",
     )
     inter_worker_key_generation_algorithm: str = config_key(
         "inter.worker.key.generation.algorithm",
-        type=Type.STRING,
         default="HmacSHA256",
         importance=Importance.LOW,
-        doc="For which algorithm these keys are made.",
         validator=_hmac,
+        doc="For which algorithm these keys are made.",
     )
     inter_worker_key_size: int | None = config_key(
         "inter.worker.key.size",
-        type=Type.INT,
         default=None,
         importance=Importance.LOW,
-        doc="Bits of these keys; without it, as many as the algorithm wants.",
         validator=_key_bits,
+        doc="Bits of these keys; without it, as many as the algorithm wants.",
     )
     inter_worker_signature_algorithm: str = config_key(
         "inter.worker.signature.algorithm",
-        type=Type.STRING,
         default="HmacSHA256",
         importance=Importance.LOW,
-        doc="How this worker signs requests to others.",
         validator=_hmac,
+        doc="How this worker signs requests to others.",
     )
     inter_worker_verification_algorithms: tuple[str, ...] = config_key(
         "inter.worker.verification.algorithms",
-        type=Type.LIST,
         default=("HmacSHA256",),
         importance=Importance.LOW,
-        doc="Algorithms that this worker accepts from others; inter.worker.signature.algorithm must be among them.",
         validator=_hmacs,
+        doc="Algorithms that this worker accepts from others; inter.worker.signature.algorithm must be among them.",
     )
     exactly_once_source_support: str = config_key(
         "exactly.once.source.support",
-        type=Type.STRING,
         default="disabled",
         importance=Importance.HIGH,
-        doc="Whether source connectors write their records and offsets in one transaction.",
         validator=_without_exactly_once,
+        doc="Whether source connectors write their records and offsets in one transaction.",
     )
     missing_plugins: str = config_key(
         "missing.plugins",
-        type=Type.STRING,
         default="refuse",
         importance=Importance.LOW,
+        validator=one_of("refuse", "join"),
         doc="What to do at the start when connectors of the group need plugins that this worker lacks: refuse to join, "
         "or join all the same, so that such connectors fail on this worker.",
-        validator=one_of("refuse", "join"),
     )
 
     @classmethod

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from connect_dagster.errors import ConfigError
 from connect_dagster.kafka.security.key_stores import KeyStore, read_pem, read_store
-from connect_dagster.plugin.config import ConfigDef, Importance, Password, Type, UniqueValues, config_key
+from connect_dagster.plugin.config import ConfigDef, Importance, Password, UniqueValues, config_key
 
 _VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 
@@ -22,71 +22,55 @@ class TlsStores(ConfigDef):
 
     keystore_location: str | None = config_key(
         "ssl.keystore.location",
-        type=Type.STRING,
         default=None,
         importance=Importance.HIGH,
         doc="File with the private key and its certificates, PKCS12, JKS or PEM.",
     )
     keystore_password: Password | None = config_key(
-        "ssl.keystore.password",
-        type=Type.PASSWORD,
-        default=None,
-        importance=Importance.HIGH,
-        doc="Password of the key store.",
+        "ssl.keystore.password", default=None, importance=Importance.HIGH, doc="Password of the key store."
     )
     key_password: Password | None = config_key(
         "ssl.key.password",
-        type=Type.PASSWORD,
         default=None,
         importance=Importance.HIGH,
         doc="Password of the private key, when it is PEM or has its own.",
     )
     keystore_key: Password | None = config_key(
         "ssl.keystore.key",
-        type=Type.PASSWORD,
         default=None,
         importance=Importance.HIGH,
         doc="The private key itself, as PEM, instead of a key store.",
     )
     keystore_certificate_chain: Password | None = config_key(
         "ssl.keystore.certificate.chain",
-        type=Type.PASSWORD,
         default=None,
         importance=Importance.HIGH,
         doc="The certificates of the private key, as PEM.",
     )
     truststore_location: str | None = config_key(
         "ssl.truststore.location",
-        type=Type.STRING,
         default=None,
         importance=Importance.HIGH,
         doc="File with certificates of those who are trusted, PKCS12, JKS or PEM; by default those of the system, and "
         "of the worker's REST API its own.",
     )
     truststore_password: Password | None = config_key(
-        "ssl.truststore.password",
-        type=Type.PASSWORD,
-        default=None,
-        importance=Importance.HIGH,
-        doc="Password of the trust store.",
+        "ssl.truststore.password", default=None, importance=Importance.HIGH, doc="Password of the trust store."
     )
     truststore_certificates: Password | None = config_key(
         "ssl.truststore.certificates",
-        type=Type.PASSWORD,
         default=None,
         importance=Importance.HIGH,
         doc="Certificates of those who are trusted, as PEM, instead of a trust store.",
     )
     enabled_protocols: tuple[str, ...] = config_key(
         "ssl.enabled.protocols",
-        type=Type.LIST,
         default=("TLSv1.2", "TLSv1.3"),
-        doc="Versions of TLS that may be spoken.",
         validator=UniqueValues(),
+        doc="Versions of TLS that may be spoken.",
     )
     endpoint_identification_algorithm: str = config_key(
         "ssl.endpoint.identification.algorithm",
-        type=Type.STRING,
         default="https",
         importance=Importance.LOW,
         doc="https to check that the other's certificate names its host, empty not to.",

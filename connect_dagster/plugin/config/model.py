@@ -2,17 +2,24 @@
 
 Example:
     >>> class LinesConfig(ConfigDef):
-    ...     topic: str = config_key("topic", type=Type.STRING, importance=Importance.HIGH, doc="Where lines go.")
-    ...     batch_size: int = config_key("batch.size", type=Type.INT, default=2000, doc="Lines in one batch.")
+    ...     topic: str = config_key("topic", importance=Importance.HIGH, doc="Topic of the lines.")
+    ...     with config_group("Batches", width=Width.SHORT):
+    ...         batch_size: int = config_key("batch.size", default=2000, doc="Lines in one batch.")
+    ...         linger_ms: int = config_key("linger.ms", type=Type.LONG, default=0, doc="Time to wait for lines.")
     >>> LinesConfig.parse({"topic": "lines"}).batch_size
     2000
+    >>> [(key.type.value, key.group, key.order_in_group) for key in LinesConfig.keys()]
+    [('STRING', None, -1), ('INT', 'Batches', 1), ('LONG', 'Batches', 2)]
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+import types
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
@@ -23,6 +30,7 @@ from connect_dagster.plugin.config.keys import (
     ConfigKey,
     ConfigValue,
     Importance,
+    Password,
     Recommender,
     Type,
     Validator,
@@ -32,57 +40,122 @@ from connect_dagster.plugin.config.prefixes import under_prefix
 from connect_dagster.plugin.config.table import ConfigTable, Properties
 from connect_dagster.plugin.config.values import FindClass
 
+_TYPES: Mapping[Any, Type] = {
+    bool: Type.BOOLEAN,
+    str: Type.STRING,
+    int: Type.INT,
+    float: Type.DOUBLE,
+    Password: Type.PASSWORD,
+    tuple: Type.LIST,
+}
+
+
+@dataclass(slots=True)
+class _Group:
+    """A group of a form while its keys are declared."""
+
+    name: str
+    importance: Importance
+    width: Width
+    next_order: int
+
+    def take(self, order: int | None) -> int:
+        """Return the order of the next key, and count on from there."""
+        taken = self.next_order if order is None else order
+        self.next_order = taken + 1
+        return taken
+
+
+_group: ContextVar[_Group | None] = ContextVar("config_group", default=None)
+
+
+@contextmanager
+def config_group(
+    name: str, *, importance: Importance = Importance.MEDIUM, width: Width = Width.NONE, first: int = 1
+) -> Iterator[None]:
+    """Put the keys declared in the block into a group of the form, in their order.
+
+    Args:
+        name: shown above the group.
+        importance: of the keys that give none.
+        width: of the keys that give none.
+        first: order of the first key.
+    """
+    before = _group.set(_Group(name, importance, width, first))
+    try:
+        yield
+    finally:
+        _group.reset(before)
+
 
 @dataclass(frozen=True, slots=True)
 class _Declared:
     """Carries the key within pydantic's field, and describes it in the model's JSON schema."""
 
     key: ConfigKey
+    type: Type | None
 
     def __call__(self, schema: dict[str, Any]) -> None:
         schema.update(title=self.key.display_name, importance=self.key.importance.value.lower())
+
+    def typed(self, annotation: Any) -> ConfigKey:
+        """Return the key with its own type, or else that of the field."""
+        if self.type is not None:
+            return self.key
+        return replace(self.key, type=_type_of(self.key.name, annotation))
 
 
 def config_key(
     name: str,
     *,
-    type: Type,
+    type: Type | None = None,
     default: Any = NO_DEFAULT,
-    importance: Importance = Importance.MEDIUM,
+    importance: Importance | None = None,
     doc: str = "",
     validator: Validator | None = None,
-    group: str | None = None,
-    order_in_group: int = -1,
-    width: Width = Width.NONE,
+    order_in_group: int | None = None,
+    width: Width | None = None,
     display_name: str = "",
     dependents: Sequence[str] = (),
     recommender: Recommender | None = None,
 ) -> Any:
     """Declare a field of a :class:`ConfigDef`; without a default the key is required.
 
-    A ``LIST`` is a ``tuple[str, ...]``, a ``PASSWORD`` a ``Password``, a ``CLASS`` a ``str``.
+    The field's annotation gives the type: ``str``, ``bool``, ``int``, ``float`` (DOUBLE), ``tuple[str, ...]`` (LIST)
+    or ``Password``, each also with ``| None``. ``SHORT``, ``LONG`` and ``CLASS``, a ``str``, are named with ``type``.
+    Within a :func:`config_group` the key belongs to that group.
 
     Raises:
         ConfigError: the default does not pass the validator.
     """
+    group = _group.get()
     key = ConfigKey(
         name,
-        type,
+        type or Type.STRING,
         default,
-        importance,
+        importance or (Importance.MEDIUM if group is None else group.importance),
         doc,
         validator,
-        group,
-        order_in_group,
-        width,
+        None if group is None else group.name,
+        -1 if group is None else group.take(order_in_group),
+        width or (Width.NONE if group is None else group.width),
         display_name,
         tuple(dependents),
         recommender,
     )
-    extra = _Declared(key)
+    extra = _Declared(key, type)
     if key.required:
         return Field(alias=name, description=doc, json_schema_extra=extra)
     return Field(default=key.default, alias=name, description=doc, json_schema_extra=extra)
+
+
+def _type_of(name: str, annotation: Any) -> Type:
+    alternatives = get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else (annotation,)
+    found = {_TYPES.get(get_origin(one) or one) for one in alternatives if one is not types.NoneType}
+    kind = found.pop() if len(found) == 1 else None
+    if kind is None:
+        raise TypeError(f"The annotation of {name} is not that of one type of configuration values: pass type=")
+    return kind
 
 
 class ConfigDef(BaseModel):
@@ -94,13 +167,17 @@ class ConfigDef(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True, arbitrary_types_allowed=True)
 
+    _table: ClassVar[ConfigTable]
     _originals: dict[str, str] = PrivateAttr(default_factory=dict)
 
     @classmethod
     def table(cls) -> ConfigTable:
-        """The definition as a table of keys, in the order of the fields."""
-        extras = (field.json_schema_extra for field in cls.model_fields.values())
-        return ConfigTable(tuple(extra.key for extra in extras if isinstance(extra, _Declared)))
+        """Return the definition as a table of keys, in the order of the fields."""
+        if "_table" not in cls.__dict__:
+            fields = [(field.json_schema_extra, field.annotation) for field in cls.model_fields.values()]
+            keys = (extra.typed(annotation) for extra, annotation in fields if isinstance(extra, _Declared))
+            cls._table = ConfigTable(tuple(keys))
+        return cls._table
 
     @classmethod
     def keys(cls) -> tuple[ConfigKey, ...]:

@@ -21,6 +21,7 @@ from connect_dagster.plugin.config import (
     Width,
     all_of,
     at_least,
+    config_group,
     config_key,
     no_control_characters,
     non_null,
@@ -45,219 +46,143 @@ ALIASES: Validator = all_of(non_null, _unique_aliases)
 class ConnectorConfig(ConfigDef):
     """What every connector may be told."""
 
-    name: str = config_key(
-        "name",
-        type=Type.STRING,
-        importance=Importance.HIGH,
-        validator=no_control_characters,
-        doc="Name of the connector, one of a kind in the cluster.",
-        group=COMMON,
-        order_in_group=1,
-        width=Width.MEDIUM,
-        display_name="Connector name",
-    )
-    connector_class: str = config_key(
-        "connector.class",
-        type=Type.STRING,
-        importance=Importance.HIGH,
-        doc="Class of the connector, or a short name of it: FileStreamSink or FileStreamSinkConnector.",
-        group=COMMON,
-        order_in_group=2,
-        width=Width.LONG,
-        display_name="Connector class",
-    )
-    connector_plugin_version: str | None = config_key(
-        "connector.plugin.version",
-        type=Type.STRING,
-        default=None,
-        importance=Importance.MEDIUM,
-        doc="Version of the connector's class.",
-        group=COMMON,
-        order_in_group=3,
-        width=Width.MEDIUM,
-        display_name="Connector version",
-    )
-    tasks_max: int = config_key(
-        "tasks.max",
-        type=Type.INT,
-        default=1,
-        importance=Importance.HIGH,
-        validator=at_least(1),
-        doc="How many tasks the connector may have at most.",
-        group=COMMON,
-        order_in_group=4,
-        width=Width.SHORT,
-        display_name="Tasks max",
-    )
-    tasks_max_enforce: bool = config_key(
-        "tasks.max.enforce",
-        type=Type.BOOLEAN,
-        default=True,
-        importance=Importance.LOW,
-        doc="Whether a connector that wants more tasks than tasks.max fails (deprecated).",
-        group=COMMON,
-        order_in_group=5,
-        width=Width.SHORT,
-        display_name="Enforce tasks max",
-    )
-    key_converter: str | None = config_key(
-        "key.converter",
-        type=Type.CLASS,
-        default=None,
-        importance=Importance.LOW,
-        doc="Converter of keys instead of the worker's; key.converter.* are its options.",
-        group=COMMON,
-        order_in_group=6,
-        width=Width.SHORT,
-        display_name="Key converter class",
-    )
-    key_converter_plugin_version: str | None = config_key(
-        "key.converter.plugin.version",
-        type=Type.STRING,
-        default=None,
-        importance=Importance.LOW,
-        doc="Version of the key converter.",
-        group=COMMON,
-        order_in_group=7,
-        width=Width.SHORT,
-        display_name="Key converter version",
-    )
-    value_converter: str | None = config_key(
-        "value.converter",
-        type=Type.CLASS,
-        default=None,
-        importance=Importance.LOW,
-        doc="Converter of values instead of the worker's; value.converter.* are its options.",
-        group=COMMON,
-        order_in_group=8,
-        width=Width.SHORT,
-        display_name="Value converter class",
-    )
-    value_converter_plugin_version: str | None = config_key(
-        "value.converter.plugin.version",
-        type=Type.STRING,
-        default=None,
-        importance=Importance.LOW,
-        doc="Version of the value converter.",
-        group=COMMON,
-        order_in_group=9,
-        width=Width.SHORT,
-        display_name="Value converter version",
-    )
-    header_converter: str | None = config_key(
-        "header.converter",
-        type=Type.CLASS,
-        default=None,
-        importance=Importance.LOW,
-        doc="Converter of header values instead of the worker's; header.converter.* are its options.",
-        group=COMMON,
-        order_in_group=10,
-        width=Width.SHORT,
-        display_name="Header converter class",
-    )
-    header_converter_plugin_version: str | None = config_key(
-        "header.converter.plugin.version",
-        type=Type.STRING,
-        default=None,
-        importance=Importance.LOW,
-        doc="Version of the header converter.",
-        group=COMMON,
-        order_in_group=11,
-        width=Width.SHORT,
-        display_name="Header converter version",
-    )
-    transforms: tuple[str, ...] = config_key(
-        "transforms",
-        type=Type.LIST,
-        default=(),
-        importance=Importance.LOW,
-        validator=ALIASES,
-        doc="Names of the transformations in their order; transforms.<name>.* configures one.",
-        group=TRANSFORMS,
-        order_in_group=12,
-        width=Width.LONG,
-        display_name="Transforms",
-    )
-    predicates: tuple[str, ...] = config_key(
-        "predicates",
-        type=Type.LIST,
-        default=(),
-        importance=Importance.LOW,
-        validator=ALIASES,
-        doc="Names of the predicates that transformations refer to; predicates.<name>.* configures one.",
-        group=PREDICATES,
-        order_in_group=13,
-        width=Width.LONG,
-        display_name="Predicates",
-    )
-    config_action_reload: str = config_key(
-        "config.action.reload",
-        type=Type.STRING,
-        default="restart",
-        importance=Importance.LOW,
-        validator=one_of("none", "restart"),
-        doc="What happens when a value from a config provider changes: restart the connector, or none.",
-        group=COMMON,
-        order_in_group=14,
-        width=Width.MEDIUM,
-        display_name="Reload Action",
-    )
-    errors_retry_timeout: int = config_key(
-        "errors.retry.timeout",
-        type=Type.LONG,
-        default=0,
-        importance=Importance.MEDIUM,
-        doc="Milliseconds during which a failed operation is tried again; 0 is never, -1 is for ever.",
-        group=ERRORS,
-        order_in_group=1,
-        width=Width.MEDIUM,
-        display_name="Retry Timeout for Errors",
-    )
-    errors_retry_delay_max_ms: int = config_key(
-        "errors.retry.delay.max.ms",
-        type=Type.LONG,
-        default=60_000,
-        importance=Importance.MEDIUM,
-        doc="Longest time between two tries.",
-        group=ERRORS,
-        order_in_group=2,
-        width=Width.MEDIUM,
-        display_name="Maximum Delay Between Retries for Errors",
-    )
-    errors_tolerance: str = config_key(
-        "errors.tolerance",
-        type=Type.STRING,
-        default="none",
-        importance=Importance.MEDIUM,
-        validator=one_of("none", "all"),
-        doc="Whether a record that cannot be handled fails the task (none) or is left out (all).",
-        group=ERRORS,
-        order_in_group=3,
-        width=Width.SHORT,
-        display_name="Error Tolerance",
-    )
-    errors_log_enable: bool = config_key(
-        "errors.log.enable",
-        type=Type.BOOLEAN,
-        default=False,
-        importance=Importance.MEDIUM,
-        doc="Whether tolerated errors are logged too.",
-        group=ERRORS,
-        order_in_group=4,
-        width=Width.SHORT,
-        display_name="Log Errors",
-    )
-    errors_log_include_messages: bool = config_key(
-        "errors.log.include.messages",
-        type=Type.BOOLEAN,
-        default=False,
-        importance=Importance.MEDIUM,
-        doc="Whether the log shows the record that could not be handled.",
-        group=ERRORS,
-        order_in_group=5,
-        width=Width.SHORT,
-        display_name="Log Error Details",
-    )
+    with config_group(COMMON, importance=Importance.LOW, width=Width.SHORT):
+        name: str = config_key(
+            "name",
+            importance=Importance.HIGH,
+            validator=no_control_characters,
+            width=Width.MEDIUM,
+            display_name="Connector name",
+            doc="Name of the connector, one of a kind in the cluster.",
+        )
+        connector_class: str = config_key(
+            "connector.class",
+            importance=Importance.HIGH,
+            width=Width.LONG,
+            display_name="Connector class",
+            doc="Class of the connector, or a short name of it: FileStreamSink or FileStreamSinkConnector.",
+        )
+        connector_plugin_version: str | None = config_key(
+            "connector.plugin.version",
+            default=None,
+            importance=Importance.MEDIUM,
+            width=Width.MEDIUM,
+            display_name="Connector version",
+            doc="Version of the connector's class.",
+        )
+        tasks_max: int = config_key(
+            "tasks.max",
+            default=1,
+            importance=Importance.HIGH,
+            validator=at_least(1),
+            display_name="Tasks max",
+            doc="How many tasks the connector may have at most.",
+        )
+        tasks_max_enforce: bool = config_key(
+            "tasks.max.enforce",
+            default=True,
+            display_name="Enforce tasks max",
+            doc="Whether a connector that wants more tasks than tasks.max fails (deprecated).",
+        )
+        key_converter: str | None = config_key(
+            "key.converter",
+            type=Type.CLASS,
+            default=None,
+            display_name="Key converter class",
+            doc="Converter of keys instead of the worker's; key.converter.* are its options.",
+        )
+        key_converter_plugin_version: str | None = config_key(
+            "key.converter.plugin.version",
+            default=None,
+            display_name="Key converter version",
+            doc="Version of the key converter.",
+        )
+        value_converter: str | None = config_key(
+            "value.converter",
+            type=Type.CLASS,
+            default=None,
+            display_name="Value converter class",
+            doc="Converter of values instead of the worker's; value.converter.* are its options.",
+        )
+        value_converter_plugin_version: str | None = config_key(
+            "value.converter.plugin.version",
+            default=None,
+            display_name="Value converter version",
+            doc="Version of the value converter.",
+        )
+        header_converter: str | None = config_key(
+            "header.converter",
+            type=Type.CLASS,
+            default=None,
+            display_name="Header converter class",
+            doc="Converter of header values instead of the worker's; header.converter.* are its options.",
+        )
+        header_converter_plugin_version: str | None = config_key(
+            "header.converter.plugin.version",
+            default=None,
+            display_name="Header converter version",
+            doc="Version of the header converter.",
+        )
+    with config_group(TRANSFORMS, importance=Importance.LOW, width=Width.LONG, first=12):
+        transforms: tuple[str, ...] = config_key(
+            "transforms",
+            default=(),
+            validator=ALIASES,
+            display_name="Transforms",
+            doc="Names of the transformations in their order; transforms.<name>.* configures one.",
+        )
+    with config_group(PREDICATES, importance=Importance.LOW, width=Width.LONG, first=13):
+        predicates: tuple[str, ...] = config_key(
+            "predicates",
+            default=(),
+            validator=ALIASES,
+            display_name="Predicates",
+            doc="Names of the predicates that transformations refer to; predicates.<name>.* configures one.",
+        )
+    with config_group(COMMON, importance=Importance.LOW, width=Width.MEDIUM, first=14):
+        config_action_reload: str = config_key(
+            "config.action.reload",
+            default="restart",
+            validator=one_of("none", "restart"),
+            display_name="Reload Action",
+            doc="What happens when a value from a config provider changes: restart the connector, or none.",
+        )
+    with config_group(ERRORS, width=Width.SHORT):
+        errors_retry_timeout: int = config_key(
+            "errors.retry.timeout",
+            type=Type.LONG,
+            default=0,
+            width=Width.MEDIUM,
+            display_name="Retry Timeout for Errors",
+            doc="Milliseconds during which a failed operation is tried again; 0 is never, -1 is for ever.",
+        )
+        errors_retry_delay_max_ms: int = config_key(
+            "errors.retry.delay.max.ms",
+            type=Type.LONG,
+            default=60_000,
+            width=Width.MEDIUM,
+            display_name="Maximum Delay Between Retries for Errors",
+            doc="Longest time between two tries.",
+        )
+        errors_tolerance: str = config_key(
+            "errors.tolerance",
+            default="none",
+            validator=one_of("none", "all"),
+            display_name="Error Tolerance",
+            doc="Whether a record that cannot be handled fails the task (none) or is left out (all).",
+        )
+        errors_log_enable: bool = config_key(
+            "errors.log.enable",
+            default=False,
+            display_name="Log Errors",
+            doc="Whether tolerated errors are logged too.",
+        )
+        errors_log_include_messages: bool = config_key(
+            "errors.log.include.messages",
+            default=False,
+            display_name="Log Error Details",
+            doc="Whether the log shows the record that could not be handled.",
+        )
 
 
 def enriched(

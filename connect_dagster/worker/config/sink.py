@@ -13,6 +13,7 @@ from connect_dagster.plugin.config import (
     Type,
     UniqueValues,
     Width,
+    config_group,
     config_key,
     parse_value,
 )
@@ -30,63 +31,38 @@ def _regex(name: str, value: Any) -> None:
 class SinkConnectorConfig(ConnectorConfig):
     """What every sink connector may be told."""
 
-    topics: tuple[str, ...] = config_key(
-        "topics",
-        type=Type.LIST,
-        default=(),
-        importance=Importance.HIGH,
-        validator=UniqueValues(),
-        doc="Topics to read.",
-        group=COMMON,
-        order_in_group=4,
-        width=Width.LONG,
-        display_name="Topics",
-    )
-    topics_regex: str = config_key(
-        "topics.regex",
-        type=Type.STRING,
-        default="",
-        importance=Importance.HIGH,
-        validator=_regex,
-        doc="Regular expression of the topics to read, instead of topics.",
-        group=COMMON,
-        order_in_group=4,
-        width=Width.LONG,
-        display_name="Topics regex",
-    )
-    dead_letter_topic: str = config_key(
-        "errors.deadletterqueue.topic.name",
-        type=Type.STRING,
-        default="",
-        importance=Importance.MEDIUM,
-        doc="Topic for records that could not be handled; empty for none.",
-        group=ERRORS,
-        order_in_group=6,
-        width=Width.MEDIUM,
-        display_name="Dead Letter Queue Topic Name",
-    )
-    dead_letter_replication_factor: int = config_key(
-        "errors.deadletterqueue.topic.replication.factor",
-        type=Type.SHORT,
-        default=3,
-        importance=Importance.MEDIUM,
-        doc="Replication factor of that topic when it has to be created.",
-        group=ERRORS,
-        order_in_group=7,
-        width=Width.MEDIUM,
-        display_name="Dead Letter Queue Topic Replication Factor",
-    )
-    dead_letter_context_headers: bool = config_key(
-        "errors.deadletterqueue.context.headers.enable",
-        type=Type.BOOLEAN,
-        default=False,
-        importance=Importance.MEDIUM,
-        doc="Whether such records get headers __connect.errors.* that tell what went wrong.",
-        group=ERRORS,
-        order_in_group=8,
-        width=Width.MEDIUM,
-        display_name="Enable Error Context Headers",
-    )
+    with config_group(COMMON, importance=Importance.HIGH, width=Width.LONG, first=4):
+        topics: tuple[str, ...] = config_key(
+            "topics", default=(), validator=UniqueValues(), display_name="Topics", doc="Topics to read."
+        )
+        topics_regex: str = config_key(
+            "topics.regex",
+            default="",
+            validator=_regex,
+            order_in_group=4,
+            display_name="Topics regex",
+            doc="Regular expression of the topics to read, instead of topics.",
+        )
+    with config_group(ERRORS, width=Width.MEDIUM, first=6):
+        dead_letter_topic: str = config_key(
+            "errors.deadletterqueue.topic.name",
+            default="",
+            display_name="Dead Letter Queue Topic Name",
+            doc="Topic for records that could not be handled; empty for none.",
+        )
+        dead_letter_replication_factor: int = config_key(
+            "errors.deadletterqueue.topic.replication.factor",
+            type=Type.SHORT,
+            default=3,
+            display_name="Dead Letter Queue Topic Replication Factor",
+            doc="Replication factor of that topic when it has to be created.",
+        )
+        dead_letter_context_headers: bool = config_key(
+            "errors.deadletterqueue.context.headers.enable",
+            default=False,
+            display_name="Enable Error Context Headers",
+            doc="Whether such records get headers __connect.errors.* that tell what went wrong.",
+        )
 
 
 def check_topics(props: Properties, values: Sequence[ConfigValue]) -> None:

@@ -9,6 +9,7 @@ from connect_dagster.plugin.config import (
     Type,
     Width,
     at_least,
+    config_group,
     config_key,
     non_empty_string,
     one_of_ignoring_case,
@@ -28,97 +29,64 @@ def _null_or_at_least_zero(name: str, value: Any) -> None:
 class SourceConnectorConfig(ConnectorConfig):
     """What every source connector may be told."""
 
-    topic_creation_groups: tuple[str, ...] = config_key(
-        "topic.creation.groups",
-        type=Type.LIST,
-        default=(),
-        importance=Importance.LOW,
-        validator=ALIASES,
-        doc="Groups of topics to create; topic.creation.<group>.* configures one.",
-        group=TOPIC_CREATION,
-        order_in_group=1,
-        width=Width.LONG,
-        display_name="Topic Creation Groups",
-    )
-    exactly_once_support: str = config_key(
-        "exactly.once.support",
-        type=Type.STRING,
-        default="requested",
-        importance=Importance.MEDIUM,
-        validator=one_of_ignoring_case("requested", "required"),
-        doc="Whether the connector is refused when it cannot deliver exactly once (required).",
-        group=EXACTLY_ONCE,
-        order_in_group=2,
-        width=Width.SHORT,
-        display_name="Exactly once support",
-    )
-    transaction_boundary: str = config_key(
-        "transaction.boundary",
-        type=Type.STRING,
-        default="poll",
-        importance=Importance.MEDIUM,
-        validator=one_of_ignoring_case("poll", "interval", "connector"),
-        doc="What a transaction holds: one poll, all records of an interval, or what the connector says.",
-        group=EXACTLY_ONCE,
-        order_in_group=3,
-        width=Width.SHORT,
-        display_name="Transaction Boundary",
-    )
-    transaction_boundary_interval_ms: int | None = config_key(
-        "transaction.boundary.interval.ms",
-        type=Type.LONG,
-        default=None,
-        importance=Importance.LOW,
-        validator=_null_or_at_least_zero,
-        doc="Milliseconds of an interval for transaction.boundary=interval; unset: the worker's flush interval.",
-        group=EXACTLY_ONCE,
-        order_in_group=4,
-        width=Width.SHORT,
-        display_name="Transaction boundary interval",
-    )
-    offsets_storage_topic: str | None = config_key(
-        "offsets.storage.topic",
-        type=Type.STRING,
-        default=None,
-        importance=Importance.LOW,
-        validator=non_empty_string,
-        doc="Topic for this connector's offsets instead of the worker's; no effect in standalone mode.",
-        group=OFFSETS_TOPIC,
-        order_in_group=1,
-        width=Width.LONG,
-        display_name="Offsets topic",
-    )
-    dead_letter_topic: str = config_key(
-        "errors.deadletterqueue.topic.name",
-        type=Type.STRING,
-        default="",
-        importance=Importance.MEDIUM,
-        doc="Topic for records that could not be handled, as they were polled; empty for none. "
-        "Kafka Connect has it for sinks only.",
-        group=ERRORS,
-        order_in_group=6,
-        width=Width.MEDIUM,
-        display_name="Dead Letter Queue Topic Name",
-    )
-    dead_letter_replication_factor: int = config_key(
-        "errors.deadletterqueue.topic.replication.factor",
-        type=Type.SHORT,
-        default=3,
-        importance=Importance.MEDIUM,
-        doc="Replication factor of that topic when it has to be created.",
-        group=ERRORS,
-        order_in_group=7,
-        width=Width.MEDIUM,
-        display_name="Dead Letter Queue Topic Replication Factor",
-    )
-    dead_letter_context_headers: bool = config_key(
-        "errors.deadletterqueue.context.headers.enable",
-        type=Type.BOOLEAN,
-        default=False,
-        importance=Importance.MEDIUM,
-        doc="Whether such records get headers __connect.errors.* that tell what went wrong.",
-        group=ERRORS,
-        order_in_group=8,
-        width=Width.MEDIUM,
-        display_name="Enable Error Context Headers",
-    )
+    with config_group(TOPIC_CREATION, importance=Importance.LOW, width=Width.LONG):
+        topic_creation_groups: tuple[str, ...] = config_key(
+            "topic.creation.groups",
+            default=(),
+            validator=ALIASES,
+            display_name="Topic Creation Groups",
+            doc="Groups of topics to create; topic.creation.<group>.* configures one.",
+        )
+    with config_group(EXACTLY_ONCE, width=Width.SHORT, first=2):
+        exactly_once_support: str = config_key(
+            "exactly.once.support",
+            default="requested",
+            validator=one_of_ignoring_case("requested", "required"),
+            display_name="Exactly once support",
+            doc="Whether the connector is refused when it cannot deliver exactly once (required).",
+        )
+        transaction_boundary: str = config_key(
+            "transaction.boundary",
+            default="poll",
+            validator=one_of_ignoring_case("poll", "interval", "connector"),
+            display_name="Transaction Boundary",
+            doc="What a transaction holds: one poll, all records of an interval, or what the connector says.",
+        )
+        transaction_boundary_interval_ms: int | None = config_key(
+            "transaction.boundary.interval.ms",
+            type=Type.LONG,
+            default=None,
+            importance=Importance.LOW,
+            validator=_null_or_at_least_zero,
+            display_name="Transaction boundary interval",
+            doc="Milliseconds of an interval for transaction.boundary=interval; unset: the worker's flush interval.",
+        )
+    with config_group(OFFSETS_TOPIC, importance=Importance.LOW, width=Width.LONG):
+        offsets_storage_topic: str | None = config_key(
+            "offsets.storage.topic",
+            default=None,
+            validator=non_empty_string,
+            display_name="Offsets topic",
+            doc="Topic for this connector's offsets instead of the worker's; no effect in standalone mode.",
+        )
+    with config_group(ERRORS, width=Width.MEDIUM, first=6):
+        dead_letter_topic: str = config_key(
+            "errors.deadletterqueue.topic.name",
+            default="",
+            display_name="Dead Letter Queue Topic Name",
+            doc="Topic for records that could not be handled, as they were polled; empty for none. "
+            "Kafka Connect has it for sinks only.",
+        )
+        dead_letter_replication_factor: int = config_key(
+            "errors.deadletterqueue.topic.replication.factor",
+            type=Type.SHORT,
+            default=3,
+            display_name="Dead Letter Queue Topic Replication Factor",
+            doc="Replication factor of that topic when it has to be created.",
+        )
+        dead_letter_context_headers: bool = config_key(
+            "errors.deadletterqueue.context.headers.enable",
+            default=False,
+            display_name="Enable Error Context Headers",
+            doc="Whether such records get headers __connect.errors.* that tell what went wrong.",
+        )

@@ -63,10 +63,9 @@ class WorkerConfig(ConfigDef):
 
     bootstrap_server_list: tuple[str, ...] = config_key(
         "bootstrap.servers",
-        type=Type.LIST,
         importance=Importance.HIGH,
-        doc="Brokers to find the Kafka cluster by, as host:port.",
         validator=UniqueValues(empty=False),
+        doc="Brokers to find the Kafka cluster by, as host:port.",
     )
     key_converter: str = config_key(
         "key.converter",
@@ -110,46 +109,39 @@ class WorkerConfig(ConfigDef):
     )
     plugin_path: tuple[str, ...] | None = config_key(
         "plugin.path",
-        type=Type.LIST,
         default=None,
         importance=Importance.LOW,
-        doc="Folders with plugins: wheels, distributions, projects, or modules that use the plugin API.",
         validator=UniqueValues(empty=False, null=True),
+        doc="Folders with plugins: wheels, distributions, projects, or modules that use the plugin API.",
     )
     config_providers: tuple[str, ...] = config_key(
         "config.providers",
-        type=Type.LIST,
         default=(),
         importance=Importance.LOW,
+        validator=UniqueValues(),
         doc="Names of config providers, each with its config.providers.<name>.class and .param.*; "
         "${<name>:<path>:<key>} in a configuration is what one of them knows.",
-        validator=UniqueValues(),
     )
     client_override_policy: str = config_key(
         POLICY,
-        type=Type.STRING,
         default="All",
-        importance=Importance.MEDIUM,
         doc="Which settings of their Kafka clients connectors may override: All, None, those of Allowlist, which "
         f"{ALLOWLIST} names, or those of Principal, who they log in as.",
     )
     topic_creation_enable: bool = config_key(
         "topic.creation.enable",
-        type=Type.BOOLEAN,
         default=True,
         importance=Importance.LOW,
         doc="Whether source connectors may have their topics created with topic.creation.* settings.",
     )
     topic_tracking_enable: bool = config_key(
         "topic.tracking.enable",
-        type=Type.BOOLEAN,
         default=True,
         importance=Importance.LOW,
         doc="Whether the worker remembers which topics a connector used.",
     )
     topic_tracking_allow_reset: bool = config_key(
         "topic.tracking.allow.reset",
-        type=Type.BOOLEAN,
         default=True,
         importance=Importance.LOW,
         doc="Whether users may have the worker forget those topics.",
@@ -159,72 +151,63 @@ class WorkerConfig(ConfigDef):
         type=Type.LONG,
         default=30_000,
         importance=Importance.LOW,
-        doc="Length of a window over which rates, averages and maxima are worked out.",
         validator=at_least(0),
+        doc="Length of a window over which rates, averages and maxima are worked out.",
     )
     metrics_num_samples: int = config_key(
         "metrics.num.samples",
-        type=Type.INT,
         default=2,
         importance=Importance.LOW,
-        doc="How many of these windows count.",
         validator=at_least(1),
+        doc="How many of these windows count.",
     )
     listeners: tuple[str, ...] = config_key(
         "listeners",
-        type=Type.LIST,
         default=("http://:8083",),
         importance=Importance.LOW,
-        doc="URLs that the REST API listens on; without a host, on all addresses.",
         validator=_listeners,
+        doc="URLs that the REST API listens on; without a host, on all addresses.",
     )
     rest_advertised_host_name: str | None = config_key(
         "rest.advertised.host.name",
-        type=Type.STRING,
         default=None,
         importance=Importance.LOW,
         doc="Host by which others reach this worker, when it is not that of the first listener.",
     )
     rest_advertised_port: int | None = config_key(
         "rest.advertised.port",
-        type=Type.INT,
         default=None,
         importance=Importance.LOW,
         doc="Port by which others reach this worker, when it is not that of the first listener.",
     )
     rest_advertised_listener: str | None = config_key(
         "rest.advertised.listener",
-        type=Type.STRING,
         default=None,
         importance=Importance.LOW,
-        doc="http or https: which kind of listener others use; http by default, if there is one.",
         validator=_scheme,
+        doc="http or https: which kind of listener others use; http by default, if there is one.",
     )
     admin_listeners: tuple[str, ...] | None = config_key(
         "admin.listeners",
-        type=Type.LIST,
         default=None,
         importance=Importance.LOW,
-        doc="URLs that /admin is served at instead of the listeners; empty to serve it nowhere.",
         validator=UniqueValues(null=True),
+        doc="URLs that /admin is served at instead of the listeners; empty to serve it nowhere.",
     )
     access_control_allow_origin: str = config_key(
         "access.control.allow.origin",
-        type=Type.STRING,
         default="",
         importance=Importance.LOW,
         doc="Origins of web pages that may use the REST API: * for all, or regular expressions between commas.",
     )
     access_control_allow_methods: str = config_key(
         "access.control.allow.methods",
-        type=Type.STRING,
         default="",
         importance=Importance.LOW,
         doc="Methods that such pages may use, between commas; GET, POST and HEAD by default.",
     )
     response_http_headers_config: str = config_key(
         "response.http.headers.config",
-        type=Type.STRING,
         default="",
         importance=Importance.LOW,
         doc="Headers of all answers of the REST API: rules '[action] [name]:[value]' between commas, in double quotes "
@@ -232,11 +215,10 @@ class WorkerConfig(ConfigDef):
     )
     rest_extension_classes: tuple[str, ...] = config_key(
         "rest.extension.classes",
-        type=Type.LIST,
         default=(),
         importance=Importance.LOW,
-        doc="Extensions of the REST API, by their class.",
         validator=UniqueValues(),
+        doc="Extensions of the REST API, by their class.",
     )
 
     @classmethod
@@ -277,7 +259,6 @@ class StandaloneConfig(WorkerConfig):
 
     offset_storage_file_filename: str = config_key(
         "offset.storage.file.filename",
-        type=Type.STRING,
         importance=Importance.HIGH,
         doc="File with the offsets of source connectors; one worker at a time may use it.",
     )

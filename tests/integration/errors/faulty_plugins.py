@@ -9,7 +9,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.converters.plain.string_converter import StringConverter
 from connect_dagster.errors import DataError, RetriableError
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, config_key
+from connect_dagster.plugin.config import ConfigDef, Importance, config_key
 from connect_dagster.plugin.connector import Properties, SinkConnector, SinkTask, SourceConnector, SourceTask
 from connect_dagster.plugin.converter import Decoder, Transform
 from connect_dagster.plugin.frames import Frame, SinkBatch, SourceFrame
@@ -26,11 +26,9 @@ def path(of: type) -> str:
 
 
 class NumbersConfig(ConfigDef):
-    topic: str = config_key("topic", type=Type.STRING, importance=Importance.HIGH, doc="Topic.")
-    count: int = config_key("count", type=Type.INT, importance=Importance.HIGH, doc="How many records.")
-    giant: int = config_key(
-        "giant", type=Type.INT, default=-1, importance=Importance.LOW, doc="Number of a big record."
-    )
+    topic: str = config_key("topic", importance=Importance.HIGH, doc="Topic.")
+    count: int = config_key("count", importance=Importance.HIGH, doc="How many records.")
+    giant: int = config_key("giant", default=-1, importance=Importance.LOW, doc="Number of a big record.")
 
 
 class NumbersTask(SourceTask):
@@ -66,10 +64,10 @@ class NumbersSource(SourceConnector):
 
 
 class ReportingConfig(ConfigDef):
-    out: str = config_key("out", type=Type.STRING, importance=Importance.HIGH, doc="File for the values.")
-    bad: str = config_key("bad", type=Type.STRING, importance=Importance.HIGH, doc="What the reported values are.")
-    whole: bool = config_key("whole", type=Type.BOOLEAN, default=False, importance=Importance.LOW, doc="By frames.")
-    swallow: bool = config_key("swallow", type=Type.BOOLEAN, default=False, importance=Importance.LOW, doc="Refusals.")
+    out: str = config_key("out", importance=Importance.HIGH, doc="File for the values.")
+    bad: str = config_key("bad", importance=Importance.HIGH, doc="What the reported values are.")
+    whole: bool = config_key("whole", default=False, importance=Importance.LOW, doc="By frames.")
+    swallow: bool = config_key("swallow", default=False, importance=Importance.LOW, doc="Refusals.")
 
 
 class ReportingTask(SinkTask):
@@ -126,9 +124,9 @@ class ReportingSink(SinkConnector):
 
 
 class FaultyConfig(ConfigDef):
-    value: str = config_key("value", type=Type.STRING, default="", importance=Importance.LOW, doc="The bad value.")
-    name: str = config_key("name", type=Type.STRING, default="", importance=Importance.LOW, doc="Of its tries.")
-    tries: int = config_key("tries", type=Type.INT, default=0, importance=Importance.LOW, doc="Those that fail.")
+    value: str = config_key("value", default="", importance=Importance.LOW, doc="The bad value.")
+    name: str = config_key("name", default="", importance=Importance.LOW, doc="Of its tries.")
+    tries: int = config_key("tries", default=0, importance=Importance.LOW, doc="Those that fail.")
 
 
 class Faulty(Transform):

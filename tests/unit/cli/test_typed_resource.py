@@ -20,11 +20,11 @@ JDBC = "io.confluent.connect.jdbc.JdbcSourceConnector"
 class JdbcConfig(ConfigDef):
     """Some keys of the kinds that such a plugin has."""
 
-    url: str = config_key("connection.url", type=Type.STRING, doc='Such as "jdbc:mysql://db/shop". ' + "Word " * 40)
-    password: Password | None = config_key("connection.password", type=Type.PASSWORD, default=None)
-    tables: tuple[str, ...] = config_key("table.whitelist", type=Type.LIST, default=("a", "b"), doc="Tables.")
-    poll_ms: int = config_key("poll.interval.ms", type=Type.INT, default=5000, doc="Milliseconds.")
-    quote: bool = config_key("quote.sql.identifiers", type=Type.BOOLEAN, default=True)
+    url: str = config_key("connection.url", doc='Such as "jdbc:mysql://db/shop". ' + "Word " * 40)
+    password: Password | None = config_key("connection.password", default=None)
+    tables: tuple[str, ...] = config_key("table.whitelist", default=("a", "b"), doc="Tables.")
+    poll_ms: int = config_key("poll.interval.ms", default=5000, doc="Milliseconds.")
+    quote: bool = config_key("quote.sql.identifiers", default=True)
     dialect: str | None = config_key("dialect.class", type=Type.CLASS, default=None)
 
 

@@ -39,11 +39,11 @@ from connect_dagster.plugin.config.values import java_double
 
 
 class LinesConfig(ConfigDef):
-    file: str | None = config_key("file", type=Type.STRING, default=None, importance=Importance.HIGH, doc="Input.")
-    topic: str = config_key("topic", type=Type.STRING, importance=Importance.HIGH, validator=non_empty_string)
-    batch_size: int = config_key("batch.size", type=Type.INT, default=2000, importance=Importance.LOW)
-    tags: tuple[str, ...] = config_key("tags", type=Type.LIST, default=[])
-    secret: Password | None = config_key("secret", type=Type.PASSWORD, default=None)
+    file: str | None = config_key("file", default=None, importance=Importance.HIGH, doc="Input.")
+    topic: str = config_key("topic", importance=Importance.HIGH, validator=non_empty_string)
+    batch_size: int = config_key("batch.size", default=2000, importance=Importance.LOW)
+    tags: tuple[str, ...] = config_key("tags", default=[])
+    secret: Password | None = config_key("secret", default=None)
 
     @model_validator(mode="after")
     def _topic_is_not_the_file(self) -> Self:

@@ -22,6 +22,7 @@ from connect_dagster.plugin.config import (
     Validator,
     Width,
     at_least,
+    config_group,
     config_key,
     non_empty_string,
 )
@@ -105,308 +106,210 @@ def _time_zone(name: str, value: Any) -> None:
 class JdbcSinkConfig(ConfigDef):
     """Configuration of the sink; further keys ``connection.<name>`` go to the driver as ``<name>``."""
 
-    connection_url: str = config_key(
-        "connection.url",
-        type=Type.STRING,
-        importance=Importance.HIGH,
-        doc="JDBC URL of the database, such as jdbc:postgresql://localhost:5432/shop.",
-        group=_CONNECTION,
-        order_in_group=1,
-        width=Width.LONG,
-        display_name="JDBC URL",
-    )
-    connection_user: str | None = config_key(
-        "connection.user",
-        type=Type.STRING,
-        default=None,
-        importance=Importance.HIGH,
-        doc="User of the database, unless the URL has one.",
-        group=_CONNECTION,
-        order_in_group=2,
-        width=Width.MEDIUM,
-        display_name="JDBC User",
-    )
-    connection_password: Password | None = config_key(
-        "connection.password",
-        type=Type.PASSWORD,
-        default=None,
-        importance=Importance.HIGH,
-        doc="The user's password.",
-        group=_CONNECTION,
-        order_in_group=3,
-        width=Width.MEDIUM,
-        display_name="JDBC Password",
-    )
-    dialect_name: str = config_key(
-        "dialect.name",
-        type=Type.STRING,
-        default="",
-        importance=Importance.LOW,
-        doc="What kind of database it is, where the URL does not tell, such as PostgreSqlDatabaseDialect.",
-        group=_CONNECTION,
-        order_in_group=5,
-        width=Width.LONG,
-        display_name="Database Dialect",
-    )
-    connection_attempts: int = config_key(
-        "connection.attempts",
-        type=Type.INT,
-        default=3,
-        validator=at_least(1),
-        importance=Importance.LOW,
-        doc="How often a connection is tried before that counts as a failure.",
-        group=_CONNECTION,
-        order_in_group=6,
-        width=Width.SHORT,
-        display_name="JDBC connection attempts",
-    )
-    connection_backoff_ms: int = config_key(
-        "connection.backoff.ms",
-        type=Type.LONG,
-        default=10_000,
-        importance=Importance.LOW,
-        doc="Milliseconds between two of these attempts.",
-        group=_CONNECTION,
-        order_in_group=7,
-        width=Width.SHORT,
-        display_name="JDBC connection backoff in milliseconds",
-    )
-    insert_mode_text: str = config_key(
-        "insert.mode",
-        type=Type.STRING,
-        default="insert",
-        validator=_of(InsertMode),
-        importance=Importance.HIGH,
-        doc=(
-            "What is done with a record. insert: a new row, and an error where the database has one with that key. "
+    with config_group(_CONNECTION, importance=Importance.HIGH, width=Width.LONG):
+        connection_url: str = config_key(
+            "connection.url",
+            display_name="JDBC URL",
+            doc="JDBC URL of the database, such as jdbc:postgresql://localhost:5432/shop.",
+        )
+        connection_user: str | None = config_key(
+            "connection.user",
+            default=None,
+            width=Width.MEDIUM,
+            display_name="JDBC User",
+            doc="User of the database, unless the URL has one.",
+        )
+        connection_password: Password | None = config_key(
+            "connection.password",
+            default=None,
+            width=Width.MEDIUM,
+            display_name="JDBC Password",
+            doc="The user's password.",
+        )
+        dialect_name: str = config_key(
+            "dialect.name",
+            default="",
+            importance=Importance.LOW,
+            order_in_group=5,
+            display_name="Database Dialect",
+            doc="What kind of database it is, where the URL does not tell, such as PostgreSqlDatabaseDialect.",
+        )
+        connection_attempts: int = config_key(
+            "connection.attempts",
+            default=3,
+            importance=Importance.LOW,
+            validator=at_least(1),
+            width=Width.SHORT,
+            display_name="JDBC connection attempts",
+            doc="How often a connection is tried before that counts as a failure.",
+        )
+        connection_backoff_ms: int = config_key(
+            "connection.backoff.ms",
+            type=Type.LONG,
+            default=10_000,
+            importance=Importance.LOW,
+            width=Width.SHORT,
+            display_name="JDBC connection backoff in milliseconds",
+            doc="Milliseconds between two of these attempts.",
+        )
+    with config_group(_WRITES, width=Width.MEDIUM):
+        insert_mode_text: str = config_key(
+            "insert.mode",
+            default="insert",
+            importance=Importance.HIGH,
+            validator=_of(InsertMode),
+            display_name="Insert Mode",
+            doc="What is done with a record. insert: a new row, and an error where the database has one with that key. "
             "upsert: a new row, or the row with that key gets the record's values. "
-            "update: the row with that key gets them; without one nothing happens."
-        ),
-        group=_WRITES,
-        order_in_group=1,
-        width=Width.MEDIUM,
-        display_name="Insert Mode",
-    )
-    batch_size: int = config_key(
-        "batch.size",
-        type=Type.INT,
-        default=3000,
-        validator=at_least(0),
-        doc=(
-            "Rows that a driver without bulk load sends at once. Where the database loads in bulk (MariaDB, MySQL, "
-            "PostgreSQL) all records of a put go at once."
-        ),
-        group=_WRITES,
-        order_in_group=2,
-        width=Width.SHORT,
-        display_name="Batch Size",
-    )
-    delete_enabled: bool = config_key(
-        "delete.enabled",
-        type=Type.BOOLEAN,
-        default=False,
-        doc="Whether a record without a value deletes the row with its key; needs pk.mode=record_key.",
-        group=_WRITES,
-        order_in_group=3,
-        width=Width.SHORT,
-        display_name="Enable deletes",
-    )
-    table_types_text: tuple[str, ...] = config_key(
-        "table.types",
-        type=Type.LIST,
-        default=("TABLE",),
-        validator=_of(TABLE_TYPES),
-        importance=Importance.LOW,
-        doc="What may be written to: TABLE, PARTITIONED TABLE, VIEW, or several of them.",
-        group=_WRITES,
-        order_in_group=4,
-        width=Width.MEDIUM,
-        display_name="Table Types",
-    )
-    replace_null_with_default: bool = config_key(
-        "replace.null.with.default",
-        type=Type.BOOLEAN,
-        default=True,
-        importance=Importance.LOW,
-        doc="Whether the default value of a field's schema is written in place of null.",
-        group=_WRITES,
-        order_in_group=5,
-        width=Width.MEDIUM,
-        display_name="Replace null value with default value",
-    )
-    exactly_once: bool = config_key(
-        "exactly.once",
-        type=Type.BOOLEAN,
-        default=False,
-        doc=(
-            "Whether the offsets of a batch are written in its own transaction, into the table connect_offsets of the "
-            "same database, which is made when it is not there: after a crash the task goes on from there."
-        ),
-        group=_WRITES,
-        order_in_group=6,
-        width=Width.SHORT,
-        display_name="Exactly once",
-    )
-    table_name_format: str = config_key(
-        "table.name.format",
-        type=Type.STRING,
-        default="${topic}",
-        validator=non_empty_string,
-        doc="Name of the table, in which ${topic} stands for the record's topic; may begin with a schema.",
-        group=_MAPPING,
-        order_in_group=1,
-        width=Width.LONG,
-        display_name="Table Name Format",
-    )
-    pk_mode_text: str = config_key(
-        "pk.mode",
-        type=Type.STRING,
-        default="none",
-        validator=_of(KeyMode),
-        importance=Importance.HIGH,
-        doc=(
-            "Where the columns of the primary key come from. none: there is none. kafka: topic, partition and offset. "
-            "record_key: the record's key, a struct or a single value. record_value: fields of the value."
-        ),
-        group=_MAPPING,
-        order_in_group=2,
-        width=Width.MEDIUM,
-        display_name="Primary Key Mode",
-    )
-    pk_fields: tuple[str, ...] = config_key(
-        "pk.fields",
-        type=Type.LIST,
-        default=(),
-        doc=(
-            "The columns of the primary key. kafka: three names, __connect_topic, __connect_partition and "
+            "update: the row with that key gets them; without one nothing happens.",
+        )
+        batch_size: int = config_key(
+            "batch.size",
+            default=3000,
+            validator=at_least(0),
+            width=Width.SHORT,
+            display_name="Batch Size",
+            doc="Rows that a driver without bulk load sends at once. Where the database loads in bulk (MariaDB, MySQL, "
+            "PostgreSQL) all records of a put go at once.",
+        )
+        delete_enabled: bool = config_key(
+            "delete.enabled",
+            default=False,
+            width=Width.SHORT,
+            display_name="Enable deletes",
+            doc="Whether a record without a value deletes the row with its key; needs pk.mode=record_key.",
+        )
+        table_types_text: tuple[str, ...] = config_key(
+            "table.types",
+            default=("TABLE",),
+            importance=Importance.LOW,
+            validator=_of(TABLE_TYPES),
+            display_name="Table Types",
+            doc="What may be written to: TABLE, PARTITIONED TABLE, VIEW, or several of them.",
+        )
+        replace_null_with_default: bool = config_key(
+            "replace.null.with.default",
+            default=True,
+            importance=Importance.LOW,
+            display_name="Replace null value with default value",
+            doc="Whether the default value of a field's schema is written in place of null.",
+        )
+        exactly_once: bool = config_key(
+            "exactly.once",
+            default=False,
+            width=Width.SHORT,
+            display_name="Exactly once",
+            doc="Whether the offsets of a batch are written in its own transaction, into the table connect_offsets of "
+            "the same database, which is made when it is not there: after a crash the task goes on from there.",
+        )
+    with config_group(_MAPPING, width=Width.MEDIUM):
+        table_name_format: str = config_key(
+            "table.name.format",
+            default="${topic}",
+            validator=non_empty_string,
+            width=Width.LONG,
+            display_name="Table Name Format",
+            doc="Name of the table, in which ${topic} stands for the record's topic; may begin with a schema.",
+        )
+        pk_mode_text: str = config_key(
+            "pk.mode",
+            default="none",
+            importance=Importance.HIGH,
+            validator=_of(KeyMode),
+            display_name="Primary Key Mode",
+            doc="Where the columns of the primary key come from. none: there is none. kafka: topic, partition and "
+            "offset. record_key: the record's key, a struct or a single value. record_value: fields of the value.",
+        )
+        pk_fields: tuple[str, ...] = config_key(
+            "pk.fields",
+            default=(),
+            width=Width.LONG,
+            display_name="Primary Key Fields",
+            doc="The columns of the primary key. kafka: three names, __connect_topic, __connect_partition and "
             "__connect_offset unless given. record_key: fields of the key, all of them unless given; one name for a "
-            "key that is a single value. record_value: fields of the value, all of them unless given."
-        ),
-        group=_MAPPING,
-        order_in_group=3,
-        width=Width.LONG,
-        display_name="Primary Key Fields",
-    )
-    fields_whitelist: tuple[str, ...] = config_key(
-        "fields.whitelist",
-        type=Type.LIST,
-        default=(),
-        doc="Fields of the value that are written besides those of the key; all of them unless given.",
-        group=_MAPPING,
-        order_in_group=4,
-        width=Width.LONG,
-        display_name="Fields Whitelist",
-    )
-    db_timezone: str = config_key(
-        "db.timezone",
-        type=Type.STRING,
-        default="UTC",
-        validator=_time_zone,
-        doc="Time zone in which points in time are written.",
-        group=_MAPPING,
-        order_in_group=5,
-        width=Width.MEDIUM,
-        display_name="DB Time Zone",
-    )
-    date_timezone_text: str = config_key(
-        "date.timezone",
-        type=Type.STRING,
-        default="DB_TIMEZONE",
-        validator=_of(DateZone),
-        importance=Importance.LOW,
-        doc="Time zone by which the day of a date is taken: that of db.timezone, or UTC, where it stays as it is.",
-        group=_MAPPING,
-        order_in_group=6,
-        width=Width.MEDIUM,
-        display_name="Time Zone used for Date",
-    )
-    timestamp_fields: tuple[str, ...] = config_key(
-        "timestamp.fields.list",
-        type=Type.LIST,
-        default=(),
-        doc="Fields of the value, numbers (int64) or numbers as text, that are points in time since 1970.",
-        group=_MAPPING,
-        order_in_group=7,
-        width=Width.MEDIUM,
-        display_name="Timestamp Fields Whitelist",
-    )
-    timestamp_precision_text: str = config_key(
-        "timestamp.precision.mode",
-        type=Type.STRING,
-        default="MICROSECONDS",
-        validator=_of(Precision),
-        importance=Importance.LOW,
-        doc="What the numbers in timestamp.fields.list count: microseconds or nanoseconds.",
-        group=_MAPPING,
-        order_in_group=8,
-        width=Width.MEDIUM,
-        display_name="Sink Timestamp Precision mode",
-    )
-    string_column: str = config_key(
-        "string.output.value.column.name",
-        type=Type.STRING,
-        default="record_value",
-        validator=non_empty_string,
-        importance=Importance.LOW,
-        doc="Column for the value of a record whose value is a single text, as StringConverter makes it.",
-        group=_MAPPING,
-        order_in_group=10,
-        width=Width.MEDIUM,
-        display_name="String Value Column Name",
-    )
-    auto_create: bool = config_key(
-        "auto.create",
-        type=Type.BOOLEAN,
-        default=False,
-        doc="Whether a table that is missing is created from the records' schema.",
-        group=_DDL,
-        order_in_group=1,
-        width=Width.SHORT,
-        display_name="Auto-Create",
-    )
-    auto_evolve: bool = config_key(
-        "auto.evolve",
-        type=Type.BOOLEAN,
-        default=False,
-        doc="Whether columns that are missing are added to a table from the records' schema.",
-        group=_DDL,
-        order_in_group=2,
-        width=Width.SHORT,
-        display_name="Auto-Evolve",
-    )
-    quotes_text: str = config_key(
-        "quote.sql.identifiers",
-        type=Type.STRING,
-        default="ALWAYS",
-        validator=_of(Quotes),
-        doc="Whether names of tables and columns are quoted in statements: always or never.",
-        group=_DDL,
-        order_in_group=3,
-        width=Width.MEDIUM,
-        display_name="Quote Identifiers",
-    )
-    max_retries: int = config_key(
-        "max.retries",
-        type=Type.INT,
-        default=10,
-        validator=at_least(0),
-        doc="How often a batch that the database refused is tried again before the task fails.",
-        group=_RETRIES,
-        order_in_group=1,
-        width=Width.SHORT,
-        display_name="Maximum Retries",
-    )
-    retry_backoff_ms: int = config_key(
-        "retry.backoff.ms",
-        type=Type.INT,
-        default=3000,
-        validator=at_least(0),
-        doc="Milliseconds before it is tried again.",
-        group=_RETRIES,
-        order_in_group=2,
-        width=Width.SHORT,
-        display_name="Retry Backoff (millis)",
-    )
+            "key that is a single value. record_value: fields of the value, all of them unless given.",
+        )
+        fields_whitelist: tuple[str, ...] = config_key(
+            "fields.whitelist",
+            default=(),
+            width=Width.LONG,
+            display_name="Fields Whitelist",
+            doc="Fields of the value that are written besides those of the key; all of them unless given.",
+        )
+        db_timezone: str = config_key(
+            "db.timezone",
+            default="UTC",
+            validator=_time_zone,
+            display_name="DB Time Zone",
+            doc="Time zone in which points in time are written.",
+        )
+        date_timezone_text: str = config_key(
+            "date.timezone",
+            default="DB_TIMEZONE",
+            importance=Importance.LOW,
+            validator=_of(DateZone),
+            display_name="Time Zone used for Date",
+            doc="Time zone by which the day of a date is taken: that of db.timezone, or UTC, where it stays as it is.",
+        )
+        timestamp_fields: tuple[str, ...] = config_key(
+            "timestamp.fields.list",
+            default=(),
+            display_name="Timestamp Fields Whitelist",
+            doc="Fields of the value, numbers (int64) or numbers as text, that are points in time since 1970.",
+        )
+        timestamp_precision_text: str = config_key(
+            "timestamp.precision.mode",
+            default="MICROSECONDS",
+            importance=Importance.LOW,
+            validator=_of(Precision),
+            display_name="Sink Timestamp Precision mode",
+            doc="What the numbers in timestamp.fields.list count: microseconds or nanoseconds.",
+        )
+        string_column: str = config_key(
+            "string.output.value.column.name",
+            default="record_value",
+            importance=Importance.LOW,
+            validator=non_empty_string,
+            order_in_group=10,
+            display_name="String Value Column Name",
+            doc="Column for the value of a record whose value is a single text, as StringConverter makes it.",
+        )
+    with config_group(_DDL, width=Width.SHORT):
+        auto_create: bool = config_key(
+            "auto.create",
+            default=False,
+            display_name="Auto-Create",
+            doc="Whether a table that is missing is created from the records' schema.",
+        )
+        auto_evolve: bool = config_key(
+            "auto.evolve",
+            default=False,
+            display_name="Auto-Evolve",
+            doc="Whether columns that are missing are added to a table from the records' schema.",
+        )
+        quotes_text: str = config_key(
+            "quote.sql.identifiers",
+            default="ALWAYS",
+            validator=_of(Quotes),
+            width=Width.MEDIUM,
+            display_name="Quote Identifiers",
+            doc="Whether names of tables and columns are quoted in statements: always or never.",
+        )
+    with config_group(_RETRIES, width=Width.SHORT):
+        max_retries: int = config_key(
+            "max.retries",
+            default=10,
+            validator=at_least(0),
+            display_name="Maximum Retries",
+            doc="How often a batch that the database refused is tried again before the task fails.",
+        )
+        retry_backoff_ms: int = config_key(
+            "retry.backoff.ms",
+            default=3000,
+            validator=at_least(0),
+            display_name="Retry Backoff (millis)",
+            doc="Milliseconds before it is tried again.",
+        )
 
     @model_validator(mode="after")
     def _deletes_need_keys(self) -> Self:

@@ -22,6 +22,7 @@ from connect_dagster.plugin.config import (
     Type,
     Width,
     at_least,
+    config_group,
     config_key,
     non_empty_string,
     one_of,
@@ -109,507 +110,362 @@ _HIDDEN = Recommender(lambda name, parsed: (), lambda name, parsed: False)
 class JdbcSourceConfig(ConfigDef):
     """Configuration of the source; further keys ``connection.<name>`` go to the driver as ``<name>``."""
 
-    url: str = config_key(
-        "connection.url",
-        type=Type.STRING,
-        validator=non_empty_string,
-        importance=Importance.HIGH,
-        group=DATABASE,
-        order_in_group=1,
-        width=Width.LONG,
-        display_name="JDBC URL",
-        dependents=("table.whitelist", "table.blacklist"),
-        doc="JDBC URL of the database, such as jdbc:mysql://localhost:3306/shop or jdbc:postgresql://localhost/shop. "
-        "Drivers of MariaDB, MySQL and PostgreSQL are there; that of another database comes from plugin.path.",
-    )
-    user: str | None = config_key(
-        "connection.user",
-        type=Type.STRING,
-        default=None,
-        importance=Importance.HIGH,
-        group=DATABASE,
-        order_in_group=2,
-        width=Width.LONG,
-        display_name="JDBC User",
-        doc="User of the database, unless the URL names one.",
-    )
-    password: Password | None = config_key(
-        "connection.password",
-        type=Type.PASSWORD,
-        default=None,
-        importance=Importance.HIGH,
-        group=DATABASE,
-        order_in_group=3,
-        width=Width.SHORT,
-        display_name="JDBC Password",
-        doc="The user's password.",
-    )
-    attempts: int = config_key(
-        "connection.attempts",
-        type=Type.INT,
-        default=3,
-        validator=at_least(1),
-        importance=Importance.LOW,
-        group=DATABASE,
-        order_in_group=4,
-        width=Width.SHORT,
-        display_name="JDBC connection attempts",
-        doc="How often to try to connect before the connector fails. A wrong password is not tried again.",
-    )
-    backoff_ms: int = config_key(
-        "connection.backoff.ms",
-        type=Type.LONG,
-        default=10_000,
-        validator=at_least(0),
-        importance=Importance.LOW,
-        group=DATABASE,
-        order_in_group=5,
-        width=Width.SHORT,
-        display_name="JDBC connection backoff in milliseconds",
-        doc="Time between two attempts to connect, or to read after the connection was lost.",
-    )
-    whitelist: tuple[str, ...] = config_key(
-        "table.whitelist",
-        type=Type.LIST,
-        default=(),
-        group=DATABASE,
-        order_in_group=6,
-        width=Width.LONG,
-        display_name="Table Whitelist",
-        doc="Tables to read, by name alone or with their schema or database before it. Not with table.blacklist.",
-    )
-    blacklist: tuple[str, ...] = config_key(
-        "table.blacklist",
-        type=Type.LIST,
-        default=(),
-        group=DATABASE,
-        order_in_group=7,
-        width=Width.LONG,
-        display_name="Table Blacklist",
-        doc="Tables to leave out, all others being read. Not with table.whitelist.",
-    )
-    include_list: tuple[str, ...] = config_key(
-        "table.include.list",
-        type=Type.LIST,
-        default=(),
-        validator=_regexes,
-        group=DATABASE,
-        order_in_group=8,
-        width=Width.LONG,
-        display_name="Tables Included (Regex)",
-        doc="Regular expressions for full names of tables to read, such as shop\\.order.*. Takes the place of "
-        "table.whitelist; columns then come from the two mappings.",
-    )
-    exclude_list: tuple[str, ...] = config_key(
-        "table.exclude.list",
-        type=Type.LIST,
-        default=(),
-        validator=_regexes,
-        group=DATABASE,
-        order_in_group=9,
-        width=Width.LONG,
-        display_name="Tables Excluded (Regex)",
-        doc="Regular expressions for full names of tables to leave out of those that table.include.list matches.",
-    )
-    catalog_pattern: str | None = config_key(
-        "catalog.pattern",
-        type=Type.STRING,
-        default=None,
-        group=DATABASE,
-        order_in_group=10,
-        width=Width.SHORT,
-        display_name="Catalog pattern",
-        doc="Catalog that tables are looked for in; an empty one means those without. Left out, all are.",
-    )
-    schema_pattern: str | None = config_key(
-        "schema.pattern",
-        type=Type.STRING,
-        default=None,
-        importance=Importance.HIGH,
-        group=DATABASE,
-        order_in_group=11,
-        width=Width.SHORT,
-        display_name="Schema pattern",
-        doc="Schema that tables are looked for in, with % and _ as in LIKE; an empty one means those without. "
-        "Left out, all are.",
-    )
-    numeric_precision_mapping: bool = config_key(
-        "numeric.precision.mapping",
-        type=Type.BOOLEAN,
-        default=False,
-        importance=Importance.LOW,
-        group=DATABASE,
-        order_in_group=12,
-        width=Width.SHORT,
-        display_name="Map Numeric Values By Precision (deprecated)",
-        doc="Deprecated: as numeric.mapping=precision_only, where that is left out.",
-    )
-    given_numeric_mapping: str | None = config_key(
-        "numeric.mapping",
-        type=Type.STRING,
-        default=None,
-        validator=_nullable(*NUMERIC_MAPPINGS),
-        importance=Importance.LOW,
-        group=DATABASE,
-        order_in_group=13,
-        width=Width.SHORT,
-        display_name="Map Numeric Values, Integral or Decimal, By Precision and Scale",
-        recommender=_proposing(*NUMERIC_MAPPINGS),
-        doc="What NUMERIC columns become: 'none' Decimal always; 'precision_only' whole numbers where the scale is 0 "
-        "and up to 18 digits suffice; 'best_fit' also doubles for up to 18 digits with a scale; "
-        "'best_fit_eager_double' doubles for any scale. What does not fit stays Decimal.",
-    )
-    dialect_name: str = config_key(
-        "dialect.name",
-        type=Type.STRING,
-        default="",
-        validator=_dialect,
-        importance=Importance.LOW,
-        group=DATABASE,
-        order_in_group=14,
-        width=Width.LONG,
-        display_name="Database Dialect",
-        recommender=_proposing("", *DIALECTS),
-        doc="Kind of database, where the URL does not tell it.",
-    )
-    mode: str = config_key(
-        "mode",
-        type=Type.STRING,
-        default="",
-        validator=one_of("", BULK, TIMESTAMP_MODE, INCREMENTING, BOTH),
-        importance=Importance.HIGH,
-        group=MODE,
-        order_in_group=1,
-        width=Width.MEDIUM,
-        display_name="Table Loading Mode",
-        dependents=tuple(_OF_MODES),
-        doc="What is read at a poll: 'bulk' every row; 'incrementing' rows whose incrementing column is greater than "
-        "any before, so no updates; 'timestamp' rows with a later timestamp; 'timestamp+incrementing' rows with a "
-        "later timestamp, or the same one and a greater number. No mode but delete.scan.interval.ms finds deletes.",
-    )
-    incrementing_column: str = config_key(
-        "incrementing.column.name",
-        type=Type.STRING,
-        default="",
-        group=MODE,
-        order_in_group=2,
-        width=Width.MEDIUM,
-        display_name="Incrementing Column Name",
-        recommender=_FOR_MODE,
-        doc="Column whose values only grow. Left out, the one that the database numbers itself.",
-    )
-    timestamp_columns: tuple[str, ...] = config_key(
-        "timestamp.column.name",
-        type=Type.LIST,
-        default=(),
-        group=MODE,
-        order_in_group=3,
-        width=Width.MEDIUM,
-        display_name="Timestamp Column Name",
-        recommender=_FOR_MODE,
-        doc="Columns with the time of a row's last change: the first of them that is not null counts.",
-    )
-    timestamp_mapping: tuple[str, ...] = config_key(
-        "timestamp.columns.mapping",
-        type=Type.LIST,
-        default=(),
-        validator=_columns_mapping,
-        group=MODE,
-        order_in_group=4,
-        width=Width.LONG,
-        display_name="Table to timestamp columns mappings",
-        recommender=_FOR_MODE,
-        doc="For table.include.list: entries such as shop\\.order.*:[changed|created] from full names of tables to "
-        "their timestamp columns. Each table matches one entry.",
-    )
-    incrementing_mapping: tuple[str, ...] = config_key(
-        "incrementing.column.mapping",
-        type=Type.LIST,
-        default=(),
-        validator=_column_mapping,
-        group=MODE,
-        order_in_group=5,
-        width=Width.LONG,
-        display_name="Table to incrementing column mappings",
-        recommender=_FOR_MODE,
-        doc="For table.include.list: entries such as shop\\.order.*:id from full names of tables to their "
-        "incrementing column. Each table matches one entry.",
-    )
-    timestamp_initial: int | None = config_key(
-        "timestamp.initial",
-        type=Type.LONG,
-        default=None,
-        importance=Importance.LOW,
-        group=MODE,
-        order_in_group=6,
-        width=Width.MEDIUM,
-        display_name="Unix time value of initial timestamp",
-        recommender=_FOR_MODE,
-        doc="Epoch milliseconds after which rows are read when there is no offset yet; -1 for now. Left out, "
-        "all rows are.",
-    )
-    incrementing_initial: int = config_key(
-        "incrementing.initial",
-        type=Type.LONG,
-        default=-1,
-        importance=Importance.LOW,
-        group=MODE,
-        order_in_group=7,
-        width=Width.MEDIUM,
-        display_name="Initial value of the incrementing column",
-        recommender=_FOR_MODE,
-        doc="Value of the incrementing column after which rows are read when there is no offset yet.",
-    )
-    validate_non_null: bool = config_key(
-        "validate.non.null",
-        type=Type.BOOLEAN,
-        default=True,
-        importance=Importance.LOW,
-        group=MODE,
-        order_in_group=8,
-        width=Width.SHORT,
-        display_name="Validate Non Null",
-        recommender=_FOR_MODE,
-        doc="Whether a task fails when its incrementing column, or all of its timestamp columns, may be null: such "
-        "rows are never read.",
-    )
-    given_query: str = config_key(
-        "query",
-        type=Type.STRING,
-        default="",
-        group=MODE,
-        order_in_group=9,
-        width=Width.SHORT,
-        display_name="Query",
-        doc="Query to read instead of tables. The conditions of the mode come behind it, so it must have none of its "
-        "own unless the mode is bulk: put those into a subquery.",
-    )
-    masked_query: Password | None = config_key(
-        "query.masked",
-        type=Type.PASSWORD,
-        default=None,
-        group=MODE,
-        order_in_group=10,
-        width=Width.SHORT,
-        display_name="Query (Masked)",
-        recommender=_HIDDEN,
-        doc="As query, but shown nowhere.",
-    )
-    quote_identifiers: str = config_key(
-        "quote.sql.identifiers",
-        type=Type.STRING,
-        default="ALWAYS",
-        validator=one_of_ignoring_case("ALWAYS", "NEVER"),
-        group=MODE,
-        order_in_group=11,
-        width=Width.MEDIUM,
-        display_name="Quote Identifiers",
-        recommender=_proposing("always", "never"),
-        doc="Whether names of tables and columns are quoted in SQL.",
-    )
-    query_suffix: str = config_key(
-        "query.suffix",
-        type=Type.STRING,
-        default="",
-        importance=Importance.LOW,
-        group=MODE,
-        order_in_group=12,
-        width=Width.MEDIUM,
-        display_name="Query suffix",
-        doc="Text to put behind each statement. Rows are then read in one go, by way of the worker's disk.",
-    )
-    isolation: str = config_key(
-        "transaction.isolation.mode",
-        type=Type.STRING,
-        default="DEFAULT",
-        validator=one_of(*_ISOLATIONS),
-        importance=Importance.LOW,
-        group=MODE,
-        order_in_group=13,
-        width=Width.MEDIUM,
-        display_name="Transaction Isolation Mode",
-        recommender=_proposing(*_ISOLATIONS),
-        doc="Isolation of the transactions that read; DEFAULT leaves it to the database.",
-    )
-    retries: int = config_key(
-        "query.retry.attempts",
-        type=Type.INT,
-        default=-1,
-        validator=at_least(-1),
-        importance=Importance.LOW,
-        group=MODE,
-        order_in_group=14,
-        width=Width.MEDIUM,
-        display_name="Query Retry Attempts",
-        doc="How often in a row a statement is tried again after the connection was lost, or the database chose to end "
-        "its transaction; -1 for ever.",
-    )
-    open_transactions_wait: bool = config_key(
-        "open.transactions.wait",
-        type=Type.BOOLEAN,
-        default=False,
-        importance=Importance.MEDIUM,
-        group=MODE,
-        order_in_group=15,
-        width=Width.SHORT,
-        display_name="Wait For Open Transactions",
-        doc="Whether rows are read up to the oldest open transaction only, so that none committed late is lost. "
-        "MariaDB, MySQL (with the privilege PROCESS) and PostgreSQL (with the role pg_read_all_stats).",
-    )
-    delete_scan_interval_ms: int = config_key(
-        "delete.scan.interval.ms",
-        type=Type.LONG,
-        default=0,
-        validator=at_least(0),
-        importance=Importance.MEDIUM,
-        group=MODE,
-        order_in_group=16,
-        width=Width.SHORT,
-        display_name="Delete Scan Interval (ms)",
-        doc="How often the keys of all rows are read and compared with those of the time before: a row that is gone "
-        "becomes a tombstone. Records then have the primary key as their key. 0 for never.",
-    )
-    delete_scan_location: str | None = config_key(
-        "delete.scan.location",
-        type=Type.STRING,
-        default=None,
-        importance=Importance.MEDIUM,
-        group=MODE,
-        order_in_group=17,
-        width=Width.LONG,
-        display_name="Delete Scan Location",
-        doc="Folder, which every worker can reach, for the keys of the last scan. Deletes of a time without the "
-        "connector are found by it.",
-    )
-    table_types: tuple[str, ...] = config_key(
-        "table.types",
-        type=Type.LIST,
-        default=("TABLE",),
-        importance=Importance.LOW,
-        group=CONNECTOR,
-        order_in_group=1,
-        width=Width.MEDIUM,
-        display_name="Table Types",
-        doc="Kinds of tables that are looked for, in the driver's words, such as TABLE and VIEW.",
-    )
-    poll_interval_ms: int = config_key(
-        "poll.interval.ms",
-        type=Type.INT,
-        default=5000,
-        validator=at_least(0),
-        importance=Importance.HIGH,
-        group=CONNECTOR,
-        order_in_group=2,
-        width=Width.SHORT,
-        display_name="Poll Interval (ms)",
-        doc="Time between two looks at a table for new rows.",
-    )
-    batch_max_rows: int = config_key(
-        "batch.max.rows",
-        type=Type.INT,
-        default=1000,
-        validator=at_least(1),
-        importance=Importance.LOW,
-        group=CONNECTOR,
-        order_in_group=3,
-        width=Width.SHORT,
-        display_name="Max Rows Per Batch",
-        doc="Most rows in a batch. Left out, a batch has as many as take some megabytes.",
-    )
-    max_buffer_size: int = config_key(
-        "max.buffer.size",
-        type=Type.INT,
-        default=0,
-        importance=Importance.LOW,
-        group=CONNECTOR,
-        order_in_group=4,
-        width=Width.SHORT,
-        display_name="Maximum Buffer Size",
-        doc="Without effect: no more than three batches are on their way at any time.",
-    )
-    poll_linger_ms: int = config_key(
-        "poll.linger.ms",
-        type=Type.LONG,
-        default=5000,
-        importance=Importance.LOW,
-        group=CONNECTOR,
-        order_in_group=5,
-        width=Width.SHORT,
-        display_name="Poll Linger Milliseconds",
-        doc="Without effect: rows are sent as soon as they were read.",
-    )
-    parallel_reads: int = config_key(
-        "parallel.reads",
-        type=Type.INT,
-        default=2,
-        validator=at_least(1),
-        importance=Importance.LOW,
-        group=CONNECTOR,
-        order_in_group=6,
-        width=Width.SHORT,
-        display_name="Parallel Reads",
-        doc="Most connections that one task reads a big batch with, each a part of it.",
-    )
-    table_poll_interval_ms: int = config_key(
-        "table.poll.interval.ms",
-        type=Type.LONG,
-        default=60_000,
-        validator=at_least(1),
-        importance=Importance.LOW,
-        group=CONNECTOR,
-        order_in_group=7,
-        width=Width.SHORT,
-        display_name="Metadata Change Monitoring Interval (ms)",
-        doc="Time between two looks for tables that are new or gone; tasks are then shared out anew.",
-    )
-    topic_prefix: str = config_key(
-        "topic.prefix",
-        type=Type.STRING,
-        validator=_topic_prefix,
-        importance=Importance.HIGH,
-        group=CONNECTOR,
-        order_in_group=8,
-        width=Width.MEDIUM,
-        display_name="Topic Prefix",
-        doc="What a topic's name has before the table's. For a query it is the whole name.",
-    )
-    timestamp_delay_ms: int = config_key(
-        "timestamp.delay.interval.ms",
-        type=Type.LONG,
-        default=0,
-        importance=Importance.HIGH,
-        group=CONNECTOR,
-        order_in_group=9,
-        width=Width.MEDIUM,
-        display_name="Delay Interval (ms)",
-        doc="Age that a row must have, by its timestamp, before it is read: a simple way to give transactions time to "
-        "end.",
-    )
-    zone: str = config_key(
-        "db.timezone",
-        type=Type.STRING,
-        default="UTC",
-        validator=_zone,
-        group=CONNECTOR,
-        order_in_group=10,
-        width=Width.MEDIUM,
-        display_name="DB time zone",
-        doc="Zone of the times that the database has without one.",
-    )
-    given_granularity: str = config_key(
-        "timestamp.granularity",
-        type=Type.STRING,
-        default="connect_logical",
-        validator=one_of_ignoring_case(*GRANULARITIES),
-        importance=Importance.LOW,
-        group=CONNECTOR,
-        order_in_group=11,
-        width=Width.MEDIUM,
-        display_name="Timestamp granularity for timestamp columns",
-        recommender=_proposing(*GRANULARITIES),
-        doc="What timestamps become: 'connect_logical' Kafka Connect's own type, of milliseconds; else numbers, or "
-        "text, of micro- or nanoseconds. Nanoseconds end in three zeros.",
-    )
+    with config_group(DATABASE, importance=Importance.LOW, width=Width.LONG):
+        url: str = config_key(
+            "connection.url",
+            importance=Importance.HIGH,
+            validator=non_empty_string,
+            dependents=("table.whitelist", "table.blacklist"),
+            display_name="JDBC URL",
+            doc="JDBC URL of the database, such as jdbc:mysql://localhost:3306/shop or "
+            "jdbc:postgresql://localhost/shop. Drivers of MariaDB, MySQL and PostgreSQL are there; that of another "
+            "database comes from plugin.path.",
+        )
+        user: str | None = config_key(
+            "connection.user",
+            default=None,
+            importance=Importance.HIGH,
+            display_name="JDBC User",
+            doc="User of the database, unless the URL names one.",
+        )
+        password: Password | None = config_key(
+            "connection.password",
+            default=None,
+            importance=Importance.HIGH,
+            width=Width.SHORT,
+            display_name="JDBC Password",
+            doc="The user's password.",
+        )
+        attempts: int = config_key(
+            "connection.attempts",
+            default=3,
+            validator=at_least(1),
+            width=Width.SHORT,
+            display_name="JDBC connection attempts",
+            doc="How often to try to connect before the connector fails. A wrong password is not tried again.",
+        )
+        backoff_ms: int = config_key(
+            "connection.backoff.ms",
+            type=Type.LONG,
+            default=10_000,
+            validator=at_least(0),
+            width=Width.SHORT,
+            display_name="JDBC connection backoff in milliseconds",
+            doc="Time between two attempts to connect, or to read after the connection was lost.",
+        )
+        whitelist: tuple[str, ...] = config_key(
+            "table.whitelist",
+            default=(),
+            importance=Importance.MEDIUM,
+            display_name="Table Whitelist",
+            doc="Tables to read, by name alone or with their schema or database before it. Not with table.blacklist.",
+        )
+        blacklist: tuple[str, ...] = config_key(
+            "table.blacklist",
+            default=(),
+            importance=Importance.MEDIUM,
+            display_name="Table Blacklist",
+            doc="Tables to leave out, all others being read. Not with table.whitelist.",
+        )
+        include_list: tuple[str, ...] = config_key(
+            "table.include.list",
+            default=(),
+            importance=Importance.MEDIUM,
+            validator=_regexes,
+            display_name="Tables Included (Regex)",
+            doc="Regular expressions for full names of tables to read, such as shop\\.order.*. Takes the place of "
+            "table.whitelist; columns then come from the two mappings.",
+        )
+        exclude_list: tuple[str, ...] = config_key(
+            "table.exclude.list",
+            default=(),
+            importance=Importance.MEDIUM,
+            validator=_regexes,
+            display_name="Tables Excluded (Regex)",
+            doc="Regular expressions for full names of tables to leave out of those that table.include.list matches.",
+        )
+        catalog_pattern: str | None = config_key(
+            "catalog.pattern",
+            default=None,
+            importance=Importance.MEDIUM,
+            width=Width.SHORT,
+            display_name="Catalog pattern",
+            doc="Catalog that tables are looked for in; an empty one means those without. Left out, all are.",
+        )
+        schema_pattern: str | None = config_key(
+            "schema.pattern",
+            default=None,
+            importance=Importance.HIGH,
+            width=Width.SHORT,
+            display_name="Schema pattern",
+            doc="Schema that tables are looked for in, with % and _ as in LIKE; an empty one means those without. "
+            "Left out, all are.",
+        )
+        numeric_precision_mapping: bool = config_key(
+            "numeric.precision.mapping",
+            default=False,
+            width=Width.SHORT,
+            display_name="Map Numeric Values By Precision (deprecated)",
+            doc="Deprecated: as numeric.mapping=precision_only, where that is left out.",
+        )
+        given_numeric_mapping: str | None = config_key(
+            "numeric.mapping",
+            default=None,
+            validator=_nullable(*NUMERIC_MAPPINGS),
+            recommender=_proposing(*NUMERIC_MAPPINGS),
+            width=Width.SHORT,
+            display_name="Map Numeric Values, Integral or Decimal, By Precision and Scale",
+            doc="What NUMERIC columns become: 'none' Decimal always; 'precision_only' whole numbers where the scale "
+            "is 0 and up to 18 digits suffice; 'best_fit' also doubles for up to 18 digits with a scale; "
+            "'best_fit_eager_double' doubles for any scale. What does not fit stays Decimal.",
+        )
+        dialect_name: str = config_key(
+            "dialect.name",
+            default="",
+            validator=_dialect,
+            recommender=_proposing("", *DIALECTS),
+            display_name="Database Dialect",
+            doc="Kind of database, where the URL does not tell it.",
+        )
+    with config_group(MODE, width=Width.MEDIUM):
+        mode: str = config_key(
+            "mode",
+            default="",
+            importance=Importance.HIGH,
+            validator=one_of("", BULK, TIMESTAMP_MODE, INCREMENTING, BOTH),
+            dependents=tuple(_OF_MODES),
+            display_name="Table Loading Mode",
+            doc="What is read at a poll: 'bulk' every row; 'incrementing' rows whose incrementing column is greater "
+            "than any before, so no updates; 'timestamp' rows with a later timestamp; 'timestamp+incrementing' rows "
+            "with a later timestamp, or the same one and a greater number. No mode but delete.scan.interval.ms finds "
+            "deletes.",
+        )
+        incrementing_column: str = config_key(
+            "incrementing.column.name",
+            default="",
+            recommender=_FOR_MODE,
+            display_name="Incrementing Column Name",
+            doc="Column whose values only grow. Left out, the one that the database numbers itself.",
+        )
+        timestamp_columns: tuple[str, ...] = config_key(
+            "timestamp.column.name",
+            default=(),
+            recommender=_FOR_MODE,
+            display_name="Timestamp Column Name",
+            doc="Columns with the time of a row's last change: the first of them that is not null counts.",
+        )
+        timestamp_mapping: tuple[str, ...] = config_key(
+            "timestamp.columns.mapping",
+            default=(),
+            validator=_columns_mapping,
+            recommender=_FOR_MODE,
+            width=Width.LONG,
+            display_name="Table to timestamp columns mappings",
+            doc="For table.include.list: entries such as shop\\.order.*:[changed|created] from full names of tables to "
+            "their timestamp columns. Each table matches one entry.",
+        )
+        incrementing_mapping: tuple[str, ...] = config_key(
+            "incrementing.column.mapping",
+            default=(),
+            validator=_column_mapping,
+            recommender=_FOR_MODE,
+            width=Width.LONG,
+            display_name="Table to incrementing column mappings",
+            doc="For table.include.list: entries such as shop\\.order.*:id from full names of tables to their "
+            "incrementing column. Each table matches one entry.",
+        )
+        timestamp_initial: int | None = config_key(
+            "timestamp.initial",
+            type=Type.LONG,
+            default=None,
+            importance=Importance.LOW,
+            recommender=_FOR_MODE,
+            display_name="Unix time value of initial timestamp",
+            doc="Epoch milliseconds after which rows are read when there is no offset yet; -1 for now. Left out, "
+            "all rows are.",
+        )
+        incrementing_initial: int = config_key(
+            "incrementing.initial",
+            type=Type.LONG,
+            default=-1,
+            importance=Importance.LOW,
+            recommender=_FOR_MODE,
+            display_name="Initial value of the incrementing column",
+            doc="Value of the incrementing column after which rows are read when there is no offset yet.",
+        )
+        validate_non_null: bool = config_key(
+            "validate.non.null",
+            default=True,
+            importance=Importance.LOW,
+            recommender=_FOR_MODE,
+            width=Width.SHORT,
+            display_name="Validate Non Null",
+            doc="Whether a task fails when its incrementing column, or all of its timestamp columns, may be null: such "
+            "rows are never read.",
+        )
+        given_query: str = config_key(
+            "query",
+            default="",
+            width=Width.SHORT,
+            display_name="Query",
+            doc="Query to read instead of tables. The conditions of the mode come behind it, so it must have none of "
+            "its own unless the mode is bulk: put those into a subquery.",
+        )
+        masked_query: Password | None = config_key(
+            "query.masked",
+            default=None,
+            recommender=_HIDDEN,
+            width=Width.SHORT,
+            display_name="Query (Masked)",
+            doc="As query, but shown nowhere.",
+        )
+        quote_identifiers: str = config_key(
+            "quote.sql.identifiers",
+            default="ALWAYS",
+            validator=one_of_ignoring_case("ALWAYS", "NEVER"),
+            recommender=_proposing("always", "never"),
+            display_name="Quote Identifiers",
+            doc="Whether names of tables and columns are quoted in SQL.",
+        )
+        query_suffix: str = config_key(
+            "query.suffix",
+            default="",
+            importance=Importance.LOW,
+            display_name="Query suffix",
+            doc="Text to put behind each statement. Rows are then read in one go, by way of the worker's disk.",
+        )
+        isolation: str = config_key(
+            "transaction.isolation.mode",
+            default="DEFAULT",
+            importance=Importance.LOW,
+            validator=one_of(*_ISOLATIONS),
+            recommender=_proposing(*_ISOLATIONS),
+            display_name="Transaction Isolation Mode",
+            doc="Isolation of the transactions that read; DEFAULT leaves it to the database.",
+        )
+        retries: int = config_key(
+            "query.retry.attempts",
+            default=-1,
+            importance=Importance.LOW,
+            validator=at_least(-1),
+            display_name="Query Retry Attempts",
+            doc="How often in a row a statement is tried again after the connection was lost, or the database chose "
+            "to end its transaction; -1 for ever.",
+        )
+        open_transactions_wait: bool = config_key(
+            "open.transactions.wait",
+            default=False,
+            width=Width.SHORT,
+            display_name="Wait For Open Transactions",
+            doc="Whether rows are read up to the oldest open transaction only, so that none committed late is lost. "
+            "MariaDB, MySQL (with the privilege PROCESS) and PostgreSQL (with the role pg_read_all_stats).",
+        )
+        delete_scan_interval_ms: int = config_key(
+            "delete.scan.interval.ms",
+            type=Type.LONG,
+            default=0,
+            validator=at_least(0),
+            width=Width.SHORT,
+            display_name="Delete Scan Interval (ms)",
+            doc="How often the keys of all rows are read and compared with those of the time before: a row that is "
+            "gone becomes a tombstone. Records then have the primary key as their key. 0 for never.",
+        )
+        delete_scan_location: str | None = config_key(
+            "delete.scan.location",
+            default=None,
+            width=Width.LONG,
+            display_name="Delete Scan Location",
+            doc="Folder, which every worker can reach, for the keys of the last scan. Deletes of a time without the "
+            "connector are found by it.",
+        )
+    with config_group(CONNECTOR, importance=Importance.LOW, width=Width.SHORT):
+        table_types: tuple[str, ...] = config_key(
+            "table.types",
+            default=("TABLE",),
+            width=Width.MEDIUM,
+            display_name="Table Types",
+            doc="Kinds of tables that are looked for, in the driver's words, such as TABLE and VIEW.",
+        )
+        poll_interval_ms: int = config_key(
+            "poll.interval.ms",
+            default=5000,
+            importance=Importance.HIGH,
+            validator=at_least(0),
+            display_name="Poll Interval (ms)",
+            doc="Time between two looks at a table for new rows.",
+        )
+        batch_max_rows: int = config_key(
+            "batch.max.rows",
+            default=1000,
+            validator=at_least(1),
+            display_name="Max Rows Per Batch",
+            doc="Most rows in a batch. Left out, a batch has as many as take some megabytes.",
+        )
+        max_buffer_size: int = config_key(
+            "max.buffer.size",
+            default=0,
+            display_name="Maximum Buffer Size",
+            doc="Without effect: no more than three batches are on their way at any time.",
+        )
+        poll_linger_ms: int = config_key(
+            "poll.linger.ms",
+            type=Type.LONG,
+            default=5000,
+            display_name="Poll Linger Milliseconds",
+            doc="Without effect: rows are sent as soon as they were read.",
+        )
+        parallel_reads: int = config_key(
+            "parallel.reads",
+            default=2,
+            validator=at_least(1),
+            display_name="Parallel Reads",
+            doc="Most connections that one task reads a big batch with, each a part of it.",
+        )
+        table_poll_interval_ms: int = config_key(
+            "table.poll.interval.ms",
+            type=Type.LONG,
+            default=60_000,
+            validator=at_least(1),
+            display_name="Metadata Change Monitoring Interval (ms)",
+            doc="Time between two looks for tables that are new or gone; tasks are then shared out anew.",
+        )
+        topic_prefix: str = config_key(
+            "topic.prefix",
+            importance=Importance.HIGH,
+            validator=_topic_prefix,
+            width=Width.MEDIUM,
+            display_name="Topic Prefix",
+            doc="What a topic's name has before the table's. For a query it is the whole name.",
+        )
+        timestamp_delay_ms: int = config_key(
+            "timestamp.delay.interval.ms",
+            type=Type.LONG,
+            default=0,
+            importance=Importance.HIGH,
+            width=Width.MEDIUM,
+            display_name="Delay Interval (ms)",
+            doc="Age that a row must have, by its timestamp, before it is read: a simple way to give transactions "
+            "time to end.",
+        )
+        zone: str = config_key(
+            "db.timezone",
+            default="UTC",
+            importance=Importance.MEDIUM,
+            validator=_zone,
+            width=Width.MEDIUM,
+            display_name="DB time zone",
+            doc="Zone of the times that the database has without one.",
+        )
+        given_granularity: str = config_key(
+            "timestamp.granularity",
+            default="connect_logical",
+            validator=one_of_ignoring_case(*GRANULARITIES),
+            recommender=_proposing(*GRANULARITIES),
+            width=Width.MEDIUM,
+            display_name="Timestamp granularity for timestamp columns",
+            doc="What timestamps become: 'connect_logical' Kafka Connect's own type, of milliseconds; else numbers, or "
+            "text, of micro- or nanoseconds. Nanoseconds end in three zeros.",
+        )
 
     @model_validator(mode="after")
     def _mode_given(self) -> Self:

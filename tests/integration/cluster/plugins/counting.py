@@ -6,7 +6,7 @@ Without a topic its tasks have nothing to send.
 import threading
 from pathlib import Path
 
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, config_key
+from connect_dagster.plugin.config import ConfigDef, Importance, config_key
 from connect_dagster.plugin.connector import Properties, SourceConnector, SourceTask
 from connect_dagster.plugin.records import SourceRecord
 from connect_dagster.plugin.schema import STRING_SCHEMA
@@ -17,10 +17,8 @@ RECORD_SECONDS = 0.1
 class CountingConfig(ConfigDef):
     """Configuration of the connector."""
 
-    journal: str = config_key("journal", type=Type.STRING, importance=Importance.HIGH, doc="File to write calls to.")
-    topic: str = config_key(
-        "topic", type=Type.STRING, default="", importance=Importance.LOW, doc="Topic of the records."
-    )
+    journal: str = config_key("journal", importance=Importance.HIGH, doc="File to write calls to.")
+    topic: str = config_key("topic", default="", importance=Importance.LOW, doc="Topic of the records.")
 
 
 class CountingTask(SourceTask):

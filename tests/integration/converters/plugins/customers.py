@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, config_key
+from connect_dagster.plugin.config import ConfigDef, Importance, config_key
 from connect_dagster.plugin.connector import Properties, SourceConnector, SourceTask
 from connect_dagster.plugin.converter import Transform
 from connect_dagster.plugin.frames import Frame
@@ -44,7 +44,7 @@ ROWS: list[dict[str, Any]] = [
 class CustomersConfig(ConfigDef):
     """Configuration of the connector."""
 
-    topic: str = config_key("topic", type=Type.STRING, importance=Importance.HIGH, doc="Topic of the records.")
+    topic: str = config_key("topic", importance=Importance.HIGH, doc="Topic of the records.")
 
 
 class CustomersTask(SourceTask):

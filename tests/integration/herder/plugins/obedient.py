@@ -10,15 +10,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from connect_dagster.plugin.config import ConfigDef, Type, config_key
+from connect_dagster.plugin.config import ConfigDef, config_key
 from connect_dagster.plugin.connector import SourceConnector, SourceTask
 
 
 class ObedientConfig(ConfigDef):
-    orders: str = config_key("orders", type=Type.STRING, doc="Folder with orders.")
-    task_count: int = config_key(
-        "task.count", type=Type.INT, default=1, doc="How many tasks it makes, whatever it may."
-    )
+    orders: str = config_key("orders", doc="Folder with orders.")
+    task_count: int = config_key("task.count", default=1, doc="How many tasks it makes, whatever it may.")
 
 
 class Orders:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, config_key
+from connect_dagster.plugin.config import ConfigDef, Importance, config_key
 from connect_dagster.plugin.converter import Transform
 from connect_dagster.plugin.frames import Frame
 from connect_dagster.plugin.schema import STRING_SCHEMA
@@ -13,7 +13,7 @@ from connect_dagster.plugin.schema import STRING_SCHEMA
 class EditConfig(ConfigDef):
     """Configuration of these transforms."""
 
-    text: str = config_key("text", type=Type.STRING, importance=Importance.HIGH, doc="Text to work with.")
+    text: str = config_key("text", importance=Importance.HIGH, doc="Text to work with.")
 
 
 class Edit(Transform):

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, config_key
+from connect_dagster.plugin.config import ConfigDef, Importance, config_key
 from connect_dagster.plugin.connector import Properties, SourceConnector, SourceTask
 from connect_dagster.plugin.records import Header, SourceRecord
 from connect_dagster.plugin.schema import DECIMAL, STRING_SCHEMA, TIMESTAMP, Schema, SchemaField, SchemaType
@@ -30,11 +30,9 @@ ROW = {"id": 1, "name": None, "price": Decimal("1.50"), "at": AT, "tags": {"x": 
 class LettersConfig(ConfigDef):
     """Configuration of the connector."""
 
-    topic: str = config_key("topic", type=Type.STRING, importance=Importance.HIGH, doc="Topic of the records.")
-    giant: int = config_key(
-        "giant", type=Type.INT, default=0, importance=Importance.LOW, doc="Bytes of the second one."
-    )
-    wrong: bool = config_key("wrong", type=Type.BOOLEAN, default=False, importance=Importance.LOW, doc="A wrong field.")
+    topic: str = config_key("topic", importance=Importance.HIGH, doc="Topic of the records.")
+    giant: int = config_key("giant", default=0, importance=Importance.LOW, doc="Bytes of the second one.")
+    wrong: bool = config_key("wrong", default=False, importance=Importance.LOW, doc="A wrong field.")
 
 
 def letters(topic: str) -> list[SourceRecord]:

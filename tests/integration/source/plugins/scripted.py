@@ -4,7 +4,7 @@ import json
 import threading
 from pathlib import Path
 
-from connect_dagster.plugin.config import ConfigDef, Importance, Type, at_least, config_key
+from connect_dagster.plugin.config import ConfigDef, Importance, at_least, config_key
 from connect_dagster.plugin.connector import Properties, SourceConnector, SourceTask
 
 WATCH_SECONDS = 0.05
@@ -13,19 +13,18 @@ WATCH_SECONDS = 0.05
 class ScriptedConfig(ConfigDef):
     """Configuration of the connector."""
 
-    journal: str = config_key("journal", type=Type.STRING, importance=Importance.HIGH, doc="File to write calls to.")
+    journal: str = config_key("journal", importance=Importance.HIGH, doc="File to write calls to.")
     failing_task: int = config_key(
-        "failing.task", type=Type.INT, default=-1, importance=Importance.LOW, doc="Task whose start raises."
+        "failing.task", default=-1, importance=Importance.LOW, doc="Task whose start raises."
     )
     number: int = config_key(
-        "number", type=Type.INT, default=1, validator=at_least(1), importance=Importance.LOW, doc="Any from 1 on."
+        "number", default=1, importance=Importance.LOW, validator=at_least(1), doc="Any from 1 on."
     )
     blocking_stop: bool = config_key(
-        "blocking.stop", type=Type.BOOLEAN, default=False, importance=Importance.LOW, doc="Whether stop never returns."
+        "blocking.stop", default=False, importance=Importance.LOW, doc="Whether stop never returns."
     )
     tasks_file: str = config_key(
         "tasks.file",
-        type=Type.STRING,
         default="",
         importance=Importance.LOW,
         doc="JSON file with configurations for tasks; they are asked for anew whenever it changes.",

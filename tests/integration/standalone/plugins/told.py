@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from connect_dagster.errors import ConfigError
-from connect_dagster.plugin.config import ConfigDef, Password, Type, config_key
+from connect_dagster.plugin.config import ConfigDef, Password, config_key
 from connect_dagster.plugin.config_provider import ConfigData, ConfigProvider
 from connect_dagster.plugin.connector import Properties, SourceConnector, SourceTask
 from connect_dagster.plugin.converter import Transform
@@ -16,9 +16,9 @@ from connect_dagster.plugin.frames import Frame
 
 
 class ToldConfig(ConfigDef):
-    journal: str = config_key("journal", type=Type.STRING, doc="File to write to.")
-    user: str = config_key("user", type=Type.STRING, default="", doc="Any text.")
-    password: Password | None = config_key("password", type=Type.PASSWORD, default=None, doc="Shown nowhere.")
+    journal: str = config_key("journal", doc="File to write to.")
+    user: str = config_key("user", default="", doc="Any text.")
+    password: Password | None = config_key("password", default=None, doc="Shown nowhere.")
 
 
 def note(config: Mapping[str, str], who: str) -> None:

@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame
 from connect_dagster.errors import BadRequestError
 from connect_dagster.herder.validation.validator import Validator
 from connect_dagster.isolation.plugins import Plugins
-from connect_dagster.plugin.config import ConfigDef, Importance, Recommender, Type, at_least, config_key
+from connect_dagster.plugin.config import ConfigDef, Importance, Recommender, at_least, config_key
 from connect_dagster.plugin.converter import Converter, Decoder, Transform
 from connect_dagster.plugin.frames import Frame
 from connect_dagster.plugin.schema import Schema
@@ -20,19 +20,16 @@ JSON = "org.apache.kafka.connect.json.JsonConverter"
 
 
 class UpperConfig(ConfigDef):
-    negate: bool = config_key(
-        "negate", type=Type.BOOLEAN, default=True, doc="Hidden by the one of every transformation."
-    )
+    negate: bool = config_key("negate", default=True, doc="Hidden by the one of every transformation.")
     times: int = config_key(
         "times",
-        type=Type.INT,
         default=1,
         importance=Importance.HIGH,
         validator=at_least(1),
-        dependents=("field",),
         recommender=Recommender(lambda name, parsed: [name, parsed["field"]]),
+        dependents=("field",),
     )
-    field: str = config_key("field", type=Type.STRING)
+    field: str = config_key("field")
 
 
 class Abstract(Converter):

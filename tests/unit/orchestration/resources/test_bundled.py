@@ -12,20 +12,20 @@ from connect_dagster.orchestration.resources import bundled as shipped
 from connect_dagster.orchestration.resources.connector import ConnectorResource, secret_config_keys
 from connect_dagster.orchestration.resources.resource_type import connector_resource_type, field_name
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
-from connect_dagster.plugin.config import ConfigDef, Password, Type, config_key
+from connect_dagster.plugin.config import ConfigDef, Password, config_key
 from tests.unit.orchestration.typed_resource_source import typed_resource_source, typed_resources
 
 WORKSPACE = KafkaConnectWorkspace()
 
 
 class DiceConfig(ConfigDef):
-    topic: str = config_key("topic", type=Type.STRING, doc="Where rolls go.")
-    sides: int = config_key("dice.sides", type=Type.INT, default=6, doc="Sides of a die.")
-    colours: tuple[str, ...] = config_key("colours", type=Type.LIST, default=("white", "red"), doc="One die each.")
-    fair: bool = config_key("is-fair", type=Type.BOOLEAN, default=True)
-    bias: float = config_key("bias", type=Type.DOUBLE, default=0.5)
-    pin: Password | None = config_key("dice.pin", type=Type.PASSWORD, default=None, doc="Opens the box.")
-    state: str | None = config_key("state", type=Type.STRING, default=None, doc="Of matter.")
+    topic: str = config_key("topic", doc="Where rolls go.")
+    sides: int = config_key("dice.sides", default=6, doc="Sides of a die.")
+    colours: tuple[str, ...] = config_key("colours", default=("white", "red"), doc="One die each.")
+    fair: bool = config_key("is-fair", default=True)
+    bias: float = config_key("bias", default=0.5)
+    pin: Password | None = config_key("dice.pin", default=None, doc="Opens the box.")
+    state: str | None = config_key("state", default=None, doc="Of matter.")
 
 
 DiceResource = connector_resource_type(DiceConfig, "games.DiceConnector", base=shipped.SourceConnectorResource)
