@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
-from connect_dagster.cli.worker_command import worker_command
+from connect_dagster.cli.worker.command import worker_command
 from connect_dagster.worker.spark.jvm import SparkJvm
 
 USAGE = "ConnectDistributed worker.properties"
@@ -18,7 +18,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _run(props: dict[str, str], ignored: Sequence[str], jvm: SparkJvm, ending: threading.Event, began: float) -> int:
     # Only now: loading the rest takes as long as the JVM needs to come up.
-    from connect_dagster.cli.distributed_worker import run
+    from connect_dagster.cli.worker.distributed import run
 
     return run(props, jvm, ending, began)
 

@@ -6,7 +6,9 @@ import click
 
 from connect_dagster.cli.late_commands import LateCommands
 
-CONNECTORS, DECLARED, OFFSETS = (f"connect_dagster.cli.{module}" for module in ("connectors", "declared", "offsets"))
+CONNECTORS, DECLARED, OFFSETS = (
+    f"connect_dagster.cli.{module}" for module in ("connectors.verbs", "connectors.declared", "connectors.offsets")
+)
 
 
 @click.group(
@@ -20,13 +22,13 @@ CONNECTORS, DECLARED, OFFSETS = (f"connect_dagster.cli.{module}" for module in (
         "restart": CONNECTORS,
         "delete": CONNECTORS,
         "diff": DECLARED,
-        "dlq": "connect_dagster.cli.dlq",
+        "dlq": "connect_dagster.cli.topics.dead_letters",
         "apply": DECLARED,
-        "group": "connect_dagster.cli.group",
+        "group": "connect_dagster.cli.topics.group",
         "offsets": OFFSETS,
-        "plugin": "connect_dagster.cli.plugin",
-        "topic": "connect_dagster.cli.topic",
-        "typed-resource": "connect_dagster.cli.typed_resource",
+        "plugin": "connect_dagster.cli.plugins.plugin",
+        "topic": "connect_dagster.cli.topics.topic",
+        "typed-resource": "connect_dagster.cli.connectors.typed_resource",
     },
     context_settings={"help_option_names": ["-h", "--help"]},
 )

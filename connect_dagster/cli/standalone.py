@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
-from connect_dagster.cli.worker_command import worker_command
+from connect_dagster.cli.worker.command import worker_command
 from connect_dagster.worker.spark.jvm import SparkJvm
 
 USAGE = "ConnectStandalone worker.properties [connector1.properties connector2.json ...]"
@@ -20,7 +20,7 @@ def _run(
     props: dict[str, str], connector_files: Sequence[str], jvm: SparkJvm, ending: threading.Event, began: float
 ) -> int:
     # Only now: loading the rest takes as long as the JVM needs to come up.
-    from connect_dagster.cli.standalone_worker import run
+    from connect_dagster.cli.worker.standalone import run
 
     return run(props, connector_files, jvm, ending, began)
 

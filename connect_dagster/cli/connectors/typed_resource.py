@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from connect_dagster.cli.rest_access import Trouble, asks_worker
+from connect_dagster.cli.connectors.rest_access import Trouble, asks_worker
 from connect_dagster.client.rest_client import KafkaConnectClient
 from connect_dagster.client.types import ConnectorPlugin
 from connect_dagster.orchestration.resources.bundled import SinkConnectorResource, SourceConnectorResource

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from connect_dagster.cli.plugin_project import write_project
+from connect_dagster.cli.plugins.project import write_project
 from connect_dagster.cli.table_text import table_text
 from connect_dagster.errors import ConnectError
 from connect_dagster.java.properties import load_properties

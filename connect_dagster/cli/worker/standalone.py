@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Mapping, Sequence
 
-from connect_dagster.cli.worker_process import Parts, WorkerProcess, log_stop
+from connect_dagster.cli.worker.process import Parts, WorkerProcess, log_stop
 from connect_dagster.herder.connector_offsets import OffsetEditor
 from connect_dagster.herder.interface import INITIAL_TARGETS, Herder
 from connect_dagster.herder.standalone.herder import StandaloneHerder

@@ -13,7 +13,7 @@ import yaml
 from dagster.components.resolved.errors import ResolutionException
 from pydantic import ValidationError
 
-from connect_dagster.cli.rest_access import Trouble
+from connect_dagster.cli.connectors.rest_access import Trouble
 from connect_dagster.errors import ConnectError
 from connect_dagster.orchestration.components import KafkaConnectConnectorComponent
 from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 
-from connect_dagster.cli.worker_process import Parts, WorkerProcess, log_stop
+from connect_dagster.cli.worker.process import Parts, WorkerProcess, log_stop
 from connect_dagster.herder.connector_offsets import OffsetEditor
 from connect_dagster.herder.distributed.config import DistributedConfig
 from connect_dagster.herder.distributed.herder import DistributedHerder

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from connect_dagster.cli.rest_access import Trouble, asks_worker, json_option, timeout_option
+from connect_dagster.cli.connectors.rest_access import Trouble, asks_worker, json_option, timeout_option
 from connect_dagster.cli.table_text import table_text
 from connect_dagster.client.offsets_change import Modify, change_offsets
 from connect_dagster.client.rest_client import KafkaConnectClient

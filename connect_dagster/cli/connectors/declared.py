@@ -13,9 +13,9 @@ from functools import partial
 import click
 import dagster as dg
 
-from connect_dagster.cli.connectors import act_and_report
-from connect_dagster.cli.declarations import declarations
-from connect_dagster.cli.rest_access import NOT_AS_WISHED, Trouble, asks_worker, json_option, timeout_option
+from connect_dagster.cli.connectors.declarations import declarations
+from connect_dagster.cli.connectors.rest_access import NOT_AS_WISHED, Trouble, asks_worker, json_option, timeout_option
+from connect_dagster.cli.connectors.verbs import act_and_report
 from connect_dagster.client.rest_client import KafkaConnectClient
 from connect_dagster.orchestration.connectors.apply import ApplyPlan, InvalidConnectorsError, carry_out, plan_all
 

@@ -14,11 +14,11 @@ import click
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
-from connect_dagster.cli.brokers import brokers_options, chosen_brokers, unanswered
-from connect_dagster.cli.cluster_text import cluster_json
-from connect_dagster.cli.record_text import as_json, as_line
-from connect_dagster.cli.topic_reading import ReadPlan, batches, places
-from connect_dagster.cli.topic_writing import PRODUCER_SETTINGS, records, send
+from connect_dagster.cli.topics.brokers import brokers_options, chosen_brokers, unanswered
+from connect_dagster.cli.topics.cluster_text import cluster_json
+from connect_dagster.cli.topics.reading import ReadPlan, batches, places
+from connect_dagster.cli.topics.record_text import as_json, as_line
+from connect_dagster.cli.topics.writing import PRODUCER_SETTINGS, records, send
 from connect_dagster.errors import ConnectError
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.access import Brokers, client_settings

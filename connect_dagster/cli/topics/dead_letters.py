@@ -9,11 +9,11 @@ from contextlib import contextmanager
 
 import click
 
-from connect_dagster.cli.brokers import brokers_options, chosen_brokers, unanswered
-from connect_dagster.cli.offset_choice import OFFSETS, Offsets
-from connect_dagster.cli.record_text import as_json
-from connect_dagster.cli.rest_access import Trouble, asks_worker
+from connect_dagster.cli.connectors.rest_access import Trouble, asks_worker
 from connect_dagster.cli.table_text import table_text
+from connect_dagster.cli.topics.brokers import brokers_options, chosen_brokers, unanswered
+from connect_dagster.cli.topics.offset_choice import OFFSETS, Offsets
+from connect_dagster.cli.topics.record_text import as_json
 from connect_dagster.client.lineage import DEAD_LETTER_KEY
 from connect_dagster.client.rest_client import KafkaConnectClient
 from connect_dagster.kafka.access import Brokers

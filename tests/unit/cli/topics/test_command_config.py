@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from connect_dagster.cli.brokers import chosen_brokers
 from connect_dagster.cli.main import main
+from connect_dagster.cli.topics.brokers import chosen_brokers
 from connect_dagster.kafka.access import Brokers, client_settings, with_servers
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import click
 
-from connect_dagster.cli.rest_access import NOT_AS_WISHED, Trouble, asks_worker, json_option, timeout_option
+from connect_dagster.cli.connectors.rest_access import NOT_AS_WISHED, Trouble, asks_worker, json_option, timeout_option
 from connect_dagster.cli.table_text import table_text
 from connect_dagster.client.masking import mask_text
 from connect_dagster.client.operations import (

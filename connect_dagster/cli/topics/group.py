@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import click
 
-from connect_dagster.cli.brokers import brokers_options, chosen_brokers, unanswered
-from connect_dagster.cli.group_dump import read_dump
-from connect_dagster.cli.group_text import group_json
+from connect_dagster.cli.topics.brokers import brokers_options, chosen_brokers, unanswered
+from connect_dagster.cli.topics.group_dump import read_dump
+from connect_dagster.cli.topics.group_text import group_json
 from connect_dagster.kafka.access import Brokers, with_servers
 from connect_dagster.kafka.errors import BrokersError, UnansweredError
 from connect_dagster.kafka.groups import DescribedGroup, live_group, recorded_group

@@ -10,7 +10,7 @@ from string import Template
 
 from connect_dagster.errors import ConnectError
 
-_TEMPLATES = Path(__file__).with_name("plugin_templates")
+_TEMPLATES = Path(__file__).with_name("templates")
 _SUFFIX = ".tmpl"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)*")
 _FILE_SOURCE = "org.apache.kafka.connect.file.FileStreamSourceConnector"

@@ -5,7 +5,7 @@ import io
 import click
 import pytest
 
-from connect_dagster.cli.topic_writing import Record, records
+from connect_dagster.cli.topics.writing import Record, records
 
 
 def test_without_a_separator_a_line_is_a_value() -> None:

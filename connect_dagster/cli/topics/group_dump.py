@@ -16,7 +16,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
 
-from connect_dagster.cli.record_text import ENCODING_SUFFIX
+from connect_dagster.cli.topics.record_text import ENCODING_SUFFIX
 from connect_dagster.protocol.group_metadata import (
     GroupKey,
     GroupMember,

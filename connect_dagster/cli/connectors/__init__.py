@@ -1,0 +1,1 @@
+"""Commands of ``connect-dagster`` that operate connectors over REST."""

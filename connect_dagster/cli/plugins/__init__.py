@@ -1,0 +1,1 @@
+"""Commands of ``connect-dagster`` for plugins of a worker, and new ones."""

@@ -1,0 +1,1 @@
+"""Start a worker process: ``connect-standalone`` and ``connect-distributed``."""
