@@ -24,7 +24,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from connect_dagster.herder.distributed.rest_client import RestClient
+from connect_dagster.client.inter_worker import RestClient
 from connect_dagster.herder.interface import Herder, RequestTargetError
 from connect_dagster.rest import (
     connector_routes,

@@ -10,8 +10,8 @@ from __future__ import annotations
 import logging
 from urllib.parse import urlencode, urlsplit
 
+from connect_dagster.client.inter_worker import Answer, RestClient
 from connect_dagster.errors import RestError
-from connect_dagster.herder.distributed.rest_client import Answer, RestClient
 from connect_dagster.herder.interface import RequestTargetError
 from connect_dagster.rest.exchange import JSON, Call, Endpoint, Reply
 

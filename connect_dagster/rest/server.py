@@ -19,8 +19,8 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from connect_dagster.client.inter_worker import RestClient
 from connect_dagster.errors import ConnectError
-from connect_dagster.herder.distributed.rest_client import RestClient
 from connect_dagster.herder.interface import Herder
 from connect_dagster.rest.access_log import AccessLog
 from connect_dagster.rest.app import ADMIN_ENDPOINTS, ENDPOINTS, USER_ENDPOINTS, create_app

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from connect_dagster.client.inter_worker import RestClient
 from connect_dagster.errors import ConnectError
-from connect_dagster.herder.distributed.rest_client import RestClient
 from connect_dagster.rest import basic_auth, tls
 from connect_dagster.rest.app import PLAIN_CLIENT, Admits, everyone
 from connect_dagster.rest.basic_auth import BasicAuth

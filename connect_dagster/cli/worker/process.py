@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from connect_dagster.cli.worker_admin import WorkerAdmin
+from connect_dagster.client.inter_worker import RestClient
 from connect_dagster.errors import ConnectError
-from connect_dagster.herder.distributed.rest_client import RestClient
 from connect_dagster.herder.interface import Herder, ServerInfo
 from connect_dagster.isolation.config_transformer import ConfigTransformer
 from connect_dagster.isolation.plugins import Plugins

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import NoReturn, TypeVar
 
+from connect_dagster.client.inter_worker import RestClient
 from connect_dagster.errors import AlreadyExistsError, BadRequestError, ConnectError, NotFoundError
 from connect_dagster.herder import loggers
 from connect_dagster.herder.connector_offsets import OffsetEditor
@@ -24,7 +25,6 @@ from connect_dagster.herder.distributed.config import DistributedConfig
 from connect_dagster.herder.distributed.local_work import LocalWork
 from connect_dagster.herder.distributed.membership import GroupMember, Joined
 from connect_dagster.herder.distributed.requests import Requests
-from connect_dagster.herder.distributed.rest_client import RestClient
 from connect_dagster.herder.distributed.session_keys import SessionKeys
 from connect_dagster.herder.distributed.stage import Stages
 from connect_dagster.herder.distributed.task_publication import TaskPublication

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from urllib.parse import quote
 
+from connect_dagster.client.inter_worker import RestClient
 from connect_dagster.errors import ConnectError
 from connect_dagster.herder.distributed.requests import Requests
-from connect_dagster.herder.distributed.rest_client import RestClient
 from connect_dagster.herder.distributed.worker_log import WorkerLog
 from connect_dagster.protocol.config_records import SessionKey
 from connect_dagster.protocol.config_state import ClusterConfigState

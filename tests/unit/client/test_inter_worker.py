@@ -8,8 +8,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from connect_dagster.client.inter_worker import RestClient
 from connect_dagster.errors import ConfigError, RestError
-from connect_dagster.herder.distributed.rest_client import RestClient
 from connect_dagster.protocol.signature import RequestSignature
 
 JSON = {"Content-Type": "application/json"}
