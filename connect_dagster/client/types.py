@@ -34,7 +34,7 @@ class Direction(StrEnum):
 class Answer(BaseModel):
     """Base of everything parsed from a worker's JSON."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True, defer_build=True)
 
 
 class ServerInfo(Answer):

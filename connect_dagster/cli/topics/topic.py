@@ -5,17 +5,17 @@ Speaks to the brokers only; knows nothing of workers, connectors or converters: 
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
 from connect_dagster.cli.topics.brokers import brokers_options, chosen_brokers, unanswered
-from connect_dagster.cli.topics.cluster_text import cluster_json
 from connect_dagster.cli.topics.reading import ReadPlan, batches, places
 from connect_dagster.cli.topics.record_text import as_json, as_line
 from connect_dagster.cli.topics.writing import PRODUCER_SETTINGS, records, send
@@ -25,7 +25,7 @@ from connect_dagster.kafka.access import Brokers, client_settings
 from connect_dagster.kafka.groups import ANSWER_SECONDS
 
 if TYPE_CHECKING:  # what the client library does not export
-    from confluent_kafka.admin._metadata import ClusterMetadata
+    from confluent_kafka.admin._metadata import ClusterMetadata, PartitionMetadata
 
 
 @click.group("topic")
@@ -46,7 +46,7 @@ def list_topics(bootstrap: Brokers, in_json: bool) -> None:
     """
     with _kafka_errors(bootstrap):
         cluster = _cluster(clients.admin(client_settings(bootstrap), _QUIET), bootstrap)
-    for line in [cluster_json(cluster)] if in_json else sorted(cluster.topics):
+    for line in [_cluster_json(cluster)] if in_json else sorted(cluster.topics):
         click.echo(line)
 
 
@@ -162,3 +162,32 @@ def _cluster(client: AdminClient | Consumer | Producer, bootstrap: Brokers) -> C
         return client.list_topics(timeout=ANSWER_SECONDS)
     except KafkaException as error:
         raise unanswered(bootstrap, _text(error)) from error
+
+
+def _cluster_json(cluster: ClusterMetadata) -> str:
+    """Return brokers, and topics with their partitions, as one JSON object on one line with kcat's keys."""
+    return json.dumps(
+        {
+            "brokers": [
+                {"id": broker.id, "name": f"{broker.host}:{broker.port}"}
+                for broker in sorted(cluster.brokers.values(), key=lambda broker: broker.id)
+            ],
+            "topics": [
+                {
+                    "topic": name,
+                    "partitions": [_partition(found.partitions[number]) for number in sorted(found.partitions)],
+                }
+                for name, found in sorted(cluster.topics.items())
+            ],
+        },
+        separators=(",", ":"),
+    )
+
+
+def _partition(partition: PartitionMetadata) -> dict[str, Any]:
+    return {
+        "partition": partition.id,
+        "leader": partition.leader,
+        "replicas": [{"id": broker} for broker in partition.replicas],
+        "isrs": [{"id": broker} for broker in partition.isrs],
+    }

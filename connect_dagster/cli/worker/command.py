@@ -1,6 +1,7 @@
-"""What the commands that run a worker have in common (Java: ``AbstractConnectCli``).
+"""``connect-standalone`` and ``connect-distributed`` run a worker until a signal comes (Java: ``AbstractConnectCli``).
 
-Exit codes are Java's: 1 usage, 2 the worker could not start, 3 a connector could not be created.
+Exit codes are Java's: 1 usage, 2 the worker could not start, 3 a connector could not be created. Arguments are checked
+and the JVM is started before the modules of a worker are imported: that takes as long as the JVM needs to come up.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ import signal
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Sequence
+from types import FrameType
 
 from setproctitle import setproctitle
 
-from connect_dagster.cli.thread_dump import dump_on_quit
 from connect_dagster.errors import ConnectError
 from connect_dagster.java.properties import load_properties
 from connect_dagster.worker import logs
@@ -25,17 +27,44 @@ from connect_dagster.worker.spark.settings import spark_settings
 log = logging.getLogger(__name__)
 
 Run = Callable[[dict[str, str], Sequence[str], SparkJvm, threading.Event, float], int]
-"""Runs a worker from its properties, further arguments, a JVM on its way up, an event that ends it, and when the
-process began (``time.monotonic``); answers the exit code."""
+"""Runs a worker from its properties, further arguments, a starting JVM, an event that ends it, and the start of the
+process (``time.monotonic``); returns the exit code."""
 
 
-def worker_command(title: str, usage: str, arguments: Sequence[str] | None, run: Run) -> None:
+def standalone(arguments: Sequence[str] | None = None) -> None:
+    """Run one worker with the connectors of its files (Java: ``ConnectStandalone``)."""
+    usage = "ConnectStandalone worker.properties [connector1.properties connector2.json ...]"
+    _run_command("ConnectStandalone", usage, arguments, _run_standalone)
+
+
+def distributed(arguments: Sequence[str] | None = None) -> None:
+    """Run one worker of a group (Java: ``ConnectDistributed``); further arguments are ignored."""
+    _run_command("ConnectDistributed", "ConnectDistributed worker.properties", arguments, _run_distributed)
+
+
+def _run_standalone(
+    props: dict[str, str], connector_files: Sequence[str], jvm: SparkJvm, ending: threading.Event, began: float
+) -> int:
+    from connect_dagster.cli.worker.standalone import run
+
+    return run(props, connector_files, jvm, ending, began)
+
+
+def _run_distributed(
+    props: dict[str, str], _: Sequence[str], jvm: SparkJvm, ending: threading.Event, began: float
+) -> int:
+    from connect_dagster.cli.worker.distributed import run
+
+    return run(props, jvm, ending, began)
+
+
+def _run_command(title: str, usage: str, arguments: Sequence[str] | None, run: Run) -> None:
     """Run a worker until a signal stops it, then exit.
 
     Args:
         title: name of Java's command, which the process title begins with.
         usage: of the command, after ``Usage: ``.
-        arguments: instead of the process's own.
+        arguments: instead of those of the process.
         run: called when the worker's file is read.
     """
     began = time.monotonic()
@@ -45,7 +74,7 @@ def worker_command(title: str, usage: str, arguments: Sequence[str] | None, run:
         log.info("Usage: %s", usage)
         sys.exit(1)
     setproctitle(" ".join([title, *words]))
-    dump_on_quit()
+    signal.signal(signal.SIGQUIT, _dump_threads)
     ending = _ending_on_signals()
     try:
         props = load_properties(words[0])
@@ -57,7 +86,7 @@ def worker_command(title: str, usage: str, arguments: Sequence[str] | None, run:
 
 
 def _ending_on_signals() -> threading.Event:
-    """Set by Ctrl+C, SIGTERM, and the end of standard input where the starter asks for that."""
+    """Return an event that SIGINT, SIGTERM, and on request of the starter the end of standard input set."""
     ending = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ending.set())
@@ -70,3 +99,15 @@ def _set_at_end_of_input(ending: threading.Event) -> None:
     while os.read(sys.stdin.fileno(), 1024):
         pass
     ending.set()
+
+
+def _dump_threads(_: int, __: FrameType | None) -> None:
+    """Write all stacks to standard error, as a JVM does at SIGQUIT (``kill -QUIT``); the process goes on."""
+    frames = sys._current_frames()
+    for thread in threading.enumerate():
+        stack = frames.get(thread.ident or 0)
+        daemon = " daemon" if thread.daemon else ""
+        print(f'"{thread.name}"{daemon} tid={thread.native_id}', file=sys.stderr)
+        sys.stderr.writelines(traceback.format_stack(stack))
+        print(file=sys.stderr)
+    sys.stderr.flush()

@@ -1,4 +1,8 @@
-"""The parts that every worker process has, and the order in which they start and stop."""
+"""The parts that every worker process has, started in the order in which one can fail because of another.
+
+Ports first, then the brokers, then storage, Spark, herder; requests are served last. Knows no mode: standalone and
+distributed workers add their storage and their herder.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +14,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from connect_dagster.cli.worker_admin import WorkerAdmin
+from confluent_kafka import KafkaException
+
 from connect_dagster.client.inter_worker import RestClient
 from connect_dagster.errors import ConnectError
 from connect_dagster.herder.interface import Herder, ServerInfo
 from connect_dagster.isolation.config_transformer import ConfigTransformer
 from connect_dagster.isolation.plugins import Plugins
-from connect_dagster.plugin.config import Type, parse_value
+from connect_dagster.kafka import clients
+from connect_dagster.kafka.settings.java_settings import Settings
+from connect_dagster.plugin.config import Type, parse_value, under_prefix
 from connect_dagster.rest.server import RestServer
 from connect_dagster.worker.config.worker import WorkerConfig
 from connect_dagster.worker.spark.jvm import SparkJvm
@@ -29,10 +36,49 @@ log = logging.getLogger(__name__)
 VERSION, COMMIT = "4.3.1", "26b251a451ce941d"
 Config = TypeVar("Config", bound=WorkerConfig)
 
+_CLUSTER_SECONDS = 6.0
+_ADMIN_MILLISECONDS = 30_000
+
+
+class WorkerAdmin:
+    """Settings of the admin clients of a worker and of its connectors."""
+
+    def __init__(self, config: WorkerConfig) -> None:
+        self._config = config
+        self._given = {**config.client_settings, **config.client_overrides("admin.")}
+
+    @property
+    def seconds(self) -> float:
+        """Bound for the brokers' answers. Raises ConfigError for a value that is not a number."""
+        value = self._given.get("request.timeout.ms", str(_ADMIN_MILLISECONDS))
+        return int(parse_value("admin.request.timeout.ms", value, Type.INT)) / 1000
+
+    def cluster_id(self) -> str:
+        """Return the id of the Kafka cluster. Raises ConnectError when it cannot be reached in time."""
+        try:
+            settings = self._settings("connect-worker-adminclient", {})
+            client = clients.admin(settings, {"log_level": 0})
+            cluster = client.list_topics(timeout=_CLUSTER_SECONDS)
+        except KafkaException as error:
+            raise ConnectError(
+                "Failed to connect to and describe Kafka cluster at bootstrap.servers="
+                f"{self._config.bootstrap_servers} within {_CLUSTER_SECONDS:.0f} s ({error.args[0].str()}). "
+                "Check worker's broker connection and security properties."
+            ) from error
+        return str(cluster.cluster_id)
+
+    def for_connector(self, connector: Mapping[str, str]) -> Settings:
+        """Return the settings for a connector, with its overrides."""
+        overrides = under_prefix(connector, "admin.override.")
+        return self._settings(f"connector-worker-adminclient-{connector.get('name', '')}", overrides)
+
+    def _settings(self, client_id: str, overrides: Mapping[str, str]) -> Settings:
+        return clients.admin_settings(self._config.bootstrap_servers, client_id, {**self._given, **overrides})
+
 
 @dataclass(frozen=True, slots=True)
 class Parts(Generic[Config]):
-    """What a herder is made of.
+    """Parts that a herder needs.
 
     Attributes:
         config: the worker's configuration.
@@ -42,8 +88,8 @@ class Parts(Generic[Config]):
         admin: settings of admin clients.
         worker_id: ``host:port``.
         url: where the worker takes requests.
-        rest: for requests to other workers.
-        server: what ``GET /`` answers.
+        rest: sends requests to other workers.
+        server: the reply to ``GET /``.
     """
 
     config: Config
@@ -58,7 +104,7 @@ class Parts(Generic[Config]):
 
 
 class WorkerProcess(ABC, Generic[Config]):
-    """All parts of a running worker, started in the order in which one can fail because of another.
+    """All parts of a running worker.
 
     Args:
         config_class: reads the worker's properties.
@@ -84,7 +130,7 @@ class WorkerProcess(ABC, Generic[Config]):
             raise
 
     def run_until(self, ending: threading.Event) -> int:
-        """Wait for the end; a worker that cannot go on ends by itself, with Java's exit codes."""
+        """Wait for the end, and return Java's exit code; a worker that cannot continue ends by itself."""
         while not ending.wait(1.0):
             if not self._session.alive:
                 log.error("The JVM of the Spark session has ended: this worker cannot go on without it")
@@ -95,7 +141,7 @@ class WorkerProcess(ABC, Generic[Config]):
         return 0
 
     def stop(self) -> None:
-        """Stop everything, first what takes new work."""
+        """Stop all parts, the REST server first."""
         log.info("Kafka Connect stopping")
         self._rest.stop(timeout=5)
         self._stop_herder()
@@ -105,18 +151,18 @@ class WorkerProcess(ABC, Generic[Config]):
 
     @abstractmethod
     def _open_storage(self, config: Config) -> None:
-        """Get at what must be there before Spark starts, which takes its time."""
+        """Open the stores. Called before Spark starts, which takes seconds."""
 
     @abstractmethod
     def _start_herder(self, parts: Parts[Config]) -> Herder:
-        """Make the herder and start it."""
+        """Create the herder and start it."""
 
     @abstractmethod
     def _stop_herder(self) -> None:
-        """Stop the herder and what was made for it."""
+        """Stop the herder and its stores."""
 
     def _failure(self) -> Exception | None:
-        """Why the herder cannot go on."""
+        """Return the error that ended the herder, if there is one."""
         return None
 
     def _start(self, config: Config, plugins: Plugins, jvm: SparkJvm, began: float) -> None:
@@ -144,7 +190,7 @@ class WorkerProcess(ABC, Generic[Config]):
 
 
 def log_stop(what: str, error: Exception) -> None:
-    """Tell why the worker ends; a stack says nothing to the user whose file is wrong, only where nobody foresaw it."""
+    """Log why the worker ends; with a stack only for errors that nobody foresaw."""
     name = error.java_name if isinstance(error, ConnectError) else type(error).__name__
     text = f"{name}: {error}"
     separator = "\n" if "\n" in text else ": "

@@ -148,7 +148,7 @@ class StandaloneConnectWorkerResource(HostedWorker):
 
     connector_files: list[str] = Field(default=[], description="Connectors the worker starts with: properties or JSON.")
     command: list[str] = Field(
-        default=[sys.executable, "-m", "connect_dagster.cli.standalone"],
+        default=[sys.executable, "-m", "connect_dagster.cli.worker", "standalone"],
         description="What is run, with the files as arguments; Java's connect-standalone.sh works too.",
     )
 
@@ -195,7 +195,7 @@ class ConnectWorkerResource(HostedWorker):
     status_storage_topic: str | None = Field(default=None, description="Topic of statuses: status.storage.topic.")
     request_timeout: float = Field(default=10.0, gt=0, description="Bound for each request to the brokers, in seconds.")
     command: list[str] = Field(
-        default=[sys.executable, "-m", "connect_dagster.cli.distributed"],
+        default=[sys.executable, "-m", "connect_dagster.cli.worker", "distributed"],
         description="What is run, with the file as argument; Java's connect-distributed.sh works too.",
     )
 

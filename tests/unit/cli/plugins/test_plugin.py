@@ -13,7 +13,7 @@ from connect_dagster.cli.main import main
 from connect_dagster.isolation.plugins import Plugins
 from tests.plugin_packages import SOURCE, write_jar, write_wheel
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 S3 = "io.confluent.connect.s3.source.S3SourceConnector"
 CLASSES = {
     "source": "click_counts.plugin.ClickCountsConnector",
