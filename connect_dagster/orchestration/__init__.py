@@ -20,11 +20,7 @@ from connect_dagster.orchestration.asset_decorator import (
     kafka_connect_assets,
 )
 from connect_dagster.orchestration.assets.metadata_sets import KafkaConnectMetadataSet, KafkaConnectTagSet
-from connect_dagster.orchestration.assets.specs import (
-    ConnectorSelectorFn,
-    build_kafka_connect_asset_specs,
-    load_kafka_connect_asset_specs,
-)
+from connect_dagster.orchestration.assets.specs import ConnectorSelectorFn
 from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator
 from connect_dagster.orchestration.assets.workspace_data import KafkaConnectConnectorData, KafkaConnectWorkspaceData
 from connect_dagster.orchestration.checks.config_drift import build_connector_config_drift_checks
@@ -76,7 +72,11 @@ from connect_dagster.orchestration.workers.resource import (
     HostedWorker,
     StandaloneConnectWorkerResource,
 )
-from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
+from connect_dagster.orchestration.workspace import (
+    KafkaConnectWorkspace,
+    build_kafka_connect_asset_specs,
+    load_kafka_connect_asset_specs,
+)
 
 __all__ = [
     "BackOff",

@@ -1,20 +1,41 @@
 """Connectors as assets that can be materialised: Materialize applies the configuration and reaches the state."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import dagster as dg
 from dagster import AssetsDefinition
 
-from connect_dagster.client.datasets import KafkaConnectConnectorProps
-from connect_dagster.orchestration.assets.specs import ConnectorSelectorFn, declared_props, load_connector_props
+from connect_dagster.client.datasets import KafkaConnectConnectorProps, KafkaConnectTopicProps
+from connect_dagster.orchestration.assets.specs import (
+    ConnectorSelectorFn,
+    asset_graph,
+    declared_props,
+    load_connector_props,
+)
 from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator
 from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
-from connect_dagster.orchestration.definitions import apply_connector, connector_assets
-from connect_dagster.orchestration.event_iterator import DECLARATION_KEY, Declaration
+from connect_dagster.orchestration.event_iterator import (
+    DECLARATION_KEY,
+    Declaration,
+    KafkaConnectApplyConfig,
+    KafkaConnectEvent,
+)
+from connect_dagster.orchestration.failures import one_sentence
 from connect_dagster.orchestration.names import identifier
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
+
+Execute: TypeAlias = Callable[
+    [dg.AssetExecutionContext, KafkaConnectApplyConfig, KafkaConnectWorkspace], Iterator[KafkaConnectEvent]
+]
+
+
+def apply_connector(
+    context: dg.AssetExecutionContext, config: KafkaConnectApplyConfig, kafka_connect: KafkaConnectWorkspace
+) -> Iterator[KafkaConnectEvent]:
+    """What Materialize does unless told otherwise: apply, wait, and tell all that can be told."""
+    yield from kafka_connect.apply_and_poll(context, config).fetch_offsets().fetch_topic_stats().fetch_column_metadata()
 
 
 def kafka_connect_assets(
@@ -126,6 +147,52 @@ def build_kafka_connect_assets_definitions(
         props = [declared_props(workspace, one) for one in declared.values()]
     chosen = [one for one in props if connector_selector_fn is None or connector_selector_fn(one)]
     return dg.Definitions(assets=connector_assets(workspace, chosen, declared, translator, apply_connector))
+
+
+def connector_assets(
+    workspace: KafkaConnectWorkspace,
+    connectors: Sequence[KafkaConnectConnectorProps],
+    declared: Mapping[str, KafkaConnectConnectorSpec],
+    translator: DagsterKafkaConnectTranslator,
+    execute: Execute,
+) -> list[dg.AssetsDefinition | dg.AssetSpec]:
+    """Connectors as assets that can be materialised, and external ones for their data, but topics that are only read.
+
+    Who writes such a topic describes it, most likely in definitions that these are merged with; Dagster refuses two
+    specs of one asset of which but one has its upstream.
+
+    Args:
+        workspace: The Connect cluster.
+        connectors: The connectors.
+        declared: Their declarations by name; one without is taken as the cluster has it.
+        translator: Makes the assets.
+        execute: What Materialize does.
+    """
+    specs = asset_graph(connectors, translator)
+    by_key = {translator.get_asset_spec(props).key: props for props in connectors}
+    inputs = [data for props in connectors for data in props.inputs if isinstance(data, KafkaConnectTopicProps)]
+    topics = {translator.get_asset_spec(data).key for data in inputs}
+    return [
+        _applied(workspace, spec, Declaration(declared.get(by_key[spec.key].name), translator), execute)
+        if spec.key in by_key
+        else spec
+        for spec in specs
+        if spec.key not in topics or spec.deps
+    ]
+
+
+def _applied(
+    workspace: KafkaConnectWorkspace, spec: dg.AssetSpec, declaration: Declaration, execute: Execute
+) -> dg.AssetsDefinition:
+    executable = spec.merge_attributes(metadata={DECLARATION_KEY: declaration})
+
+    @dg.multi_asset(name=f"apply_{identifier(spec.key.to_python_identifier())}", specs=[executable])
+    def applied(context: dg.AssetExecutionContext, config: KafkaConnectApplyConfig) -> Iterator[KafkaConnectEvent]:
+        """Applies the connector, and tells its offsets, its topics and their columns."""
+        with one_sentence(), workspace.initialized() as ready:
+            yield from execute(context, config, ready)
+
+    return applied
 
 
 def _live_props(workspace: KafkaConnectWorkspace, name: str) -> KafkaConnectConnectorProps:

@@ -1,24 +1,16 @@
 """All that Dagster has for declared connectors, in one call: assets, sensors, jobs, and the connectors as resources."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
 
 import dagster as dg
 
-from connect_dagster.client.datasets import KafkaConnectConnectorProps, KafkaConnectTopicProps
-from connect_dagster.orchestration.assets.specs import asset_graph, declared_props
+from connect_dagster.orchestration.asset_decorator import Execute, apply_connector, connector_assets
+from connect_dagster.orchestration.assets.specs import declared_props
 from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator
 from connect_dagster.orchestration.checks.config_drift import build_connector_config_drift_checks
 from connect_dagster.orchestration.checks.dead_letters import build_dead_letter_checks
 from connect_dagster.orchestration.checks.state import build_connector_state_checks
 from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
-from connect_dagster.orchestration.event_iterator import (
-    DECLARATION_KEY,
-    Declaration,
-    KafkaConnectApplyConfig,
-    KafkaConnectEvent,
-)
-from connect_dagster.orchestration.failures import one_sentence
 from connect_dagster.orchestration.names import identifier
 from connect_dagster.orchestration.ops.jobs import build_kafka_connect_jobs
 from connect_dagster.orchestration.resources.connector import ConnectorResource
@@ -27,17 +19,6 @@ from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
 JOB_PREFIX = "kafka_connect"
 DEAD_LETTER_TOPIC = "errors.deadletterqueue.topic.name"
-
-Execute: TypeAlias = Callable[
-    [dg.AssetExecutionContext, KafkaConnectApplyConfig, KafkaConnectWorkspace], Iterator[KafkaConnectEvent]
-]
-
-
-def apply_connector(
-    context: dg.AssetExecutionContext, config: KafkaConnectApplyConfig, kafka_connect: KafkaConnectWorkspace
-) -> Iterator[KafkaConnectEvent]:
-    """What Materialize does unless told otherwise: apply, wait, and tell all that can be told."""
-    yield from kafka_connect.apply_and_poll(context, config).fetch_offsets().fetch_topic_stats().fetch_column_metadata()
 
 
 def build_connector_definitions(
@@ -146,52 +127,6 @@ def declared_connectors_definitions(
         jobs=jobs,
         sensors=sensors,
     )
-
-
-def connector_assets(
-    workspace: KafkaConnectWorkspace,
-    connectors: Sequence[KafkaConnectConnectorProps],
-    declared: Mapping[str, KafkaConnectConnectorSpec],
-    translator: DagsterKafkaConnectTranslator,
-    execute: Execute,
-) -> list[dg.AssetsDefinition | dg.AssetSpec]:
-    """Connectors as assets that can be materialised, and external ones for their data, but topics that are only read.
-
-    Who writes such a topic describes it, most likely in definitions that these are merged with; Dagster refuses two
-    specs of one asset of which but one has its upstream.
-
-    Args:
-        workspace: The Connect cluster.
-        connectors: The connectors.
-        declared: Their declarations by name; one without is taken as the cluster has it.
-        translator: Makes the assets.
-        execute: What Materialize does.
-    """
-    specs = asset_graph(connectors, translator)
-    by_key = {translator.get_asset_spec(props).key: props for props in connectors}
-    inputs = [data for props in connectors for data in props.inputs if isinstance(data, KafkaConnectTopicProps)]
-    topics = {translator.get_asset_spec(data).key for data in inputs}
-    return [
-        _applied(workspace, spec, Declaration(declared.get(by_key[spec.key].name), translator), execute)
-        if spec.key in by_key
-        else spec
-        for spec in specs
-        if spec.key not in topics or spec.deps
-    ]
-
-
-def _applied(
-    workspace: KafkaConnectWorkspace, spec: dg.AssetSpec, declaration: Declaration, execute: Execute
-) -> dg.AssetsDefinition:
-    executable = spec.merge_attributes(metadata={DECLARATION_KEY: declaration})
-
-    @dg.multi_asset(name=f"apply_{identifier(spec.key.to_python_identifier())}", specs=[executable])
-    def applied(context: dg.AssetExecutionContext, config: KafkaConnectApplyConfig) -> Iterator[KafkaConnectEvent]:
-        """Applies the connector, and tells its offsets, its topics and their columns."""
-        with one_sentence(), workspace.initialized() as ready:
-            yield from execute(context, config, ready)
-
-    return applied
 
 
 def _checks(

@@ -7,7 +7,7 @@ where those fail a warning is logged and the rest is told all the same.
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import dagster as dg
 from confluent_kafka import KafkaException
@@ -32,6 +32,7 @@ from connect_dagster.orchestration.assets.column_lineage import (
 from connect_dagster.orchestration.assets.metadata_sets import NAMESPACE, KafkaConnectMetadataSet
 from connect_dagster.orchestration.assets.schema_registry import SchemaRegistryError, registered_columns
 from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator
+from connect_dagster.orchestration.cluster import ConnectCluster
 from connect_dagster.orchestration.connectors.apply import carry_out, plan
 from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
 from connect_dagster.orchestration.failures import one_sentence
@@ -45,9 +46,6 @@ from connect_dagster.orchestration.observations.newest_record import columns_of_
 from connect_dagster.orchestration.observations.poll import ConnectorPoll
 from connect_dagster.orchestration.observations.snapshot import ConnectorSnapshot
 from connect_dagster.plugin.connector_file import DesiredState
-
-if TYPE_CHECKING:
-    from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
 DECLARATION_KEY = f"{NAMESPACE}/declaration"
 
@@ -134,7 +132,7 @@ class KafkaConnectEventIterator(Iterator[KafkaConnectEvent]):
 
     def __init__(
         self,
-        workspace: "KafkaConnectWorkspace",
+        workspace: ConnectCluster,
         context: dg.AssetExecutionContext,
         applied: Iterator[AppliedConnector],
         more: Sequence[Callable[[AppliedConnector], None]] = (),
@@ -224,7 +222,7 @@ class KafkaConnectEventIterator(Iterator[KafkaConnectEvent]):
 
 
 def apply_and_poll(
-    workspace: "KafkaConnectWorkspace", context: dg.AssetExecutionContext, config: KafkaConnectApplyConfig
+    workspace: ConnectCluster, context: dg.AssetExecutionContext, config: KafkaConnectApplyConfig
 ) -> KafkaConnectEventIterator:
     """Apply the connectors whose assets a run has selected; see :meth:`KafkaConnectWorkspace.apply_and_poll`."""
     specs = [spec for spec in context.assets_def.specs if spec.key in context.selected_asset_keys]
@@ -237,7 +235,7 @@ def apply_and_poll(
 
 
 def _applied(
-    workspace: "KafkaConnectWorkspace",
+    workspace: ConnectCluster,
     log: dg.DagsterLogManager,
     specs: Sequence[AssetSpec],
     config: KafkaConnectApplyConfig,

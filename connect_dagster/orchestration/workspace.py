@@ -1,33 +1,29 @@
-"""A Connect cluster as a Dagster resource: how it is reached.
+"""A Connect cluster as a Dagster resource, and its connectors as assets."""
 
-Speaks only REST, so a cluster of Java workers is as good as one of ours.
-"""
-
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import dagster as dg
-from pydantic import Field
+from dagster import AssetSpec
 
-from connect_dagster.client.rest_client import Access, KafkaConnectClient, KafkaConnectError, RetryPolicy
-from connect_dagster.kafka.access import Brokers
-from connect_dagster.orchestration.assets.specs import ConnectorSelectorFn, load_kafka_connect_asset_specs
+from connect_dagster.orchestration.assets.specs import (
+    ConnectorSelectorFn,
+    asset_graph,
+    declared_props,
+    load_connector_props,
+)
 from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator
 from connect_dagster.orchestration.assets.workspace_data import KafkaConnectWorkspaceData
+from connect_dagster.orchestration.cluster import ConnectCluster
+from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
 from connect_dagster.orchestration.event_iterator import (
     KafkaConnectApplyConfig,
     KafkaConnectEventIterator,
     apply_and_poll,
 )
-from connect_dagster.orchestration.variables import unset_variables
-
-# What a field says for Dagster not to show its value in the UI.
-SECRET = "dagster__is_secret"
 
 
-class KafkaConnectWorkspace(dg.ConfigurableResource[Any]):
+class KafkaConnectWorkspace(ConnectCluster):
     """A Connect worker, or the cluster behind it.
 
     Examples:
@@ -40,70 +36,6 @@ class KafkaConnectWorkspace(dg.ConfigurableResource[Any]):
                 url="https://connect.example.org:8083", username="dagster", password=dg.EnvVar("CONNECT_PASSWORD")
             )
     """
-
-    url: str = Field(default="http://127.0.0.1:8083", description="REST address of a worker.")
-    cluster: str = Field(default="local", description="Name of the cluster, a part of its connectors' asset keys.")
-    username: str | None = Field(default=None, description="User for basic authentication at the REST API.")
-    password: str | None = Field(
-        default=None, description="That user's password; give it as an EnvVar.", json_schema_extra={SECRET: True}
-    )
-    headers: dict[str, str] = Field(
-        default={}, description="Headers sent with each request.", json_schema_extra={SECRET: True}
-    )
-    verify: bool = Field(default=True, description="Whether to check the certificate of https.")
-    ca_file: str | None = Field(default=None, description="File of the CA to check it with; the system's otherwise.")
-    bootstrap_servers: str | None = Field(
-        default=None,
-        description="Kafka brokers, host:port; with them end offsets and the lag of sinks are reported.",
-    )
-    client_properties: dict[str, str] = Field(
-        default={},
-        description="Settings of Kafka clients in Java's names, such as security.protocol and sasl.jaas.config, for "
-        "brokers that want a login or a certificate.",
-        json_schema_extra={SECRET: True},
-    )
-    schema_registry_url: str | None = Field(
-        default=None, description="Schema registry with Confluent's API; with it topics get their columns."
-    )
-    request_timeout: float = Field(default=10.0, gt=0, description="Bound for each request, in seconds.")
-    request_max_retries: int = Field(default=3, ge=0, description="Retries of a request nobody answered.")
-    request_retry_delay: float = Field(default=0.25, ge=0, description="Seconds before the first retry; then doubled.")
-    poll_interval: float = Field(default=0.5, gt=0, description="Seconds between two looks while waiting for a state.")
-    poll_timeout: float = Field(default=60.0, gt=0, description="Bound for such a wait, in seconds.")
-
-    @property
-    def brokers(self) -> Brokers | None:
-        """The brokers with how they are reached; None when they are not known."""
-        return Brokers(self.bootstrap_servers, self.client_properties) if self.bootstrap_servers else None
-
-    def get_client(self, *, timeout: float | None = None, retries: int | None = None) -> KafkaConnectClient:
-        """A client for the worker.
-
-        Args:
-            timeout: Another bound for each request, in seconds.
-            retries: Another number of retries; with it a cluster that rebalances is not waited for either.
-        """
-        retry = RetryPolicy(self.request_max_retries, self.request_retry_delay, self.poll_timeout)
-        if retries is not None:
-            retry = RetryPolicy(retries, self.request_retry_delay, rebalance=0.0)
-        return KafkaConnectClient(
-            self.url,
-            timeout=timeout or self.request_timeout,
-            retry=retry,
-            access=Access(self.username, self.password, self.headers, self.ca_file or self.verify),
-        )
-
-    @contextmanager
-    def initialized(self) -> Iterator["KafkaConnectWorkspace"]:
-        """The workspace with its variables read, for code that no run hands its resources to.
-
-        Raises:
-            KafkaConnectError: A variable is not set; names it and the field.
-        """
-        if unset := unset_variables({name: getattr(self, name) for name in type(self).model_fields}):
-            raise KafkaConnectError(f"The workspace needs environment variables that are not set: {', '.join(unset)}")
-        with self.process_config_and_initialize_cm() as ready:
-            yield ready
 
     def fetch_kafka_connect_workspace_data(self) -> KafkaConnectWorkspaceData:
         """Ask the cluster for its connectors. Raises KafkaConnectError."""
@@ -140,3 +72,78 @@ class KafkaConnectWorkspace(dg.ConfigurableResource[Any]):
             Their events, to be yielded; a run fails with one sentence when something is refused or takes too long.
         """
         return apply_and_poll(self, context, config or KafkaConnectApplyConfig())
+
+
+def load_kafka_connect_asset_specs(
+    *,
+    workspace: KafkaConnectWorkspace,
+    dagster_kafka_connect_translator: DagsterKafkaConnectTranslator | None = None,
+    connector_selector_fn: ConnectorSelectorFn | None = None,
+    snapshot_path: str | Path | None = None,
+) -> Sequence[AssetSpec]:
+    """Loads the connectors a cluster has, with all they read and write, as external assets.
+
+    The cluster is asked when a code location loads, and not again by the runs it starts.
+
+    Args:
+        workspace (KafkaConnectWorkspace): The Connect cluster.
+        dagster_kafka_connect_translator (Optional[DagsterKafkaConnectTranslator]): Makes the assets.
+        connector_selector_fn (Optional[ConnectorSelectorFn]): Tells which connectors are loaded. Defaults to all.
+        snapshot_path (Optional[str | Path]): File that keeps what the cluster answered last, for when it does not
+            answer. Without it, the cluster has to run for the location to load.
+
+    Returns:
+        Sequence[AssetSpec]: The assets, each once.
+
+    Raises:
+        Failure: The cluster cannot be asked, and there is no snapshot.
+
+    Examples:
+        .. code-block:: python
+
+            import dagster as dg
+            from connect_dagster import KafkaConnectWorkspace, load_kafka_connect_asset_specs
+
+            workspace = KafkaConnectWorkspace(url="http://127.0.0.1:8083")
+
+            @dg.definitions
+            def defs():
+                specs = load_kafka_connect_asset_specs(workspace=workspace, snapshot_path="connect.json")
+                return dg.Definitions(assets=specs)
+    """
+    props = load_connector_props(
+        workspace=workspace, connector_selector_fn=connector_selector_fn, snapshot_path=snapshot_path
+    )
+    return asset_graph(props, dagster_kafka_connect_translator or DagsterKafkaConnectTranslator())
+
+
+def build_kafka_connect_asset_specs(
+    *,
+    workspace: KafkaConnectWorkspace,
+    connectors: Iterable[KafkaConnectConnectorSpec],
+    dagster_kafka_connect_translator: DagsterKafkaConnectTranslator | None = None,
+) -> Sequence[AssetSpec]:
+    """Builds external assets for declared connectors and all they read and write, without asking the cluster.
+
+    Args:
+        workspace (KafkaConnectWorkspace): The Connect cluster they belong to.
+        connectors (Iterable[KafkaConnectConnectorSpec]): The connectors.
+        dagster_kafka_connect_translator (Optional[DagsterKafkaConnectTranslator]): Makes the assets.
+
+    Returns:
+        Sequence[AssetSpec]: The assets, each once.
+
+    Examples:
+        .. code-block:: python
+
+            from connect_dagster import (
+                KafkaConnectConnectorSpec,
+                KafkaConnectWorkspace,
+                build_kafka_connect_asset_specs,
+            )
+
+            lines = KafkaConnectConnectorSpec("lines", "FileStreamSource", {"file": "/tmp/in.txt", "topic": "lines"})
+            specs = build_kafka_connect_asset_specs(workspace=KafkaConnectWorkspace(), connectors=[lines])
+    """
+    props = [declared_props(workspace, connector) for connector in connectors]
+    return asset_graph(props, dagster_kafka_connect_translator or DagsterKafkaConnectTranslator())

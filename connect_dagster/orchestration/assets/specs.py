@@ -1,9 +1,9 @@
 """Connectors and all they read and write, joined into one graph of assets."""
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import dagster as dg
 from dagster import AssetKey, AssetSpec
@@ -16,94 +16,15 @@ from connect_dagster.orchestration._compat import StateBackedDefinitionsLoader
 from connect_dagster.orchestration.assets.metadata_sets import NAMESPACE
 from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator
 from connect_dagster.orchestration.assets.workspace_data import KafkaConnectWorkspaceData, connector_props
+from connect_dagster.orchestration.cluster import ConnectCluster
 from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
-
-if TYPE_CHECKING:
-    from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
 ConnectorSelectorFn: TypeAlias = Callable[[KafkaConnectConnectorProps], bool]
 
 log = logging.getLogger(__name__)
 
 
-def load_kafka_connect_asset_specs(
-    *,
-    workspace: "KafkaConnectWorkspace",
-    dagster_kafka_connect_translator: DagsterKafkaConnectTranslator | None = None,
-    connector_selector_fn: ConnectorSelectorFn | None = None,
-    snapshot_path: str | Path | None = None,
-) -> Sequence[AssetSpec]:
-    """Loads the connectors a cluster has, with all they read and write, as external assets.
-
-    The cluster is asked when a code location loads, and not again by the runs it starts.
-
-    Args:
-        workspace (KafkaConnectWorkspace): The Connect cluster.
-        dagster_kafka_connect_translator (Optional[DagsterKafkaConnectTranslator]): Makes the assets.
-        connector_selector_fn (Optional[ConnectorSelectorFn]): Tells which connectors are loaded. Defaults to all.
-        snapshot_path (Optional[str | Path]): File that keeps what the cluster answered last, for when it does not
-            answer. Without it, the cluster has to run for the location to load.
-
-    Returns:
-        Sequence[AssetSpec]: The assets, each once.
-
-    Raises:
-        Failure: The cluster cannot be asked, and there is no snapshot.
-
-    Examples:
-        .. code-block:: python
-
-            import dagster as dg
-            from connect_dagster import KafkaConnectWorkspace, load_kafka_connect_asset_specs
-
-            workspace = KafkaConnectWorkspace(url="http://127.0.0.1:8083")
-
-            @dg.definitions
-            def defs():
-                specs = load_kafka_connect_asset_specs(workspace=workspace, snapshot_path="connect.json")
-                return dg.Definitions(assets=specs)
-    """
-    props = load_connector_props(
-        workspace=workspace, connector_selector_fn=connector_selector_fn, snapshot_path=snapshot_path
-    )
-    return asset_graph(props, dagster_kafka_connect_translator or DagsterKafkaConnectTranslator())
-
-
-def build_kafka_connect_asset_specs(
-    *,
-    workspace: "KafkaConnectWorkspace",
-    connectors: Iterable[KafkaConnectConnectorSpec],
-    dagster_kafka_connect_translator: DagsterKafkaConnectTranslator | None = None,
-) -> Sequence[AssetSpec]:
-    """Builds external assets for declared connectors and all they read and write, without asking the cluster.
-
-    Args:
-        workspace (KafkaConnectWorkspace): The Connect cluster they belong to.
-        connectors (Iterable[KafkaConnectConnectorSpec]): The connectors.
-        dagster_kafka_connect_translator (Optional[DagsterKafkaConnectTranslator]): Makes the assets.
-
-    Returns:
-        Sequence[AssetSpec]: The assets, each once.
-
-    Examples:
-        .. code-block:: python
-
-            from connect_dagster import (
-                KafkaConnectConnectorSpec,
-                KafkaConnectWorkspace,
-                build_kafka_connect_asset_specs,
-            )
-
-            lines = KafkaConnectConnectorSpec("lines", "FileStreamSource", {"file": "/tmp/in.txt", "topic": "lines"})
-            specs = build_kafka_connect_asset_specs(workspace=KafkaConnectWorkspace(), connectors=[lines])
-    """
-    props = [declared_props(workspace, connector) for connector in connectors]
-    return asset_graph(props, dagster_kafka_connect_translator or DagsterKafkaConnectTranslator())
-
-
-def declared_props(
-    workspace: "KafkaConnectWorkspace", connector: KafkaConnectConnectorSpec
-) -> KafkaConnectConnectorProps:
+def declared_props(workspace: ConnectCluster, connector: KafkaConnectConnectorSpec) -> KafkaConnectConnectorProps:
     """A declared connector for a translator, as far as its declaration tells."""
     config = connector.declared_config()
     return connector_props(
@@ -117,11 +38,11 @@ def declared_props(
 
 def load_connector_props(
     *,
-    workspace: "KafkaConnectWorkspace",
+    workspace: ConnectCluster,
     connector_selector_fn: ConnectorSelectorFn | None = None,
     snapshot_path: str | Path | None = None,
 ) -> list[KafkaConnectConnectorProps]:
-    """The connectors a cluster has, asked once for a code location; see :func:`load_kafka_connect_asset_specs`."""
+    """The connectors a cluster has, asked once for a code location; see ``load_kafka_connect_asset_specs``."""
     state = _WorkspaceState(workspace, Path(snapshot_path) if snapshot_path else None).get_or_fetch_state()
     chosen = connector_selector_fn or (lambda _: True)
     return [props for props in KafkaConnectWorkspaceData.model_validate_json(state).connector_props() if chosen(props)]
@@ -158,7 +79,7 @@ def _plain(text: str | None) -> str | None:
 class _WorkspaceState(StateBackedDefinitionsLoader[str]):
     """The snapshot as JSON text, fetched when a location loads and handed on to its runs."""
 
-    def __init__(self, workspace: "KafkaConnectWorkspace", snapshot: Path | None) -> None:
+    def __init__(self, workspace: ConnectCluster, snapshot: Path | None) -> None:
         self._workspace = workspace
         self._snapshot = snapshot
 
@@ -169,9 +90,10 @@ class _WorkspaceState(StateBackedDefinitionsLoader[str]):
     def fetch_state(self) -> str:
         try:
             with self._workspace.initialized() as ready:
-                state: str = ready.fetch_kafka_connect_workspace_data().model_dump_json()
+                data = KafkaConnectWorkspaceData.fetch(ready.get_client(), ready.cluster, ready.bootstrap_servers)
         except KafkaConnectError as error:
             return self._last_state(error)
+        state = data.model_dump_json()
         if self._snapshot:
             fresh = self._snapshot.with_name(f"{self._snapshot.name}.new")
             fresh.write_text(state)

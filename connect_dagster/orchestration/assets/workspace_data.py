@@ -6,7 +6,6 @@ It goes to the processes of runs and into snapshot files, so secrets are masked 
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict
@@ -22,9 +21,7 @@ from connect_dagster.client.masking import mask_config, mask_text
 from connect_dagster.client.plugin_secrets import PARALLEL_REQUESTS, with_secret_keys
 from connect_dagster.client.rest_client import KafkaConnectClient
 from connect_dagster.client.types import Connector, Direction
-
-if TYPE_CHECKING:
-    from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
+from connect_dagster.orchestration.cluster import ConnectCluster
 
 
 class KafkaConnectConnectorData(BaseModel):
@@ -128,7 +125,7 @@ def connector_props(
     )
 
 
-def live_props(workspace: "KafkaConnectWorkspace", connector: Connector) -> KafkaConnectConnectorProps:
+def live_props(workspace: ConnectCluster, connector: Connector) -> KafkaConnectConnectorProps:
     """A connector for a translator, as the cluster describes it, but for topics it does not name in its configuration.
 
     Args:

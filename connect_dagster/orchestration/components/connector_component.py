@@ -6,6 +6,7 @@ from functools import cached_property
 import dagster as dg
 from pydantic import Field
 
+from connect_dagster.orchestration.asset_decorator import apply_connector
 from connect_dagster.orchestration.components.declared_connectors import ResolvedConnector
 from connect_dagster.orchestration.components.scaffolders import ConnectorScaffolder
 from connect_dagster.orchestration.components.translation import (
@@ -15,11 +16,7 @@ from connect_dagster.orchestration.components.translation import (
     ResolvedTranslation,
 )
 from connect_dagster.orchestration.components.yaml_values import ResolvedWorkspace
-from connect_dagster.orchestration.definitions import (
-    JOB_PREFIX,
-    apply_connector,
-    declared_connectors_definitions,
-)
+from connect_dagster.orchestration.definitions import JOB_PREFIX, declared_connectors_definitions
 from connect_dagster.orchestration.event_iterator import KafkaConnectApplyConfig, KafkaConnectEvent
 from connect_dagster.orchestration.names import identifier
 from connect_dagster.orchestration.sensors.polling import build_kafka_connect_polling_sensor

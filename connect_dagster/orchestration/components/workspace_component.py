@@ -18,6 +18,7 @@ from connect_dagster.orchestration._compat import (
     ResolvedDefsStateConfig,
     last_state,
 )
+from connect_dagster.orchestration.asset_decorator import apply_connector, connector_assets
 from connect_dagster.orchestration.assets.workspace_data import KafkaConnectWorkspaceData
 from connect_dagster.orchestration.checks.state import build_connector_state_checks
 from connect_dagster.orchestration.components.scaffolders import WorkspaceScaffolder
@@ -28,7 +29,7 @@ from connect_dagster.orchestration.components.translation import (
     ResolvedTranslation,
 )
 from connect_dagster.orchestration.components.yaml_values import ResolvedWorkspace
-from connect_dagster.orchestration.definitions import JOB_PREFIX, apply_connector, connector_assets
+from connect_dagster.orchestration.definitions import JOB_PREFIX
 from connect_dagster.orchestration.event_iterator import KafkaConnectApplyConfig, KafkaConnectEvent
 from connect_dagster.orchestration.ops.jobs import build_kafka_connect_jobs
 from connect_dagster.orchestration.sensors.polling import build_kafka_connect_polling_sensor

@@ -7,7 +7,7 @@ are bounded, so that a poll of any number of connectors ends in time: see the co
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from confluent_kafka import KafkaException
 
@@ -16,11 +16,9 @@ from connect_dagster.client.plugin_secrets import PARALLEL_REQUESTS, with_secret
 from connect_dagster.client.rest_client import KafkaConnectError
 from connect_dagster.client.types import Connector, TaskProgress
 from connect_dagster.errors import ConnectError
+from connect_dagster.orchestration.cluster import ConnectCluster
 from connect_dagster.orchestration.observations.snapshot import ConnectorSnapshot
 from connect_dagster.orchestration.observations.topic_offsets import fetch_topic_bounds
-
-if TYPE_CHECKING:
-    from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
 # A tick is to end within 40 s. Connectors are asked for until this many seconds after it began; the batch under way
 # then takes two requests more at most, and the brokers three.
@@ -36,7 +34,7 @@ Read = TypeVar("Read")
 class ConnectorPoll:
     """One look at a worker; collects warnings on the way."""
 
-    def __init__(self, workspace: "KafkaConnectWorkspace") -> None:
+    def __init__(self, workspace: ConnectCluster) -> None:
         # Patient, but not for as long as a rebalance may take: the next poll comes soon.
         self.client = workspace.get_client(timeout=REQUEST_TIMEOUT, retries=workspace.request_max_retries)
         self.warnings: list[str] = []

@@ -24,9 +24,10 @@ from connect_dagster.client.operations import (
 from connect_dagster.client.rest_client import KafkaConnectClient
 from connect_dagster.client.types import ConnectorStatus, PartitionOffset
 from connect_dagster.client.waiting import Wait
+from connect_dagster.orchestration.cluster import SECRET
 from connect_dagster.orchestration.connectors.apply import ApplyPlan, carry_out, plan
 from connect_dagster.orchestration.connectors.spec import ConfigValue, KafkaConnectConnectorSpec
-from connect_dagster.orchestration.workspace import SECRET, KafkaConnectWorkspace
+from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 from connect_dagster.plugin.connector_file import DesiredState
 
 # What a field of a resource says of itself: the configuration key it is for.

@@ -13,12 +13,12 @@ from pydantic import Field, create_model
 from pydantic.config import JsonDict
 
 from connect_dagster.client.types import KeyDefinition
+from connect_dagster.orchestration.cluster import SECRET
 from connect_dagster.orchestration.resources.connector import (
     CONFIG_KEY,
     ConnectorResource,
     config_fields,
 )
-from connect_dagster.orchestration.workspace import SECRET
 from connect_dagster.plugin.config import NO_DEFAULT, ConfigDef, ConfigKey, Type, parse_value, to_text
 
 _OWN_KEYS = frozenset({"name", "connector.class", "tasks.max"})

@@ -9,7 +9,7 @@ automation conditions of assets downstream work.
 
 import time
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import dagster as dg
 from dagster import AssetCheckEvaluation, AssetMaterialization, AssetObservation, DagsterInstance, TableSchema
@@ -31,9 +31,7 @@ from connect_dagster.orchestration.observations.poll import ConnectorPoll
 from connect_dagster.orchestration.observations.snapshot import ConnectorSnapshot
 from connect_dagster.orchestration.observations.trend import ConnectorMark, ConnectorTrend
 from connect_dagster.orchestration.sensors.cursor import SensorCursor
-
-if TYPE_CHECKING:
-    from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
+from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
 # When columns are asked for no more: a tick has 40 s, see connector_poll, and one such request this long.
 COLUMNS_UNTIL_SECONDS = 36.0
@@ -79,7 +77,7 @@ class KafkaConnectPollingSensorCursor(SensorCursor):
 
 def build_kafka_connect_polling_sensor(
     *,
-    workspace: "KafkaConnectWorkspace",
+    workspace: KafkaConnectWorkspace,
     dagster_kafka_connect_translator: DagsterKafkaConnectTranslator | None = None,
     connector_selector_fn: ConnectorSelectorFn | None = None,
     name: str | None = None,
@@ -156,7 +154,7 @@ class PollingTick:
 
     def __init__(
         self,
-        workspace: "KafkaConnectWorkspace",
+        workspace: KafkaConnectWorkspace,
         translator: DagsterKafkaConnectTranslator,
         instance: DagsterInstance,
         cursor: KafkaConnectPollingSensorCursor,

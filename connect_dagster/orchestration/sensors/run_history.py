@@ -6,9 +6,20 @@ the runs as well as from the cursor: a cursor that was reset must not bring back
 
 from collections.abc import Mapping
 
-from dagster import DagsterInstance, RunsFilter
+from dagster import DagsterInstance, DagsterRunStatus, RunsFilter
 
-from connect_dagster.orchestration.workers.keepalive_sensor import ATTEMPT_TAG, REMEMBERED_RUNS, UNFINISHED
+ATTEMPT_TAG = "connect-dagster/attempt"
+REMEMBERED_RUNS = 25
+UNFINISHED = frozenset(
+    {
+        DagsterRunStatus.QUEUED,
+        DagsterRunStatus.NOT_STARTED,
+        DagsterRunStatus.MANAGED,
+        DagsterRunStatus.STARTING,
+        DagsterRunStatus.STARTED,
+        DagsterRunStatus.CANCELING,
+    }
+)
 
 # An operation takes minutes. A run that is older and not over lost its process, and nobody will ever say so.
 OVERDUE_SECONDS = 900.0

@@ -28,24 +28,12 @@ from pydantic import Field
 from connect_dagster.orchestration.assets.keys import worker_key
 from connect_dagster.orchestration.sensors.back_off import BackOff
 from connect_dagster.orchestration.sensors.cursor import SensorCursor
+from connect_dagster.orchestration.sensors.run_history import ATTEMPT_TAG, REMEMBERED_RUNS, UNFINISHED
 from connect_dagster.orchestration.workers.job import GENERATION_TAG, PROCESS_TAG, WORKER_ID_TAG, run_config
 from connect_dagster.orchestration.workers.resource import HostedWorker
 from connect_dagster.orchestration.workers.run_process import RunProcess
 
-ATTEMPT_TAG = "connect-dagster/attempt"
 REPLACED_TAG = "connect-dagster/replaced_by_generation"
-REMEMBERED_RUNS = 25
-
-UNFINISHED = frozenset(
-    {
-        DagsterRunStatus.QUEUED,
-        DagsterRunStatus.NOT_STARTED,
-        DagsterRunStatus.MANAGED,
-        DagsterRunStatus.STARTING,
-        DagsterRunStatus.STARTED,
-        DagsterRunStatus.CANCELING,
-    }
-)
 
 
 class KeepaliveCursor(SensorCursor):

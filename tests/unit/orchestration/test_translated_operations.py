@@ -7,7 +7,6 @@ import pytest
 from dagster import AssetKey, AssetSpec, DagsterInstance
 
 from connect_dagster.client.datasets import KafkaConnectConnectorProps, KafkaConnectDatasetProps
-from connect_dagster.orchestration.assets.specs import build_kafka_connect_asset_specs
 from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator
 from connect_dagster.orchestration.checks.config_drift import build_connector_config_drift_checks
 from connect_dagster.orchestration.checks.state import build_connector_state_checks
@@ -16,6 +15,7 @@ from connect_dagster.orchestration.ops.jobs import build_kafka_connect_jobs
 from connect_dagster.orchestration.sensors.auto_restart import build_kafka_connect_auto_restart_sensor
 from connect_dagster.orchestration.sensors.back_off import BackOff
 from connect_dagster.orchestration.sensors.connector import build_connector_sensor
+from connect_dagster.orchestration.workspace import build_kafka_connect_asset_specs
 from tests.unit.orchestration.connect_server import CLASS, ConnectServer, connect_server
 
 LINES = KafkaConnectConnectorSpec("lines", CLASS, {"file": "/tmp/in.txt", "topic": "lines"})

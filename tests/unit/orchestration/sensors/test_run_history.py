@@ -7,8 +7,7 @@ from uuid import uuid4
 import pytest
 from dagster import DagsterInstance, DagsterRun, DagsterRunStatus
 
-from connect_dagster.orchestration.sensors.run_history import OVERDUE_SECONDS, Launches
-from connect_dagster.orchestration.workers.keepalive_sensor import ATTEMPT_TAG
+from connect_dagster.orchestration.sensors.run_history import ATTEMPT_TAG, OVERDUE_SECONDS, Launches
 
 TAGS = {"connect-dagster/connector": "lines"}
 

@@ -7,8 +7,8 @@ from uuid import uuid4
 import dagster as dg
 from dagster import DagsterEventType, DagsterInstance, DagsterRun, DagsterRunStatus
 
+from connect_dagster.orchestration.sensors.run_history import ATTEMPT_TAG
 from connect_dagster.orchestration.workers.job import WORKER_ID_TAG, WORKER_JOB
-from connect_dagster.orchestration.workers.keepalive_sensor import ATTEMPT_TAG
 
 # In whole seconds: databases round moments, and tests compare them exactly.
 NOW = float(int(time.time()))

@@ -1,0 +1,87 @@
+"""How a Connect cluster and its Kafka brokers are reached, as fields of a Dagster resource.
+
+Speaks only REST, so a cluster of Java workers is as good as one of ours. Does not know assets: those are added by
+:class:`connect_dagster.KafkaConnectWorkspace`, so that the modules that make them can use this one.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Self
+
+import dagster as dg
+from pydantic import Field
+
+from connect_dagster.client.rest_client import Access, KafkaConnectClient, KafkaConnectError, RetryPolicy
+from connect_dagster.kafka.access import Brokers
+from connect_dagster.orchestration.variables import unset_variables
+
+# What a field says for Dagster not to show its value in the UI.
+SECRET = "dagster__is_secret"
+
+
+class ConnectCluster(dg.ConfigurableResource[Any]):
+    """Access to a Connect cluster: the base of ``KafkaConnectWorkspace``."""
+
+    url: str = Field(default="http://127.0.0.1:8083", description="REST address of a worker.")
+    cluster: str = Field(default="local", description="Name of the cluster, a part of its connectors' asset keys.")
+    username: str | None = Field(default=None, description="User for basic authentication at the REST API.")
+    password: str | None = Field(
+        default=None, description="That user's password; give it as an EnvVar.", json_schema_extra={SECRET: True}
+    )
+    headers: dict[str, str] = Field(
+        default={}, description="Headers sent with each request.", json_schema_extra={SECRET: True}
+    )
+    verify: bool = Field(default=True, description="Whether to check the certificate of https.")
+    ca_file: str | None = Field(default=None, description="File of the CA to check it with; the system's otherwise.")
+    bootstrap_servers: str | None = Field(
+        default=None,
+        description="Kafka brokers, host:port; with them end offsets and the lag of sinks are reported.",
+    )
+    client_properties: dict[str, str] = Field(
+        default={},
+        description="Settings of Kafka clients in Java's names, such as security.protocol and sasl.jaas.config, for "
+        "brokers that want a login or a certificate.",
+        json_schema_extra={SECRET: True},
+    )
+    schema_registry_url: str | None = Field(
+        default=None, description="Schema registry with Confluent's API; with it topics get their columns."
+    )
+    request_timeout: float = Field(default=10.0, gt=0, description="Bound for each request, in seconds.")
+    request_max_retries: int = Field(default=3, ge=0, description="Retries of a request nobody answered.")
+    request_retry_delay: float = Field(default=0.25, ge=0, description="Seconds before the first retry; then doubled.")
+    poll_interval: float = Field(default=0.5, gt=0, description="Seconds between two looks while waiting for a state.")
+    poll_timeout: float = Field(default=60.0, gt=0, description="Bound for such a wait, in seconds.")
+
+    @property
+    def brokers(self) -> Brokers | None:
+        """The brokers with how they are reached; None when they are not known."""
+        return Brokers(self.bootstrap_servers, self.client_properties) if self.bootstrap_servers else None
+
+    def get_client(self, *, timeout: float | None = None, retries: int | None = None) -> KafkaConnectClient:
+        """A client for the worker.
+
+        Args:
+            timeout: Another bound for each request, in seconds.
+            retries: Another number of retries; with it a cluster that rebalances is not waited for either.
+        """
+        retry = RetryPolicy(self.request_max_retries, self.request_retry_delay, self.poll_timeout)
+        if retries is not None:
+            retry = RetryPolicy(retries, self.request_retry_delay, rebalance=0.0)
+        return KafkaConnectClient(
+            self.url,
+            timeout=timeout or self.request_timeout,
+            retry=retry,
+            access=Access(self.username, self.password, self.headers, self.ca_file or self.verify),
+        )
+
+    @contextmanager
+    def initialized(self) -> Iterator[Self]:
+        """The workspace with its variables read, for code that no run hands its resources to.
+
+        Raises:
+            KafkaConnectError: A variable is not set; names it and the field.
+        """
+        if unset := unset_variables({name: getattr(self, name) for name in type(self).model_fields}):
+            raise KafkaConnectError(f"The workspace needs environment variables that are not set: {', '.join(unset)}")
+        with self.process_config_and_initialize_cm() as ready:
+            yield ready
