@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from connect_dagster.kafka.settings.rows import Ignored, between, row, same
+from connect_dagster.kafka.settings.rows import Ignored, Together, between, row, same
 from connect_dagster.plugin.config import Importance, Type
 
 _H, _M, _L = Importance.HIGH, Importance.MEDIUM, Importance.LOW
@@ -14,7 +14,7 @@ ADMIN = (
         Type.LIST,
         (),
         _H,
-        Ignored("librdkafka asks brokers only: use bootstrap.servers", told=True),
+        Ignored("librdkafka asks brokers only: use bootstrap.servers"),
         "Controllers to find the cluster by.",
     ),
     row("bootstrap.servers", Type.LIST, (), _H, same("bootstrap.servers"), "Brokers to find the cluster by."),
@@ -31,7 +31,7 @@ ADMIN = (
         Type.INT,
         60_000,
         _M,
-        Ignored("each question has its own time"),
+        Together("kafka.topic_admin"),
         "How long a call of the client may take.",
     ),
     row(
@@ -42,5 +42,5 @@ ADMIN = (
         same("enable.metrics.push"),
         "Whether brokers may ask for metrics.",
     ),
-    row("retries", Type.INT, _MAX_INT, _L, Ignored("questions are asked again as long as there is time"), "Tries."),
+    row("retries", Type.INT, _MAX_INT, _L, Ignored("requests are repeated as long as there is time"), "Tries."),
 )

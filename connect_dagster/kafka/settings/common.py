@@ -12,18 +12,25 @@ _LOGIN = Together("security: the login")
 _METRICS = Ignored("metrics of clients are librdkafka's own")
 _JVM_TLS = Ignored("a choice among the JVM's implementations of TLS")
 _KERBEROS = Ignored("tickets are renewed by Kerberos' own library")
-_CALLBACK = Ignored("classes of the JVM cannot be called", told=True)
+_CALLBACK = Ignored("classes of the JVM cannot be called")
 _REFRESH = Ignored("librdkafka renews tokens by its own rule")
 _VALIDATION = Ignored("tokens are checked by the brokers, the client only hands them over")
 _ENDPOINT = Ignored("librdkafka asks the token endpoint by its own rule")
-_FORMAT = Ignored("the content of the file tells its format")
+_FORMAT = Ignored("the format is recognized by the content of the file", harmless=True)
 _ASSERTION = "sasl.oauthbearer.assertion."
 
 COMMON = (
     row("bootstrap.servers", _LIST, NO_DEFAULT, _H, same("bootstrap.servers"), "Brokers to find the cluster by."),
     row("client.dns.lookup", _STRING, "use_all_dns_ips", _M, same("client.dns.lookup"), "Which addresses are tried."),
     row("client.id", _STRING, "", _M, same("client.id"), "The client's name in the brokers' logs."),
-    row("config.providers", _LIST, (), _L, Ignored("placeholders are replaced before"), "Providers of placeholders."),
+    row(
+        "config.providers",
+        _LIST,
+        (),
+        _L,
+        Ignored("placeholders are replaced before", harmless=True),
+        "Providers of placeholders.",
+    ),
     row(
         "connections.max.idle.ms",
         _LONG,
@@ -220,7 +227,7 @@ COMMON = (
         _LIST,
         (),
         _L,
-        Ignored("OpenSSL names suites in its own way; its choice of safe ones stays", told=True),
+        Ignored("OpenSSL names suites in its own way; its choice of safe ones stays"),
         "Cipher suites that may be used.",
     ),
     row(
@@ -228,11 +235,11 @@ COMMON = (
         _LIST,
         ("TLSv1.2", "TLSv1.3"),
         _M,
-        Ignored("OpenSSL speaks the highest version that both sides know"),
+        _TLS,
         "Versions of TLS that may be spoken.",
     ),
     row("ssl.endpoint.identification.algorithm", _STRING, "https", _L, _TLS, "https to check the brokers' names."),
-    row("ssl.engine.factory.class", _CLASS, None, _L, _JVM_TLS, "Class that makes TLS engines."),
+    row("ssl.engine.factory.class", _CLASS, None, _L, _TLS, "Class that makes TLS engines."),
     row("ssl.key.password", _PASSWORD, None, _H, _TLS, "Password of the private key."),
     row("ssl.keymanager.algorithm", _STRING, "SunX509", _L, _JVM_TLS, "Algorithm of the key manager."),
     row("ssl.keystore.certificate.chain", _PASSWORD, None, _H, _TLS, "Certificates of the private key, as PEM."),
@@ -240,7 +247,7 @@ COMMON = (
     row("ssl.keystore.location", _STRING, None, _H, _TLS, "File with the private key: PKCS12, JKS or PEM."),
     row("ssl.keystore.password", _PASSWORD, None, _H, _TLS, "Password of the key store."),
     row("ssl.keystore.type", _STRING, "JKS", _M, _FORMAT, "Format of the key store."),
-    row("ssl.protocol", _STRING, "TLSv1.3", _M, _JVM_TLS, "Version of TLS that the JVM's context is made for."),
+    row("ssl.protocol", _STRING, "TLSv1.3", _M, _TLS, "Version of TLS that the JVM's context is made for."),
     row("ssl.provider", _STRING, None, _M, _JVM_TLS, "Provider of TLS in the JVM."),
     row("ssl.secure.random.implementation", _STRING, None, _L, _JVM_TLS, "The JVM's source of random numbers."),
     row("ssl.trustmanager.algorithm", _STRING, "PKIX", _L, _JVM_TLS, "Algorithm of the trust manager."),

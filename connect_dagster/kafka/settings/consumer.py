@@ -9,7 +9,7 @@ from connect_dagster.plugin.config import NO_DEFAULT, Importance, Type
 _H, _M, _L = Importance.HIGH, Importance.MEDIUM, Importance.LOW
 _STRING, _INT, _BOOLEAN, _CLASS = Type.STRING, Type.INT, Type.BOOLEAN, Type.CLASS
 
-_BYTES = Ignored("records stay bytes here")
+_BYTES = Ignored("records stay bytes here", harmless=True)
 _SHARE = Ignored("a setting of share consumers")
 _RANGE = "class org.apache.kafka.clients.consumer.RangeAssignor"
 _COOPERATIVE = "class org.apache.kafka.clients.consumer.CooperativeStickyAssignor"
@@ -48,7 +48,7 @@ CONSUMER = (
         _INT,
         60_000,
         _M,
-        Ignored("each question has its own time"),
+        Ignored("each call has its own time limit"),
         "How long a call of the client may take.",
     ),
     row("enable.auto.commit", _BOOLEAN, True, _M, same("enable.auto.commit"), "Whether offsets commit by themselves."),
@@ -101,7 +101,7 @@ CONSUMER = (
         Type.LIST,
         (),
         _L,
-        Ignored("classes of the JVM cannot be called", told=True),
+        Ignored("classes of the JVM cannot be called"),
         "Classes that see each record.",
     ),
     row(
@@ -138,7 +138,7 @@ CONSUMER = (
         same("max.poll.interval.ms", turn=between(1, 86_400_000)),
         "How long a member may be busy before it counts as gone.",
     ),
-    row("max.poll.records", _INT, 500, _M, Ignored("the sink task cuts its batches itself"), "Most records of a put."),
+    row("max.poll.records", _INT, 500, _M, Together("worker.sink"), "Most records of a put."),
     row(
         "partition.assignment.strategy",
         Type.LIST,

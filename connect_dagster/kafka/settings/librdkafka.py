@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -44,9 +45,15 @@ def to_librdkafka(kind: ClientKind, settings: Settings) -> dict[str, str]:
         target = table[name].target
         if isinstance(target, Taken):
             result |= dict.fromkeys(target.names, target.turn(value))
-        elif isinstance(target, Ignored) and target.told and value != table[name].key.default:
-            log.warning("%s has no effect on the %s here: %s", name, kind.value, target.reason)
+        elif isinstance(target, Ignored) and not target.harmless and value != table[name].key.default:
+            _log_ignored(name, kind, settings.get("client.id"), target.reason)
     return result | librdkafka_security(settings) | _OWN[kind](values)
+
+
+@functools.lru_cache(maxsize=4096)
+def _log_ignored(name: str, kind: ClientKind, client_id: str | None, reason: str) -> None:
+    """Log a setting without effect, once for each client: clients are replaced and restarted."""
+    log.warning("%s has no effect on the %s here: %s", name, kind.value, reason)
 
 
 def _producer(values: Mapping[str, Any]) -> dict[str, str]:

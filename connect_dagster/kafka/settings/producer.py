@@ -9,7 +9,7 @@ _H, _M, _L = Importance.HIGH, Importance.MEDIUM, Importance.LOW
 _STRING, _INT, _LONG, _BOOLEAN, _CLASS = Type.STRING, Type.INT, Type.LONG, Type.BOOLEAN, Type.CLASS
 _MAX_INT = 2**31 - 1
 
-_BYTES = Ignored("records are bytes already")
+_BYTES = Ignored("records are bytes already", harmless=True)
 _LEVEL = Together("librdkafka: one level, of the type that is used")
 _PARTITIONER = Together("librdkafka: the partitioner")
 _BALANCE = Ignored("librdkafka does not look at the brokers' load")
@@ -49,7 +49,7 @@ PRODUCER = (
         Type.LIST,
         (),
         _L,
-        Ignored("classes of the JVM cannot be called", told=True),
+        Ignored("classes of the JVM cannot be called"),
         "Classes that see each record.",
     ),
     row("key.serializer", _CLASS, NO_DEFAULT, _H, _BYTES, "Class that makes bytes of keys."),
@@ -121,7 +121,7 @@ PRODUCER = (
         _BOOLEAN,
         False,
         _L,
-        Ignored("librdkafka has no transactions in two phases", told=True),
+        Ignored("librdkafka has no transactions in two phases"),
         "Whether somebody else decides on the end of transactions.",
     ),
     row("transactional.id", _STRING, None, _L, same("transactional.id"), "Name that transactions go on under."),

@@ -24,22 +24,22 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """Means something together with others: ``reader`` names the module or function that reads them."""
+    """Is read together with others, or by another module: ``reader`` names it."""
 
     reader: str
 
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """Means nothing here.
+    """Has no effect here. A value other than the default is named in the log, unless that is harmless.
 
     Attributes:
-        reason: why.
-        told: whether a user who sets it expects something else, and is warned.
+        reason: why it has no effect.
+        harmless: whether its purpose is met without it.
     """
 
     reason: str
-    told: bool = False
+    harmless: bool = False
 
 
 Target = Taken | Together | Ignored

@@ -7,6 +7,7 @@ assertions, unsecured tokens), and GSSAPI where librdkafka was built with Kerber
 
 from __future__ import annotations
 
+import logging
 import os
 import ssl
 from collections.abc import Mapping
@@ -22,7 +23,9 @@ from connect_dagster.kafka.security.jaas import (
 )
 from connect_dagster.kafka.security.tls_stores import TlsStores
 from connect_dagster.kafka.settings.java_settings import Settings
-from connect_dagster.plugin.config import one_of_ignoring_case
+from connect_dagster.plugin.config import Type, one_of_ignoring_case, parse_value
+
+log = logging.getLogger(__name__)
 
 _LOGIN_ENTRY = "KafkaClient"
 _PROTOCOL, _MECHANISM, _JAAS = "security.protocol", "sasl.mechanism", "sasl.jaas.config"
@@ -43,6 +46,12 @@ _KERBEROS_OPTIONS = {
     "principal": "sasl.kerberos.principal",
     "serviceName": "sasl.kerberos.service.name",
 }
+
+
+_VERSIONS, _VERSION, _ENGINE = "ssl.enabled.protocols", "ssl.protocol", "ssl.engine.factory.class"
+_TLS_1_2, _TLS_1_3 = "TLSv1.2", "TLSv1.3"
+# librdkafka has no setting for versions. It can never use these suites, and those of TLS 1.3 are not affected.
+_NO_SUITES_BEFORE_1_3 = {"ssl.cipher.suites": "PSK"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +109,19 @@ def librdkafka_security(settings: Settings) -> dict[str, str]:
     if login is not None:
         result |= {_MECHANISM: login.mechanism, **_librdkafka_login(login, settings)}
     if protocol.endswith("SSL"):
-        result |= _librdkafka_tls(TlsStores.parse(settings))
+        result |= _librdkafka_tls(TlsStores.parse(settings)) | _librdkafka_versions(settings)
     return result
 
 
 def tls_context(settings: Settings) -> ssl.SSLContext | None:
     """Python's TLS context for a client; ``None`` when the protocol has no TLS. Raises ConfigError as the stores."""
-    return TlsStores.parse(settings).client_context() if _protocol(settings).endswith("SSL") else None
+    if not _protocol(settings).endswith("SSL"):
+        return None
+    versions = _tls_versions(settings)
+    context = TlsStores.parse(settings).client_context()
+    if _TLS_1_3 not in versions:
+        context.maximum_version = ssl.TLSVersion.TLSv1_2
+    return context
 
 
 def _protocol(settings: Settings) -> str:
@@ -150,6 +165,32 @@ def _librdkafka_tokens(options: Mapping[str, str], settings: Settings) -> dict[s
     if f"{_OAUTH}sub.claim.name" in settings:
         result[f"{_OAUTH}sub.claim.name"] = settings[f"{_OAUTH}sub.claim.name"]
     return result
+
+
+def _tls_versions(settings: Settings) -> tuple[str, ...]:
+    """Return the versions of TLS that a client may speak.
+
+    Raises:
+        ConfigError: there are none, or classes of the JVM are to choose them.
+    """
+    if engine := settings.get(_ENGINE):
+        raise ConfigError.invalid(_ENGINE, engine, "It decides whom to trust, and classes of the JVM cannot be called")
+    enabled = parse_value(_VERSIONS, settings.get(_VERSIONS, f"{_TLS_1_2},{_TLS_1_3}"), Type.LIST)
+    # Java: with ssl.protocol=TLSv1.2 "clients will not use TLSv1.3 even if it is one of the values" enabled.
+    limit = settings.get(_VERSION, _TLS_1_3)
+    allowed = (_TLS_1_2, _TLS_1_3) if limit in (_TLS_1_3, "TLS") else (_TLS_1_2,)
+    if not (versions := tuple(version for version in allowed if version in enabled)):
+        reason = f"It must contain one or more of {', '.join(allowed)}, as {_VERSION} is {limit}"
+        raise ConfigError.invalid(_VERSIONS, enabled, reason)
+    return versions
+
+
+def _librdkafka_versions(settings: Settings) -> dict[str, str]:
+    versions = _tls_versions(settings)
+    if _TLS_1_3 not in versions:
+        name = _VERSION if settings.get(_VERSION, _TLS_1_3) not in (_TLS_1_3, "TLS") else _VERSIONS
+        log.warning("%s excludes TLSv1.3, which librdkafka still uses where brokers offer it", name)
+    return _NO_SUITES_BEFORE_1_3 if versions == (_TLS_1_3,) else {}
 
 
 def _librdkafka_tls(stores: TlsStores) -> dict[str, str]:

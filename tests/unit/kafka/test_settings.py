@@ -1,6 +1,8 @@
 """Java's settings in the terms of librdkafka and of kafka-python."""
 
 import logging
+import socket
+import ssl
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,12 +13,12 @@ from confluent_kafka.admin import AdminClient
 from connect_dagster.errors import ConfigError
 from connect_dagster.kafka.client_log import client_logger
 from connect_dagster.kafka.clients import admin, consumer, producer
-from connect_dagster.kafka.settings import ClientKind, definitions, to_kafka_python, to_librdkafka
+from connect_dagster.kafka.settings import ClientKind, definitions, librdkafka, to_kafka_python, to_librdkafka
 from connect_dagster.kafka.settings.java_settings import rows
 from connect_dagster.kafka.settings.librdkafka import assignors
 from connect_dagster.kafka.settings.offset_reset import reset_duration, reset_policy
-from connect_dagster.kafka.settings.rows import Taken
-from connect_dagster.plugin.config import NO_DEFAULT
+from connect_dagster.kafka.settings.rows import Ignored, Row, Taken
+from connect_dagster.plugin.config import NO_DEFAULT, Type
 from tests.unit.rest.certificates import Identity
 
 PRODUCER, CONSUMER, ADMIN = ClientKind
@@ -109,6 +111,51 @@ def _refused(kind: ClientKind, target: Taken, number: int) -> str | None:
     if isinstance(made, Consumer):
         made.close()
     return None
+
+
+HARMLESS = {
+    "config.providers",
+    "key.deserializer",
+    "key.serializer",
+    "ssl.keystore.type",
+    "ssl.truststore.type",
+    "value.deserializer",
+    "value.serializer",
+}
+OTHER_VALUES = {
+    Type.BOOLEAN: ("true", "false"),
+    Type.CLASS: ("a.B",),
+    Type.DOUBLE: ("0.123",),
+    Type.INT: ("7",),
+    Type.LIST: ("a.B",),
+    Type.LONG: ("7",),
+    Type.PASSWORD: ("secret",),
+    Type.SHORT: ("7",),
+    Type.STRING: ("x",),
+}
+IGNORED = [(kind, row) for kind in ClientKind for row in rows(kind).values() if isinstance(row.target, Ignored)]
+
+
+@pytest.fixture(autouse=True)
+def logged_again() -> None:
+    """Have each test log what is logged once."""
+    librdkafka._log_ignored.cache_clear()
+
+
+@pytest.mark.parametrize(("kind", "row"), IGNORED, ids=lambda one: getattr(one, "name", one))
+def test_no_setting_of_a_user_is_ignored_in_silence(
+    kind: ClientKind, row: Row, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert isinstance(row.target, Ignored)
+    for value in OTHER_VALUES[row.key.type]:
+        to_librdkafka(kind, {row.name: value})
+        to_librdkafka(kind, {row.name: value})
+    text = f"{row.name} has no effect on the {kind.value} here: {row.target.reason}"
+    assert caplog.messages == ([] if row.name in HARMLESS else [text])
+
+
+def test_settings_that_are_ignored_harmlessly_are_these() -> None:
+    assert {row.name for _, row in IGNORED if isinstance(row.target, Ignored) and row.target.harmless} == HARMLESS
 
 
 @pytest.mark.parametrize("name", ["interceptor.classes", "sasl.login.class"])
@@ -310,3 +357,93 @@ def test_kafka_python_knows_no_tokens() -> None:
     jaas = f'{TOKENS} unsecuredLoginStringClaim_sub="me";'
     with pytest.raises(ConfigError, match="The group of workers is joined with one of: PLAIN, SCRAM-SHA-256"):
         to_kafka_python("a:1", "me", SASL | {"sasl.mechanism": "OAUTHBEARER", "sasl.jaas.config": jaas})
+
+
+EXCLUDED = "excludes TLSv1.3, which librdkafka still uses where brokers offer it"
+
+
+@pytest.mark.parametrize(
+    ("settings", "suites", "logged"),
+    [
+        ({}, None, []),
+        ({"ssl.enabled.protocols": "TLSv1.3, TLSv1.2", "ssl.protocol": "TLS"}, None, []),
+        ({"ssl.enabled.protocols": "TLSv1.3"}, "PSK", []),
+        ({"ssl.enabled.protocols": "TLSv1.2"}, None, [f"ssl.enabled.protocols {EXCLUDED}"]),
+        ({"ssl.protocol": "TLSv1.2"}, None, [f"ssl.protocol {EXCLUDED}"]),
+    ],
+)
+def test_versions_of_tls(
+    settings: dict[str, str], suites: str | None, logged: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    found = to_librdkafka(ADMIN, {"security.protocol": "SSL"} | settings)
+    assert found.get("ssl.cipher.suites") == suites
+    assert caplog.messages == logged
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"ssl.enabled.protocols": "TLSv1.1"}, "It must contain one or more of TLSv1.2, TLSv1.3"),
+        ({"ssl.enabled.protocols": "TLSv1.3", "ssl.protocol": "TLSv1.2"}, "It must contain one or more of TLSv1.2"),
+        ({"ssl.engine.factory.class": "a.B"}, "Invalid value a.B for configuration ssl.engine.factory.class"),
+    ],
+)
+def test_tls_that_is_not_possible(settings: dict[str, str], text: str) -> None:
+    with pytest.raises(ConfigError, match=text):
+        to_librdkafka(ADMIN, {"security.protocol": "SSL"} | settings)
+    with pytest.raises(ConfigError):
+        to_kafka_python("a:1", "me", {"security.protocol": "SSL"} | settings)
+
+
+@pytest.mark.parametrize(("setting", "value"), [("ssl.enabled.protocols", "TLSv1.2"), ("ssl.protocol", "TLSv1.2")])
+def test_kafka_python_keeps_to_older_tls(setting: str, value: str) -> None:
+    found = to_kafka_python("a:1", "me", {"security.protocol": "SSL", setting: value})
+    assert found["ssl_context"].maximum_version is ssl.TLSVersion.TLSv1_2
+
+
+class TlsServer:
+    """Accepts one connection and shakes hands."""
+
+    def __init__(self, folder: Path, identity: Identity, highest: ssl.TLSVersion) -> None:
+        (folder / "own.pem").write_text(identity.key_pem() + identity.certificate_pem)
+        self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self._context.load_cert_chain(folder / "own.pem")
+        self._context.maximum_version = highest
+        self._listener = socket.create_server(("localhost", 0))
+        self.address = f"localhost:{self._listener.getsockname()[1]}"
+
+    def version_spoken(self) -> str | None:
+        """Return the version of TLS of the first connection; ``None`` when none was agreed on."""
+        self._listener.settimeout(10)
+        with self._listener, self._listener.accept()[0] as connection:
+            try:
+                with self._context.wrap_socket(connection, server_side=True) as secured:
+                    return secured.version()
+            except ssl.SSLError:
+                return None
+
+
+@pytest.mark.parametrize(
+    ("enabled", "highest", "version"),
+    [
+        ("TLSv1.2,TLSv1.3", ssl.TLSVersion.TLSv1_2, "TLSv1.2"),
+        ("TLSv1.2,TLSv1.3", ssl.TLSVersion.TLSv1_3, "TLSv1.3"),
+        ("TLSv1.3", ssl.TLSVersion.TLSv1_3, "TLSv1.3"),
+        ("TLSv1.3", ssl.TLSVersion.TLSv1_2, None),
+    ],
+)
+def test_librdkafka_keeps_to_tls_1_3(
+    tmp_path: Path, enabled: str, highest: ssl.TLSVersion, version: str | None
+) -> None:
+    authority = Identity.authority()
+    server = TlsServer(tmp_path, authority.vouch_for("localhost"), highest)
+    client = admin(
+        {
+            "bootstrap.servers": server.address,
+            "security.protocol": "SSL",
+            "ssl.truststore.certificates": authority.certificate_pem,
+            "ssl.enabled.protocols": enabled,
+        }
+    )
+    assert server.version_spoken() == version
+    client.poll(0)
