@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import ClassVar
 
-from connect_dagster.config_providers.allowed_paths import AllowedPathsConfig
+from connect_dagster.config_providers._support.allowed_paths import AllowedPathsConfig
 from connect_dagster.errors import ConfigError
 from connect_dagster.plugin.config import ConfigDef
 from connect_dagster.plugin.config_provider import ConfigData, ConfigProvider

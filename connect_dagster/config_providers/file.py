@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from typing import ClassVar
 
-from connect_dagster.config_providers.allowed_paths import AllowedPathsConfig
+from connect_dagster.config_providers._support.allowed_paths import AllowedPathsConfig
 from connect_dagster.errors import ConfigError
 from connect_dagster.java.properties import parse_properties
 from connect_dagster.plugin.config import ConfigDef

@@ -26,7 +26,7 @@ from connect_dagster.java.hashes import hash_map_order
 from connect_dagster.plugin.config import ConfigDef, Importance, config_key
 from connect_dagster.plugin.frames import RecordFrame
 from connect_dagster.plugin.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema, SchemaField, SchemaType
-from connect_dagster.transforms.field_transform import (
+from connect_dagster.transforms._support.field_transform import (
     Change,
     FieldTransform,
     Wrong,
@@ -35,8 +35,8 @@ from connect_dagster.transforms.field_transform import (
     refused,
     replace_null_setting,
 )
+from connect_dagster.transforms._support.side import both_sides
 from connect_dagster.transforms.replace_field import split_pair
-from connect_dagster.transforms.side import both_sides
 
 _LOGICAL = (DATE, DECIMAL, TIME, TIMESTAMP)
 _WHOLE = None

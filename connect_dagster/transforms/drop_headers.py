@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from connect_dagster.plugin.config import ConfigDef, Importance, UniqueValues, config_key
 from connect_dagster.plugin.converter import Transform
 from connect_dagster.plugin.frames import Frame
-from connect_dagster.transforms.record_headers import headers_of
+from connect_dagster.transforms._support.record_headers import headers_of
 
 
 class DropHeadersConfig(ConfigDef):

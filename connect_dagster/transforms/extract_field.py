@@ -20,9 +20,15 @@ from connect_dagster.expressions.value_classes import class_of_variant
 from connect_dagster.plugin.config import ConfigDef, Importance, config_key, one_of_ignoring_case
 from connect_dagster.plugin.frames import RecordFrame
 from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
-from connect_dagster.transforms.field_path import steps
-from connect_dagster.transforms.field_transform import Change, FieldTransform, Wrong, refused, replace_null_setting
-from connect_dagster.transforms.side import both_sides
+from connect_dagster.transforms._support.field_path import steps
+from connect_dagster.transforms._support.field_transform import (
+    Change,
+    FieldTransform,
+    Wrong,
+    refused,
+    replace_null_setting,
+)
+from connect_dagster.transforms._support.side import both_sides
 
 _UNKNOWN = "java.lang.IllegalArgumentException"
 

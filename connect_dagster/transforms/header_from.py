@@ -24,9 +24,15 @@ from connect_dagster.expressions.struct_edits import field_value, fields_by_name
 from connect_dagster.plugin.config import ConfigDef, Importance, config_key, one_of
 from connect_dagster.plugin.frames import Frame, RecordFrame
 from connect_dagster.plugin.schema import Schema
-from connect_dagster.transforms.field_transform import Change, FieldTransform, Wrong, parsed, replace_null_setting
-from connect_dagster.transforms.record_headers import converter_of, with_headers
-from connect_dagster.transforms.side import both_sides
+from connect_dagster.transforms._support.field_transform import (
+    Change,
+    FieldTransform,
+    Wrong,
+    parsed,
+    replace_null_setting,
+)
+from connect_dagster.transforms._support.record_headers import converter_of, with_headers
+from connect_dagster.transforms._support.side import both_sides
 
 _MOVE, _COPY = "move", "copy"
 _NO_FIELD = (

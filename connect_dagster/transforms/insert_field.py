@@ -32,8 +32,14 @@ from connect_dagster.expressions.struct_edits import (
 from connect_dagster.plugin.config import ConfigDef, Importance, Type, config_key
 from connect_dagster.plugin.frames import RecordFrame, SinkFrame
 from connect_dagster.plugin.schema import TIMESTAMP, Schema, SchemaField, SchemaType
-from connect_dagster.transforms.field_transform import Change, FieldTransform, Wrong, refused, replace_null_setting
-from connect_dagster.transforms.side import both_sides
+from connect_dagster.transforms._support.field_transform import (
+    Change,
+    FieldTransform,
+    Wrong,
+    refused,
+    replace_null_setting,
+)
+from connect_dagster.transforms._support.side import both_sides
 
 _SUFFIXES = "A last ! makes the field required, ? optional, which it is without either."
 _NO_OFFSET = "Only SinkRecord supported for [field insertion], found: org.apache.kafka.connect.source.SourceRecord"

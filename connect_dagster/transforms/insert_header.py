@@ -15,7 +15,7 @@ from connect_dagster.plugin.config import ConfigDef, Importance, config_key, non
 from connect_dagster.plugin.converter import Transform
 from connect_dagster.plugin.frames import Frame
 from connect_dagster.plugin.values import parse_string
-from connect_dagster.transforms.record_headers import converter_of, header_bytes, with_headers
+from connect_dagster.transforms._support.record_headers import converter_of, header_bytes, with_headers
 
 
 class InsertHeaderConfig(ConfigDef):

@@ -28,7 +28,7 @@ from connect_dagster.java.number_text import big_decimal, low_bits
 from connect_dagster.plugin.config import ConfigDef, Importance, UniqueValues, config_key, non_empty_string
 from connect_dagster.plugin.frames import RecordFrame
 from connect_dagster.plugin.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema, SchemaType
-from connect_dagster.transforms.field_transform import (
+from connect_dagster.transforms._support.field_transform import (
     Change,
     FieldTransform,
     Wrong,
@@ -36,7 +36,7 @@ from connect_dagster.transforms.field_transform import (
     parsed,
     replace_null_setting,
 )
-from connect_dagster.transforms.side import both_sides
+from connect_dagster.transforms._support.side import both_sides
 
 _BITS = {SchemaType.INT8: 8, SchemaType.INT16: 16, SchemaType.INT32: 32, SchemaType.INT64: 64}
 _DATES = (DATE, TIME, TIMESTAMP)

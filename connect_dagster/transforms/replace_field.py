@@ -31,8 +31,14 @@ from connect_dagster.java.hashes import hash_map_order
 from connect_dagster.plugin.config import ConfigDef, UniqueValues, config_key
 from connect_dagster.plugin.frames import RecordFrame
 from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
-from connect_dagster.transforms.field_transform import Change, FieldTransform, Wrong, refused, replace_null_setting
-from connect_dagster.transforms.side import both_sides
+from connect_dagster.transforms._support.field_transform import (
+    Change,
+    FieldTransform,
+    Wrong,
+    refused,
+    replace_null_setting,
+)
+from connect_dagster.transforms._support.side import both_sides
 
 
 def split_pair(text: str) -> list[str]:

@@ -31,8 +31,14 @@ from connect_dagster.plugin.config import ConfigDef, Importance, config_key, one
 from connect_dagster.plugin.frames import RecordFrame
 from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
 from connect_dagster.plugin.values import DATE_SCHEMA, TIME_SCHEMA, TIMESTAMP_SCHEMA
-from connect_dagster.transforms.field_transform import Change, FieldTransform, Wrong, parsed, replace_null_setting
-from connect_dagster.transforms.side import both_sides
+from connect_dagster.transforms._support.field_transform import (
+    Change,
+    FieldTransform,
+    Wrong,
+    parsed,
+    replace_null_setting,
+)
+from connect_dagster.transforms._support.side import both_sides
 
 _STRING, _UNIX = "string", "unix"
 _TARGETS: Mapping[str, Schema] = {

@@ -18,7 +18,7 @@ from connect_dagster.expressions.struct_edits import field_value, fields_by_name
 from connect_dagster.plugin.config import ConfigDef, Importance, UniqueValues, config_key
 from connect_dagster.plugin.frames import Frame, RecordFrame
 from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
-from connect_dagster.transforms.field_transform import Change, FieldTransform, Wrong, replace_null_setting
+from connect_dagster.transforms._support.field_transform import Change, FieldTransform, Wrong, replace_null_setting
 
 
 class ValueToKeyConfig(ConfigDef):

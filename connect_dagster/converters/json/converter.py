@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.converters.converter_type import converter_type, type_name
+from connect_dagster.converters._support.converter_type import converter_type, type_name
 from connect_dagster.converters.json import envelope as json_envelope
 from connect_dagster.converters.json import text as json_text
 from connect_dagster.converters.json import values as json_values

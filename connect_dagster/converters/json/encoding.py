@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.converters import surrogate_escapes
+from connect_dagster.converters.json import surrogate_escapes
 from connect_dagster.converters.json import text as json_text
 from connect_dagster.expressions import decimal_bytes
 from connect_dagster.expressions import literals as spark_literal

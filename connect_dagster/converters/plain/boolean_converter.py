@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.converters.converter_type import converter_type, type_name
-from connect_dagster.converters.java_classes import class_of, class_of_json, class_of_value
+from connect_dagster.converters._support.converter_type import converter_type, type_name
+from connect_dagster.converters._support.java_classes import class_of, class_of_json, class_of_value
 from connect_dagster.errors import DataError
 from connect_dagster.plugin.config import ConfigDef
 from connect_dagster.plugin.converter import Converter, Decoder

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from pyspark.sql import Column
 
-from connect_dagster.converters.header_text import value_text, value_text_column
+from connect_dagster.converters._support.header_text import value_text, value_text_column
 from connect_dagster.plugin.config import ConfigDef
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.schema import Schema

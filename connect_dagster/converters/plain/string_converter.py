@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.converters.converter_type import converter_type, type_name
-from connect_dagster.converters.java_value_text import java_value_text
+from connect_dagster.converters._support.converter_type import converter_type, type_name
+from connect_dagster.converters._support.java_value_text import java_value_text
 from connect_dagster.expressions.text import as_java_text
 from connect_dagster.plugin.config import ConfigDef, Importance, Width, config_key, one_of_ignoring_case
 from connect_dagster.plugin.converter import Converter, Decoder

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from connect_dagster.converters.converter_type import converter_type
+from connect_dagster.converters._support.converter_type import converter_type
 from connect_dagster.plugin.config import (
     ConfigDef,
     Importance,

@@ -20,7 +20,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.converters.converter_type import type_name
+from connect_dagster.converters._support.converter_type import type_name
 from connect_dagster.converters.schema_registry import wire
 from connect_dagster.converters.schema_registry.config import SchemaRegistryConfig
 from connect_dagster.converters.schema_registry.registry import RegisteredSchema, SchemaRegistry

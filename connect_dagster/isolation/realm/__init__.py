@@ -1,9 +1,9 @@
 """Realms: each place on ``plugin.path`` has its own copies of what lies there, as with Java's ``PluginClassLoader``.
 
 The modules of a place live below a package of this one, named after the place: ``yaml`` in ``/opt/a`` is
-``connect_dagster.isolation.realm.at_2fopt_2fa.yaml``. A module of a realm looks for its imports in its realm first,
-then among the worker's modules; the worker's own modules never see a realm. The name holds the whole path, so any
-process of this machine can import such a module again: Spark's Python workers do.
+``connect_dagster.isolation.realm.at_2fopt_2fa.yaml``. A module of a realm looks for its imports in its realm
+first, then among the worker's modules; the worker's own modules never see a realm. The name holds the whole path, so
+any process of this machine can import such a module again: Spark's Python workers do.
 
 Decision and limits: docs/decisions/0011-realms-of-plugins.md
 """

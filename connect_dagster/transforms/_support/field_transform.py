@@ -18,7 +18,7 @@ from connect_dagster.expressions.value_classes import class_of, class_of_json
 from connect_dagster.plugin.config import Importance, Type, config_key
 from connect_dagster.plugin.frames import Frame, RecordFrame
 from connect_dagster.plugin.schema import Schema, SchemaType
-from connect_dagster.transforms.side import SidedTransform
+from connect_dagster.transforms._support.side import SidedTransform
 
 _PARSED = "__parsed"
 _KINDS = "__kinds"
