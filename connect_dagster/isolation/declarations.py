@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from connect_dagster.isolation.realm import Realm
+from connect_dagster.isolation.plugin_source import PluginSource
 
 log = logging.getLogger(__name__)
 
@@ -35,23 +35,23 @@ class Declared:
         module: what to import.
         attribute: the class in it.
         version: of the distribution; ``None`` where that has none.
-        realm: where it lies; ``None`` in the worker's own environment.
+        source: where it lies; ``None`` in the worker's own environment.
     """
 
     alias: str
     module: str
     attribute: str
     version: str | None
-    realm: Realm | None = None
+    source: PluginSource | None = None
 
     @property
     def location(self) -> str:
-        """Where it lies, as users are shown it."""
-        return INSTALLED if self.realm is None else str(self.realm.location)
+        """The place as users see it."""
+        return INSTALLED if self.source is None else str(self.source.location)
 
     def load(self) -> Any:
         """What the entry point names. Raises whatever its module raises."""
-        module = importlib.import_module(self.module) if self.realm is None else self.realm.load(self.module)
+        module = importlib.import_module(self.module) if self.source is None else self.source.load(self.module)
         found: Any = module
         for name in self.attribute.split("."):
             found = getattr(found, name)
@@ -68,29 +68,29 @@ def installed() -> list[Declared]:
 
 def declared_in(location: Path) -> list[Declared]:
     """What a wheel or a folder declares: the wheels and distributions directly in it, and its ``pyproject.toml``."""
-    realm = Realm(location)
-    return [*_in_distributions(realm), *_in_project(realm)]
+    source = PluginSource(location)
+    return [*_in_distributions(source), *_in_project(source)]
 
 
-def _in_distributions(realm: Realm) -> Iterator[Declared]:
-    distributions: Iterable[importlib.metadata.Distribution] = importlib.metadata.distributions(path=realm.paths)
+def _in_distributions(source: PluginSource) -> Iterator[Declared]:
+    distributions: Iterable[importlib.metadata.Distribution] = importlib.metadata.distributions(path=source.paths)
     for distribution in distributions:
         for point in distribution.entry_points.select(group=GROUP):
-            yield _declared(point.name, point.value, distribution.version, realm)
+            yield _declared(point.name, point.value, distribution.version, source)
 
 
-def _in_project(realm: Realm) -> Iterator[Declared]:
-    file = realm.location / _PROJECT
+def _in_project(source: PluginSource) -> Iterator[Declared]:
+    file = source.location / _PROJECT
     if not file.is_file():
         return
     try:
         project = tomllib.loads(file.read_text(encoding="utf-8")).get("project", {})
         for name, value in project.get("entry-points", {}).get(GROUP, {}).items():
-            yield _declared(name, value, project.get("version"), realm)
+            yield _declared(name, value, project.get("version"), source)
     except (OSError, ValueError, AttributeError) as error:
         log.error("Could not read %s: %s", file, error)
 
 
-def _declared(alias: str, value: str, version: str | None, realm: Realm | None) -> Declared:
+def _declared(alias: str, value: str, version: str | None, source: PluginSource | None) -> Declared:
     module, _, attribute = value.partition("[")[0].partition(":")
-    return Declared(alias, module.strip(), attribute.strip(), version, realm)
+    return Declared(alias, module.strip(), attribute.strip(), version, source)

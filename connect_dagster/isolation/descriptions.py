@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Generic, TypeVar
 
-from connect_dagster.isolation.realm import class_path
+from connect_dagster.isolation.plugin_source import class_path
 from connect_dagster.plugin.config_provider import ConfigProvider
 from connect_dagster.plugin.connector import Connector, SinkConnector, SourceConnector
 from connect_dagster.plugin.converter import Converter, Predicate, Transform

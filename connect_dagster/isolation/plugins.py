@@ -11,11 +11,12 @@ from types import ModuleType
 from typing import Any
 
 from connect_dagster.errors import ConnectError
+from connect_dagster.isolation import plugin_source
 from connect_dagster.isolation.bundled import BUNDLED
 from connect_dagster.isolation.declarations import INSTALLED, Declared, installed
 from connect_dagster.isolation.descriptions import BASES, LISTED, Kind, PluginDescription, class_name, described
 from connect_dagster.isolation.java_archives import JavaArchive
-from connect_dagster.isolation.realm import Realm, shown
+from connect_dagster.isolation.plugin_source import PluginSource, plain_names
 from connect_dagster.isolation.scan import scan
 from connect_dagster.java.maven_versions import fitting_version
 from connect_dagster.plugin.config_provider import ConfigProvider
@@ -40,8 +41,9 @@ class Plugins:
 
     def __init__(self, path: Sequence[str] = ()) -> None:
         importlib.invalidate_caches()
+        plugin_source.invalidate_caches()
         self._broken: dict[str, str] = {}
-        self._loose: list[Realm] = []
+        self._loose: list[PluginSource] = []
         self._java: list[JavaArchive] = []
         found = [one for plugin in BUNDLED for one in described(plugin, INSTALLED)]
         found += [one for point in installed() for one in self._declared(point)]
@@ -126,11 +128,11 @@ class Plugins:
         top = module.split(".")[0]
         if not module or top in self._broken:
             return None
-        realm = next((one for one in self._loose if one.has(top)), None)
+        source = next((one for one in self._loose if one.has(top)), None)
         try:
-            return getattr(importlib.import_module(module) if realm is None else realm.load(module), attribute, None)
+            return getattr(importlib.import_module(module) if source is None else source.load(module), attribute, None)
         except (Exception, SystemExit) as error:
-            missing = shown(error.name or "") if isinstance(error, ModuleNotFoundError) else None
+            missing = plain_names(error.name or "") if isinstance(error, ModuleNotFoundError) else None
             if missing is None or not f"{module}.".startswith(f"{missing}."):
                 self._broken[module] = _why(error)
             return None
@@ -168,10 +170,10 @@ class Plugins:
             self._java.append(archive)
             log.warning("%s", _java_text(archive))
         if found.loose:
-            realm = Realm(folder, loose=True)
-            self._loose.append(realm)
+            source = PluginSource(folder, loose=True)
+            self._loose.append(source)
             for entry in found.loose:
-                yield from self._loose_module(realm, entry)
+                yield from self._loose_module(source, entry)
 
     def _declared(self, point: Declared) -> Iterator[PluginDescription[Any]]:
         try:
@@ -193,9 +195,9 @@ class Plugins:
             plugin.version = point.version
         yield from _added(plugin, point.location, point.alias)
 
-    def _loose_module(self, realm: Realm, entry: Path) -> Iterator[PluginDescription[Any]]:
+    def _loose_module(self, source: PluginSource, entry: Path) -> Iterator[PluginDescription[Any]]:
         try:
-            module = realm.load(entry.stem)
+            module = source.load(entry.stem)
         except (Exception, SystemExit) as error:
             log.error("Could not import plugin module %s: %s", entry, _why(error))
             self._broken[entry.stem] = _why(error)
@@ -230,7 +232,7 @@ def _require_plugin(found: Any) -> None:
 
 
 def _why(error: BaseException) -> str:
-    return shown(f"{type(error).__name__}: {error}")
+    return plain_names(f"{type(error).__name__}: {error}")
 
 
 def _of_version(candidates: Sequence[PluginDescription[Any]], spec: str | None) -> PluginDescription[Any]:

@@ -49,7 +49,7 @@ def scan(folder: Path) -> Found:
         java += _java(place / name for name in names)
         if "lib" in names:  # as Confluent packs connectors
             java += _java(place / "lib" / name for name in _listing(place / "lib"))
-    known = {one.realm.location for one in declared if one.realm is not None}
+    known = {one.source.location for one in declared if one.source is not None}
     modules = sorted({*(file for file in files if file.suffix == ".py"), *folders} - known)
     # What a folder with distributions holds besides is theirs.
     loose = [] if own else list(loose_modules(folder, modules))

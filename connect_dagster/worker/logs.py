@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from connect_dagster.isolation.realm import shown
+from connect_dagster.isolation.plugin_source import plain_names
 
 TRACE = 5
 _context = ContextVar("connector context", default="")
@@ -46,7 +46,7 @@ class _Formatter(logging.Formatter):
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 (the standard library's name)
         first, newline, rest = record.message.partition("\n")
         word = _LEVEL_WORDS.get(record.levelname, record.levelname)
-        place = f"({_one_word(shown(record.name))}:{record.lineno})"
+        place = f"({_one_word(plain_names(record.name))}:{record.lineno})"
         return f"[{record.asctime}] {word} {_context.get()}{first} {place}{newline}{rest}"
 
     def usesTime(self) -> bool:  # noqa: N802 (the standard library's name)

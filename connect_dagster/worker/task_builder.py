@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from connect_dagster.isolation.descriptions import PluginDescription, class_name
+from connect_dagster.isolation.plugin_source import class_path
 from connect_dagster.isolation.plugins import Plugins
-from connect_dagster.isolation.realm import class_path
 from connect_dagster.kafka.topic_admin import TopicAdmin
 from connect_dagster.plugin.connector import Connector, SinkTask, SourceTask
 from connect_dagster.plugin.converter import Converter

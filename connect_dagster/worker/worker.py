@@ -12,8 +12,8 @@ from typing import Any
 
 from connect_dagster.errors import ConnectError
 from connect_dagster.isolation.config_transformer import WITHOUT_PROVIDERS, ConfigTransformer
+from connect_dagster.isolation.plugin_source import class_path
 from connect_dagster.isolation.plugins import PluginDescription, Plugins
-from connect_dagster.isolation.realm import class_path
 from connect_dagster.kafka.override_policy import ClientPolicy
 from connect_dagster.plugin.connector import Connector
 from connect_dagster.protocol.states import State, TargetState, TaskId

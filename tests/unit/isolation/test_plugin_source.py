@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from pyspark.sql.types import LongType
 
-from connect_dagster.isolation.realm import Realm, class_path, shown
+from connect_dagster.isolation.plugin_source import PluginSource, class_path, plain_names
 from tests.plugin_packages import distribution, write_files, write_wheel
 
 ASKING = """
@@ -48,14 +48,14 @@ def depot(number: int) -> dict[str, str]:
     return distribution("depot", f"{number}.0", parts, {})
 
 
-def place(folder: Path, number: int) -> Realm:
+def place(folder: Path, number: int) -> PluginSource:
     shipped = {"asking.py": ASKING, "requests.py": f"SHIPPED = {number}", "json.py": "raise RuntimeError"}
-    return Realm(write_files(folder, {**depot(number), **shipped}))
+    return PluginSource(write_files(folder, {**depot(number), **shipped}))
 
 
 def test_s4_11_two_plugins_with_conflicting_versions_of_one_dependency(tmp_path: Path) -> None:
     one, two = (place(tmp_path / name, number) for number, name in enumerate(("a_b", "a-b"), start=1))
-    asking = [realm.load("asking") for realm in (one, two, one)]
+    asking = [source.load("asking") for source in (one, two, one)]
     assert [module.numbers() for module in asking] == [[1] * 6, [2] * 6, [1] * 6]
     assert [module.version() for module in asking] == ["1.0", "2.0", "1.0"]
     assert [module.requests.SHIPPED for module in asking] == [1, 2, 1]
@@ -74,7 +74,7 @@ def test_the_worker_sees_its_own(tmp_path: Path) -> None:
 
 def test_what_a_place_lacks_is_the_workers(tmp_path: Path) -> None:
     code = "import json, yaml, importlib.metadata\nVERSION = importlib.metadata.version('pyyaml')"
-    module = Realm(write_files(tmp_path, {"own.py": code, "json.py": "raise RuntimeError"})).load("own")
+    module = PluginSource(write_files(tmp_path, {"own.py": code, "json.py": "raise RuntimeError"})).load("own")
     assert module.yaml is yaml
     assert module.json is sys.modules["json"]
     assert yaml.__version__ == module.VERSION
@@ -82,30 +82,30 @@ def test_what_a_place_lacks_is_the_workers(tmp_path: Path) -> None:
 
 def test_a_wheel(tmp_path: Path) -> None:
     wheel = write_wheel(tmp_path, "asking", "1", {"asking.py": ASKING, "requests.py": "", **depot(7)}, {})
-    assert Realm(wheel).load("asking").numbers() == [7] * 6
+    assert PluginSource(wheel).load("asking").numbers() == [7] * 6
 
 
 def test_folders_among_loose_modules_are_no_packages(tmp_path: Path) -> None:
     write_files(tmp_path, {"own.py": "import yaml", "yaml/notes.txt": ""})
-    assert Realm(tmp_path, loose=True).load("own").yaml is yaml
+    assert PluginSource(tmp_path, loose=True).load("own").yaml is yaml
 
 
 def test_names_as_users_know_them(tmp_path: Path) -> None:
-    realm = place(tmp_path, 1)
-    asker: type[Any] = realm.load("asking").Asker
+    source = place(tmp_path, 1)
+    asker: type[Any] = source.load("asking").Asker
     assert class_path(asker) == "asking.Asker"
     assert (
-        shown(f"No module named '{realm.package}.away'; {realm.package} has none")
+        plain_names(f"No module named '{source.package}.away'; {source.package} has none")
         == "No module named 'away';  has none"
     )
 
 
 @pytest.mark.parametrize("loose", [False, True])
-def test_the_name_of_a_realm_holds_its_place(tmp_path: Path, loose: bool) -> None:
-    realm = Realm(tmp_path / "Über_uns 1.0" / "x", loose)
-    assert realm.package.rpartition(".")[2].isidentifier()
-    assert Realm.of(f"{realm.package}.any.module") == realm
-    assert Realm.of("yaml.error") is None
+def test_the_package_name_of_a_source_holds_its_location(tmp_path: Path, loose: bool) -> None:
+    source = PluginSource(tmp_path / "Über_uns 1.0" / "x", loose)
+    assert source.package.rpartition(".")[2].isidentifier()
+    assert PluginSource.of(f"{source.package}.any.module") == source
+    assert PluginSource.of("yaml.error") is None
 
 
 def test_another_process_finds_it_again(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def made_inside():
     return inner
 """
     for number in (10, 20):
-        module = Realm(write_files(tmp_path / str(number), {"own.py": code, **depot(number)})).load("own")
+        module = PluginSource(write_files(tmp_path / str(number), {"own.py": code, **depot(number)})).load("own")
         udf: Any = F.pandas_udf  # type: ignore[attr-defined]
         columns = [udf(one, LongType())("id") for one in (module.by_reference, module.made_inside())]
         rows = spark.range(2).select(*columns).collect()
