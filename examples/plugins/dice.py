@@ -1,11 +1,17 @@
-"""A source connector of one's own: a die, rolled once a second. Put the folder of this file on ``plugin.path``."""
+"""Source connector that rolls a die once a second. Put the folder of this file on ``plugin.path``."""
 
 import random
 import time
 
-from connect_dagster.plugin.config import ConfigDef, Importance, config_key
-from connect_dagster.plugin.connector import Properties, SourceConnector, SourceTask
-from connect_dagster.plugin.records import SourceRecord
+from connect_dagster.plugin import (
+    ConfigDef,
+    Importance,
+    Properties,
+    SourceConnector,
+    SourceRecord,
+    SourceTask,
+    config_key,
+)
 
 
 class DiceConfig(ConfigDef):
@@ -15,7 +21,7 @@ class DiceConfig(ConfigDef):
 
 
 class DiceTask(SourceTask):
-    """Rolls the die; its offset is how often it was rolled, so that a restart goes on counting."""
+    """Rolls the die; the offset is the number of rolls, so that a restart goes on counting."""
 
     def start(self, config: Properties) -> None:
         """Go on from the last committed offset."""
@@ -23,7 +29,7 @@ class DiceTask(SourceTask):
         self.rolls = (self.context.offsets.offset({"die": "white"}) or {"rolls": 0})["rolls"]
 
     def poll(self) -> list[SourceRecord]:
-        """One roll a second."""
+        """Return one roll a second."""
         time.sleep(1)
         self.rolls += 1
         roll = {"roll": self.rolls, "pips": random.randint(1, 6)}
@@ -34,7 +40,7 @@ class DiceTask(SourceTask):
 
 
 class DiceConnector(SourceConnector):
-    """One die, one task."""
+    """Runs one task, for one die."""
 
     config_def = DiceConfig
     task_class = DiceTask
