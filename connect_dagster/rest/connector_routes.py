@@ -18,6 +18,7 @@ from connect_dagster.rest.documents import (
 )
 from connect_dagster.rest.entities import Document
 from connect_dagster.rest.exchange import SEGMENT_SAFE, Call, Endpoint, Reply, json_bytes
+from connect_dagster.rest.openapi_schemas import TEXTS, Operation, by_name, entity, returns
 
 logger = logging.getLogger(__name__)
 
@@ -124,12 +125,20 @@ def _put_reply(call: Call, outcome: Created) -> Reply:
     return Reply.json(document, 201, {"Location": location})
 
 
+_LISTED = returns(
+    {"anyOf": [TEXTS, by_name(entity("ExpandedConnector"))]},
+    query={"expand": {"type": "array", "items": {"enum": ["status", "info"]}}},
+)
+_CREATED = Operation({201: entity("ConnectorInfo")}, body=entity("CreateConnectorRequest"), forwarded=True)
+_PUT = Operation({201: entity("ConnectorInfo"), 200: entity("ConnectorInfo")}, body=entity("Config"), forwarded=True)
+_PATCHED = returns(entity("ConnectorInfo"), body=entity("Config"), forwarded=True)
+
 ROUTES = (
-    Endpoint("GET", "/connectors", list_connectors),
-    Endpoint("POST", "/connectors", create_connector, reads_body=True, resent=_resent_creation),
-    Endpoint("GET", "/connectors/{connector}", connector_info),
-    Endpoint("DELETE", "/connectors/{connector}", delete_connector),
-    Endpoint("GET", "/connectors/{connector}/config", connector_config),
-    Endpoint("PUT", "/connectors/{connector}/config", put_config, reads_body=True, resent=_resent_config),
-    Endpoint("PATCH", "/connectors/{connector}/config", patch_config, reads_body=True, resent=_resent_patch),
+    Endpoint("GET", "/connectors", list_connectors, _LISTED),
+    Endpoint("POST", "/connectors", create_connector, _CREATED, reads_body=True, resent=_resent_creation),
+    Endpoint("GET", "/connectors/{connector}", connector_info, returns(entity("ConnectorInfo"))),
+    Endpoint("DELETE", "/connectors/{connector}", delete_connector, Operation({204: None}, forwarded=True)),
+    Endpoint("GET", "/connectors/{connector}/config", connector_config, returns(entity("Config"))),
+    Endpoint("PUT", "/connectors/{connector}/config", put_config, _PUT, reads_body=True, resent=_resent_config),
+    Endpoint("PATCH", "/connectors/{connector}/config", patch_config, _PATCHED, reads_body=True, resent=_resent_patch),
 )

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from connect_dagster.herder.interface import Herder
+from connect_dagster.rest.openapi_schemas import Operation
 
 JSON = "application/json"
 TEXT = "text/plain"
@@ -84,12 +85,13 @@ class Endpoint:
         method: HTTP method; a GET serves HEAD too.
         path: template, with parameters as ``{connector}``.
         answer: computes the reply; may block.
+        operation: its documents and parameters; ``None`` for a request among workers, which is signed instead of
+            authenticated, and not documented.
         json_only: refuses requests that declare another content type (Java: ``@Consumes``).
         reads_body: refuses a body that declares no content type.
         produces: media types of its answers; a request that accepts none of them is refused (Java: ``@Produces``).
         seconds: how long ``answer`` may take.
         late: the reply when it took longer, from the sentence that says so; by default a 500.
-        internal: for workers among themselves: signed instead of authenticated, and not documented.
         kept: query parameters that stay when the request is forwarded to another worker.
         resent: body of the forwarded request, from what was read of it; by default there is none.
     """
@@ -97,14 +99,19 @@ class Endpoint:
     method: str
     path: str
     answer: Callable[[Herder, Call], Reply]
+    operation: Operation | None
     json_only: bool = True
     reads_body: bool = False
     produces: tuple[str, ...] = (JSON,)
     seconds: float = 90.0
     late: Callable[[str], Reply] = lambda stage: Reply.error(500, f"Request timed out. {stage}")
-    internal: bool = False
     kept: tuple[str, ...] = ()
     resent: Callable[[Call], bytes | None] = lambda call: None
+
+    @property
+    def internal(self) -> bool:
+        """Whether it is for requests among workers."""
+        return self.operation is None
 
     def target(self, params: Mapping[str, str]) -> str:
         """The path with its parameters in place, percent-encoded."""

@@ -38,9 +38,9 @@ ROUTES = (
         "POST",
         "/connectors/{connector}/tasks",
         put_task_configs,
+        operation=None,
         json_only=False,
-        internal=True,
         resent=_resent_configs,
     ),
-    Endpoint("PUT", "/connectors/{connector}/fence", fence_zombies, json_only=False, internal=True),
+    Endpoint("PUT", "/connectors/{connector}/fence", fence_zombies, operation=None, json_only=False),
 )

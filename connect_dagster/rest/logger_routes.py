@@ -9,6 +9,7 @@ from connect_dagster.herder.interface import Herder
 from connect_dagster.rest import entities
 from connect_dagster.rest.documents import read_config
 from connect_dagster.rest.exchange import Call, Endpoint, Reply
+from connect_dagster.rest.openapi_schemas import TEXTS, Operation, by_name, entity, returns
 
 logger = logging.getLogger(__name__)
 
@@ -53,8 +54,14 @@ def _scope(call: Call) -> str:
     return scope
 
 
+_LEVEL_SET = Operation(
+    {200: TEXTS, 204: None},
+    {"scope": {"enum": ["worker", "cluster"], "default": "worker"}},
+    body=entity("NewLevel"),
+)
+
 ROUTES = (
-    Endpoint("GET", "/admin/loggers", list_loggers),
-    Endpoint("GET", "/admin/loggers/{logger}", logger_level),
-    Endpoint("PUT", "/admin/loggers/{logger}", set_level, reads_body=True),
+    Endpoint("GET", "/admin/loggers", list_loggers, returns(by_name(entity("LoggerLevel")))),
+    Endpoint("GET", "/admin/loggers/{logger}", logger_level, returns(entity("LoggerLevel"))),
+    Endpoint("PUT", "/admin/loggers/{logger}", set_level, _LEVEL_SET, reads_body=True),
 )

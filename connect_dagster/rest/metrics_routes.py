@@ -14,6 +14,7 @@ from prometheus_client.registry import Collector
 
 from connect_dagster.herder.interface import Herder
 from connect_dagster.rest.exchange import Call, Endpoint, Reply
+from connect_dagster.rest.openapi_schemas import TEXT, returns
 from connect_dagster.worker.metrics.families import Family
 
 
@@ -38,6 +39,6 @@ def metrics(herder: Herder, call: Call) -> Reply:
     return Reply(200, encode(_Families(herder.metrics())), {"Content-Type": content_type})
 
 
-ROUTES = (
-    Endpoint("GET", "/metrics", metrics, json_only=False, produces=("text/plain", "application/openmetrics-text")),
-)
+MEDIA_TYPES = ("text/plain", "application/openmetrics-text")
+
+ROUTES = (Endpoint("GET", "/metrics", metrics, returns(TEXT), json_only=False, produces=MEDIA_TYPES),)

@@ -7,6 +7,7 @@ from connect_dagster.herder.interface import Herder
 from connect_dagster.rest import entities
 from connect_dagster.rest.documents import read_offsets
 from connect_dagster.rest.exchange import Call, Endpoint, Reply, json_bytes
+from connect_dagster.rest.openapi_schemas import entity, returns
 
 
 def connector_offsets(herder: Herder, call: Call) -> Reply:
@@ -31,8 +32,12 @@ def _resent_offsets(call: Call) -> bytes:
     return json_bytes(entities.offsets(read_offsets(call.body)))
 
 
+_ALTERED = returns(entity("Message"), body=entity("ConnectorOffsets"), forwarded=True)
+
 ROUTES = (
-    Endpoint("GET", "/connectors/{connector}/offsets", connector_offsets),
-    Endpoint("PATCH", "/connectors/{connector}/offsets", alter_offsets, reads_body=True, resent=_resent_offsets),
-    Endpoint("DELETE", "/connectors/{connector}/offsets", reset_offsets),
+    Endpoint("GET", "/connectors/{connector}/offsets", connector_offsets, returns(entity("ConnectorOffsets"))),
+    Endpoint(
+        "PATCH", "/connectors/{connector}/offsets", alter_offsets, _ALTERED, reads_body=True, resent=_resent_offsets
+    ),
+    Endpoint("DELETE", "/connectors/{connector}/offsets", reset_offsets, returns(entity("Message"), forwarded=True)),
 )

@@ -1,7 +1,9 @@
-"""JSON schemas of what the REST API takes and answers, by the name of Java's entity."""
+"""JSON schemas of the REST API's documents, by the name of Java's entity, and what a route's description is made of."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from connect_dagster.protocol.states import State
@@ -35,6 +37,28 @@ def by_name(schema: Schema) -> Schema:
 
 def _object(required: dict[str, Schema], optional: dict[str, Schema] | None = None) -> Schema:
     return {"type": "object", "properties": {**required, **(optional or {})}, "required": list(required)}
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """Documents and parameters of a route, which its function does not show.
+
+    Attributes:
+        success: schema of the response by status, ``None`` for a response without body.
+        query: schema of each query parameter; one that occurs several times is an array.
+        body: schema of the request's body.
+        forwarded: whether another worker may handle the request.
+    """
+
+    success: Mapping[int, Schema | None]
+    query: Mapping[str, Schema] = field(default_factory=dict)
+    body: Schema | None = None
+    forwarded: bool = False
+
+
+def returns(schema: Schema, **operation: Any) -> Operation:
+    """Return the operation of a route that responds with 200 and a document; ``operation`` has its other fields."""
+    return Operation({200: schema}, **operation)
 
 
 _REPORTED = {"state": {"enum": [state.value for state in State]}, "worker_id": TEXT}

@@ -10,6 +10,7 @@ from connect_dagster.herder.interface import Herder, RestartRequest
 from connect_dagster.protocol.states import TaskId
 from connect_dagster.rest import entities
 from connect_dagster.rest.exchange import Call, Endpoint, Reply
+from connect_dagster.rest.openapi_schemas import FLAG, Operation, by_name, entity, listed, returns
 
 # Java reads the number of a task as a 32 bit integer.
 TASK_NUMBER = re.compile(r"[+-]?[0-9]{1,10}", re.ASCII)
@@ -97,15 +98,26 @@ def _task(call: Call) -> TaskId:
     raise NotFoundError(f"HTTP 404 {HTTPStatus.NOT_FOUND.phrase}")
 
 
+_ACCEPTED = Operation({202: None})
+_DONE = Operation({204: None}, forwarded=True)
+_FLAG_OFF = {**FLAG, "default": False}
+_RESTARTED = Operation(
+    {202: entity("ConnectorStateInfo"), 204: None},
+    {"includeTasks": _FLAG_OFF, "onlyFailed": _FLAG_OFF},
+    forwarded=True,
+)
+
 ROUTES = (
-    Endpoint("GET", "/connectors/{connector}/status", connector_status),
-    Endpoint("POST", "/connectors/{connector}/restart", restart_connector, kept=("includeTasks", "onlyFailed")),
-    Endpoint("PUT", "/connectors/{connector}/pause", pause_connector),
-    Endpoint("PUT", "/connectors/{connector}/resume", resume_connector),
-    Endpoint("PUT", "/connectors/{connector}/stop", stop_connector),
-    Endpoint("GET", "/connectors/{connector}/tasks", tasks),
-    Endpoint("GET", "/connectors/{connector}/tasks/{task}/status", task_status),
-    Endpoint("POST", "/connectors/{connector}/tasks/{task}/restart", restart_task),
-    Endpoint("GET", "/connectors/{connector}/topics", topics),
-    Endpoint("PUT", "/connectors/{connector}/topics/reset", reset_topics),
+    Endpoint("GET", "/connectors/{connector}/status", connector_status, returns(entity("ConnectorStateInfo"))),
+    Endpoint(
+        "POST", "/connectors/{connector}/restart", restart_connector, _RESTARTED, kept=("includeTasks", "onlyFailed")
+    ),
+    Endpoint("PUT", "/connectors/{connector}/pause", pause_connector, _ACCEPTED),
+    Endpoint("PUT", "/connectors/{connector}/resume", resume_connector, _ACCEPTED),
+    Endpoint("PUT", "/connectors/{connector}/stop", stop_connector, _DONE),
+    Endpoint("GET", "/connectors/{connector}/tasks", tasks, returns(listed("TaskInfo"))),
+    Endpoint("GET", "/connectors/{connector}/tasks/{task}/status", task_status, returns(entity("TaskState"))),
+    Endpoint("POST", "/connectors/{connector}/tasks/{task}/restart", restart_task, _DONE),
+    Endpoint("GET", "/connectors/{connector}/topics", topics, returns(by_name(entity("ActiveTopicsInfo")))),
+    Endpoint("PUT", "/connectors/{connector}/topics/reset", reset_topics, _ACCEPTED),
 )

@@ -7,6 +7,7 @@ from connect_dagster.herder.interface import Herder
 from connect_dagster.rest import entities
 from connect_dagster.rest.documents import read_config
 from connect_dagster.rest.exchange import Call, Endpoint, Reply
+from connect_dagster.rest.openapi_schemas import FLAG, TEXT, entity, listed, returns
 
 ALIAS_SUFFIX = "Connector"
 LATEST = "latest"
@@ -41,8 +42,12 @@ def _pruned(name: str) -> str:
     return name.removesuffix(ALIAS_SUFFIX) or name
 
 
+_LISTED = returns(listed("PluginInfo"), query={"connectorsOnly": {**FLAG, "default": True}})
+_DESCRIBED = returns(listed("ConfigKeyInfo"), query={"version": TEXT})
+_VALIDATED = returns(entity("ConfigInfos"), body=entity("Config"))
+
 ROUTES = (
-    Endpoint("GET", "/connector-plugins", list_plugins),
-    Endpoint("GET", "/connector-plugins/{plugin}/config", plugin_config),
-    Endpoint("PUT", "/connector-plugins/{plugin}/config/validate", validate_config, reads_body=True),
+    Endpoint("GET", "/connector-plugins", list_plugins, _LISTED),
+    Endpoint("GET", "/connector-plugins/{plugin}/config", plugin_config, _DESCRIBED),
+    Endpoint("PUT", "/connector-plugins/{plugin}/config/validate", validate_config, _VALIDATED, reads_body=True),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from connect_dagster.herder.interface import Health, HealthReport, Herder
 from connect_dagster.rest import entities
 from connect_dagster.rest.exchange import Call, Endpoint, Reply
+from connect_dagster.rest.openapi_schemas import Operation, by_name, entity, returns
 
 HEALTH_STATUS = {Health.HEALTHY: 200, Health.STARTING: 503, Health.UNHEALTHY: 500}
 
@@ -37,8 +38,12 @@ def _health_reply(report: HealthReport) -> Reply:
     return Reply.json(entities.health(report), HEALTH_STATUS[report.health])
 
 
+_HEALTH = Operation(
+    {200: entity("Health"), 503: entity("Health"), 500: {"anyOf": [entity("Health"), entity("ErrorMessage")]}}
+)
+
 ROUTES = (
-    Endpoint("GET", "/", server_info, json_only=False),
-    Endpoint("GET", "/health", health, json_only=False, seconds=HEALTH_SECONDS, late=unhealthy),
-    Endpoint("GET", "/dagster/progress", progress, json_only=False),
+    Endpoint("GET", "/", server_info, returns(entity("ServerInfo")), json_only=False),
+    Endpoint("GET", "/health", health, _HEALTH, json_only=False, seconds=HEALTH_SECONDS, late=unhealthy),
+    Endpoint("GET", "/dagster/progress", progress, returns(by_name({"type": "object"})), json_only=False),
 )

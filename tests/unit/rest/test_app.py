@@ -7,6 +7,7 @@ import pytest
 from connect_dagster.herder.interface import Herder
 from connect_dagster.rest.app import ENDPOINTS, create_app
 from connect_dagster.rest.exchange import Call, Endpoint, Reply
+from connect_dagster.rest.openapi_schemas import TEXT, returns
 from connect_dagster.rest.root_routes import unhealthy
 from tests.unit.rest.asking import Asking
 from tests.unit.rest.conftest import FILE_SOURCE
@@ -77,7 +78,7 @@ def test_accept_is_honoured(ask: Asking, accept: str, status: int) -> None:
     ],
 )
 def test_an_endpoint_may_answer_with_other_types(herder: MemoryHerder, accept: str, status: int) -> None:
-    told = Endpoint("GET", "/text", _accepted, json_only=False, produces=("text/plain",))
+    told = Endpoint("GET", "/text", _accepted, returns(TEXT), json_only=False, produces=("text/plain",))
     answer = Asking(create_app(herder, [told]))("GET", "/text", headers={"Accept": accept})
     assert answer.status == status
     if status == 200:
@@ -115,7 +116,7 @@ def test_head_and_options(ask: Asking) -> None:
 
 
 def test_a_late_answer_is_a_500_that_tells_since_when(herder: MemoryHerder) -> None:
-    ask = Asking(create_app(herder, [Endpoint("GET", "/slow", _sleep, seconds=0.05)]))
+    ask = Asking(create_app(herder, [Endpoint("GET", "/slow", _sleep, returns(TEXT), seconds=0.05)]))
     answer = ask("GET", "/slow")
     assert answer.status == 500
     assert answer.message.startswith("Request timed out. The worker is currently handling GET /slow, which began at 2")
@@ -127,12 +128,12 @@ def test_a_late_answer_tells_what_the_worker_is_doing_if_it_knows(
 ) -> None:
     stage = "The worker is currently polling the group coordinator, which began at 2026-01-01T00:00:00Z."
     monkeypatch.setattr(herder, "stage", lambda: stage)
-    answer = Asking(create_app(herder, [Endpoint("GET", "/slow", _sleep, seconds=0.05)]))("GET", "/slow")
+    answer = Asking(create_app(herder, [Endpoint("GET", "/slow", _sleep, returns(TEXT), seconds=0.05)]))("GET", "/slow")
     assert (answer.status, answer.message) == (500, f"Request timed out. {stage}")
 
 
 def test_a_late_health_is_unhealthy(herder: MemoryHerder) -> None:
-    ask = Asking(create_app(herder, [Endpoint("GET", "/health", _sleep, seconds=0.05, late=unhealthy)]))
+    ask = Asking(create_app(herder, [Endpoint("GET", "/health", _sleep, returns(TEXT), seconds=0.05, late=unhealthy)]))
     answer = ask("GET", "/health")
     assert (answer.status, answer.json["status"]) == (500, "unhealthy")
     assert "may be unable to handle other requests. The worker is currently" in answer.json["message"]
@@ -142,7 +143,7 @@ def test_the_unexpected_is_a_500_with_its_text(herder: MemoryHerder) -> None:
     def fail(_: Herder, __: Call) -> Reply:
         raise KeyError("offset")
 
-    answer = Asking(create_app(herder, [Endpoint("GET", "/bad", fail)]))("GET", "/bad")
+    answer = Asking(create_app(herder, [Endpoint("GET", "/bad", fail, returns(TEXT))]))("GET", "/bad")
     assert (answer.status, answer.message) == (500, "'offset'")
 
 
