@@ -18,40 +18,52 @@ class LazyGroup(click.Group):
     """A group of commands that are imported when they are called.
 
     Args:
-        modules: by the name of a command, its module below ``connect_dagster.cli``; there it is
-            ``<name>_command``, with underscores for dashes.
+        lazy: by the name of a command, its module below ``connect_dagster.cli`` and its summary; the module has
+            it as ``<name>_command``, with underscores for dashes.
         attrs: as for any group.
     """
 
-    def __init__(self, *, modules: Mapping[str, str], **attrs: Any) -> None:
+    def __init__(self, *, lazy: Mapping[str, tuple[str, str]], **attrs: Any) -> None:
         super().__init__(**attrs)
-        self._modules = modules
+        self.lazy = lazy
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return all names, sorted."""
-        return sorted(self._modules)
+        return sorted(self.lazy)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the command of a name; None when there is none."""
-        if cmd_name not in self._modules:
+        if cmd_name not in self.lazy:
             return None
-        module = import_module(f"{_CLI}.{self._modules[cmd_name]}")
+        module = import_module(f"{_CLI}.{self.lazy[cmd_name][0]}")
         command = getattr(module, f"{cmd_name.replace('-', '_')}_command")
         assert isinstance(command, click.Command)
         return command
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the summaries, without an import of the commands."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, self.lazy[name][1]) for name in self.list_commands(ctx)])
+
 
 @click.group(
     cls=LazyGroup,
-    modules={
-        **dict.fromkeys(("list", "status", "pause", "resume", "stop", "restart", "delete"), "connectors.verbs"),
-        **dict.fromkeys(("diff", "apply"), "connectors.declared"),
-        "offsets": "connectors.offsets",
-        "typed-resource": "connectors.typed_resource",
-        "dlq": "topics.dead_letters",
-        "group": "topics.group",
-        "topic": "topics.topic",
-        "plugin": "plugins.plugin",
+    lazy={
+        "apply": ("connectors.declared", "Have connectors as they are declared."),
+        "delete": ("connectors.verbs", "Delete connectors; their offsets stay."),
+        "diff": ("connectors.declared", "Print what apply would change, secrets masked."),
+        "dlq": ("topics.dead_letters", "List and replay records that could not be handled."),
+        "group": ("topics.group", "Look into groups of workers and consumers."),
+        "list": ("connectors.verbs", "Print the connectors of the cluster."),
+        "offsets": ("connectors.offsets", "Look at the offsets of a connector, and change them."),
+        "pause": ("connectors.verbs", "Have connectors move no records."),
+        "plugin": ("plugins.plugin", "See which plugins a worker would find, or begin one."),
+        "restart": ("connectors.verbs", "Restart what FAILED of connectors."),
+        "resume": ("connectors.verbs", "Let paused or stopped connectors run again."),
+        "status": ("connectors.verbs", "Print the states of connectors."),
+        "stop": ("connectors.verbs", "End the tasks of connectors."),
+        "topic": ("topics.topic", "List topics, read records, write records."),
+        "typed-resource": ("connectors.typed_resource", "Print a Dagster resource for PLUGIN."),
     },
     context_settings={"help_option_names": ["-h", "--help"]},
 )
