@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from connect_dagster.plugin.frames import SourceFrame
 from connect_dagster.plugin.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema
 from tests.databases import Database
-from tests.integration.jdbc.readings import taken, task
+from tests.integration.jdbc.queriers import taken, task
 
 AT = datetime(2022, 1, 23, 2, 26, 25, 123456, tzinfo=UTC)
 

@@ -1,4 +1,4 @@
-"""JdbcSource: rows of tables, or of a query, become records.
+"""JDBC source: rows of tables, or of a query, become records.
 
     name=mysql-time-incre-source
     connector.class=io.confluent.connect.jdbc.JdbcSourceConnector
@@ -27,14 +27,21 @@ from connect_dagster.connectors.jdbc.identifiers import TableId
 from connect_dagster.connectors.jdbc.source.columns import JdbcColumn
 from connect_dagster.connectors.jdbc.source.config import BULK, JdbcSourceConfig
 from connect_dagster.connectors.jdbc.source.deletes import DeleteScan
-from connect_dagster.connectors.jdbc.source.positions import (
+from connect_dagster.connectors.jdbc.source.queriers import (
+    BulkTableQuerier,
+    TableQuerier,
+    TimestampIncrementingTableQuerier,
+)
+from connect_dagster.connectors.jdbc.source.row_reader import RowReader, Target
+from connect_dagster.connectors.jdbc.source.table_monitor import TableMonitor, grouped
+from connect_dagster.connectors.jdbc.source.timestamp_incrementing import (
     INCREMENTING,
     PROTOCOL,
     QUERY,
     TABLE,
     TIMESTAMP,
     Partition,
-    Position,
+    TimestampIncrementingOffset,
     java_map_text,
     java_maps_text,
     old_table_partition,
@@ -42,9 +49,6 @@ from connect_dagster.connectors.jdbc.source.positions import (
     snapshot_partition,
     table_partition,
 )
-from connect_dagster.connectors.jdbc.source.readings import BulkReading, IncrementalReading, Reading
-from connect_dagster.connectors.jdbc.source.row_reader import RowReader, Target
-from connect_dagster.connectors.jdbc.source.table_monitor import TableMonitor, grouped
 from connect_dagster.connectors.jdbc.sql_errors import DatabaseError, DatabaseUnavailableError, sql_error
 from connect_dagster.errors import ConfigError, ConnectError
 from connect_dagster.plugin.connector import Properties, SourceConnector, SourceTask
@@ -58,25 +62,25 @@ _STOP_SECONDS = 4.0
 
 
 class JdbcSourceTask(SourceTask):
-    """Reads some tables, or the query, in turns."""
+    """Read some tables, or the query, one after the other."""
 
     def start(self, config: Properties) -> None:
-        """Connect, check the tables and find where to go on."""
+        """Connect, check the tables and look up their offsets."""
         self._config = JdbcSourceConfig.parse(config)
         self._ending = threading.Event()
         self._rereads = 0
         self._started = False
-        self._turns: list[_Turn] = []
+        self._queriers: list[ScheduledQuerier] = []
         self._connection = HeldConnection(self._connect)
-        self._take_targets(config)
+        self._open_queriers(config)
         self._started = True
 
-    def _take_targets(self, config: Properties) -> None:
-        """Have a turn for the query, or for each table."""
+    def _open_queriers(self, config: Properties) -> None:
+        """Schedule a querier for the query, or for each table."""
         parsed = self._config
         database = parsed.database()
         if parsed.query:
-            self._turns.append(_Turn(self._reading(_query_target(parsed), None)))
+            self._queriers.append(ScheduledQuerier(self._querier(_query_target(parsed), None)))
             return
         quoting = database.dialect.quoting.everywhere
         tables = quoting.parse_tables(config.get(TABLES, ""), catalogs=database.dialect.catalogs)
@@ -86,28 +90,28 @@ class JdbcSourceTask(SourceTask):
             select = f"SELECT * FROM {database.dialect.quoting.table(table)}"
             topic = parsed.topic_prefix.strip() + table.name
             target = Target(select, quoting.table(table), topic, table_partition(table), table)
-            self._turns.append(_Turn(self._reading(target, table)))
+            self._queriers.append(ScheduledQuerier(self._querier(target, table)))
 
     def poll(self) -> SourceFrame | None:
-        """The next batch of whichever table has waited longest."""
-        turn = min(self._turns, key=lambda one: one.due)
-        wait = turn.due - time.monotonic()
+        """Return the next batch of the table that is due first."""
+        next_due = min(self._queriers, key=lambda scheduled: scheduled.due)
+        wait = next_due.due - time.monotonic()
         if wait > 0:
             self._ending.wait(min(wait, _WAIT_SECONDS))
             return None
         try:
-            frame = turn.reading.next()
+            frame = next_due.querier.next()
         except DatabaseUnavailableError as error:
             self._connection.drop()
-            turn.retries += 1
-            turn.due = time.monotonic() + self._lost(error, turn.retries)
+            next_due.retries += 1
+            next_due.due = time.monotonic() + self._retry_delay(error, next_due.retries)
             return None
-        turn.retries = 0
-        turn.took(busy=turn.reading.busy, interval=self._config.poll_interval_ms / 1000)
+        next_due.retries = 0
+        next_due.reschedule(busy=next_due.querier.busy, interval=self._config.poll_interval_ms / 1000)
         return frame
 
     def reread_delay(self, error: Exception) -> float | None:
-        """Wait for a database that may come back."""
+        """Return the delay before rows are read again, for a database that may come back."""
         found = sql_error(error, "Rows cannot be read")
         if not isinstance(found, DatabaseUnavailableError):
             return None
@@ -115,21 +119,21 @@ class JdbcSourceTask(SourceTask):
         return self._back_off(self._rereads)
 
     def delivered(self, frame: SourceFrame) -> None:
-        """Let the reading it came from forget what it kept for it."""
+        """Notify the queriers, which release what they kept for the frame."""
         self._rereads = 0
-        for turn in self._turns:
-            turn.reading.delivered(frame)
+        for scheduled in self._queriers:
+            scheduled.querier.delivered(frame)
 
     def stop(self) -> None:
-        """Close everything."""
+        """Close the queriers and the connection."""
         if hasattr(self, "_ending"):
             self._ending.set()
-            for turn in self._turns:
-                turn.reading.close()
+            for scheduled in self._queriers:
+                scheduled.querier.close()
             self._connection.drop()
 
     def _connect(self) -> Any:
-        """A connection: polls are not held up by a database that is away, they are just tried again."""
+        """Open a connection; only the start waits for a missing database, polls are repeated."""
         config = self._config
         database = config.database()
         if self._started:
@@ -144,8 +148,8 @@ class JdbcSourceTask(SourceTask):
                 raise
         return connection
 
-    def _lost(self, error: DatabaseUnavailableError, retry: int) -> float:
-        """Seconds until the next try, the so manieth in a row."""
+    def _retry_delay(self, error: DatabaseUnavailableError, retry: int) -> float:
+        """Return the seconds before the n-th consecutive retry. Raises ConnectError after the last one."""
         seconds = self._back_off(retry)
         if seconds is None:
             raise ConnectError(f"Gave up after {retry - 1} retries (query.retry.attempts): {error}") from error
@@ -153,23 +157,23 @@ class JdbcSourceTask(SourceTask):
         return seconds
 
     def _back_off(self, retry: int) -> float | None:
-        """Seconds to wait before the so manieth retry in a row; ``None`` when there were enough."""
+        """Return the seconds before the n-th consecutive retry; ``None`` after ``query.retry.attempts``."""
         if 0 <= self._config.retries < retry:
             return None
         return min(self._config.backoff_ms / 1000, 0.1 * (1 << min(retry, 10)))
 
-    def _reading(self, target: Target, table: TableId | None) -> Reading:
+    def _querier(self, target: Target, table: TableId | None) -> TableQuerier:
         config = self._config
         reader = RowReader(self.context.spark, config, target, self._connection)
         if config.mode == BULK:
-            rows: Reading = BulkReading(reader, self._noted(reader))
+            rows: TableQuerier = BulkTableQuerier(reader, self._saved_scan(reader))
         else:
             rows = self._incremental(reader, table)
         if not config.delete_scan_interval_ms:
             return rows
         return DeleteScan(rows, reader)
 
-    def _incremental(self, reader: RowReader, table: TableId | None) -> Reading:
+    def _incremental(self, reader: RowReader, table: TableId | None) -> TableQuerier:
         config = self._config
         columns = reader.described()
         timestamps = _timestamp_columns(config, table) if config.uses_timestamp else ()
@@ -177,13 +181,13 @@ class JdbcSourceTask(SourceTask):
         _require_columns(columns, [*timestamps, *filter(None, (incrementing,))], reader.target)
         if config.validate_non_null and table is not None:
             _require_non_null(columns, timestamps, incrementing, reader.target)
-        position = self._position(reader.target, table)
-        return IncrementalReading(
-            reader, timestamps, incrementing, position, self._initial(reader), self._noted(reader)
+        offset = self._stored_offset(reader.target, table)
+        return TimestampIncrementingTableQuerier(
+            reader, timestamps, incrementing, offset, self._initial_offset(reader), self._saved_scan(reader)
         )
 
-    def _position(self, target: Target, table: TableId | None) -> Position | None:
-        """Where an earlier task, perhaps Java's, stopped; today's protocol goes before the old one."""
+    def _stored_offset(self, target: Target, table: TableId | None) -> TimestampIncrementingOffset | None:
+        """Return the offset of an earlier task, possibly Java's; the current protocol goes before the old one."""
         partitions: list[Partition] = [target.partition]
         if table is not None:
             partitions.append(old_table_partition(table))
@@ -191,10 +195,10 @@ class JdbcSourceTask(SourceTask):
         for partition, offset in found:
             if offset is not None:
                 log.info("Found offset %s for partition %s", java_maps_text(found), java_map_text(partition))
-                return Position.of_offset(offset)
+                return TimestampIncrementingOffset.of_offset(offset)
         return None
 
-    def _initial(self, reader: RowReader) -> Position:
+    def _initial_offset(self, reader: RowReader) -> TimestampIncrementingOffset:
         config = self._config
         timestamp = None
         if config.uses_timestamp and config.timestamp_initial is not None:
@@ -203,31 +207,31 @@ class JdbcSourceTask(SourceTask):
                 ((shown,),) = reader.connection.rows(reader.dialect.now, "timestamp")
                 timestamp = reader.told_time(shown)
         incrementing = config.incrementing_initial if config.uses_incrementing else None
-        return Position(timestamp, incrementing)
+        return TimestampIncrementingOffset(timestamp, incrementing)
 
-    def _noted(self, reader: RowReader) -> dict[str, Any] | None:
+    def _saved_scan(self, reader: RowReader) -> dict[str, Any] | None:
         key = reader.key()
         if key is None or not key.whole:
             return None
         return self.context.offsets.offset(snapshot_partition(reader.target.partition, key.columns[0]))
 
 
-class _Turn:
-    """A reading, when it is due, and how often in a row it was tried in vain."""
+class ScheduledQuerier:
+    """A querier with the time of its next poll and its number of consecutive failures."""
 
-    def __init__(self, reading: Reading) -> None:
-        self.reading = reading
+    def __init__(self, querier: TableQuerier) -> None:
+        self.querier = querier
         self.due = 0.0
         self.retries = 0
 
-    def took(self, *, busy: bool, interval: float) -> None:
-        """Have the next turn at once, behind the others, or after the interval."""
+    def reschedule(self, *, busy: bool, interval: float) -> None:
+        """Set the next poll: now, behind the others, or after the interval."""
         now = time.monotonic()
         self.due = now if busy else now + interval
 
 
 class JdbcSourceConnector(SourceConnector):
-    """Shares tables among tasks; a query is one task's."""
+    """Distribute tables over tasks; a query has one task."""
 
     config_def = JdbcSourceConfig
     task_class = JdbcSourceTask
@@ -237,7 +241,7 @@ class JdbcSourceConnector(SourceConnector):
     version: ClassVar[str] = "0.1.0"
 
     def start(self, config: Properties) -> None:
-        """Connect, and find the tables."""
+        """Connect and find the tables."""
         self._properties = dict(config)
         self._ending = threading.Event()
         self._parsed = parsed = JdbcSourceConfig.parse(config)
@@ -252,7 +256,7 @@ class JdbcSourceConnector(SourceConnector):
         self._monitor.start()
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
-        """A configuration for each group of tables; none where there are no tables."""
+        """Return a configuration for each group of tables, none where there are no tables."""
         if self._monitor is None:
             return [{**self._properties, TABLES: ""}]
         tables = self._monitor.tables
@@ -264,7 +268,7 @@ class JdbcSourceConnector(SourceConnector):
         return [{**self._properties, TABLES: quoting.tables(group)} for group in groups]
 
     def stop(self) -> None:
-        """End looking for tables."""
+        """Stop the table monitor."""
         if hasattr(self, "_ending"):
             self._ending.set()
             if self._monitor is not None:
@@ -273,18 +277,18 @@ class JdbcSourceConnector(SourceConnector):
     def alter_offsets(
         self, config: Properties, offsets: Sequence[tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]]
     ) -> bool:
-        """Check that each is a position in a table or a query."""
+        """Check that each is an offset of a table or a query."""
         for partition, offset in offsets:
             if offset is None:
                 continue
             if not partition or not {TABLE, QUERY} & partition.keys():
                 raise ConnectError(
-                    f"Partition {dict(partition or {})} is none of this connector: it needs '{TABLE}', with "
+                    f"Partition {dict(partition or {})} does not belong to this connector: it needs '{TABLE}', with "
                     f"'{PROTOCOL}' 1 for a full name, or '{QUERY}'"
                 )
             if not {INCREMENTING, TIMESTAMP} & offset.keys():
                 raise ConnectError(f"Offset {dict(offset)} needs '{INCREMENTING}' or '{TIMESTAMP}'")
-            Position.of_offset(offset)
+            TimestampIncrementingOffset.of_offset(offset)
         return True
 
     def _connected(self) -> Any:

@@ -1,8 +1,8 @@
-"""Rows that are gone, found by comparing the keys of all rows with those of the time before.
+"""Deleted rows, found by comparing the keys of all rows with those of the previous scan.
 
-Promise: a row that one scan has seen and the next has not becomes a tombstone under its key. One that came and went
-between two scans leaves no trace. The keys of the last scan lie in ``delete.scan.location``; without one they are
-forgotten when the task ends, and deletes until the first scan after that are not found.
+Promise: a row that one scan has seen and the next has not becomes a tombstone under its key. One that is
+inserted and deleted between two scans is not found. The keys of the last scan are kept in ``delete.scan.location``;
+without it they are lost when the task ends, and deletes before the first scan of the next task are not found.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from urllib.parse import quote
 import pyarrow.parquet as pq
 
 from connect_dagster.connectors.jdbc.source.columns import ReadColumns, spark_name
-from connect_dagster.connectors.jdbc.source.readings import Reading
+from connect_dagster.connectors.jdbc.source.queriers import TableQuerier
 from connect_dagster.connectors.jdbc.source.row_reader import Key, RowReader
 from connect_dagster.errors import ConfigError
 from connect_dagster.plugin.frames import SourceFrame
@@ -25,17 +25,17 @@ _SEEN, _FRESH = "seen", "fresh"
 
 
 class DeleteScan:
-    """A reading of rows with scans for deletes in between.
+    """A querier with scans for deletes between its batches.
 
     Args:
-        rows: the reading of the rows.
+        rows: the querier of the rows.
         reader: of the same table.
 
     Raises:
         ConfigError: the table has no primary key.
     """
 
-    def __init__(self, rows: Reading, reader: RowReader) -> None:
+    def __init__(self, rows: TableQuerier, reader: RowReader) -> None:
         self._rows = rows
         self._reader = reader
         key = reader.key()
@@ -45,7 +45,7 @@ class DeleteScan:
         self._columns: ReadColumns = reader.read_columns().only(key.columns)
         self._interval = reader.config.delete_scan_interval_ms / 1000
         self._own = reader.config.delete_scan_location is None
-        self._folder = self._place()
+        self._folder = self._key_folder()
         self._due = time.monotonic()
         self._sent: SourceFrame | None = None
         self._busy = False
@@ -53,23 +53,23 @@ class DeleteScan:
 
     @property
     def busy(self) -> bool:
-        """Whether rows are still to come at once."""
+        """Return whether the next batch is due now."""
         return self._rows.busy or self._busy
 
     def next(self) -> SourceFrame | None:
-        """Rows first, then what a scan has found; it is put off while many rows come, not while they trickle in."""
+        """Return rows first, then deletes; full batches postpone scans, a few rows at each poll do not."""
         self._busy = False
         if self._rested and self._is_due():
             self._rested = False
             found = self._scan()
-            self._busy = True  # the look at the rows that the scan has taken the place of
+            self._busy = True  # the rows whose poll this scan used
             return found
         frame = self._rows.next()
         self._rested = frame is not None and not self._rows.busy
         return self._scan() if frame is None and not self._rows.busy and self._is_due() else frame
 
     def delivered(self, frame: SourceFrame) -> None:
-        """Take the scan whose tombstones have arrived as the last one."""
+        """Keep a scan as the last one once its tombstones are delivered."""
         if frame is self._sent:
             self._keep()
             self._sent = None
@@ -77,12 +77,12 @@ class DeleteScan:
             self._rows.delivered(frame)
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Close the querier, and delete keys without a location."""
         self._rows.close()
         if self._own:
             shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _place(self) -> Path:
+    def _key_folder(self) -> Path:
         location = self._reader.config.delete_scan_location
         if location is None:
             return Path(tempfile.mkdtemp(prefix="connect-dagster-keys-"))
@@ -123,7 +123,7 @@ class DeleteScan:
         return self._sent
 
     def _is_comparable(self) -> bool:
-        """Whether the keys of the time before are there, and are of the same columns as those of now."""
+        """Return whether there are keys of a previous scan, of the same columns."""
         if not (self._folder / _SEEN / "_SUCCESS").exists():
             return False
         seen, fresh = (pq.read_schema(next((self._folder / name).glob("*.parquet"))) for name in (_SEEN, _FRESH))

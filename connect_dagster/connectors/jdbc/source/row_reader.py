@@ -28,7 +28,7 @@ from connect_dagster.connectors.jdbc.source.columns import (
     read_columns,
 )
 from connect_dagster.connectors.jdbc.source.config import JdbcSourceConfig
-from connect_dagster.connectors.jdbc.source.positions import Partition, Zone
+from connect_dagster.connectors.jdbc.source.timestamp_incrementing import Partition, Zone
 from connect_dagster.plugin.frames import SourceFrame
 from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
 

@@ -17,8 +17,8 @@ from pyspark import InheritableThread
 from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 
 from connect_dagster.connectors.jdbc.source.columns import ReadColumns, ordered
-from connect_dagster.connectors.jdbc.source.positions import Position
 from connect_dagster.connectors.jdbc.source.row_reader import RowReader
+from connect_dagster.connectors.jdbc.source.timestamp_incrementing import TimestampIncrementingOffset
 from connect_dagster.plugin.frames import SourceFrame
 
 _WAIT_SECONDS = 0.5
@@ -89,8 +89,8 @@ class SpooledRows:
         sql: the statement.
         timestamps: timestamp columns to sort by; the first that is not null counts.
         incrementing: incrementing column to sort by; empty for none.
-        position: before the rows; without columns to sort by no offsets are kept.
-        instant: makes a time of what a timestamp column shows.
+        offset: before the rows; without columns to sort by no offsets are kept.
+        instant: converts the value of a timestamp column to an instant.
     """
 
     def __init__(
@@ -99,14 +99,14 @@ class SpooledRows:
         sql: str,
         timestamps: Sequence[str] = (),
         incrementing: str = "",
-        position: Position | None = None,
+        offset: TimestampIncrementingOffset | None = None,
         instant: Callable[[int], int] = lambda shown: shown,
     ) -> None:
         self._reader = reader
         self._columns: ReadColumns = reader.read_columns()
         self._timestamps = self._names(timestamps)
         self._incrementing = self._names([incrementing] if incrementing else [])
-        self._position = position or Position()
+        self._offset = offset or TimestampIncrementingOffset()
         self._instant = instant
         self._parts: list[Path] | None = None
         self._pending: dict[int, Path] = {}
@@ -115,21 +115,21 @@ class SpooledRows:
 
     @property
     def done(self) -> bool:
-        """Whether all frames were handed out."""
+        """Return whether all frames were returned."""
         return self._parts == []
 
     @property
     def arrived(self) -> bool:
-        """Whether all of them have arrived, too."""
+        """Return whether all frames were delivered."""
         return self.done and not self._pending
 
     @property
-    def position(self) -> Position:
-        """Where the target's offset stands after the last frame."""
-        return self._position
+    def offset(self) -> TimestampIncrementingOffset:
+        """Return the target's offset after the last frame."""
+        return self._offset
 
     def next(self) -> SourceFrame | None:
-        """The next frame; ``None`` while rows are still being read, and when there are no more."""
+        """Return the next frame; ``None`` while rows are still being read, and when there are no more."""
         if self._parts is None:
             with self._reader.telling():
                 parts = self._spool.parts(_WAIT_SECONDS)
@@ -143,83 +143,85 @@ class SpooledRows:
         if not self._timestamps and not self._incrementing:
             frame = self._reader.frame(rows, self._columns, {}, None)
         else:
-            self._position = self._after(part)
-            offset = self._position.to_offset()
-            place = self._reader.target.partition if offset else {}
-            frame = self._reader.frame(rows, self._columns, place, offset)
+            self._offset = self._after(part)
+            offset = self._offset.to_offset()
+            partition = self._reader.target.partition if offset else {}
+            frame = self._reader.frame(rows, self._columns, partition, offset)
         self._pending[id(frame)] = part
         return frame
 
     def delivered(self, frame: SourceFrame) -> None:
-        """Forget a frame's rows."""
+        """Delete the rows of a delivered frame."""
         part = self._pending.pop(id(frame), None)
         if part is not None:
             part.unlink(missing_ok=True)
 
     def close(self) -> None:
-        """End the reading."""
+        """Stop reading and delete the rows."""
         self._spool.close()
 
     def _names(self, names: Sequence[str]) -> list[str]:
         return [column.name for name in names if (column := self._columns.named(name)) is not None]
 
-    def _after(self, part: Path) -> Position:
-        """The target's position after a part: by time alone, it must not pass a time whose rows go on in the next."""
+    def _after(self, part: Path) -> TimestampIncrementingOffset:
+        """Return the offset after a part; a timestamp alone must not cover rows of the next part with the same one."""
         rows = pq.read_table(part, columns=[*self._timestamps, *self._incrementing])
         number = int(rows.column(self._incrementing[0])[-1].as_py()) if self._incrementing else None
         if not self._timestamps:
-            return Position(None, number)
+            return TimestampIncrementingOffset(None, number)
         times = self._times(rows)
         last = self._instant(times[-1].as_py())
         if number is not None or not self._parts or self._first_time(self._parts[0]) != last:
-            return Position(last, number)
+            return TimestampIncrementingOffset(last, number)
         before = times.filter(pc.less(times, times[-1]))
-        return Position(self._instant(before[-1].as_py())) if len(before) else self._position
+        return TimestampIncrementingOffset(self._instant(before[-1].as_py())) if len(before) else self._offset
 
     def _first_time(self, part: Path) -> int:
         return self._instant(self._times(pq.read_table(part, columns=self._timestamps).slice(0, 1))[0].as_py())
 
     def _times(self, rows: pa.Table) -> pa.ChunkedArray:
-        """Nanoseconds of each row's time."""
+        """Return the timestamp of each row in nanoseconds."""
         times = pc.coalesce(*(rows.column(name) for name in self._timestamps))
         return pc.multiply(times.cast(pa.timestamp("us"), safe=False).cast(pa.int64()), 1000)
 
 
 class Spools:
-    """The spools of one target: one that is read, and those whose last rows are still on their way."""
+    """The spools of one target: the one being read, and those whose last frames are not yet delivered."""
 
     def __init__(self) -> None:
         self._reading: SpooledRows | None = None
-        self._moved: Callable[[Position], None] = lambda position: None
+        self._set_offset: Callable[[TimestampIncrementingOffset], None] = lambda offset: None
         self._leaving: list[SpooledRows] = []
 
     @property
     def reading(self) -> bool:
-        """Whether there is one to be read."""
+        """Return whether rows are being read."""
         return self._reading is not None
 
-    def begin(self, rows: SpooledRows, moved: Callable[[Position], None] = lambda position: None) -> None:
-        """Read rows.
+    def begin(
+        self, rows: SpooledRows, set_offset: Callable[[TimestampIncrementingOffset], None] = lambda offset: None
+    ) -> None:
+        """Start reading rows.
 
         Args:
-            rows: what to read.
-            moved: told the position after each frame.
+            rows: the rows to read.
+            set_offset: called with the offset after each frame.
         """
-        self._reading, self._moved = rows, moved
+        self._reading, self._set_offset = rows, set_offset
 
     def next(self) -> SourceFrame | None:
-        """The next frame of what is read, if it is there."""
+        """Return the next frame, if it is complete."""
         if self._reading is None:
             return None
         try:
             frame = self._reading.next()
         except Exception:
-            # What was not read can be begun anew, from the position it has come to.
+            # The rest can be read again, from the offset of the last frame.
             self._reading.close()
             self._reading = None
             raise
         if frame is not None:
-            self._moved(self._reading.position)
+            self._set_offset(self._reading.offset)
         if self._reading.arrived:  # there were no rows: nothing will be delivered
             self._reading.close()
             self._reading = None
@@ -229,7 +231,7 @@ class Spools:
         return frame
 
     def delivered(self, frame: SourceFrame) -> None:
-        """Forget a frame's rows."""
+        """Delete the rows of a delivered frame."""
         for rows in [*self._leaving, *filter(None, [self._reading])]:
             rows.delivered(frame)
         for rows in [rows for rows in self._leaving if rows.arrived]:
@@ -237,7 +239,7 @@ class Spools:
             self._leaving.remove(rows)
 
     def close(self) -> None:
-        """Forget all."""
+        """Delete all rows."""
         for rows in [*self._leaving, *filter(None, [self._reading])]:
             rows.close()
         self._leaving, self._reading = [], None

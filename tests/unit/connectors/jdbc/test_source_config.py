@@ -6,11 +6,13 @@ import pytest
 
 from connect_dagster.connectors.jdbc.identifiers import Quoting, TableId
 from connect_dagster.connectors.jdbc.source.config import JdbcSourceConfig
-from connect_dagster.connectors.jdbc.source.criteria import Criteria
-from connect_dagster.connectors.jdbc.source.positions import Position
 from connect_dagster.connectors.jdbc.source.row_reader import Range
 from connect_dagster.connectors.jdbc.source.spool import in_order
 from connect_dagster.connectors.jdbc.source.table_monitor import grouped, nearest, selected
+from connect_dagster.connectors.jdbc.source.timestamp_incrementing import (
+    TimestampIncrementingCriteria,
+    TimestampIncrementingOffset,
+)
 
 WELL = {"connection.url": "jdbc:mysql://h/d", "topic.prefix": "t-", "mode": "bulk"}
 
@@ -101,13 +103,13 @@ def test_lists_choose_tables(given: dict[str, str], names: str) -> None:
 
 
 def test_conditions() -> None:
-    both = Criteria("t", "n")
+    both = TimestampIncrementingCriteria("t", "n")
     assert both.text == " WHERE t < ? AND ((t = ? AND n > ?) OR t > ?) ORDER BY t,n ASC"
     assert both.newer("'a'", 3, "'b'") == "t < 'b' AND ((t = 'a' AND n > 3) OR t > 'a')"
-    assert both.up_to("'c'", Position(1, 7)) == "(t < 'c' OR (t = 'c' AND n <= 7))"
-    assert Criteria("t").text == " WHERE t > ? AND t < ? ORDER BY t ASC"
-    assert Criteria(None, "n").text == " WHERE n > ? ORDER BY n ASC"
-    assert Criteria().text == ""
+    assert both.up_to("'c'", TimestampIncrementingOffset(1, 7)) == "(t < 'c' OR (t = 'c' AND n <= 7))"
+    assert TimestampIncrementingCriteria("t").text == " WHERE t > ? AND t < ? ORDER BY t ASC"
+    assert TimestampIncrementingCriteria(None, "n").text == " WHERE n > ? ORDER BY n ASC"
+    assert TimestampIncrementingCriteria().text == ""
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7])

@@ -1,11 +1,10 @@
-"""Which rows are settled: no transaction that is still open can add one before them.
+"""The visibility horizon: up to it, no open transaction can add rows.
 
-A row's timestamp, or number, is made when it is written; others see the row when its transaction is committed. Read up
-to the newest row in between, and this one is never read. So rows are read up to where the oldest open transaction
-began.
+A row's timestamp, or number, is made when it is written; others see the row when its transaction is committed. A read
+up to the newest row in between would miss it forever. So rows are read up to the begin of the oldest open transaction.
 
-Promise: no row is lost whose timestamp is the time of its own statement or transaction, by the database's clock. One
-that an application dates back is outside of it.
+Promise: no row is lost whose timestamp is the time of its own statement or transaction, by the database's clock. Rows
+with an earlier timestamp, set by an application, are not covered.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _SECOND = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class _Query:
-    """What a database is asked.
+    """Queries of a database.
 
     Attributes:
         now: the database's clock.
@@ -42,7 +41,7 @@ class _Query:
 
 # InnoDB's times are the server's own zone's, of whole seconds; a statement may have begun before its transaction. A
 # transaction that has only read so far does not count there: what it writes has the time of its own statement. InnoDB
-# shows its transactions as they were up to 0.1 s ago, so nothing younger than 0.2 s counts as settled, nor any other
+# shows its transactions as they were up to 0.1 s ago, so nothing younger than 0.2 s is below the horizon, nor any other
 # row of that second, as most columns keep whole ones.
 _QUERIES: Mapping[str, _Query] = {
     MYSQL: _Query(
@@ -70,8 +69,8 @@ _QUERIES: Mapping[str, _Query] = {
 }
 
 
-class SettledRows:
-    """Asks which rows of a target are settled.
+class VisibilityHorizon:
+    """The horizon of a target's rows.
 
     Args:
         reader: of the target.
@@ -88,24 +87,24 @@ class SettledRows:
                 "open.transactions.wait", "true", f"{reader.dialect.name} cannot be asked for open transactions"
             )
         self._query = query
-        # Highest numbers that were seen, each with a time after it was looked for.
+        # Highest numbers that were seen, each with a time after its query.
         self._seen: deque[tuple[int, int]] = deque()
-        self._settled: int | None = None
+        self._readable: int | None = None
 
     def oldest_begin(self) -> int | None:
-        """When the oldest open transaction began, in nanoseconds of UTC; ``None`` when none is open."""
+        """Return the begin of the oldest open transaction, in nanoseconds of UTC; ``None`` when none is open."""
         connection = self._reader.connection
-        self._require_sight(connection)
+        self._require_visibility(connection)
         try:
             ((oldest,),) = connection.rows(self._query.oldest, "timestamp")
         except DatabaseError as error:
             if error.code == 1227:
-                raise self._blind() from error
+                raise self._not_visible() from error
             raise
         return None if oldest is None else self._reader.told_time(oldest)
 
     def highest(self, column: str, where: str) -> int | None:
-        """Up to which number rows are settled; ``None`` when no new one is.
+        """Return the number up to which rows can be read; ``None`` when no new row can.
 
         A number that others see belongs to a transaction that had begun by then. Once all that were open have ended,
         none below it can be missing.
@@ -121,20 +120,20 @@ class SettledRows:
         else:
             source = f"SELECT {key} FROM ({self._reader.statement(where)}) q"
         ((highest,),) = connection.rows(f"SELECT MAX(connect_key) FROM ({source}) p", "whole")
-        # Asked afterwards: whoever wrote a lower number had begun by now.
+        # Queried afterwards: every transaction that wrote a lower number had begun by now.
         ((now,),) = connection.rows(self._query.now, "timestamp")
         if highest is not None and (not self._seen or highest > self._seen[-1][1]):
             self._seen.append((self._reader.told_time(now), highest))
         oldest = self.oldest_begin()
         while self._seen and (oldest is None or self._seen[0][0] < oldest):
-            self._settled = self._seen.popleft()[1]
-        return self._settled if highest is not None else None
+            self._readable = self._seen.popleft()[1]
+        return self._readable if highest is not None else None
 
-    def _require_sight(self, connection: Connection) -> None:
+    def _require_visibility(self, connection: Connection) -> None:
         if self._query.hidden is not None and connection.rows(self._query.hidden, "long")[0][0]:
-            raise self._blind()
+            raise self._not_visible()
 
-    def _blind(self) -> ConnectError:
+    def _not_visible(self) -> ConnectError:
         return ConnectError(
             f"open.transactions.wait needs to see all transactions: the user of {self._reader.config.database().shown} "
             f"lacks {self._query.privilege}"

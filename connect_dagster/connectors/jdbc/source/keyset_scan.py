@@ -1,8 +1,8 @@
-"""A large read in the order of a table's key: bounded in memory, parallel within each batch, and resumed in the middle.
+"""A large read in the order of a table's key: bounded in memory, parallel within each batch, and resumable.
 
-How far it has come, and where it began, is noted in a source partition of its own, which goes away with the last batch.
-Only then the target's own offset moves: until it does, Java's connector would begin again where that stands. When that
-was changed by hand meanwhile, the note no longer holds.
+Its last key and its first offset are saved in a separate source partition, which is removed with the last batch. Only
+then the target's own offset moves: until it does, Java's connector would begin again at that offset. When somebody
+changes it meanwhile, the saved scan is invalid.
 """
 
 from __future__ import annotations
@@ -11,38 +11,42 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from connect_dagster.connectors.jdbc.source.positions import KEY, Position, snapshot_partition
 from connect_dagster.connectors.jdbc.source.row_reader import Range, RowReader
+from connect_dagster.connectors.jdbc.source.timestamp_incrementing import (
+    KEY,
+    TimestampIncrementingOffset,
+    snapshot_partition,
+)
 from connect_dagster.plugin.frames import SourceFrame
 
-# The least time and number, by whether a stored offset or the configuration has told them.
+# Keys of the timestamp and number before the scan, by their origin: a stored offset or the configuration.
 _STORED, _INITIAL = ("begin_nanos", "begin_incrementing"), ("initial_nanos", "initial_incrementing")
 
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """Where a read of an incremental mode began.
+    """The offset before a scan of an incremental mode.
 
     Attributes:
-        position: before its rows.
+        offset: before its rows.
         stored: whether the target had an offset then.
     """
 
-    position: Position
+    offset: TimestampIncrementingOffset
     stored: bool
 
 
-class KeyWalk:
-    """One large read.
+class KeysetScan:
+    """Read the rows of a condition, page by page in the order of the key.
 
     Args:
         reader: of the target.
         key: the key's one column, of whole numbers.
         where: condition for the rows to read; empty for all.
-        end: position after all of them, the target's offset then; ``None`` where none is kept.
-        begin: where it began; ``None`` where no offset is kept, or it is not known.
-        after: key of the last row that was read before; ``None`` to begin.
-        noted: whether there is a note to be forgotten.
+        end: offset after all of them, the target's then; ``None`` where none is kept.
+        begin: offset before all of them; ``None`` where none is kept, or it is not known.
+        after: key of the last row that was read; ``None`` to begin.
+        saved: whether there is a saved scan to remove.
     """
 
     def __init__(
@@ -50,11 +54,11 @@ class KeyWalk:
         reader: RowReader,
         key: str,
         where: str,
-        end: Position | None,
+        end: TimestampIncrementingOffset | None,
         begin: Begin | None = None,
         after: int | None = None,
         *,
-        noted: bool = False,
+        saved: bool = False,
     ) -> None:
         self._reader = reader
         self._name = key
@@ -62,13 +66,13 @@ class KeyWalk:
         self._where = where
         self._end = end
         self._begin = begin
-        self._began = noted or after is not None
+        self._began = saved or after is not None
         self._ahead = self._page(after)
         if self._ahead is not None and reader.outgrown(self._ahead.rows):
             self._ahead = self._page(after)
 
     def next(self) -> SourceFrame | None:
-        """The next batch, ``None`` behind the last one."""
+        """Return the next batch, ``None`` after the last one."""
         page = self._ahead
         if page is None:
             return None
@@ -76,31 +80,31 @@ class KeyWalk:
         if ahead is None:
             frame = self._last(page)
         else:
-            frame = self._reader.range_frame(page, [[self._name]], self._place, self._noted(page.high))
+            frame = self._reader.range_frame(page, [[self._name]], self._partition, self._saved_state(page.high))
             self._began = True
-        self._ahead = ahead  # last, as the database may have gone away: then the same batch is the next one again
+        self._ahead = ahead  # last: if the database fails before, this batch is read again
         return frame
 
     def _last(self, page: Range) -> SourceFrame:
         partition = self._reader.target.partition
-        forgotten = ((self._place, None),) if self._began else ()
+        tombstone = ((self._partition, None),) if self._began else ()
         if self._end is None:
-            place = self._place if self._began else {}
-            return self._reader.range_frame(page, [[self._name]], place, None)
-        return self._reader.range_frame(page, [[self._name]], partition, self._end.to_offset(), *forgotten)
+            scan = self._partition if self._began else {}
+            return self._reader.range_frame(page, [[self._name]], scan, None)
+        return self._reader.range_frame(page, [[self._name]], partition, self._end.to_offset(), *tombstone)
 
     @property
-    def _place(self) -> dict[str, str]:
+    def _partition(self) -> dict[str, str]:
         return snapshot_partition(self._reader.target.partition, self._name)
 
-    def _noted(self, key: int) -> dict[str, Any]:
-        note = {KEY: key, **(self._end.to_offset() if self._end is not None else {})}
+    def _saved_state(self, key: int) -> dict[str, Any]:
+        state = {KEY: key, **(self._end.to_offset() if self._end is not None else {})}
         if self._begin is not None:
-            note.update(zip(_STORED if self._begin.stored else _INITIAL, self._begin.position.order, strict=True))
-        return note
+            state.update(zip(_STORED if self._begin.stored else _INITIAL, self._begin.offset.order, strict=True))
+        return state
 
     def _page(self, after: int | None) -> Range | None:
-        """The next rows by their key."""
+        """Return the range of the next rows by their key."""
         reader = self._reader
         beyond = f"{self._key} > {after}" if after is not None else ""
         where = " AND ".join(f"({part})" for part in (self._where, beyond) if part)
@@ -120,19 +124,21 @@ class KeyWalk:
         )
 
 
-def noted_walk(offset: Mapping[str, Any] | None, *, ends: bool) -> tuple[int, Position, Begin | None] | None:
-    """Key, end and beginning of a read that was not finished; one that was noted by an older version has no beginning.
+def saved_scan(
+    offset: Mapping[str, Any] | None, *, ends: bool
+) -> tuple[int, TimestampIncrementingOffset, Begin | None] | None:
+    """Parse the state of an unfinished scan: last key, end and begin, which older versions did not save.
 
     Args:
-        offset: what is noted of it.
-        ends: whether such a read has an end, as those of incremental modes have.
+        offset: the saved state.
+        ends: whether such a scan has an end offset, as in incremental modes.
     """
     if not offset or not isinstance(offset.get(KEY), int):
         return None
-    end = Position.of_offset(offset)
-    if ends and end == Position():
+    end = TimestampIncrementingOffset.of_offset(offset)
+    if ends and end == TimestampIncrementingOffset():
         return None
     keys = _STORED if _STORED[0] in offset else _INITIAL
     time, number = (offset.get(name) for name in keys)
     known = isinstance(time, int) and isinstance(number, int)
-    return int(offset[KEY]), end, Begin(Position(time, number), keys is _STORED) if known else None
+    return int(offset[KEY]), end, Begin(TimestampIncrementingOffset(time, number), keys is _STORED) if known else None

@@ -53,7 +53,7 @@ class Running:
             frame = self.task.poll()
             if frame is not None:
                 yield frame
-            busy = any(turn.reading.busy for turn in self.task._turns)
+            busy = any(scheduled.querier.busy for scheduled in self.task._queriers)
             quiet = 0 if busy or frame is not None else quiet + 1
             if quiet > 3:
                 return

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from connect_dagster.connectors.jdbc.sql_errors import DatabaseUnavailableError
 from connect_dagster.errors import ConnectError
 from tests.databases import Database, MariaDB
-from tests.integration.jdbc.readings import Offsets, taken, task
+from tests.integration.jdbc.queriers import Offsets, taken, task
 
 CHANGED = {"timestamp_column_name": "modified"}
 BOTH = {**CHANGED, "incrementing_column_name": "id"}
@@ -40,8 +40,8 @@ def test_all_rows_of_one_time_are_one_place(spark: SparkSession, mariadb_databas
             (stored, *others) = running.offsets.shown()
             assert not others
             if count < 10:
-                noted = {"key": count * 100, **AT_SAME, "initial_nanos": 0, "initial_incrementing": -1}
-                assert stored == ({"protocol": "1", "table": "t", "snapshot": "id"}, noted)
+                saved = {"key": count * 100, **AT_SAME, "initial_nanos": 0, "initial_incrementing": -1}
+                assert stored == ({"protocol": "1", "table": "t", "snapshot": "id"}, saved)
     assert found == list(range(1, 1001))
     assert running.offsets.shown() == [({"protocol": "1", "table": "t"}, AT_SAME)]
 
@@ -240,17 +240,17 @@ def test_rows_that_trickle_in_wait_for_their_turn_and_put_off_no_scan(
     fill(mariadb_database, 3)
     scans = {"incrementing_column_name": "id", "delete_scan_interval_ms": "1", "batch_max_rows": "3"}
     with task(spark, mariadb_database, "incrementing", "t", **scans) as running:
-        reading = running.task._turns[0].reading
-        assert (reading.next() is not None, reading.busy) == (True, True)  # a full batch
-        assert (reading.next(), reading.busy) == (None, False)  # the first scan
+        querier = running.task._queriers[0].querier
+        assert (querier.next() is not None, querier.busy) == (True, True)  # a full batch
+        assert (querier.next(), querier.busy) == (None, False)  # the first scan
         found = []
         for id in (4, 5, 6):
             mariadb_database.execute(f"DELETE FROM t WHERE id = {id - 3}", f"INSERT INTO t VALUES ({id}, '', NOW())")
-            frame = reading.next()
+            frame = querier.next()
             assert frame is not None
             found += taken(frame)
             running.delivered(frame)
-            assert reading.busy == (found[-1][1] is None)
+            assert querier.busy == (found[-1][1] is None)
         gone = {key["id"] for key, value in found if value is None}
         assert (gone, [key["id"] for key, value in found if value is not None]) == ({1, 2}, [4, 5, 6])
 
@@ -298,7 +298,7 @@ def test_retries_are_counted_for_each_table(
     few = {"query_retry_attempts": "2", "connection_backoff_ms": "10", "incrementing_column_name": "id"}
     with task(spark, mariadb_database, "incrementing", "t,u", **few) as running:
         away = Mock(side_effect=DatabaseUnavailableError("locked"))
-        monkeypatch.setattr(running.task._turns[0].reading, "next", away)
+        monkeypatch.setattr(running.task._queriers[0].querier, "next", away)
         with pytest.raises(ConnectError, match=r"Gave up after 2 retries .*: locked"):
             list(filter(None, (running.task.poll() for _ in range(40))))
 

@@ -3,8 +3,8 @@
 import pytest
 
 from connect_dagster.connectors.jdbc.identifiers import TableId
-from connect_dagster.connectors.jdbc.source.positions import (
-    Position,
+from connect_dagster.connectors.jdbc.source.timestamp_incrementing import (
+    TimestampIncrementingOffset,
     Zone,
     java_map_text,
     java_maps_text,
@@ -20,26 +20,34 @@ PRODUCTS = TableId("products", None, "kafkadb")
 @pytest.mark.parametrize(
     ("position", "text"),
     [
-        (Position(1642904785000_000_000, 3), b'{"timestamp_nanos":0,"incrementing":3,"timestamp":1642904785000}'),
-        (Position(1642904785123_456_000), b'{"timestamp_nanos":123456000,"timestamp":1642904785123}'),
-        (Position(None, 3), b'{"incrementing":3}'),
-        (Position(-1_500_000_000), b'{"timestamp_nanos":500000000,"timestamp":-1500}'),
+        (
+            TimestampIncrementingOffset(1642904785000_000_000, 3),
+            b'{"timestamp_nanos":0,"incrementing":3,"timestamp":1642904785000}',
+        ),
+        (
+            TimestampIncrementingOffset(1642904785123_456_000),
+            b'{"timestamp_nanos":123456000,"timestamp":1642904785123}',
+        ),
+        (TimestampIncrementingOffset(None, 3), b'{"incrementing":3}'),
+        (TimestampIncrementingOffset(-1_500_000_000), b'{"timestamp_nanos":500000000,"timestamp":-1500}'),
     ],
 )
-def test_offsets_are_javas_and_are_read_again(position: Position, text: bytes) -> None:
+def test_offsets_are_javas_and_are_read_again(position: TimestampIncrementingOffset, text: bytes) -> None:
     assert value_bytes(position.to_offset()) == text
-    assert Position.of_offset(position.to_offset()) == position
+    assert TimestampIncrementingOffset.of_offset(position.to_offset()) == position
 
 
 def test_offsets_of_older_versions() -> None:
-    assert Position.of_offset({"timestamp": 1642904785123}) == Position(1642904785123_000_000)
-    assert Position.of_offset(None) == Position()
-    assert (Position().begin_timestamp, Position().begin_incrementing) == (0, -1)
+    assert TimestampIncrementingOffset.of_offset({"timestamp": 1642904785123}) == TimestampIncrementingOffset(
+        1642904785123_000_000
+    )
+    assert TimestampIncrementingOffset.of_offset(None) == TimestampIncrementingOffset()
+    assert (TimestampIncrementingOffset().begin_timestamp, TimestampIncrementingOffset().begin_incrementing) == (0, -1)
 
 
 def test_an_offset_that_is_no_number_is_told() -> None:
     with pytest.raises(ConnectError, match="'incrementing' must be a whole number"):
-        Position.of_offset({"incrementing": "3"})
+        TimestampIncrementingOffset.of_offset({"incrementing": "3"})
 
 
 def test_partitions() -> None:
