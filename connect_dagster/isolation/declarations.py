@@ -12,9 +12,11 @@ import logging
 import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from connect_dagster.errors import ConnectError
 from connect_dagster.isolation.plugin_source import PluginSource
 
 log = logging.getLogger(__name__)
@@ -23,7 +25,9 @@ GROUP = "connect_dagster.plugins"
 INSTALLED = "classpath"
 """Location of what lies in the worker's own environment, in Java's word for it."""
 
+_OURS = "connect-dagster"
 _PROJECT = "pyproject.toml"
+_ROOT = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,17 +63,42 @@ class Declared:
 
 
 def installed() -> list[Declared]:
-    """What the distributions of the worker's own environment declare."""
-    return [
-        _declared(point.name, point.value, point.dist.version if point.dist is not None else None, None)
-        for point in importlib.metadata.entry_points(group=GROUP)
-    ]
+    """Return the plugins that distributions of the worker's environment declare, first those that ship with it.
+
+    Raises:
+        ConnectError: the environment has no entry points of the plugins that ship with connect-dagster.
+    """
+    bundled, others = [], []
+    points = importlib.metadata.entry_points(group=GROUP)
+    for distribution, of_one in groupby(points, key=lambda point: point.dist):
+        name, version = (None, None) if distribution is None else (distribution.name, distribution.version)
+        if name == _OURS:  # the classes have versions, those of the Java classes that they replace
+            bundled += [_declared(point.name, point.value, None, None) for point in of_one]
+        else:
+            others += [_declared(point.name, point.value, version, None) for point in of_one]
+    return [*(bundled or _in_checkout()), *others]
+
+
+def _in_checkout() -> list[Declared]:
+    """Return the plugins that the checkout around this package declares, where the package is not installed."""
+    found = list(_in_project(_ROOT / _PROJECT, None)) if _our_project() else []
+    if not found:
+        raise ConnectError(
+            f"The distribution {_OURS} has no entry points in group {GROUP}, by which a worker finds the plugins that "
+            f"ship with it. Install it again, in a checkout with `make install`."
+        )
+    return found
+
+
+def _our_project() -> bool:
+    file = _ROOT / _PROJECT
+    return file.is_file() and f'name = "{_OURS}"' in file.read_text(encoding="utf-8")
 
 
 def declared_in(location: Path) -> list[Declared]:
     """What a wheel or a folder declares: the wheels and distributions directly in it, and its ``pyproject.toml``."""
     source = PluginSource(location)
-    return [*_in_distributions(source), *_in_project(source)]
+    return [*_in_distributions(source), *_in_project(location / _PROJECT, source)]
 
 
 def _in_distributions(source: PluginSource) -> Iterator[Declared]:
@@ -79,8 +108,7 @@ def _in_distributions(source: PluginSource) -> Iterator[Declared]:
             yield _declared(point.name, point.value, distribution.version, source)
 
 
-def _in_project(source: PluginSource) -> Iterator[Declared]:
-    file = source.location / _PROJECT
+def _in_project(file: Path, source: PluginSource | None) -> Iterator[Declared]:
     if not file.is_file():
         return
     try:

@@ -12,7 +12,6 @@ from typing import Any
 
 from connect_dagster.errors import ConnectError
 from connect_dagster.isolation import plugin_source
-from connect_dagster.isolation.bundled import BUNDLED
 from connect_dagster.isolation.declarations import INSTALLED, Declared, installed
 from connect_dagster.isolation.descriptions import BASES, LISTED, Kind, PluginDescription, class_name, described
 from connect_dagster.isolation.java_archives import JavaArchive
@@ -45,8 +44,7 @@ class Plugins:
         self._broken: dict[str, str] = {}
         self._loose: list[PluginSource] = []
         self._java: list[JavaArchive] = []
-        found = [one for plugin in BUNDLED for one in described(plugin, INSTALLED)]
-        found += [one for point in installed() for one in self._declared(point)]
+        found = [one for point in installed() for one in self._declared(point)]
         for folder in dict.fromkeys(name.strip() for name in path):
             if folder:
                 found += self._on_path(Path(folder).absolute())

@@ -11,14 +11,14 @@ import pytest
 
 from connect_dagster.embedded.jars import resolve
 from connect_dagster.embedded.java import find_java
-from connect_dagster.isolation.bundled import BUNDLED
+from connect_dagster.isolation.plugins import Kind, Plugins
 from connect_dagster.plugin.converter import Predicate, Transform
 from tests.conformance.transform_table import OPTIONS
 
 Plugin = Transform | Predicate
 
 PLUGINS: tuple[type[Plugin], ...] = tuple(
-    one for one in BUNDLED if issubclass(one, Transform | Predicate) and one.java_class is not None
+    one.plugin for one in Plugins().all([Kind.TRANSFORMATION, Kind.PREDICATE]) if one.plugin.java_class is not None
 )
 """All that Java has too."""
 

@@ -4,11 +4,63 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import Broker
+from tests.integration.topics import values
 from tests.integration.worker_process import WorkerProcess
 from tests.plugin_packages import SOURCE, distribution, write_files, write_jar, write_wheel
 
 S3 = "io.confluent.connect.s3.source.S3SourceConnector"
 MISSING = "/mnt/d/share/kafka/plugins"
+LABELS = """
+import importlib.metadata
+import time
+import pandas as pd
+from pyspark.sql import functions as F
+import labels
+from connect_dagster.plugin.config import ConfigDef
+from connect_dagster.plugin.connector import SourceConnector, SourceTask
+from connect_dagster.plugin.frames import SourceFrame
+from connect_dagster.plugin.schema import STRING_SCHEMA
+
+
+def label_in_spark(ids: pd.Series) -> pd.Series:
+    import labels.late
+    return ids.map(labels.late.label)
+
+
+class LabelTask(SourceTask):
+    def start(self, config):
+        self.topic = config["topic"]
+        self.polls = 0
+
+    def poll(self):
+        self.polls += 1
+        if self.polls > 3:
+            time.sleep(0.1)
+            return None
+        label = F.pandas_udf(label_in_spark, "string")
+        texts = F.concat(F.lit(f"{labels.VERSION} {importlib.metadata.version('labels')} "), label("id"))
+        df = self.context.spark.range(1).select(texts.alias("value"))
+        return SourceFrame(df, {}, {"polls": self.polls}, topic=self.topic, value_schema=STRING_SCHEMA)
+
+    def stop(self): ...
+
+
+class LabelConnector(SourceConnector):
+    config_def = ConfigDef
+    task_class = LabelTask
+    def start(self, config): self.config = config
+    def task_configs(self, max_tasks): return [self.config]
+"""
+
+
+def labels(version: str) -> dict[str, str]:
+    """A distribution whose function is not the same in each version."""
+    modules = {
+        "labels/__init__.py": f"VERSION = '{version}'",
+        "labels/late.py": "from labels import VERSION\ndef label(number): return f'{VERSION} says {number}'",
+    }
+    return distribution("labels", version, modules, {})
 
 
 def clicks(name: str) -> tuple[str, str, dict[str, str], dict[str, str]]:
@@ -41,3 +93,22 @@ def test_s4_08_s4_09_s4_11_plugins_of_two_workers(worker_props: dict[str, str], 
         answer = one.call(*create)
         assert answer.status == 400
         assert "Failed to find any class that implements Connector and which name matches Later" in answer.message
+
+
+def test_s4_11_connectors_with_conflicting_dependencies_side_by_side(
+    worker_props: dict[str, str], broker: Broker, tmp_path: Path, topic_prefix: str
+) -> None:
+    for version in ("1.0", "2.0"):
+        name = f"plugin{version[0]}"
+        plugin = distribution(name, version, {f"{name}.py": LABELS}, {f"Labels{version[0]}": f"{name}:LabelConnector"})
+        write_files(tmp_path / "plugins" / name, {**plugin, **labels(version)})
+    props = {"bootstrap.servers": worker_props["bootstrap.servers"], "plugin.path": str(tmp_path / "plugins")}
+    strings = {"value.converter": "org.apache.kafka.connect.storage.StringConverter"}
+    with WorkerProcess(props, [], tmp_path / "worker") as worker:
+        for number in (1, 2):
+            config = {"connector.class": f"Labels{number}", "topic": f"{topic_prefix}{number}", **strings}
+            assert worker.call("POST", "/connectors", {"name": f"labels-{number}", "config": config}).status == 201
+        for number in (1, 2):
+            found = values(broker.bootstrap_servers, f"{topic_prefix}{number}", 3)
+            assert found == [f"{number}.0 {number}.0 {number}.0 says 0"] * 3
+            worker.wait_states(f"labels-{number}", "RUNNING", "RUNNING")

@@ -2,18 +2,23 @@
 
 import itertools
 import logging
+import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from connect_dagster.connectors.file.source import FileStreamSourceConnector
 from connect_dagster.errors import ConfigError, ConnectError
+from connect_dagster.isolation.declarations import installed
 from connect_dagster.isolation.plugins import Kind, Plugins
 from connect_dagster.worker.config.connector import ConnectorConfig
 from connect_dagster.worker.transforms import TransformFactory
 
+ROOT = Path(__file__).parents[3]
 JAVA = "org.apache.kafka.connect.file.FileStreamSourceConnector"
 SOURCE = """
 from connect_dagster.plugin.config import ConfigDef
@@ -171,6 +176,51 @@ def test_a_plugin_without_configuration_definition(module: WriteModule, tmp_path
     name = module(WITHOUT_CONFIG.format(name="Bare"))
     with pytest.raises(ConnectError, match=f"^Plugin {name}.BareConnector has no config_def"):
         Plugins([str(tmp_path)]).connector("Bare")
+
+
+# Bundled plugins
+
+
+def test_bundled_plugins_are_declared_under_a_name_that_they_have_anyway() -> None:
+    declared = {(point.module, point.attribute): point for point in installed() if point.version is None}
+    found = [one for one in Plugins().all(list(Kind)) if one.plugin.__module__.startswith("connect_dagster.")]
+    assert {(one.plugin.__module__, one.plugin.__qualname__) for one in found} == set(declared)
+    for one in found:
+        assert replace(one, declared_as=None).aliases == one.aliases
+    assert len({point.alias for point in declared.values()}) == len(declared)
+
+
+def test_the_entry_points_are_those_of_the_project() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    declared = project["entry-points"]["connect_dagster.plugins"]
+    assert {
+        point.alias: f"{point.module}:{point.attribute}" for point in installed() if point.version is None
+    } == declared
+
+
+@pytest.mark.parametrize("checkout", [True, False])
+def test_bundled_plugins_without_the_metadata_of_an_installation(tmp_path: Path, checkout: bool) -> None:
+    code = f"""
+import importlib.metadata, sys
+from pathlib import Path
+distributions = importlib.metadata.MetadataPathFinder.find_distributions
+def without(self, context=importlib.metadata.DistributionFinder.Context()):
+    return [one for one in distributions(context) if one.name != "connect-dagster"]
+importlib.metadata.MetadataPathFinder.find_distributions = classmethod(without)
+importlib.machinery.PathFinder.find_distributions = classmethod(without)
+from connect_dagster.errors import ConnectError
+from connect_dagster.isolation import declarations
+from connect_dagster.isolation.plugins import Plugins
+if not {checkout}:
+    declarations._ROOT = Path({str(tmp_path)!r})
+try:
+    print(len(Plugins().all()))
+except ConnectError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    expected = str(len(Plugins().all())) if checkout else "The distribution connect-dagster has no entry points in"
+    assert done.stdout.startswith(expected)
 
 
 # Chains of transforms

@@ -7,8 +7,7 @@ import sys
 import pytest
 
 PLUGINS = tuple(
-    f"connect_dagster.{room}."
-    for room in ("connectors", "converters", "transforms", "predicates", "config_providers", "isolation.bundled")
+    f"connect_dagster.{room}." for room in ("connectors", "converters", "transforms", "predicates", "config_providers")
 )
 MOST_MODULES = 90
 
