@@ -1,1 +1,1 @@
-"""What Java does to values that others get to see: the order of its hash maps, the JSON of its usual library."""
+"""Java's behaviour where others see it: the order of hash maps, JSON, numbers, dates, file formats."""

@@ -9,7 +9,7 @@ _DIGITS = re.compile(r"[A-Za-z0-9+/]*")
 
 
 def decode(text: str) -> bytes:
-    """The bytes that the text stands for.
+    """Decode the text.
 
     Args:
         text: base64 in the basic alphabet, its characters of one byte each.

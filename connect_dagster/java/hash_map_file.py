@@ -49,7 +49,7 @@ _BYTES_AGAIN = struct.pack(">BI", _REFERENCE, _BYTES_HANDLE)
 
 
 def dumps(entries: Mapping[bytes, bytes | None]) -> bytes:
-    """The serialised map, with its entries in the order given."""
+    """Return the serialised map, with its entries in the order given."""
     capacity, threshold = _shape(len(entries))
     parts = [_MAGIC, bytes([_OBJECT]), _MAP_CLASS, struct.pack(">fI", _LOAD_FACTOR, threshold)]
     parts.append(struct.pack(">BBII", _BLOCK, 8, capacity, len(entries)))
@@ -65,7 +65,7 @@ def dumps(entries: Mapping[bytes, bytes | None]) -> bytes:
 
 
 def loads(data: bytes) -> dict[bytes, bytes | None]:
-    """The entries of a serialised map, in the order written.
+    """Parse a serialised map; returns its entries in the order written.
 
     Raises:
         DataError: the bytes are something else, or damaged; names the place.
@@ -80,7 +80,7 @@ def _flat(entries: Mapping[bytes, bytes | None]) -> Iterator[bytes | None]:
 
 
 def _shape(size: int) -> tuple[int, int]:
-    """Capacity and resize threshold of a HashMap after so many puts; it has no table before the first."""
+    """Return capacity and resize threshold of a HashMap after n puts; it has no table before the first."""
     capacity = 16
     while size > capacity * _LOAD_FACTOR:
         capacity *= 2
@@ -95,7 +95,7 @@ class _ClassDescription:
 
 @dataclass(slots=True)
 class _Stream:
-    """A reader of the few kinds of content that such a map has."""
+    """A reader of the content that such a map has."""
 
     data: bytes
     at: int = 0

@@ -8,7 +8,7 @@ _SMALLEST_TABLE = 16
 
 
 def string_hash(text: str) -> int:
-    """``String.hashCode``: over UTF-16 units, as a signed number of 32 bits."""
+    """Return ``String.hashCode``: over UTF-16 units, as a signed number of 32 bits."""
     units = string_order(text)
     value = 0
     for high, low in zip(units[::2], units[1::2], strict=True):
@@ -17,12 +17,12 @@ def string_hash(text: str) -> int:
 
 
 def string_order(text: str) -> bytes:
-    """A sort key that orders as ``String.compareTo``: by UTF-16 units."""
+    """Return a sort key that orders as ``String.compareTo``: by UTF-16 units."""
     return text.encode("utf-16-be", errors="surrogatepass")
 
 
 def hash_map_order(strings: Iterable[str]) -> list[str]:
-    """The order in which a ``HashMap`` or ``HashSet`` iterates, filled one by one in the order given: each once.
+    """Return distinct texts in the order of a ``HashMap`` or ``HashSet`` that was filled one by one in the given order.
 
     Filled so, the table doubles whenever it is three quarters full. Ties within a bucket keep the order of filling.
     """
@@ -33,7 +33,7 @@ def hash_map_order(strings: Iterable[str]) -> list[str]:
 
 
 def hash_set_order(strings: Collection[str]) -> list[str]:
-    """The order in which ``new HashSet<>(strings)`` iterates: each once.
+    """Return distinct texts in the order of ``new HashSet<>(strings)``.
 
     That constructor makes the table large enough at once, and a little larger than as many additions would.
     """
@@ -48,6 +48,6 @@ def _in_table(keys: Iterable[str], capacity: int) -> list[str]:
 
 
 def _spread(value: int) -> int:
-    """``HashMap.hash``: the upper half takes part in the choice of the bucket."""
+    """Return ``HashMap.hash``: the upper half takes part in the choice of the bucket."""
     unsigned = value & 0xFFFFFFFF
     return unsigned ^ (unsigned >> 16)

@@ -22,19 +22,19 @@ _GREGORIAN = datetime.date(_GREGORIAN_YEAR, 10, 15).toordinal() - _EPOCH
 
 
 def date(text: str) -> int | None:
-    """Epoch milliseconds of text like ``2022-01-21``; ``None`` where it does not begin so."""
+    """Return epoch milliseconds of text like ``2022-01-21``; ``None`` where it does not begin so."""
     found = _DATE_PATTERN.match(text)
     return None if found is None else _days(*map(int, found.groups())) * DAY_MS
 
 
 def time(text: str) -> int | None:
-    """Milliseconds since midnight of text like ``09:44:13.250Z``."""
+    """Return milliseconds since midnight of text like ``09:44:13.250Z``."""
     found = _TIME_PATTERN.match(text)
     return None if found is None else _milliseconds(*map(int, found.groups()))
 
 
 def timestamp(text: str) -> int | None:
-    """Epoch milliseconds of text like ``2022-01-21T09:44:13.250Z``."""
+    """Return epoch milliseconds of text like ``2022-01-21T09:44:13.250Z``."""
     found = _TIMESTAMP_PATTERN.match(text)
     if found is None:
         return None
@@ -47,7 +47,7 @@ def _milliseconds(hour: int, minute: int, second: int, millisecond: int) -> int:
 
 
 def _days(year: int, month: int, day: int) -> int:
-    """Days since 1970."""
+    """Return days since 1970."""
     years, month = divmod(month - 1, 12)
     gregorian = _gregorian(year + years, month + 1) + day - 1
     # Java looks at the year as it is written, whatever its months and days lead to.
@@ -57,7 +57,7 @@ def _days(year: int, month: int, day: int) -> int:
 
 
 def _before(year: int, month: int) -> tuple[int, int]:
-    """Years, and days in the year up to a month's first day, of years that begin in March."""
+    """Return years, and days in the year before a month, of years that begin in March."""
     shifted = year - 1 if month <= 2 else year
     return shifted, (153 * ((month + 9) % 12) + 2) // 5
 

@@ -12,7 +12,7 @@ _CONTROL = re.compile(r"\\(?:u(00[01][0-9a-f])|.)")
 
 
 def json_text(value: Any, *, halves: bool = True) -> str:
-    """JSON without blanks, keys in their order, digits of escapes in upper case.
+    """Encode JSON without blanks, keys in their order, digits of escapes in upper case.
 
     Args:
         value: what ``json.dumps`` takes.
@@ -27,12 +27,12 @@ def json_text(value: Any, *, halves: bool = True) -> str:
 
 
 def to_json(value: Any) -> bytes:
-    """Likewise, as bytes."""
+    """Encode JSON as UTF-8 bytes."""
     return json_text(value).encode()
 
 
 def from_json(data: bytes) -> Any:
-    """The value in a JSON text.
+    """Decode a JSON text.
 
     Raises:
         ValueError: it is not JSON; ``NaN`` and its like are not.

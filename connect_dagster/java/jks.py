@@ -1,4 +1,4 @@
-"""Reads Java's old key stores, the format JKS: certificates in the clear, private keys under Sun's own protection.
+"""Java's old key store format JKS: certificates in the clear, private keys under Sun's own protection.
 
 Layout and protection are those of ``sun.security.provider.JavaKeyStore`` and ``KeyProtector``: numbers are big-endian,
 text is preceded by its length, and the file ends with a SHA-1 digest that the store's password takes part in. Knows
@@ -22,7 +22,7 @@ _SEQUENCE, _OBJECT_ID, _OCTETS = 0x30, 0x06, 0x04
 
 
 class JksError(ValueError):
-    """The bytes are no JKS store that can be read with this password; says why."""
+    """The bytes are not a JKS store that can be read with this password."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Jks:
 
 
 def read_jks(content: bytes, password: str | None, key_password: str | None = None) -> Jks:
-    """The store in the bytes of a file.
+    """Read the store in the bytes of a file.
 
     Args:
         content: all of the file.
@@ -82,7 +82,7 @@ def read_jks(content: bytes, password: str | None, key_password: str | None = No
 
 
 def _unprotected(protected: bytes, password: str | None) -> bytes:
-    """The key in an ``EncryptedPrivateKeyInfo``: salt, the key under a stream of digests, and a digest of the key."""
+    """Decrypt the key of an ``EncryptedPrivateKeyInfo``: salt, key under a stream of digests, digest of the key."""
     if password is None:
         raise JksError("Cannot recover key: it needs the password of the store or the key")
     algorithm, data = _parts(_content(protected, _SEQUENCE))
@@ -105,7 +105,7 @@ def _stream(secret: bytes, salt: bytes) -> Iterator[int]:
 
 
 def _digest(*parts: bytes) -> bytes:
-    # The format knows no other digest; it is no choice of ours.
+    # The format knows no other digest; the choice is not ours.
     return hashlib.sha1(b"".join(parts), usedforsecurity=False).digest()
 
 
@@ -114,7 +114,7 @@ def _utf16(password: str) -> bytes:
 
 
 def _parts(content: bytes) -> tuple[bytes, bytes]:
-    """Both elements of a DER sequence of two."""
+    """Return both elements of a DER sequence of two."""
     begin, length = _bounds(content)
     return content[: begin + length], content[begin + length :]
 
@@ -127,7 +127,7 @@ def _content(der: bytes, tag: int) -> bytes:
 
 
 def _bounds(der: bytes) -> tuple[int, int]:
-    """Where the content of a DER element begins, and its length."""
+    """Return the start of a DER element's content, and its length."""
     if len(der) < 2:
         raise JksError("Cannot recover key: its encoding is damaged")
     if der[1] < 0x80:
@@ -137,7 +137,7 @@ def _bounds(der: bytes) -> tuple[int, int]:
 
 
 class _Reader:
-    """Takes one piece after the other."""
+    """A cursor over bytes."""
 
     def __init__(self, content: bytes) -> None:
         self._content = content
@@ -147,7 +147,7 @@ class _Reader:
         return int.from_bytes(self._take(size))
 
     def block(self, size: int) -> bytes:
-        """Bytes that are preceded by their length in so many bytes."""
+        """Return bytes that are preceded by their length in ``size`` bytes."""
         return self._take(self.number(size))
 
     def text(self) -> str:

@@ -1,4 +1,4 @@
-"""Versions that a user asks for, as Kafka Connect reads them: Maven's ranges (Java: ``VersionRange``, KIP-891).
+"""Version ranges of Maven, as Kafka Connect parses them (Java: ``VersionRange``, KIP-891).
 
 ``[1,2)`` is from 1 up to, without, 2; ``1.5`` alone means exactly that version; ``latest`` and nothing mean any.
 """
@@ -45,10 +45,10 @@ class VersionRange:
 
     @classmethod
     def parse(cls, spec: str | None) -> VersionRange | None:
-        """The range of a text; ``None`` when every version will do.
+        """Parse a range; returns ``None`` when every version matches.
 
         Raises:
-            ConfigError: it is no range, in Maven's words.
+            ConfigError: it is not a range; with Maven's text.
         """
         if spec is None or spec == LATEST:
             return None
@@ -83,7 +83,7 @@ def require_version(plugin: str, version: str, spec: str | None) -> None:
 
 
 def fitting_version(versions: Sequence[str], spec: str | None) -> str:
-    """The latest of these versions that is in a range; the latest of all where none is.
+    """Return the latest of these versions that is in a range; the latest of all where none is.
 
     Raises:
         ConfigError: the range is none.
@@ -135,7 +135,7 @@ def _bounds(text: str) -> _Bounds:
 
 
 def _compared(left: str, right: str) -> int:
-    """Below, equal or above zero, like Maven's ``ComparableVersion``."""
+    """Compare like Maven's ``ComparableVersion``: below, equal or above zero."""
     for one, other in zip_longest(_parts(left), _parts(right)):
         first, second = _rank(one), _rank(other)
         if first != second:
@@ -148,7 +148,7 @@ def _parts(version: str) -> list[str]:
 
 
 def _rank(part: str | None) -> tuple[int, int, str]:
-    """Known qualifiers go before the release, unknown ones after it, numbers after those; 0 equals nothing."""
+    """Return a sort key: known qualifiers precede the release, unknown ones and numbers follow; 0 equals nothing."""
     word = "" if part is None else _SHORT.get(part, part)
     if word.isdecimal():
         return (2, int(word), "") if int(word) else (1, _QUALIFIERS.index(""), "")

@@ -32,7 +32,7 @@ def load_properties(path: str | Path) -> dict[str, str]:
 
 
 def read_text(path: str | Path) -> str:
-    """Text of a configuration file: UTF-8, with or without byte order mark, else ISO-8859-1.
+    """Return the text of a configuration file: UTF-8, with or without byte order mark, else ISO-8859-1.
 
     Raises:
         ConfigError: the file cannot be read; names it.
@@ -45,7 +45,7 @@ def read_text(path: str | Path) -> str:
 
 
 def parse_properties(text: str, source: str) -> dict[str, str]:
-    """Keys and values of the text; of a key that comes twice the last value counts.
+    """Parse keys and values of the text; the last value of a repeated key counts.
 
     Args:
         text: content of a .properties file.
@@ -72,7 +72,7 @@ def _decoded(content: bytes) -> str:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines with their continuations, each with the number of its first line; no comments, no blank lines."""
+    """Yield logical lines, each with the number of its first line; no comments, no blank lines."""
     lines = iter(enumerate(_LINE_END.split(text), start=1))
     for number, natural in lines:
         line = natural.lstrip(_BLANKS)
@@ -89,7 +89,7 @@ def _continues(line: str) -> bool:
 
 
 def _unescaped(text: str) -> str:
-    r"""Escapes resolved; of ``\x`` that means nothing, x stays.
+    r"""Resolve escapes; an unknown escape ``\x`` is x.
 
     Raises:
         ValueError: ``\u`` without four hexadecimal digits.

@@ -1,1 +1,1 @@
-"""What brokers know of a cluster's groups and topics, asked and read with a bound; no worker takes part."""
+"""Kafka clients from Java's settings, topics, groups and dead letters; without a worker."""

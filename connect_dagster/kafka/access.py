@@ -1,4 +1,4 @@
-"""Brokers, and how to reach those that want a login or a certificate."""
+"""The brokers of a cluster, with the settings of a login or of certificates."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ Bootstrap = str | Brokers
 
 
 def client_settings(bootstrap: Bootstrap) -> Settings:
-    """Settings of a client for these brokers, in Java's names."""
+    """Return the settings of a client for these brokers, in Java's names."""
     properties = bootstrap.properties if isinstance(bootstrap, Brokers) else {}
     return {"client.id": CLIENT_ID, **properties, "bootstrap.servers": str(bootstrap)}
 
 
 def with_servers(brokers: Brokers, servers: str | None) -> Brokers:
-    """The same settings for other brokers, if there are any."""
+    """Return the same settings for other brokers, if there are any."""
     return brokers if servers is None else Brokers(servers, brokers.properties)

@@ -1,4 +1,4 @@
-"""What the Kafka clients log: they say each failed attempt to connect, many times a second, as an error.
+"""The log of the Kafka clients, which report each failed attempt to connect, many times a second, as an error.
 
 To a worker these are warnings: the client goes on trying, and nothing is lost. One of a kind a while is enough.
 """
@@ -35,7 +35,7 @@ class _OneOfAKind(logging.Filter):
 
 
 def client_logger() -> logging.Logger:
-    """The logger to give to a Kafka client."""
+    """Return the logger for Kafka clients."""
     logger = logging.getLogger("org.apache.kafka.clients")
     if not logger.filters:
         logger.addFilter(_OneOfAKind())

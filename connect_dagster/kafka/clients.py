@@ -30,7 +30,7 @@ _RANGE = "org.apache.kafka.clients.consumer.RangeAssignor"
 
 
 def producer(settings: Settings, extra: Mapping[str, Any] = _NO_EXTRA) -> Producer:
-    """A producer.
+    """Create a producer.
 
     Args:
         settings: Java's; what nobody knows is named in a warning, as Java does.
@@ -43,12 +43,12 @@ def producer(settings: Settings, extra: Mapping[str, Any] = _NO_EXTRA) -> Produc
 
 
 def consumer(settings: Settings, extra: Mapping[str, Any] = _NO_EXTRA) -> Consumer:
-    """A consumer; as :func:`producer`."""
+    """Create a consumer; as :func:`producer`."""
     return _built(lambda config: Consumer(config), ClientKind.CONSUMER, settings, extra)
 
 
 def admin(settings: Settings, extra: Mapping[str, Any] = _NO_EXTRA) -> AdminClient:
-    """An admin client; as :func:`producer`."""
+    """Create an admin client; as :func:`producer`."""
     return _built(lambda config: AdminClient(config), ClientKind.ADMIN, settings, extra)
 
 
@@ -81,8 +81,9 @@ def _text(error: Exception) -> str:
 
 
 def refusal(client_id: str, error: KafkaError) -> ConnectError | None:
-    """What a client is told once and for all: its login or its certificate is refused (Java:
-    ``AuthenticationException``). Other errors pass, and librdkafka goes on trying.
+    """Return the error of a refused login or certificate, which is final (Java: ``AuthenticationException``).
+
+    Other errors are temporary: librdkafka keeps trying.
 
     Args:
         client_id: the client's name.
@@ -95,7 +96,7 @@ def refusal(client_id: str, error: KafkaError) -> ConnectError | None:
 
 
 def producer_settings(bootstrap: str, client_id: str, overrides: Settings) -> dict[str, str]:
-    """Settings of a task's producer, in Java's names."""
+    """Return the settings of a task's producer, in Java's names."""
     defaults = {
         "bootstrap.servers": bootstrap,
         "client.id": client_id,
@@ -110,7 +111,7 @@ def producer_settings(bootstrap: str, client_id: str, overrides: Settings) -> di
 
 
 def consumer_settings(bootstrap: str, client_id: str, group: str, overrides: Settings) -> dict[str, str]:
-    """Settings of a sink task's consumer, in Java's names."""
+    """Return the settings of a sink task's consumer, in Java's names."""
     defaults = {
         "bootstrap.servers": bootstrap,
         "client.id": client_id,
@@ -137,7 +138,7 @@ def without_consumer_keys(settings: Settings) -> dict[str, str]:
 
 
 def admin_settings(bootstrap: str, client_id: str, overrides: Settings) -> dict[str, str]:
-    """Settings of an admin client, in Java's names."""
+    """Return the settings of an admin client, in Java's names."""
     return {"bootstrap.servers": bootstrap, "client.id": client_id, **overrides}
 
 
@@ -163,5 +164,5 @@ _SPARK_OWNS = frozenset(
 
 
 def spark_options(settings: Settings) -> dict[str, str]:
-    """Consumer settings as options of Spark's Kafka source, whose client is Java's own."""
+    """Return consumer settings as options of Spark's Kafka source, whose client is Java's own."""
     return {f"kafka.{name}": value for name, value in settings.items() if name not in _SPARK_OWNS}

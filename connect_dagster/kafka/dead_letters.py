@@ -1,4 +1,4 @@
-"""Dead letters in their topic: what each tells of itself, and how they are written back to where they came from.
+"""Dead letters of a topic: their headers, and their replay to the topics they came from.
 
 Knows nothing of workers: a letter is known by its headers ``__connect.errors.*``, which a connector adds when
 ``errors.deadletterqueue.context.headers.enable`` is on.
@@ -40,59 +40,59 @@ _SETTINGS: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """A record of a topic of dead letters."""
+    """A record of a dead letter queue topic."""
 
     message: Message
 
     @property
     def offset(self) -> int:
-        """Its own offset."""
+        """Return the offset in the dead letter queue."""
         return int(self.message.offset() or 0)
 
     @property
     def partition(self) -> int:
-        """Its own partition."""
+        """Return the partition in the dead letter queue."""
         return int(self.message.partition() or 0)
 
     @property
     def timestamp(self) -> int | None:
-        """Epoch milliseconds; the record's own time, not that of its failure."""
+        """Return the record's own time in epoch milliseconds, not that of its failure."""
         kind, millis = self.message.timestamp()
         return None if kind == TIMESTAMP_NOT_AVAILABLE else int(millis)
 
     @property
     def headers(self) -> list[tuple[str, bytes | None]]:
-        """Those the record came with."""
+        """Return the headers that the record came with."""
         return [(name, value) for name, value in self._headers() if not name.startswith(PREFIX)]
 
     @property
     def topic(self) -> str | None:
-        """Where the record came from, or was to go to; ``None`` when it does not tell."""
+        """Return the topic that the record came from or went to; ``None`` without that header."""
         return self._told(TOPIC)
 
     @property
     def connector(self) -> str | None:
-        """The connector that wrote it."""
+        """Return the connector that wrote it."""
         return self._told(CONNECTOR)
 
     @property
     def stage(self) -> str | None:
-        """Where it failed."""
+        """Return the stage that failed."""
         return self._told(STAGE)
 
     @property
     def exception(self) -> str | None:
-        """Class of the error."""
+        """Return the class of the error."""
         return self._told(EXCEPTION)
 
     @property
     def text(self) -> str | None:
-        """The error's text."""
+        """Return the text of the error."""
         return self._told(MESSAGE)
 
     @property
     def origin(self) -> str | None:
-        """The place it came from: ``topic-partition@offset``, or what a source said of it."""
+        """Return the record's origin: ``topic-partition@offset``, or a source's partition and offset."""
         partition, offset = self._told(PARTITION), self._told(OFFSET)
         if partition is not None and offset is not None:
             return f"{self.topic}-{partition}@{offset}"
@@ -110,7 +110,7 @@ class DeadLetter:
 
 @dataclass(slots=True)
 class Replay:
-    """What a replay has done.
+    """The result of a replay.
 
     Attributes:
         written: letters that the brokers have, by the topic they went to.
@@ -121,7 +121,7 @@ class Replay:
     last: dict[int, int] = field(default_factory=dict)
 
     def text(self) -> str:
-        """In one sentence."""
+        """Return the result as a sentence."""
         if not self.written:
             return "Replayed no record."
         topics = ", ".join(f"{count} to {topic}" for topic, count in sorted(self.written.items()))
@@ -130,7 +130,7 @@ class Replay:
 
 
 def dead_letters(bootstrap: Bootstrap, topic: str, timeout: float) -> Iterator[DeadLetter]:
-    """The letters in a topic, up to where it ends now.
+    """Yield the dead letters of a topic, up to its end now.
 
     Args:
         bootstrap: brokers, ``host:port``, separated by commas.
@@ -138,7 +138,7 @@ def dead_letters(bootstrap: Bootstrap, topic: str, timeout: float) -> Iterator[D
         timeout: how long the brokers may say nothing, in seconds.
 
     Raises:
-        BrokersError: there is no such topic, or no broker answers.
+        BrokersError: the topic does not exist, or no broker answers.
     """
     return map(DeadLetter, read_topic(bootstrap, topic, timeout))
 
@@ -150,7 +150,7 @@ def replay(
     timeout: float,
     told: Callable[[Replay], None],
 ) -> Replay:
-    """Write letters as they came, without what was added to them, in their order.
+    """Write dead letters back without the added headers, in their order.
 
     Args:
         bootstrap: brokers, ``host:port``, separated by commas.
@@ -160,7 +160,7 @@ def replay(
         told: told what was done, also before an error is raised.
 
     Raises:
-        BrokersError: a letter does not tell its topic, there is no such topic, or the brokers refuse; letters before
+        BrokersError: a letter names no topic, the topic does not exist, or the brokers refuse; letters before
             it are written.
     """
     done = Replay()
@@ -206,11 +206,11 @@ def _target(letter: DeadLetter, target: str | None) -> str:
 
 
 def _require(bootstrap: Bootstrap, topic: str, known: set[str], timeout: float) -> None:
-    """A topic that is not there is not created by mistake."""
+    """Raise BrokersError for a topic that does not exist, so that it is not created by mistake."""
     if topic in known:
         return
     if partition_count(bootstrap, topic, timeout) is None:
-        raise BrokersError(f"There is no topic {topic!r} to replay to.")
+        raise BrokersError(f"Topic {topic!r} to replay to does not exist.")
     known.add(topic)
 
 

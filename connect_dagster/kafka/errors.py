@@ -1,4 +1,4 @@
-"""Why brokers did not tell what they were asked, each in one sentence."""
+"""Errors of requests to brokers, each with one sentence."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from connect_dagster.errors import ConnectError
 
 
 class BrokersError(Exception):
-    """The brokers refuse, or there is no such thing; says what."""
+    """The brokers refuse a request, or its subject does not exist."""
 
 
 class UnansweredError(BrokersError):
-    """No broker answered in time; says what the client library knows about it."""
+    """No broker answered in time; carries the text of the client library."""
 
 
 @contextmanager
 def brokers_errors() -> Iterator[None]:
-    """Turns what the client libraries raise into the errors above."""
+    """Convert errors of the client libraries to the errors above."""
     try:
         yield
     except (kafka_errors.KafkaTimeoutError, kafka_errors.KafkaConnectionError) as error:

@@ -1,4 +1,4 @@
-"""Groups of a cluster: what their coordinator says of them, and what their topic holds."""
+"""Groups of a cluster: as their coordinator describes them, and as ``__consumer_offsets`` holds them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _GONE = "Dead"
 
 @dataclass(frozen=True, slots=True)
 class DescribedMember:
-    """One member, as a source describes it; ``None`` for a timeout that it does not tell."""
+    """One member of a group; ``None`` for a timeout that the source does not include."""
 
     member_id: str
     group_instance_id: str | None
@@ -39,7 +39,7 @@ class DescribedMember:
 
 @dataclass(frozen=True, slots=True)
 class DescribedGroup:
-    """A group, as a source describes it; ``None`` for what it does not tell.
+    """A group; ``None`` for fields that the source does not include.
 
     Attributes:
         group: its id.
@@ -63,7 +63,7 @@ class DescribedGroup:
 
     @classmethod
     def of_record(cls, group: str | None, record: GroupMetadata) -> DescribedGroup:
-        """The group that a record of ``__consumer_offsets`` tells of."""
+        """Return the group id of a record of ``__consumer_offsets``."""
         return cls(
             group=group,
             protocol_type=record.protocol_type,
@@ -88,7 +88,7 @@ class DescribedGroup:
 
 
 def live_group(bootstrap: Bootstrap, group: str, timeout: float = ANSWER_SECONDS) -> DescribedGroup:
-    """What the group's coordinator says of it.
+    """Return a group as its coordinator describes it.
 
     Args:
         bootstrap: Brokers, ``host:port``, separated by commas.
@@ -96,12 +96,12 @@ def live_group(bootstrap: Bootstrap, group: str, timeout: float = ANSWER_SECONDS
         timeout: Bound for each request, in seconds.
 
     Raises:
-        BrokersError: No broker answers, or there is no such group; says which.
+        BrokersError: No broker answers, or the group does not exist.
     """
     with brokers_errors(), closing(_Groups(bootstrap, timeout)) as groups:
         found = groups.raw_description(group)
     if found.group_state == _GONE:
-        # Older brokers answer so; newer ones have a sentence, which also tells groups of other protocols apart.
+        # Older brokers answer so; newer ones have a sentence, which also names groups of other protocols.
         raise BrokersError(found.error_message or f"Group {group} not found.")
     return DescribedGroup(
         group=group,
@@ -123,7 +123,7 @@ def live_group(bootstrap: Bootstrap, group: str, timeout: float = ANSWER_SECONDS
 
 
 def recorded_group(bootstrap: Bootstrap, group: str, timeout: float = ANSWER_SECONDS) -> GroupMetadata:
-    """The group as the last record of it in ``__consumer_offsets`` tells it.
+    """Return a group as its last record in ``__consumer_offsets`` describes it.
 
     Args:
         bootstrap: Brokers, ``host:port``, separated by commas.
@@ -131,12 +131,12 @@ def recorded_group(bootstrap: Bootstrap, group: str, timeout: float = ANSWER_SEC
         timeout: How long the brokers may say nothing, in seconds.
 
     Raises:
-        BrokersError: No broker answers, or there is no such record; says which.
+        BrokersError: No broker answers, or the record does not exist.
         MalformedBytes: The record is none that is known; says where.
     """
     count = partition_count(bootstrap, OFFSETS_TOPIC, timeout)
     if count is None:
-        raise BrokersError(f"There is no topic {OFFSETS_TOPIC} yet: the cluster never had a group.")
+        raise BrokersError(f"Topic {OFFSETS_TOPIC} does not exist yet: the cluster never had a group.")
     partition, key = partition_of_group(group, count), GroupKey(group).encode()
     records = read_topic(bootstrap, OFFSETS_TOPIC, timeout, partition)
     values = [record.value() for record in records if record.key() == key]
@@ -148,7 +148,7 @@ def recorded_group(bootstrap: Bootstrap, group: str, timeout: float = ANSWER_SEC
 
 
 class _Groups(KafkaAdminClient):  # type: ignore[misc]  # kafka-python has no types
-    """kafka-python's admin client, whose own answer takes every member's bytes for a consumer's."""
+    """kafka-python's admin client, without its assumption that all members are consumers."""
 
     def __init__(self, bootstrap: Bootstrap, timeout: float) -> None:
         # What the client library would log is said in one sentence by the error.
@@ -158,7 +158,7 @@ class _Groups(KafkaAdminClient):  # type: ignore[misc]  # kafka-python has no ty
         super().__init__(**{**to_kafka_python(str(bootstrap), CLIENT_ID, client_settings(bootstrap)), **bounds})
 
     def raw_description(self, group: str) -> Any:
-        """The ``DescribedGroup`` of the answer. Raises KafkaError; waits for a coordinator that comes."""
+        """Return the ``DescribedGroup`` of the response; waits for a coordinator. Raises KafkaError."""
         deadline = time.monotonic() + self._timeout
         while True:
             try:

@@ -1,4 +1,4 @@
-"""Which settings of its Kafka clients a connector may override (Java: ``ConnectorClientConfigOverridePolicy``)."""
+"""Settings of its Kafka clients that a connector may override (Java: ``ConnectorClientConfigOverridePolicy``)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SAID = {
 
 @dataclass(frozen=True, slots=True)
 class ClientPolicy:
-    """What connectors may override.
+    """The settings that connectors may override.
 
     Attributes:
         name: All, None, Principal or Allowlist.
@@ -44,21 +44,21 @@ class ClientPolicy:
 
     @classmethod
     def of(cls, worker: Properties) -> ClientPolicy:
-        """The policy of a worker's configuration.
+        """Parse the policy of a worker's configuration.
 
         Raises:
-            ConfigError: there is no such policy, or its list is none.
+            ConfigError: the policy is unknown, or its list is malformed.
         """
         given = worker.get(POLICY) or "All"
         name = given.removeprefix(_PACKAGE).removesuffix(_SUFFIX)
         if name not in _SAID:
-            reason = f"Policies of one's own are classes of the JVM, which this worker has not. Use one of {_choices()}"
+            reason = f"Custom policies are JVM classes and cannot be loaded by this worker. Use one of {_choices()}"
             raise ConfigError.invalid(POLICY, given, reason)
         listed = _allowlist(worker) if name == "Allowlist" else ()
         return cls(name, {"All": None, "None": frozenset(), "Principal": _PRINCIPAL}.get(name, frozenset(listed)))
 
     def announce(self) -> None:
-        """Say in the log what connectors may override."""
+        """Log the settings that connectors may override."""
         if self.name == "Principal":
             log.warning(
                 "The Principal ConnectorClientConfigOverridePolicy is deprecated, use the Allowlist policy instead. To "
@@ -70,7 +70,7 @@ class ClientPolicy:
         log.info(_SETUP, text % java_text(sorted(self.allowed or ())) if self.name == "Allowlist" else text)
 
     def refusal(self, name: str) -> str | None:
-        """Why a setting may not be overridden, in Java's words; ``None`` when it may."""
+        """Return Java's text for a setting that may not be overridden; ``None`` when it may."""
         if self.allowed is None or name in self.allowed:
             return None
         return f"The '{self.name}' policy does not allow '{name}' to be overridden in the connector configuration."

@@ -1,4 +1,4 @@
-"""Reading a topic from its beginning to the end it has now."""
+"""Reading a topic from its beginning to its current end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _QUIET = {"log_level": 0}
 
 
 def partition_count(bootstrap: Bootstrap, topic: str, timeout: float) -> int | None:
-    """How many partitions a topic has; None when there is no such topic.
+    """Return the number of a topic's partitions, ``None`` when it does not exist.
 
     Raises:
         BrokersError: The brokers refuse, or none answers within ``timeout`` seconds.
@@ -32,7 +32,7 @@ def partition_count(bootstrap: Bootstrap, topic: str, timeout: float) -> int | N
 
 
 def read_topic(bootstrap: Bootstrap, topic: str, timeout: float, partition: int | None = None) -> Iterator[Message]:
-    """Records of a topic up to where it ends now, each partition's in their order.
+    """Yield the records of a topic up to its current end, each partition's in order.
 
     Args:
         bootstrap: Brokers, ``host:port``, separated by commas.
@@ -41,11 +41,11 @@ def read_topic(bootstrap: Bootstrap, topic: str, timeout: float, partition: int 
         partition: The only one to read; all of them when None.
 
     Raises:
-        BrokersError: The brokers refuse, there is no such topic, or nothing came for so long.
+        BrokersError: The brokers refuse, the topic does not exist, or nothing arrives in time.
     """
     count = partition_count(bootstrap, topic, timeout)
     if count is None:
-        raise BrokersError(f"There is no topic {topic!r}.")
+        raise BrokersError(f"Topic {topic!r} does not exist.")
     numbers = range(count) if partition is None else [partition]
     with brokers_errors(), closing(_consumer(bootstrap)) as consumer:
         consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in numbers])

@@ -14,7 +14,7 @@ from typing import Any
 
 from connect_dagster.errors import DataError
 from connect_dagster.java import iso_dates, numbers
-from connect_dagster.java.number_text import big_decimal
+from connect_dagster.java.numbers import big_decimal
 from connect_dagster.plugin.schema import DATE, DECIMAL, STRING_SCHEMA, TIME, TIMESTAMP, Schema, SchemaType
 
 _DELIMITERS = frozenset(':,{}[]"')

@@ -1,1 +1,1 @@
-"""For tests of connectors and of workers: connectors that record what they are called with."""
+"""Helpers for tests of connectors and of workers: contexts, and connectors that record their calls."""

@@ -1,4 +1,4 @@
-"""What a plugin author's tests need in place of a worker: contexts, batches, and a small Spark.
+"""Contexts, batches and a small Spark session for plugin authors' tests, in place of a worker.
 
 The contexts stand for what a task may ask of its worker; nothing is written anywhere.
 """
@@ -56,7 +56,7 @@ class _SourceContext:
 
 
 def source_context(offsets: Offsets = (), spark: SparkSession | None = None) -> SourceTaskContext:
-    """What a source task may ask of its worker.
+    """The context of a source task.
 
     Args:
         offsets: source partitions with the offsets that an earlier run committed.
@@ -68,7 +68,7 @@ def source_context(offsets: Offsets = (), spark: SparkSession | None = None) -> 
 def sink_batch(
     spark: SparkSession, topic: str, values: Sequence[Any], schema: Schema | None = None, first_offset: int = 0
 ) -> SinkBatch:
-    """A batch of records of one partition, without keys, one millisecond apart.
+    """Return a batch of records of one partition, without keys, one millisecond apart.
 
     Args:
         spark: a session.
@@ -95,7 +95,7 @@ def sink_batch(
 
 @contextmanager
 def local_spark() -> Iterator[SparkSession]:
-    """A session with one core, without UI."""
+    """Return a session with one core, without UI."""
     builder = SparkSession.builder
     for name, value in _SMALL_SPARK.items():
         builder = builder.config(name, value)

@@ -1,4 +1,4 @@
-"""A sink that writes down every call it gets, and fails on request: for tests of workers and of converters.
+"""A sink that records its calls and fails on request, for tests of workers and of converters.
 
     connector.class=connect_dagster.testing.recording_sink.RecordingSinkConnector
     topics=orders
@@ -36,10 +36,10 @@ class RecordingSinkConfig(ConfigDef):
 
 
 class RecordingSinkTask(SinkTask):
-    """Writes its calls down and does what the script says."""
+    """Record the calls and follow the script."""
 
     def start(self, config: Properties) -> None:
-        """Find out how far the script has got."""
+        """Find the current place in the script."""
         self._config = config
         self._journal = Path(RecordingSinkConfig.parse(config).journal)
         self._number = int(config[_TASK])
@@ -92,7 +92,7 @@ class RecordingSinkTask(SinkTask):
 
 
 class RecordingSinkConnector(SinkConnector):
-    """As many tasks as are asked for, with one journal."""
+    """Return as many tasks as requested, with one journal."""
 
     config_def = RecordingSinkConfig
     version: ClassVar[str] = "1.0"
@@ -103,12 +103,12 @@ class RecordingSinkConnector(SinkConnector):
         self._config = dict(config)
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
-        """The configuration with a number for each task."""
+        """Return the configuration with a number for each task."""
         return [{**self._config, _TASK: str(number)} for number in range(max_tasks)]
 
 
 def read_journal(journal: Path) -> list[dict[str, Any]]:
-    """The calls in a journal, in the order in which they began; a line that is being written is left out."""
+    """Return the calls of a journal in the order of their begin; an unfinished last line is left out."""
     if not journal.exists():
         return []
     return [json.loads(line) for line in journal.read_text().splitlines(keepends=True) if line.endswith("\n")]

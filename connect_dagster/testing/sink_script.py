@@ -1,4 +1,4 @@
-"""What a recording sink task does at its calls: a small language, one word with its argument for each thing.
+"""The script of a recording sink task: one word with its argument for each action.
 
 ``ok; retry 500; request-commit, pause 1; fail no more *`` are four entries for the first four calls of one method; the
 star repeats the last one. Several actions of one call are separated by commas.
@@ -18,7 +18,7 @@ _POLL_SECONDS = 0.01
 
 
 def entry(script: str, call: int) -> str:
-    """What to do at a call.
+    """An action of a call.
 
     Args:
         script: entries of one method.
@@ -34,7 +34,7 @@ def entry(script: str, call: int) -> str:
 
 
 def perform(said: str, context: SinkTaskContext) -> None:
-    """Do what an entry says.
+    """Run an action.
 
     Raises:
         RetriableError: it says ``retry``.

@@ -24,7 +24,7 @@ from connect_dagster.expressions.logical_values import logical
 from connect_dagster.expressions.struct_edits import field_value, struct_of
 from connect_dagster.expressions.value_classes import class_of, class_of_variant
 from connect_dagster.java.hashes import hash_set_order
-from connect_dagster.java.number_text import big_decimal, low_bits
+from connect_dagster.java.numbers import big_decimal, low_bits
 from connect_dagster.plugin.config import ConfigDef, Importance, UniqueValues, config_key, non_empty_string
 from connect_dagster.plugin.frames import RecordFrame
 from connect_dagster.plugin.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema, SchemaType

@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.connectors.file.text import as_text
+from connect_dagster.connectors.file.sink import as_text
 from connect_dagster.converters.json.converter import JsonConverter
 from connect_dagster.plugin.schema import Schema, SchemaType
 from tests.conformance import converter_cases as cases

@@ -5,8 +5,8 @@ import random
 import subprocess
 from pathlib import Path
 
-from connect_dagster.connectors.file.utf8 import decode_replacing, utf16_units
 from connect_dagster.embedded.java import find_java
+from connect_dagster.java.utf8 import decode_replacing, utf16_units
 
 PROGRAM = Path(__file__).with_name("DecodeAsJava.java")
 # One byte for each part that the decoder's rules tell apart.

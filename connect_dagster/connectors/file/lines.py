@@ -1,4 +1,4 @@
-"""A growing file as whole lines: where lines end, what is held back, how a rotated or truncated file goes on.
+"""A growing file as whole lines: line ends, incomplete lines, rotated and truncated files.
 
 Knows bytes and positions; neither Spark nor Kafka.
 """
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from connect_dagster.connectors.file.utf8 import utf16_units
+from connect_dagster.java.utf8 import utf16_units
 
 log = logging.getLogger(__name__)
 
@@ -33,13 +33,13 @@ class Chunk:
 
 
 def whole_lines(data: bytes, limit: int | None = None) -> int:
-    r"""Length of the whole lines at the start of ``data``: up to the last ``\n``, or lone ``\r`` that is not its end.
+    r"""Return the length of the whole lines at the start of ``data``: up to the last ``\n``, or ``\r`` before its end.
 
     A ``\r`` at the very end may be half of a ``\r\n`` (Java: ``FileStreamSourceTask.extractLine``).
 
     Args:
         data: what was read.
-        limit: at most so many lines.
+        limit: most lines to return.
     """
     if limit is not None:
         return _length_of_lines(data, limit)
@@ -69,20 +69,20 @@ def _line_end(data: bytes, start: int) -> int | None:
 
 
 def without_terminator(lines: bytes) -> bytes:
-    r"""Lines without the last ``\n``, ``\r\n`` or ``\r``."""
+    r"""Return lines without the last ``\n``, ``\r\n`` or ``\r``."""
     if lines.endswith(b"\r\n"):
         return lines[:-2]
     return lines[:-1] if lines.endswith((b"\n", b"\r")) else lines
 
 
 class LineFile:
-    """Reads a file that grows, is rotated (renamed, a new one in its place) or truncated.
+    """A reader of a file that grows, is rotated (renamed and replaced) or truncated.
 
     Args:
         path: the file; it need not exist yet.
         position: bytes to skip at the first opening.
         chunk_bytes: how much to read at once; a longer line is read whole all the same.
-        limit: at most so many lines at once; ``None`` for as many as a chunk holds.
+        limit: most lines to return at once; ``None`` for all of a chunk.
     """
 
     def __init__(self, path: Path, position: int, chunk_bytes: int, limit: int | None) -> None:
@@ -108,7 +108,7 @@ class LineFile:
             self._file = None
 
     def read(self) -> Chunk | None:
-        """The next whole lines, ``None`` when there are none yet."""
+        """Return the next whole lines, ``None`` when there are none yet."""
         self.open()
         assert self._file is not None
         data = self._new_lines(self._file)
@@ -119,7 +119,7 @@ class LineFile:
         return self._after_rotation(self._file)
 
     def _new_lines(self, file: BinaryIO) -> bytes:
-        """Whole lines from the position; a file that has not changed since there were none is not read again."""
+        """Return whole lines from the position; a file that has not changed since there were none is not read again."""
         there = os.fstat(file.fileno())
         if there.st_size < self._position:
             log.warning("File %s was truncated below position %d: reading from its start", self._path, self._position)
@@ -141,7 +141,7 @@ class LineFile:
             size *= 2  # one line longer than the chunk
 
     def _after_rotation(self, file: BinaryIO) -> Chunk | None:
-        """Go over to the new file once it is written to, and the old one no more; its last line needs no terminator."""
+        """Switch to the new file once it is written to and the old one is not; its last line needs no terminator."""
         if not self._rotated(file):
             self._quiet_since = None
             return None
@@ -186,7 +186,7 @@ def _at_line_start(file: BinaryIO, position: int) -> bool:
 
 
 def _bytes_of_characters(file: BinaryIO, characters: int) -> int | None:
-    """Bytes of the first lines that have so many UTF-16 units; ``None`` when that is not the end of a line."""
+    """Return the bytes of the first lines with ``characters`` UTF-16 units; ``None`` when they end within a line."""
     file.seek(0)
     units = read = 0
     for line in file:

@@ -24,9 +24,9 @@ import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.connectors.file.text import as_text
 from connect_dagster.errors import ConnectError
 from connect_dagster.expressions.arrow_text import text_bytes, write_all
+from connect_dagster.expressions.text import as_java_text
 from connect_dagster.plugin.config import ConfigDef, Importance, config_key
 from connect_dagster.plugin.connector import Properties, SinkConnector, SinkTask
 from connect_dagster.plugin.frames import SinkBatch
@@ -50,7 +50,7 @@ class FileStreamSinkConfig(ConfigDef):
 
 
 class FileStreamSinkTask(SinkTask):
-    """Appends to one file, or to standard output."""
+    """Append to one file, or to standard output."""
 
     needs_headers = False
 
@@ -58,7 +58,7 @@ class FileStreamSinkTask(SinkTask):
         """Open the file, which is made when it does not exist."""
         self._file = FileStreamSinkConfig.parse(config).file or None
         self._descriptor = sys.stdout.fileno() if self._file is None else self._open(self._file)
-        # What is no plain file, such as a pipe, can neither be synced nor have anything taken back.
+        # Only a plain file, not a pipe, can be synced and truncated.
         self._rendered: tuple[Schema | None, Column] | None = None
         self._plain = self._file is not None and stat.S_ISREG(os.fstat(self._descriptor).st_mode)
 
@@ -67,7 +67,7 @@ class FileStreamSinkTask(SinkTask):
         self._append(_lines(batch, self._line))
 
     def flush(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Have the lines on disk before their offsets are committed."""
+        """Write the lines to disk before their offsets are committed."""
         if self._plain:
             os.fsync(self._descriptor)
 
@@ -88,7 +88,7 @@ class FileStreamSinkTask(SinkTask):
         return descriptor
 
     def _line(self, schema: Schema | None) -> Column:
-        """Text of a record with its terminator; kept while the schema stays, as making it takes calls into the JVM."""
+        """Return the text of a record with its terminator; cached for a schema, as it takes calls into the JVM."""
         if self._rendered is None or self._rendered[0] is not schema:
             text = as_text(schema, F.col("value"))
             self._rendered = (schema, F.concat(text, F.lit("\n")).alias("line"))
@@ -103,7 +103,7 @@ class FileStreamSinkTask(SinkTask):
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Keep other tasks from the file: what is taken back must not be theirs."""
+        """Lock the file against other tasks: an undone write must not contain their lines."""
         if not self._plain:
             yield
             return
@@ -125,7 +125,7 @@ class FileStreamSinkTask(SinkTask):
 
 
 class FileStreamSinkConnector(SinkConnector):
-    """One file, one task or several that append to it."""
+    """One file, with one or more tasks that append to it."""
 
     config_def = FileStreamSinkConfig
     java_class: ClassVar[str] = "org.apache.kafka.connect.file.FileStreamSinkConnector"
@@ -134,22 +134,22 @@ class FileStreamSinkConnector(SinkConnector):
     task_class = FileStreamSinkTask
 
     def start(self, config: Properties) -> None:
-        """Check the configuration and say what will be written."""
+        """Check the configuration and log the file."""
         self._config = dict(config)
         parsed = FileStreamSinkConfig.parse(config)
         log.info("Starting file sink connector writing to %s", parsed.file or "standard output")
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
-        """The connector's configuration for each task; the group shares out the partitions."""
+        """Return the connector's configuration for each task; the group distributes the partitions."""
         return [dict(self._config) for _ in range(max_tasks)]
 
     def alter_offsets(self, config: Properties, offsets: Mapping[TopicPartition, int | None]) -> bool:
-        """Any offset is right: the file keeps none of its own."""
+        """Accept any offset: the file holds none."""
         return True
 
 
 def _lines(batch: SinkBatch, line: Callable[[Schema | None], Column]) -> list[pa.Buffer]:
-    """The bytes to append. A single frame arrives in order; several are merged by partition and offset."""
+    """Return the bytes to append. A single frame is in order; several are merged by partition and offset."""
     single = len(batch.frames) == 1
     place = [] if single else [F.col(name) for name in _PLACE]
     tables = [frame.df.select(*place, line(frame.value_schema)).toArrow() for frame in batch]
@@ -158,3 +158,8 @@ def _lines(batch: SinkBatch, line: Callable[[Schema | None], Column]) -> list[pa
     else:
         merged = pa.concat_tables(tables).sort_by([(name, "ascending") for name in _PLACE])
     return list(text_bytes(merged.column("line")))
+
+
+def as_text(schema: Schema | None, column: Column) -> Column:
+    """Return the text of a typed column as Java's ``println`` prints it (differences: ``java_text``); never null."""
+    return F.coalesce(as_java_text(schema, column), F.lit("null"))

@@ -27,8 +27,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.connectors.file.lines import Chunk, LineFile, whole_lines, without_terminator
-from connect_dagster.connectors.file.utf8 import decode_replacing
 from connect_dagster.errors import ConnectError, DataError
+from connect_dagster.java.utf8 import decode_replacing
 from connect_dagster.plugin.config import ConfigDef, Importance, config_key, non_empty_string, one_of
 from connect_dagster.plugin.connector import Properties, SourceConnector, SourceTask
 from connect_dagster.plugin.frames import SourceFrame
@@ -37,7 +37,7 @@ from connect_dagster.plugin.schema import STRING_SCHEMA
 log = logging.getLogger(__name__)
 
 FILENAME, POSITION = "filename", "position"
-# Bigger batches are no faster, take more memory and delay other tasks (docs/decisions/0005-memory-of-the-jvm.md).
+# Larger batches bring no speed, take more memory and delay other tasks (docs/decisions/0005-memory-of-the-jvm.md).
 _BATCH_BYTES = 8 << 20
 _BLOB_BYTES = 1 << 20
 # So few lines are split before Spark gets them: a plan without a split takes 10 ms less.
@@ -78,17 +78,17 @@ class FileStreamSourceConfig(ConfigDef):
 
 
 class Lines(Protocol):
-    """Where whole lines come from: a file or standard input."""
+    """A source of whole lines: a file or standard input."""
 
     def read(self) -> Chunk | None:
-        """The next whole lines, ``None`` when there are none yet."""
+        """Return the next whole lines, ``None`` when there are none yet."""
 
     def close(self) -> None:
         """Close the input."""
 
 
 class FileStreamSourceTask(SourceTask):
-    """Reads one file, or standard input."""
+    """Read one file, or standard input."""
 
     def start(self, config: Properties) -> None:
         """Take the configuration; the file is opened at the first poll, when it exists."""
@@ -103,7 +103,7 @@ class FileStreamSourceTask(SourceTask):
         self._missing_said = False
 
     def poll(self) -> SourceFrame | None:
-        """The lines that are whole; waits a moment when there are none, the longer the quieter the file."""
+        """Return whole lines; waits when there are none, longer for a quieter file."""
         try:
             chunk = self._lines.read()
         except FileNotFoundError:
@@ -173,13 +173,13 @@ class FileStreamSourceConnector(SourceConnector):
     task_class = FileStreamSourceTask
 
     def start(self, config: Properties) -> None:
-        """Check the configuration and say what will be read."""
+        """Check the configuration and log the file."""
         self._config = dict(config)
         parsed = FileStreamSourceConfig.parse(config)
         log.info("Starting file source connector reading from %s", parsed.file or "standard input")
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
-        """The connector's own configuration: a file has one reader."""
+        """Return the connector's own configuration: a file has one reader."""
         return [self._config]
 
     def alter_offsets(
@@ -204,7 +204,7 @@ class StandardInput:
         self._held = b""
 
     def read(self) -> Chunk | None:
-        """What has arrived, without waiting."""
+        """Return the lines that have arrived, without waiting."""
         length = whole_lines(self._held, self._limit)
         if not length:
             self._held += _available(sys.stdin.fileno(), _BATCH_BYTES)
@@ -213,11 +213,11 @@ class StandardInput:
         return Chunk(without_terminator(data), 0) if data else None
 
     def close(self) -> None:
-        """Leave standard input open: it is not the task's own."""
+        """Leave standard input open: the task does not own it."""
 
 
 def _available(descriptor: int, most: int) -> bytes:
-    """What can be read without waiting, in as many reads as it takes: a pipe gives 64 KiB at once."""
+    """Return the bytes that can be read without waiting, in several reads: a pipe gives 64 KiB at once."""
     parts: list[bytes] = []
     while most and select.select([descriptor], [], [], 0)[0]:
         part = os.read(descriptor, most)
@@ -229,7 +229,7 @@ def _available(descriptor: int, most: int) -> bytes:
 
 
 def lines_frame(spark: SparkSession, data: bytes) -> DataFrame:
-    r"""A frame of one column ``value`` with a row for each line; Spark does the splitting where there is much of it.
+    r"""Return a frame of one column ``value`` with a row for each line; Spark splits large ones.
 
     Args:
         spark: the session.
@@ -244,7 +244,7 @@ def lines_frame(spark: SparkSession, data: bytes) -> DataFrame:
 
 
 def _blobs(data: bytes) -> list[bytes]:
-    r"""Pieces of about a megabyte, cut behind a ``\n``, which is left out: Spark splits them in parallel."""
+    r"""Return pieces of about a megabyte, cut after a ``\n``, which is left out: Spark splits them in parallel."""
     pieces, start = [], 0
     while len(data) - start > _BLOB_BYTES:
         end = data.find(b"\n", start + _BLOB_BYTES)

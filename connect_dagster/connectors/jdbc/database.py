@@ -1,4 +1,4 @@
-"""One database: its driver, its connections in Spark's JVM, and how Spark is to read and write it.
+"""One database: its driver, its connections in Spark's JVM, and the options of Spark's JDBC source and sink.
 
 Rows never pass here one by one: these connections ask for positions, names and types. Rows are read by Spark.
 """
@@ -35,7 +35,7 @@ _ALIVE_SECONDS = 5
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """Where a database is, and as whom to go there.
+    """The address of a database, with user and driver.
 
     Attributes:
         url: JDBC URL, as the user wrote it.
@@ -63,7 +63,7 @@ class Database:
         dialect: str = "",
         quoted: bool = True,
     ) -> Self:
-        """The database of a connector's configuration.
+        """Return the database of a connector's configuration.
 
         Args:
             url: ``connection.url``.
@@ -74,7 +74,7 @@ class Database:
             quoted: whether names are quoted.
 
         Raises:
-            ConfigError: it is no JDBC URL, or there is no such dialect.
+            ConfigError: it is not a JDBC URL, or the dialect is unknown.
         """
         further = {name: value for name, value in under_prefix(originals, _PREFIX).items() if name not in _OWN}
         found = find_dialect(url, dialect, quoted=quoted)
@@ -82,17 +82,17 @@ class Database:
 
     @property
     def shown(self) -> str:
-        """The database as messages name it."""
+        """Return the URL as messages show it."""
         user = "" if self.user is None else f" as user {self.user}"
         return f"{without_secrets(self.url)}{user}"
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Texts that no message may hold."""
+        """Return the texts that no message may contain."""
         return tuple(filter(None, (self.hidden, self.password)))
 
     def connect(self) -> Connection:
-        """A connection of its own; it commits each statement by itself.
+        """Open a separate connection, which commits each statement.
 
         Raises:
             ConfigError: no driver is there for the URL.
@@ -107,12 +107,12 @@ class Database:
         return Connection(self, opened)
 
     def connect_patiently(self, attempts: int, back_off: float, wait: Callable[[float], object]) -> Connection:
-        """A connection, tried several times.
+        """Open a connection, with several attempts.
 
         Args:
             attempts: ``connection.attempts``.
             back_off: seconds between two of them.
-            wait: waits so many seconds.
+            wait: called with the seconds to wait.
 
         Raises:
             DatabaseError: the last attempt failed, or the database refused user or password.
@@ -130,7 +130,7 @@ class Database:
         raise AssertionError("unreachable: the last attempt returns or raises")
 
     def spark_options(self) -> dict[str, str]:
-        """Options of Spark's JDBC source and sink: where, as whom, with which driver. Raises ConfigError."""
+        """Return the options of Spark's JDBC source and sink: URL, user, driver. Raises ConfigError."""
         driver, url = self._driver()
         options = {"url": url, "driver": str(driver.getClass().getName()), **self._properties()}
         if self.dialect.is_mysql and url.startswith(_MARIADB_SCHEME):
@@ -140,7 +140,7 @@ class Database:
 
     @contextmanager
     def telling(self, what: str) -> Iterator[None]:
-        """Makes what Java throws a ``DatabaseError`` that begins with these words."""
+        """Convert an exception of Java to a ``DatabaseError`` whose text begins with ``what``."""
         try:
             yield
         except (Py4JJavaError, CapturedException) as error:
@@ -151,7 +151,7 @@ class Database:
         return {name: value for name, value in given.items() if value is not None}
 
     def _driver(self) -> tuple[Any, str]:
-        """The driver for the URL, and the URL as that driver takes it."""
+        """Return the driver for the URL, and the URL as that driver takes it."""
         drivers = list(_registered())
         urls = (self.url, _permitted(self.url)) if self.url.startswith(_MYSQL_SCHEME) else (self.url,)
         for url in urls:
@@ -195,7 +195,7 @@ class Connection:
             return -1 if statement.execute(sql) else int(statement.getUpdateCount())
 
     def rows(self, sql: str, *getters: str) -> list[tuple[Any, ...]]:
-        """All rows of a small query.
+        """Return all rows of a small query.
 
         Args:
             sql: the query.
@@ -220,12 +220,12 @@ class Connection:
             self.java.commit()
 
     def rollback(self) -> None:
-        """Undo the transaction; that of a connection that is lost is undone already."""
+        """Roll the transaction back; that of a lost connection is rolled back already."""
         with suppress(Py4JError):
             self.java.rollback()
 
     def metadata(self, what: str, read_it: Callable[[Any], Any]) -> Any:
-        """What the driver knows of the database.
+        """Return metadata of the database.
 
         Args:
             what: for an error's text.
@@ -235,7 +235,7 @@ class Connection:
             return read_it(self.java.getMetaData())
 
     def located(self, table: TableId) -> TableId:
-        """A table with the schema or database that it is looked for in, where its name has none."""
+        """Return a table with its default schema or database, where its name has none."""
         if len(table.parts) > 1:
             return table
         if self.database.dialect.catalogs:
@@ -244,20 +244,20 @@ class Connection:
             return replace(table, schema=self.java.getSchema())
 
     def column_metadata(self, sql: str, read_it: Callable[[Any], Any]) -> Any:
-        """What the driver knows of a query's columns; ``read_it`` is called with the ``ResultSetMetaData``."""
+        """Return metadata of a query's columns; ``read_it`` is called with the ``ResultSetMetaData``."""
         with self._statement(sql) as statement:
             return read_it(statement.executeQuery(sql).getMetaData())
 
     @property
     def catalog(self) -> str | None:
-        """The database that names without one mean."""
+        """Return the default database of names without one."""
         with self.database.telling(f"Cannot tell the database of {self.database.shown}"):
             found = self.java.getCatalog()
         return None if found is None else str(found)
 
     @property
     def alive(self) -> bool:
-        """Whether the database still answers."""
+        """Return whether the database still responds."""
         try:
             return bool(self.java.isValid(_ALIVE_SECONDS))
         except Py4JError:
@@ -290,7 +290,7 @@ class Connection:
 
 
 class HeldConnection:
-    """One connection that is kept, and opened again when it was lost.
+    """A connection that is kept, and opened again after it was lost.
 
     Args:
         connect: opens one.
@@ -302,7 +302,7 @@ class HeldConnection:
         self._used = 0.0
 
     def get(self) -> Connection:
-        """The connection; after a while unused it is asked whether it still lives."""
+        """Return the connection; after an idle time it is validated first."""
         if self._held is not None and time.monotonic() - self._used > _ALIVE_SECONDS and not self._held.alive:
             self.drop()
         if self._held is None:
@@ -318,7 +318,7 @@ class HeldConnection:
 
 
 def read(results: Any, *getters: str) -> Iterator[tuple[Any, ...]]:
-    """Rows of a ``ResultSet``, by what to call for each column."""
+    """Yield rows of a ``ResultSet``, by the getter for each column."""
     while results.next():
         yield tuple(_READERS[getter](results, place) for place, getter in enumerate(getters, 1))
 
@@ -339,7 +339,7 @@ def _whole(results: Any, place: int) -> int | None:
         return None
     number = Decimal(str(value))
     if number != int(number):
-        raise DataError(f"{value} is no whole number, as an incrementing column, or a key, must be")
+        raise DataError(f"{value} is not a whole number, which incrementing columns and keys must be")
     return int(number)
 
 
@@ -364,7 +364,7 @@ def _registered() -> Iterator[Any]:
 
 
 def _permitted(url: str) -> str:
-    """A URL of MySQL as the MariaDB driver takes it."""
+    """Return a URL of MySQL as the MariaDB driver takes it."""
     return url if _PERMISSION in url else f"{url}{'&' if '?' in url else '?'}{_PERMISSION}"
 
 

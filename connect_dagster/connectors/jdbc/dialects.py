@@ -1,6 +1,6 @@
-"""What databases do differently, a row for each (Java: ``DatabaseDialect`` and its providers). Pure.
+"""Differences of databases, a row for each (Java: ``DatabaseDialect`` and its providers). Pure.
 
-A database without a row of its own is spoken to in the SQL standard's words.
+A database without a row gets statements of the SQL standard.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Dialect:
         now_on_wall: whether that is the time of its clock on the wall, without a zone.
         timestamp: a literal of a time on the wall, with ``{}`` for its text.
         session_isolation: statement that sets a session's isolation, with ``{}`` for its level.
-        limit: what ends a query so that it has no more than so many ``{rows}``.
+        limit: the end of a query with at most ``{rows}`` rows.
         any_order: how a query is sorted that is only sorted because the limit demands it.
         hides_catalog: whether the driver's catalog only repeats the database that the URL names.
         system_schemas: schemas whose tables are not the user's.
@@ -53,28 +53,28 @@ class Dialect:
 
     @property
     def is_mysql(self) -> bool:
-        """Whether it is MariaDB or MySQL."""
+        """Return whether it is MariaDB or MySQL."""
         return self.name == MYSQL
 
     @property
     def is_postgresql(self) -> bool:
-        """Whether it is PostgreSQL."""
+        """Return whether it is PostgreSQL."""
         return self.name == POSTGRESQL
 
     def limited(self, query: str, rows: int) -> str:
-        """A sorted query that ends after so many rows."""
+        """Return a sorted query that ends after ``rows`` rows."""
         return f"{query} {self.limit.format(rows=rows)}"
 
     def some(self, query: str, rows: int) -> str:
-        """A query that is not sorted, with any so many of its rows."""
+        """Return an unsorted query with any ``rows`` rows."""
         return self.limited(f"{query}{self.any_order}", rows)
 
     def table(self, catalog: str | None, schema: str | None, name: str) -> TableId:
-        """A table that the driver has told of."""
+        """Return the id of a table as the driver names it."""
         return TableId(name, schema or None, None if self.hides_catalog else catalog or None)
 
     def parse_table(self, text: str) -> TableId:
-        """A table by its name as a user, or the connector for its tasks, has written it. Raises ConnectError."""
+        """Parse the name of a table as a user, or the connector for its tasks, has written it. Raises ConnectError."""
         return self.quoting.parse(text, catalogs=self.catalogs)
 
 
@@ -139,7 +139,7 @@ DIALECTS: Mapping[str, Dialect] = {row.name: row for row in _ROWS}
 
 
 def find_dialect(url: str, name: str = "", *, quoted: bool = True) -> Dialect:
-    """The dialect of a database.
+    """Return the dialect of a database.
 
     Args:
         url: the JDBC URL.
@@ -147,7 +147,7 @@ def find_dialect(url: str, name: str = "", *, quoted: bool = True) -> Dialect:
         quoted: whether names are quoted.
 
     Raises:
-        ConfigError: there is no such dialect, or it is no JDBC URL.
+        ConfigError: the dialect is unknown, or it is not a JDBC URL.
     """
     found = _named(name) if name.strip() else _of_url(url)
     return replace(found, quoting=replace(found.quoting, always=quoted))

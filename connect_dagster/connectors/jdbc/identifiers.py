@@ -18,7 +18,7 @@ class TableId:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """What leads to the table, from the outside in."""
+        """Return the parts before the table's name, outermost first."""
         return tuple(part for part in (self.catalog, self.schema, self.name) if part)
 
     def __str__(self) -> str:
@@ -27,7 +27,7 @@ class TableId:
 
 @dataclass(frozen=True, slots=True)
 class Quoting:
-    """How one database writes names.
+    """The quoting of names in one database.
 
     Attributes:
         opening, closing: quotation marks; a closing one within a name is doubled.
@@ -40,36 +40,36 @@ class Quoting:
 
     @property
     def everywhere(self) -> Quoting:
-        """With the same marks, around every name."""
+        """Return the same quoting, applied to every name."""
         return replace(self, always=True)
 
     def name(self, name: str) -> str:
-        """One name."""
+        """Quote one name."""
         if not self.always:
             return name
         return f"{self.opening}{name.replace(self.closing, self.closing * 2)}{self.closing}"
 
     def table(self, table: TableId) -> str:
-        """A table with all that leads to it."""
+        """Quote a table with its catalog and schema."""
         return ".".join(map(self.name, table.parts))
 
     def column(self, table: TableId | None, column: str) -> str:
-        """A column with its table; without one as it stands in a query of the user's."""
+        """Quote a column with its table; without one as it stands in the user's query."""
         return self.name(column) if table is None else f"{self.table(table)}.{self.name(column)}"
 
     def tables(self, tables: Iterable[TableId]) -> str:
-        """Tables as the configuration of a task lists them."""
+        """Return tables as the configuration of a task lists them."""
         return ",".join(map(self.everywhere.table, tables))
 
     def parse(self, text: str, *, catalogs: bool = False) -> TableId:
-        """A table from its name, quoted or not.
+        """Parse the name of a table, quoted or not.
 
         Args:
             text: such as ``kafkadb.customers``, or with each part in quotation marks.
             catalogs: whether the first of two parts is a catalog rather than a schema.
 
         Raises:
-            ConnectError: it is no name of a table.
+            ConnectError: it is not the name of a table.
         """
         parts = self._parts(text)
         if not 1 <= len(parts) <= 3 or not all(parts):
@@ -80,7 +80,7 @@ class Quoting:
         return TableId(parts[-1], schema, catalog)
 
     def parse_tables(self, text: str, *, catalogs: bool = False) -> list[TableId]:
-        """The tables of a task's configuration, as :meth:`tables` writes them."""
+        """Parse the tables of a task's configuration, as :meth:`tables` writes them."""
         return [self.parse(one, catalogs=catalogs) for one in self._split(text, ",") if one.strip()]
 
     def _parts(self, text: str) -> list[str]:
@@ -93,7 +93,7 @@ class Quoting:
         return part
 
     def _split(self, text: str, separator: str) -> list[str]:
-        """Parts between separators that do not stand within quotation marks."""
+        """Split at separators outside quotation marks."""
         parts, closing = [""], ""
         for char in text:
             if closing:

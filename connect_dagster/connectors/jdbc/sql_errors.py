@@ -1,4 +1,4 @@
-"""Errors of databases, told apart by what is to be done about them, and without the secrets that drivers repeat.
+"""Errors of databases, classified by reaction, and without the passwords that drivers repeat.
 
 DatabaseError                    the task or connector is FAILED
 └── DatabaseUnavailableError     the connection was lost, or the database chose this transaction to end; try again
@@ -27,7 +27,7 @@ _ACCESS_DENIED = ("28",)
 
 
 class DatabaseError(ConnectError):
-    """What a database, or its driver, said.
+    """An error of a database or its driver.
 
     Attributes:
         state: SQLSTATE, such as ``42S02``; empty when there is none.
@@ -41,18 +41,18 @@ class DatabaseError(ConnectError):
 
     @property
     def refused(self) -> bool:
-        """Whether user or password were wrong."""
+        """Return whether user or password were wrong."""
         return self.state.startswith(_ACCESS_DENIED)
 
 
 class DatabaseUnavailableError(DatabaseError, RetriableError):
-    """It may work when it is tried again."""
+    """An error that may not occur again at the next attempt."""
 
     java_name = RetriableError.java_name
 
 
 def sql_error(error: Exception, what: str, secrets: Sequence[str] = ()) -> DatabaseError | None:
-    """The error that Java threw, by the first SQL exception among its causes; ``None`` where Java threw none.
+    """Return the error of the first SQL exception among the causes; ``None`` for exceptions not from Java.
 
     Args:
         error: as py4j or PySpark has it.
@@ -73,7 +73,7 @@ def sql_error(error: Exception, what: str, secrets: Sequence[str] = ()) -> Datab
 
 
 def without_secrets(text: str, secrets: Sequence[str] = ()) -> str:
-    """A text, such as a URL, without passwords."""
+    """Return a text, such as a URL, without passwords."""
     for secret in secrets:
         # One of few letters may well be part of a word.
         text = text.replace(secret, MASK) if len(secret) > 3 else text

@@ -1,1 +1,1 @@
-"""Any Spark format as a connector: what Spark can read as a stream, and what it can write."""
+"""Any Spark format as a connector: a source for streaming reads, a sink for writes."""

@@ -1,4 +1,4 @@
-"""The checkpoint of a streaming query: where a batch ends, read from it, and a query begun at such a place.
+"""The checkpoint of a streaming query: the end of a batch, and a query that starts there.
 
 Spark writes down the end of each batch before it runs it, and that it is done after (``OffsetSeqLog``,
 ``CommitLog``): lines of a version, metadata, and one source's offset as JSON.
@@ -17,7 +17,7 @@ _VERSION = "v1"
 
 
 class OwnCheckpoint:
-    """A folder for the life of a task; made anew wherever the task runs.
+    """A folder for the life of a task; created again where the task runs.
 
     Args:
         offset: end of the last batch that was done, as ``end_of`` answered it; ``None`` to begin at the beginning.
@@ -35,11 +35,11 @@ class OwnCheckpoint:
 
     @property
     def location(self) -> str:
-        """As ``checkpointLocation`` takes it."""
+        """Return the folder for ``checkpointLocation``."""
         return str(self._folder)
 
     def end_of(self, batch: int) -> str:
-        """Where a batch ends, in the words of its source."""
+        """Return the end of a batch, as its source writes it."""
         return (self._folder / "offsets" / str(batch)).read_text().splitlines()[-1]
 
     def remove(self) -> None:
@@ -53,13 +53,13 @@ class OwnCheckpoint:
 
 
 class LastingCheckpoint:
-    """A folder or URL that outlives the task, for formats whose place is not told by their offset alone."""
+    """A folder or URL that outlives the task, for formats whose offset alone is not enough."""
 
     def __init__(self, location: str) -> None:
         self.location = location
 
     def end_of(self, batch: int) -> None:
-        """Spark alone reads it."""
+        """Do nothing: only Spark reads it."""
 
     def remove(self) -> None:
         """Leave it for the next task."""

@@ -1,4 +1,4 @@
-"""What a Delta table knows of the partitions written to it: a transaction id of each, the version is the last offset.
+"""Delta's record of the partitions written to a table: a transaction id of each, whose version is the last offset.
 
 Delta leaves out a write whose version it has already; so a batch is written in a transaction for each partition.
 """
@@ -30,7 +30,7 @@ class DeltaTransactions:
         self._connector = connector
 
     def ends(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-        """The offset after the last record that the table has, of those partitions that it knows."""
+        """Return the offset after the last record in the table, of the partitions that it has."""
         jvm = cast("Any", self._spark)._jvm
         table = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(cast("Any", self._spark)._jsparkSession, self._path)
         transactions = table.update(False, jvm.scala.Option.empty(), jvm.scala.Option.empty()).transactions()
@@ -38,7 +38,7 @@ class DeltaTransactions:
         return {place: int(version.get()) + 1 for place, version in found.items() if version.isDefined()}
 
     def parts(self, frames: Sequence[SinkFrame]) -> Iterator[tuple[list[SinkFrame], dict[str, str]]]:
-        """The records of each partition as it was read, with the options that make their write one transaction.
+        """Yield the records of each partition as read, with the options that make their write one transaction.
 
         Of all frames: their offsets interleave, and Delta would leave out what comes after a higher one.
         """

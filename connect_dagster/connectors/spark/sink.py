@@ -1,4 +1,4 @@
-"""SparkSink: the records of a batch become rows of whatever Spark can write.
+"""SparkSink: the records of a batch become rows of any format that Spark can write.
 
     name=orders-lake
     connector.class=SparkSink
@@ -101,7 +101,7 @@ class SparkSinkConfig(ConfigDef):
 
 
 class SparkSinkTask(SinkTask):
-    """Writes a batch with one Spark job for each schema in it, or for each partition where each record is once."""
+    """Write a batch with one Spark job for each schema in it, or for each partition in exactly-once writes."""
 
     needs_headers = False
 
@@ -117,7 +117,7 @@ class SparkSinkTask(SinkTask):
         )
 
     def open(self, partitions: Sequence[TopicPartition]) -> None:
-        """Go on after what the table has of these partitions."""
+        """Continue after the records that the table has of these partitions."""
         if self._delta is not None and (known := self._delta.ends(partitions)):
             self.context.offset(known)
 
@@ -134,10 +134,10 @@ class SparkSinkTask(SinkTask):
                 self._write(self._rows(frame), {})
 
     def stop(self) -> None:
-        """Nothing is open between batches."""
+        """Do nothing: there is no open state between batches."""
 
     def _has_rows(self, frame: SinkFrame) -> bool:
-        """Whether to write a frame: tombstones are one of their own, without columns that anything could be told of."""
+        """Return whether to write a frame: tombstones are separate frames without columns."""
         if self._config.mode != _OVERWRITE and (frame.value_schema is not None or self._schemaless):
             return True
         if not self._rows(frame).count():  # of all rows: what the worker counts along the way, it counts once
@@ -147,7 +147,7 @@ class SparkSinkTask(SinkTask):
         return True
 
     def _united(self, frames: Sequence[SinkFrame]) -> DataFrame:
-        """The rows of frames with different schemas, with null for what they do not have."""
+        """Return the rows of frames with different schemas, with null for missing fields."""
         rows = map(self._rows, frames)
         return functools.reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), rows)
 
@@ -172,7 +172,7 @@ class SparkSinkTask(SinkTask):
 
 
 class SparkSinkConnector(SinkConnector):
-    """Any number of tasks, which write side by side."""
+    """Any number of tasks, which write independently."""
 
     config_def = SparkSinkConfig
     task_class = SparkSinkTask

@@ -1,4 +1,4 @@
-"""SparkSource: whatever Spark reads as a stream becomes records, a struct of its columns for each row.
+"""SparkSource: any stream that Spark reads becomes records, a struct of its columns for each row.
 
     name=orders
     connector.class=SparkSource
@@ -9,7 +9,7 @@
     key.columns=id
 
 A micro-batch is one frame; Spark notes it as done when the brokers have acknowledged it, so each row arrives at least
-once. Where a format's offset tells the place by itself (Delta, Iceberg, Kafka, rate-micro-batch, most Python data
+once. Where a format's offset holds the place (Delta, Iceberg, Kafka, rate-micro-batch, most Python data
 sources), it is one of Connect's offsets, and any worker can go on from it. Others keep a list in the query's
 checkpoint: they need ``checkpoint.location``, which every worker can reach.
 """
@@ -93,7 +93,7 @@ class SparkSourceConfig(ConfigDef):
 
 
 class SparkSourceTask(SourceTask):
-    """Runs one streaming query."""
+    """Run one streaming query."""
 
     def start(self, config: Properties) -> None:
         """Start the query where the last one left off."""
@@ -106,7 +106,7 @@ class SparkSourceTask(SourceTask):
         self._query = SourceQuery(source, self._checkpoint(), parsed.trigger_interval_ms)
 
     def poll(self) -> SourceFrame | None:
-        """The next micro-batch; the one after it comes when this one is delivered."""
+        """Return the next micro-batch; the one after it follows when this one is delivered."""
         batch = self._query.next(_WAIT_SECONDS)
         if batch is None:
             return None
@@ -114,7 +114,7 @@ class SparkSourceTask(SourceTask):
         return self._sent
 
     def delivered(self, frame: SourceFrame) -> None:
-        """Have Spark note the micro-batch as done."""
+        """Commit the micro-batch in Spark."""
         if frame is self._sent:
             self._query.delivered()
 
@@ -153,7 +153,7 @@ class SparkSourceConnector(SourceConnector):
     def alter_offsets(
         self, config: Properties, offsets: Sequence[tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]]
     ) -> bool:
-        """Any offset of the format is right, where offsets decide."""
+        """Accept any offset of the format, where the offset decides."""
         if config.get("checkpoint.location"):
             raise ConnectError(
                 f"Where this connector goes on is noted in {config['checkpoint.location']} (checkpoint.location), not "
@@ -166,7 +166,7 @@ class SparkSourceConnector(SourceConnector):
 
 
 class _Columns:
-    """The columns of a record, made of the source's.
+    """The columns of a record, derived from the source's.
 
     Raises:
         ConfigError: a column that the configuration names is not there.
@@ -187,7 +187,7 @@ class _Columns:
             self._made.append(F.unix_millis(time).alias("timestamp"))
 
     def of(self, batch: DataFrame) -> DataFrame:
-        """The records of a micro-batch."""
+        """Return the records of a micro-batch."""
         return batch.select(*self._made)
 
 
@@ -196,7 +196,7 @@ def _struct(columns: Sequence[str], schema: Schema) -> Any:
 
 
 def _name(column: str) -> str:
-    """A column's name as Spark takes it whatever is in it."""
+    """Return a column's name quoted for Spark."""
     return f"`{column.replace('`', '``')}`"
 
 
@@ -210,5 +210,5 @@ def _require(source: DataFrame, key: str, columns: Sequence[str]) -> None:
 def _place(offset: Mapping[str, Any]) -> str:
     place = offset.get(OFFSET)
     if not isinstance(place, str):
-        raise ConnectError(f"Offset {dict(offset)} tells no place: '{OFFSET}' must be the text that Spark has for it")
+        raise ConnectError(f"Offset {dict(offset)} is not usable: '{OFFSET}' must be the text that Spark has for it")
     return place

@@ -1,4 +1,4 @@
-"""A streaming query that hands out its micro-batches and goes on when they are delivered."""
+"""A streaming query that passes on its micro-batches and continues when they are delivered."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _STOP_SECONDS = 5.0
 
 
 class _AbandonedError(Exception):
-    """Ends the query within a batch, so that Spark does not note it as done."""
+    """End the query within a batch, so that Spark does not commit it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Offered:
     Attributes:
         df: its rows; nothing is read yet.
         batch: Spark's number of it.
-        end: the place after it; ``None`` where the checkpoint alone tells.
+        end: the offset after it; ``None`` where only the checkpoint holds it.
     """
 
     df: DataFrame
@@ -61,7 +61,7 @@ class SourceQuery:
             raise
 
     def next(self, seconds: float) -> Offered | None:
-        """The batch that waits to be sent, ``None`` when none comes in time.
+        """Return the batch that waits to be sent, ``None`` when none comes in time.
 
         Raises:
             ConnectError: the query has ended.
@@ -74,7 +74,7 @@ class SourceQuery:
         return batch
 
     def delivered(self) -> None:
-        """The batch is acknowledged: let Spark note it as done, and go on."""
+        """Acknowledge the batch: Spark commits it and continues."""
         with self._changed:
             self._undelivered = False
             self._changed.notify_all()
@@ -89,7 +89,7 @@ class SourceQuery:
         ending.join(_STOP_SECONDS)
 
     def _offer(self, df: DataFrame, batch: int) -> None:
-        """Runs on Spark's callback thread."""
+        """Run on Spark's callback thread."""
         with self._changed:
             if not self._closed:
                 self._offered = Offered(df, batch, self._checkpoint.end_of(batch))

@@ -1,4 +1,4 @@
-"""JAAS: who logs in how, in Kafka clients' ``sasl.jaas.config`` and in login files.
+"""JAAS login modules, in ``sasl.jaas.config`` of Kafka clients and in login files.
 
 The form is that of ``javax.security.auth.login.Configuration``; ``sasl.jaas.config`` is one module of an entry::
 
@@ -19,7 +19,7 @@ from connect_dagster.errors import ConfigError
 from connect_dagster.java.properties import read_text
 
 FILE_PROPERTY = "-Djava.security.auth.login.config="
-"""What a login file is named by among the options of a JVM."""
+"""The JVM property that names a login file."""
 OPTIONS_VARIABLE = "KAFKA_OPTS"
 """The environment variable that Kafka's scripts take options of the JVM from."""
 
@@ -44,7 +44,7 @@ class LoginModule:
 
 
 def login_modules(entry: str, environment: Mapping[str, str]) -> list[LoginModule]:
-    """Modules of an entry of the login file that the JVM options of Kafka's scripts name.
+    """Return the modules of an entry of the login file that the JVM options of Kafka's scripts name.
 
     Args:
         entry: name of the entry.
@@ -61,7 +61,7 @@ def login_modules(entry: str, environment: Mapping[str, str]) -> list[LoginModul
 
 
 def parse_entries(text: str, source: str) -> dict[str, list[LoginModule]]:
-    """All entries of a login file, by name. Raises ConfigError, which names the source and what was expected."""
+    """Parse all entries of a login file, by name. Raises ConfigError with the source and the expected token."""
     tokens = _Tokens(text, source)
     entries: dict[str, list[LoginModule]] = {}
     while not tokens.at_end():
@@ -76,7 +76,7 @@ def parse_entries(text: str, source: str) -> dict[str, list[LoginModule]]:
 
 
 def parse_modules(line: str) -> list[LoginModule]:
-    """The modules of a line as in ``sasl.jaas.config``. Raises ConfigError, which says what was expected."""
+    """Parse the modules of a line as in ``sasl.jaas.config``. Raises ConfigError with the expected token."""
     tokens = _Tokens(line, "sasl.jaas.config")
     modules = []
     while not tokens.at_end():
@@ -113,7 +113,7 @@ def _login_file(environment: Mapping[str, str]) -> str:
 
 
 class _Tokens:
-    """Words and signs of a login file, one after the other."""
+    """The tokens of a login file."""
 
     def __init__(self, text: str, source: str) -> None:
         self._source = source

@@ -33,7 +33,7 @@ _KEY_LABEL = "PRIVATE KEY"
 
 @dataclass(frozen=True, slots=True)
 class KeyStore:
-    """What proves who a worker is, or whom it trusts.
+    """A private key with its certificates, or certificates to trust.
 
     Attributes:
         certificates: of a key store the chain, beginning with that of the key; of a trust store all of them.
@@ -44,18 +44,18 @@ class KeyStore:
     key: PrivateKeyTypes | None = None
 
     def certificates_pem(self) -> str:
-        """The certificates as PEM, in their order."""
+        """Return the certificates as PEM, in their order."""
         return "".join(certificate.public_bytes(Encoding.PEM).decode() for certificate in self.certificates)
 
     def key_pem(self, password: bytes | None) -> str:
-        """The private key as PEM, encrypted if there is a password. There must be a key."""
+        """Return the private key as PEM, encrypted if there is a password. There must be a key."""
         assert self.key is not None
         encryption = NoEncryption() if password is None else BestAvailableEncryption(password)
         return self.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption).decode()
 
 
 def read_store(file: str, password: str | None, key_password: str | None = None) -> KeyStore:
-    """The store in a file.
+    """Read the store in a file.
 
     Args:
         file: a PKCS12 or JKS store, or PEM text with certificates and perhaps a key.
@@ -82,7 +82,7 @@ def read_store(file: str, password: str | None, key_password: str | None = None)
 
 
 def read_pem(text: str, key_password: str | None, source: str) -> KeyStore:
-    """The store in PEM text, which may be one line as in a properties file.
+    """Read the store in PEM text, which may be one line as in a properties file.
 
     Args:
         text: certificates and perhaps a key.

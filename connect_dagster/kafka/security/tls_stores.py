@@ -18,7 +18,7 @@ _VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_
 
 
 class TlsStores(ConfigDef):
-    """Who one is, whom one trusts, and in which versions of TLS."""
+    """Key store, trust store and versions of TLS."""
 
     keystore_location: str | None = config_key(
         "ssl.keystore.location",
@@ -77,7 +77,7 @@ class TlsStores(ConfigDef):
     )
 
     def key_store(self) -> KeyStore | None:
-        """The private key and its certificates, if there are any. Raises ConfigError when they cannot be read."""
+        """Return the private key with its certificates, if any. Raises ConfigError when they cannot be read."""
         key_password = _text(self.key_password)
         if self.keystore_key is not None or self.keystore_certificate_chain is not None:
             both = f"{_text(self.keystore_key) or ''}\n{_text(self.keystore_certificate_chain) or ''}"
@@ -87,7 +87,7 @@ class TlsStores(ConfigDef):
         return read_store(self.keystore_location, _text(self.keystore_password), key_password)
 
     def trust_store(self) -> KeyStore | None:
-        """Certificates to trust; ``None`` for those of the system. Raises ConfigError when they cannot be read."""
+        """Return the certificates to trust; ``None`` for the system's. Raises ConfigError when they cannot be read."""
         if self.truststore_certificates is not None:
             return read_pem(self.truststore_certificates.value, None, "ssl.truststore.certificates")
         if self.truststore_location is not None:
@@ -96,11 +96,11 @@ class TlsStores(ConfigDef):
 
     @property
     def checks_host(self) -> bool:
-        """Whether the other's certificate must name its host."""
+        """Return whether the peer's certificate must name its host."""
         return self.endpoint_identification_algorithm.lower() == "https"
 
     def client_context(self) -> ssl.SSLContext:
-        """For connections to others. Raises ConfigError when a store cannot be read."""
+        """Return a context for client connections. Raises ConfigError when a store cannot be read."""
         context = self.context(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname = self.checks_host
         self.trust(context)
@@ -109,7 +109,7 @@ class TlsStores(ConfigDef):
         return context
 
     def context(self, protocol: ssl._SSLMethod) -> ssl.SSLContext:
-        """A context that speaks the enabled versions. Raises ConfigError for one that there is not."""
+        """Return a context that speaks the enabled versions. Raises ConfigError for an unknown one."""
         unknown = [version for version in self.enabled_protocols if version not in _VERSIONS]
         if unknown or not self.enabled_protocols:
             reason = f"One or more of {', '.join(_VERSIONS)}"
@@ -120,7 +120,7 @@ class TlsStores(ConfigDef):
         return context
 
     def trust(self, context: ssl.SSLContext) -> None:
-        """Have a context trust what the settings say. Raises ConfigError when the store cannot be read."""
+        """Load the certificates to trust into a context. Raises ConfigError when the store cannot be read."""
         # Java takes any certificate for an anchor, OpenSSL by itself only those of authorities.
         context.verify_flags |= ssl.VerifyFlags.VERIFY_X509_PARTIAL_CHAIN
         if (store := self.trust_store()) is None:
@@ -134,7 +134,7 @@ def _text(password: Password | None) -> str | None:
 
 
 def load_key(context: ssl.SSLContext, store: KeyStore) -> None:
-    """Have a context show a key's certificates. Raises ConfigError when the store has none that can be used."""
+    """Load a key and its certificates into a context. Raises ConfigError when the store has no usable ones."""
     if store.key is None or not store.certificates:
         raise ConfigError("The key store of ssl.keystore.* needs a private key and its certificate")
     # Python reads keys from files only: for a moment there is one, for this user alone, encrypted.

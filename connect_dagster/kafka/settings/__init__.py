@@ -1,4 +1,4 @@
-"""Settings of Java's Kafka clients, and what the clients of this project make of them.
+"""Settings of Java's Kafka clients, and their translation for the clients of this project.
 
 Users write Java's names and values, as they do for Kafka Connect and its tools. The tables know all of them: those of
 ``producer``, ``consumer`` and ``admin``, on top of what they have in ``common``. Knows no worker and no connector.

@@ -156,7 +156,7 @@ COMMON = (
         _STRING,
         "/usr/bin/kinit",
         _L,
-        Ignored("Java's path is no command line, which librdkafka wants"),
+        Ignored("Java's path of kinit is not a command line, which librdkafka needs"),
         "Path of kinit.",
     ),
     row(

@@ -94,7 +94,7 @@ CONSUMER = (
         3_000,
         _H,
         same("heartbeat.interval.ms", turn=between(1, 3_600_000)),
-        "How often the member tells that it lives.",
+        "Interval of the member's heartbeats.",
     ),
     row(
         "interceptor.classes",

@@ -19,7 +19,7 @@ Settings = Mapping[str, str]
 
 
 class ClientKind(Enum):
-    """Java's clients that a worker has."""
+    """The Java clients of a worker."""
 
     PRODUCER = "producer"
     CONSUMER = "consumer"
@@ -31,18 +31,18 @@ _OWN = {ClientKind.PRODUCER: PRODUCER, ClientKind.CONSUMER: CONSUMER, ClientKind
 
 @functools.cache
 def rows(kind: ClientKind) -> Mapping[str, Row]:
-    """The table of a client, by name; what it has of its own goes before the common."""
+    """Return the table of a client, by name; its own rows replace common ones."""
     return {row.name: row for row in (*COMMON, *_OWN[kind])}
 
 
 @functools.cache
 def definitions(kind: ClientKind) -> ConfigTable:
-    """The client's settings as Java defines them (``ProducerConfig.configDef()`` and its siblings)."""
+    """Return the client's settings as Java defines them (``ProducerConfig.configDef()`` and its siblings)."""
     return ConfigTable(tuple(row.key for row in rows(kind).values()))
 
 
 def parsed(kind: ClientKind, settings: Mapping[str, str | None]) -> dict[str, Any]:
-    """The client's own settings among these, in their types.
+    """Parse the client's own settings among these to their types.
 
     Raises:
         ConfigError: a value is not of its type, in Java's words.

@@ -34,7 +34,7 @@ _MOST_LEVEL = {"gzip": 9, "lz4": 12, "zstd": 12}
 
 
 def to_librdkafka(kind: ClientKind, settings: Settings) -> dict[str, str]:
-    """Java's names and values in librdkafka's terms; names that Java does not have are left as they are.
+    """Translate Java's names and values to librdkafka's; other names are kept as they are.
 
     Raises:
         ConfigError: a value is not of its type, a store cannot be read, or a login is not possible.
@@ -83,12 +83,12 @@ def _consumer(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def assignors(names: Iterable[str]) -> list[str]:
-    """Librdkafka's names of Java's assignors.
+    """Return librdkafka's names of Java's assignors.
 
-    As in Java the first decides how members give partitions up; librdkafka wants no others besides.
+    As in Java the first decides how members give partitions up; librdkafka accepts no others with it.
 
     Raises:
-        ConfigError: there is no such assignor here.
+        ConfigError: the assignor is not available here.
     """
     found = [_assignor(name) for name in names]
     return [one for one in found if (one == COOPERATIVE) == (found[0] == COOPERATIVE)]

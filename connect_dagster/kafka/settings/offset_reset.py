@@ -1,4 +1,4 @@
-"""``auto.offset.reset``: where a consumer begins that has no offset (Java: ``AutoOffsetResetStrategy``, KIP-1106)."""
+"""``auto.offset.reset``: the start of a consumer without offset (Java: ``AutoOffsetResetStrategy``, KIP-1106)."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _SECONDS = {"days": 86_400, "hours": 3_600, "minutes": 60, "seconds": 1}
 
 
 def reset_duration(value: str) -> float | None:
-    """How many seconds back to begin; ``None`` for a policy without duration.
+    """Return the seconds to go back; ``None`` for a policy without duration.
 
     Raises:
-        ConfigError: it is no policy.
+        ConfigError: it is not a policy.
     """
     policy = value.strip()
     if policy in ("earliest", "latest", "none"):
@@ -38,10 +38,10 @@ def reset_duration(value: str) -> float | None:
 
 
 def reset_policy(value: str) -> str:
-    """Librdkafka's word. It has none for durations: those are looked up by whoever resets.
+    """Return librdkafka's policy. It has none for durations: the sink's consumer looks those offsets up.
 
     Raises:
-        ConfigError: it is no policy.
+        ConfigError: it is not a policy.
     """
     reset_duration(value)
     return value.strip() if value.strip() in ("earliest", "latest") else "error"

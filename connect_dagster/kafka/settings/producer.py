@@ -16,7 +16,7 @@ _BALANCE = Ignored("librdkafka does not look at the brokers' load")
 
 
 def _endless(value: int) -> str:
-    """Librdkafka writes a delivery without end as 0."""
+    """Return librdkafka's value, where 0 is a delivery without time limit."""
     return "0" if value >= _MAX_INT else str(max(1, value))
 
 
@@ -95,7 +95,7 @@ PRODUCER = (
         _INT,
         30_000,
         _M,
-        # The second is how long brokers wait for replicas, which Java tells them with the same number.
+        # The second is how long brokers wait for replicas, for which Java sends the same number.
         same("socket.timeout.ms", "request.timeout.ms", turn=between(10, 300_000)),
         "How long the answer to a request may take.",
     ),

@@ -1,4 +1,4 @@
-"""Java's settings in the names and values of kafka-python, whose clients do what librdkafka's do not: join groups."""
+"""Java's settings for kafka-python, whose clients join groups of workers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _TAKEN: dict[str, tuple[str, Callable[[Any], Any]]] = {
 
 
 def to_kafka_python(bootstrap: str, client_id: str, settings: Settings) -> dict[str, Any]:
-    """Settings of one of kafka-python's clients.
+    """Translate settings for one of kafka-python's clients.
 
     Args:
         bootstrap: brokers as ``host:port``, separated by commas.

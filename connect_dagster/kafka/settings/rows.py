@@ -1,4 +1,4 @@
-"""One row of the tables: a setting as Java defines it, and what librdkafka makes of it."""
+"""One row of the tables: a setting as Java defines it, and its translation to librdkafka."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MAX_INT = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """librdkafka has the same under these names."""
+    """librdkafka has the same setting under these names."""
 
     names: tuple[str, ...]
     turn: Turn
@@ -59,7 +59,7 @@ class Row:
 
     @property
     def name(self) -> str:
-        """The setting's name."""
+        """Return the setting's name."""
         return self.key.name
 
 
@@ -72,7 +72,7 @@ def row(
     documentation: str,
     group: str | None = None,
 ) -> Row:
-    """A row in one line; a default of ``NO_DEFAULT`` says that it must be given."""
+    """Return a row; a default of ``NO_DEFAULT`` makes the setting required."""
     return Row(ConfigKey(name, type, default, importance, documentation, group=group), target)
 
 
@@ -81,15 +81,15 @@ def _text(value: Any) -> str:
 
 
 def same(*names: str, turn: Turn = _text) -> Taken:
-    """Librdkafka has it under these names."""
+    """Return the target of a setting that librdkafka has under these names."""
     return Taken(names, turn)
 
 
 def between(least: int, most: int = _MAX_INT) -> Turn:
-    """A number as near to the user's as librdkafka takes it."""
+    """Return a conversion to the nearest number that librdkafka accepts."""
     return lambda value: str(max(least, min(most, value)))
 
 
 def lower(value: str) -> str:
-    """Words that Java takes in any case."""
+    """Return the lower case of a value that Java accepts in any case."""
     return value.lower()

@@ -1,4 +1,4 @@
-"""``security.protocol``, ``sasl.*`` and ``ssl.*``: how Kafka clients log in, and with which certificates.
+"""``security.protocol``, ``sasl.*`` and ``ssl.*``: logins and certificates of Kafka clients.
 
 Stores are read here and handed over as PEM or as Python's own TLS context, so that JKS, PKCS12 and PEM are the same to
 all clients. Mechanisms: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512; with librdkafka also OAUTHBEARER (client credentials, JWT
@@ -56,14 +56,14 @@ _NO_SUITES_BEFORE_1_3 = {"ssl.cipher.suites": "PSK"}
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """Who logs in, and by which mechanism."""
+    """A mechanism with its login module."""
 
     mechanism: str
     module: LoginModule
 
     @property
     def name_and_password(self) -> tuple[str, str]:
-        """For PLAIN and SCRAM. Raises ConfigError when the module does not tell both."""
+        """Return name and password for PLAIN and SCRAM. Raises ConfigError when one is missing."""
         options = self.module.options
         if "username" not in options or "password" not in options:
             missing = "password" if "username" in options else "username"
@@ -72,10 +72,10 @@ class Login:
 
 
 def login_of(settings: Settings) -> Login | None:
-    """The login that settings ask for; ``None`` when their protocol has none.
+    """Return the login of settings; ``None`` when their protocol has none.
 
     Raises:
-        ConfigError: there is no login module, or not one, or it is malformed.
+        ConfigError: the login module is missing, malformed, or not the only one.
     """
     if not _protocol(settings).startswith("SASL_"):
         return None
@@ -99,7 +99,7 @@ def _modules_of_file() -> list[LoginModule]:
 
 
 def librdkafka_security(settings: Settings) -> dict[str, str]:
-    """Librdkafka's settings for a login and for TLS.
+    """Return librdkafka's settings for a login and for TLS.
 
     Raises:
         ConfigError: a store or the login module cannot be read, or the mechanism is none of librdkafka's.
@@ -114,7 +114,7 @@ def librdkafka_security(settings: Settings) -> dict[str, str]:
 
 
 def tls_context(settings: Settings) -> ssl.SSLContext | None:
-    """Python's TLS context for a client; ``None`` when the protocol has no TLS. Raises ConfigError as the stores."""
+    """Return Python's TLS context for a client; ``None`` without TLS. Raises ConfigError as the stores."""
     if not _protocol(settings).endswith("SSL"):
         return None
     versions = _tls_versions(settings)

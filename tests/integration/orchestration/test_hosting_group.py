@@ -254,7 +254,7 @@ def test_what_is_not_there_is_said(group: LiveGroup) -> None:
         return ConnectWorkerResource(workspace=KafkaConnectWorkspace(), request_timeout=2.0, **fields)
 
     servers = group.any.named("bootstrap.servers")
-    with pytest.raises(dg.Failure, match=r"Kafka at .*: There is no topic 'none'"):
+    with pytest.raises(dg.Failure, match=r"Kafka at .*: Topic 'none' does not exist"):
         with_fields(bootstrap_servers=servers, config_storage_topic="none").configs()
     with pytest.raises(dg.Failure, match=r"Kafka at .*: Group none-either not found"):
         with_fields(bootstrap_servers=servers, group_id="none-either").members()

@@ -1,4 +1,4 @@
-"""A query's columns: how Spark reads each from JDBC, and which field of a record it becomes.
+"""The columns of a query: how Spark reads each over JDBC, and the field of a record it becomes.
 
 Java: ``GenericDatabaseDialect.addFieldToSchema``; a type that has no field is left out, with a warning.
 """
@@ -33,7 +33,7 @@ _POSTGRESQL_TEXTS = frozenset(
 PRECISION = "connect.decimal.precision"
 _MOST_DIGITS = 38
 _UNSET_SCALES = (-127, 127)
-# PostgreSQL's NUMERIC without precision holds any number: so many digits after the point are kept.
+# PostgreSQL's NUMERIC without precision holds any number: this number of decimal places is kept.
 _SCALE_OF_UNBOUNDED = 18
 
 Made = Callable[[SparkColumn], SparkColumn]
@@ -41,7 +41,7 @@ Made = Callable[[SparkColumn], SparkColumn]
 
 @dataclass(frozen=True, slots=True)
 class JdbcColumn:
-    """What a driver knows of a column.
+    """A column as the driver describes it.
 
     Attributes:
         type: one of ``java.sql.Types``.
@@ -62,7 +62,7 @@ class JdbcColumn:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What decides on fields.
+    """The options that decide on fields.
 
     Attributes:
         dialect: of the database.
@@ -100,23 +100,23 @@ class ReadColumns:
 
     Attributes:
         columns: in their order.
-        all: whether there are no others.
+        all: whether the query has only these.
     """
 
     columns: tuple[ReadColumn, ...]
     all: bool
 
     def schema(self, name: str | None) -> Schema:
-        """Schema of the records."""
+        """Return the schema of the records."""
         return Schema(SchemaType.STRUCT, name=name, fields=tuple(SchemaField(c.name, c.schema) for c in self.columns))
 
     @property
     def custom_schema(self) -> str:
-        """Spark's option ``customSchema``."""
+        """Return Spark's option ``customSchema``."""
         return ", ".join(f"{spark_name(column.name)} {column.read_as}" for column in self.columns)
 
     def struct(self) -> SparkColumn:
-        """The values of all fields."""
+        """Return the values of all fields."""
         fields = (
             column.made(F.col(spark_name(column.name))).cast(column.schema.to_spark()).alias(column.name)
             for column in self.columns
@@ -124,40 +124,40 @@ class ReadColumns:
         return F.struct(*fields)
 
     def only(self, names: Sequence[str]) -> ReadColumns:
-        """Those of these names, in the names' order."""
+        """Return the columns of these names, in the names' order."""
         return ReadColumns(tuple(column for name in names if (column := self.named(name)) is not None), False)
 
     def named(self, name: str) -> ReadColumn | None:
-        """A column by its name, if need be in another case."""
+        """Return a column by its name, else by its name in another case."""
         exact = [column for column in self.columns if column.name == name]
         alike = [column for column in self.columns if column.name.lower() == name.lower()]
         return next(iter(exact or alike), None)
 
 
 def spark_name(column: str) -> str:
-    """A column's name as Spark takes it whatever is in it."""
+    """Return a column's name quoted for Spark."""
     return f"`{column.replace('`', '``')}`"
 
 
 def ordered(rows: DataFrame, columns: ReadColumns, order: Sequence[Sequence[str]]) -> DataFrame:
-    """Rows of each partition sorted by columns; of several in one place the first that is not null counts."""
+    """Sort the rows of each partition; of several columns for one sort key the first that is not null counts."""
     places = [[column.name for name in names if (column := columns.named(name)) is not None] for names in order]
     by = [F.coalesce(*map(F.col, map(spark_name, names))) for names in places if names]
     return rows.sortWithinPartitions(*by) if by else rows
 
 
 def has_zone(column: JdbcColumn) -> bool:
-    """Whether a column's times are points in time, rather than what a clock shows."""
+    """Return whether a column holds instants rather than local times."""
     return column.type == TIMESTAMP_WITH_ZONE or column.type_name.lower() == "timestamptz"
 
 
 def jdbc_columns(metadata: Any) -> list[JdbcColumn]:
-    """Columns of a ``ResultSetMetaData``."""
+    """Return the columns of a ``ResultSetMetaData``."""
     return [_jdbc_column(metadata, place) for place in range(1, int(metadata.getColumnCount()) + 1)]
 
 
 def read_columns(columns: Sequence[JdbcColumn], options: Options, place: str) -> ReadColumns:
-    """How columns are read.
+    """Return the fields of columns.
 
     Args:
         columns: as the driver knows them.
@@ -207,7 +207,7 @@ def _by_type(column: JdbcColumn, options: Options) -> _Field | None:
 
 
 def _special(column: JdbcColumn, options: Options) -> _Field | None:
-    """What drivers call otherwise than others do."""
+    """Return the field of a column that drivers report differently."""
     if options.dialect.is_mysql and column.type == BIT and column.precision > 1:
         return _bits(column)
     if not options.dialect.is_postgresql:
@@ -225,7 +225,7 @@ def _special(column: JdbcColumn, options: Options) -> _Field | None:
 
 
 def _bits(column: JdbcColumn) -> _Field:
-    """Of MySQL's BIT(n), which Spark's dialect reads as a number."""
+    """Return the field of MySQL's BIT(n), which Spark's dialect reads as a number."""
     digits = 2 * ((column.precision + 7) // 8)
 
     def made(number: SparkColumn) -> SparkColumn:
@@ -287,7 +287,7 @@ def _time(column: JdbcColumn, _: Options) -> _Field:
 
 
 def _milliseconds_of_day(text: SparkColumn) -> SparkColumn:
-    """Of ``12:34:56.789``; a zone behind it is left out, as the time is the clock's."""
+    """Return milliseconds of ``12:34:56.789``; a zone after it is ignored, as the time is local."""
     parts = F.split(F.regexp_extract(text, r"^\d+:\d+(?::\d+(?:\.\d+)?)?", 0), ":")
     hours, minutes = parts[0].cast("int"), parts[1].cast("int")
     seconds = F.coalesce(F.get(parts, F.lit(2)).cast("decimal(12,9)"), F.lit(0))
@@ -295,7 +295,7 @@ def _milliseconds_of_day(text: SparkColumn) -> SparkColumn:
 
 
 def _timestamp(column: JdbcColumn, options: Options) -> _Field:
-    """A time of the clock on the wall, which hangs in ``db.timezone``."""
+    """Return the field of a local time, which depends on ``db.timezone``."""
 
     def made(value: SparkColumn) -> SparkColumn:
         shown = value.cast("timestamp")

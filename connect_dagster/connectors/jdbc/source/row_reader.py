@@ -1,4 +1,4 @@
-"""Reads a statement's rows with Spark, and what must be known before: positions, keys, columns.
+"""Reading a statement's rows with Spark, and their metadata: offsets, keys, columns.
 
 What a task reads is a target: a table, or the user's query. Its frames are ranges with both ends, so that reading one
 again, after the connection was lost, gives the same rows.
@@ -44,7 +44,7 @@ _PARALLEL_ROWS = 4_000
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is read.
+    """The statement to read.
 
     Attributes:
         select: statement without conditions.
@@ -62,7 +62,7 @@ class Target:
 
     @property
     def schema_name(self) -> str | None:
-        """Name of the records' schema."""
+        """Return the name of the records' schema."""
         return None if self.table is None else self.table.name
 
 
@@ -81,7 +81,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Rows to be read: a condition, empty for all, and within it parts by a column of whole numbers.
+    """Rows to read: a condition, empty for all, and ranges within it by a column of whole numbers.
 
     Attributes:
         where: the condition.
@@ -97,7 +97,7 @@ class Range:
     rows: int = 0
 
     def parts(self, most: int) -> list[str]:
-        """Conditions that share out the rows, for as many connections."""
+        """Return conditions that divide the rows among at most ``most`` connections."""
         count = min(most, self.high - self.low + 1) if self.column and self.rows >= _PARALLEL_ROWS else 1
         if count < 2:
             return []
@@ -108,7 +108,7 @@ class Range:
 
 
 class RowReader:
-    """Reads one target.
+    """A reader of one target.
 
     Args:
         spark: the worker's session.
@@ -135,25 +135,25 @@ class RowReader:
 
     @property
     def dialect(self) -> Dialect:
-        """What kind of database it is."""
+        """Return the dialect of the database."""
         return self._database.dialect
 
     @property
     def connection(self) -> Connection:
-        """The task's own connection, for positions. Raises DatabaseError."""
+        """Return the task's own connection, for metadata and offsets. Raises DatabaseError."""
         return self._connection.get()
 
     def column(self, name: str) -> str:
-        """A column of the target, quoted."""
+        """Quote a column of the target."""
         return self.dialect.quoting.column(self.target.table, name)
 
     def selecting(self, columns: str) -> str:
-        """The beginning of a statement about columns of the target's table, which there must be."""
+        """Return the beginning of a statement about columns of the target's table, which must exist."""
         assert self.target.table is not None
         return f"SELECT {columns} FROM {self.dialect.quoting.table(self.target.table)}"
 
     def told_time(self, shown: int) -> int:
-        """The time that the database means when it tells what time it is."""
+        """Return the instant of a time of the database's clock."""
         return self.zone.instant(shown) if self.dialect.now_on_wall else shown
 
     def announce(self, text: str) -> None:
@@ -164,7 +164,7 @@ class RowReader:
             self._said = text
 
     def statement(self, where: str, *, select: str | None = None) -> str:
-        """The target's statement with a condition.
+        """Return the target's statement with a condition.
 
         Args:
             where: the condition; empty for none.
@@ -173,16 +173,16 @@ class RowReader:
         return f"{select or self.target.select}{' WHERE ' if where else ''}{where}"
 
     def described(self) -> list[JdbcColumn]:
-        """The target's columns now."""
+        """Return the target's current columns."""
         sql = self.statement("1 = 0") if self.target.table else f"SELECT * FROM ({self.target.select}) q WHERE 1 = 0"
         return list(self.connection.column_metadata(sql, jdbc_columns))
 
     def read_columns(self) -> ReadColumns:
-        """How the target's columns are read now."""
+        """Return the fields of the target's current columns."""
         return read_columns(self.described(), self._columns, self.target.name)
 
     def key(self) -> Key | None:
-        """The table's primary key; ``None`` without one."""
+        """Return the table's primary key; ``None`` without one."""
         if self.target.table is None:
             return None
         if self._key is None:
@@ -193,7 +193,7 @@ class RowReader:
         return self._key if self._key.columns else None
 
     def is_indexed(self, column: str) -> bool:
-        """Whether an index begins with a column of the table."""
+        """Return whether an index begins with a column of the table."""
         if self.target.table is None:
             return False
         table = self.connection.located(self.target.table)
@@ -201,7 +201,7 @@ class RowReader:
         return column.lower() in first
 
     def batch_rows(self) -> int:
-        """How many rows a batch has: as many as the user says, or as take some megabytes, few while rows are few."""
+        """Return the rows of a batch: as configured, or for some megabytes, or few while only few are known."""
         if self._rows_of_batch is None:
             rows = self.rows(self.dialect.some(self._unsorted(), _SAMPLE_ROWS), self.read_columns())
             with self.telling():
@@ -214,19 +214,19 @@ class RowReader:
         return self._rows_of_batch
 
     def outgrown(self, rows: int) -> bool:
-        """Whether so many rows fill a batch whose size was a guess, from few rows: from now on it is another."""
+        """Return whether ``rows`` fill a batch of guessed size, which is estimated again from now on."""
         if not self._guessed or rows < self.batch_rows():
             return False
         self._rows_of_batch, self._guessed = None, False
         return True
 
     def rows(self, sql: str, columns: ReadColumns, parts: Sequence[str] = ()) -> DataFrame:
-        """Rows of a statement, lazily.
+        """Return the rows of a statement, lazily.
 
         Args:
             sql: the statement; it may not be sorted, as databases forget that of a derived table.
             columns: those to read.
-            parts: conditions that share out the rows, each read by a connection of its own.
+            parts: conditions that divide the rows, each read over a separate connection.
         """
         options = {**self._database.spark_options(), **self._reading_options(), "customSchema": columns.custom_schema}
         url = options.pop("url")
@@ -237,7 +237,7 @@ class RowReader:
             return self._spark.read.jdbc(url, table, properties=options)
 
     def telling(self) -> AbstractContextManager[None]:
-        """Makes what Spark raises, as the database has refused something, a ``DatabaseError``."""
+        """Convert errors of Spark that come from the database to a ``DatabaseError``."""
         return self._database.telling(f"Cannot read {self.target.name} of {self._database.shown}")
 
     def frame(
@@ -248,7 +248,7 @@ class RowReader:
         offset: dict[str, Any] | None,
         *others: tuple[Partition, dict[str, Any] | None],
     ) -> SourceFrame:
-        """Rows as records.
+        """Return rows as records.
 
         Args:
             rows: as read, in their order.
@@ -280,7 +280,7 @@ class RowReader:
         offset: dict[str, Any] | None,
         *others: tuple[Partition, dict[str, Any] | None],
     ) -> SourceFrame:
-        """The rows of a range as records, sorted by columns of the target, as :func:`ordered` does."""
+        """Return the rows of a range as records, sorted by columns of the target as :func:`ordered` does."""
         columns = self.read_columns()
         select = None if columns.all or self.target.table is None else self._named(columns)
         sql = self.statement(rows.where, select=select)
@@ -288,7 +288,7 @@ class RowReader:
         return self.frame(ordered(found, columns, order), columns, place, offset, *others)
 
     def deleted_frame(self, keys: DataFrame, columns: ReadColumns) -> SourceFrame:
-        """Tombstones for keys, whose columns are as they were read."""
+        """Return tombstones for keys, whose columns are as they were read."""
         schema = self._key_schema(columns)
         assert schema is not None
         key = columns.only([field.name for field in schema.fields]).struct().alias("key")
@@ -302,13 +302,13 @@ class RowReader:
         )
 
     def _same(self, schema: Schema) -> Schema:
-        """A schema as the object it was before, if it is the same: converters keep their expressions by it."""
+        """Return the object of an earlier equal schema: converters keep their expressions by it."""
         if schema != self._schema:
             self._schema = schema
         return self._schema
 
     def _key_schema(self, columns: ReadColumns) -> Schema | None:
-        """Schema of the keys, where deletes are looked for."""
+        """Return the schema of the keys, where deletes are scanned for."""
         key = self.key() if self.config.delete_scan_interval_ms else None
         if key is None:
             return None
@@ -319,7 +319,7 @@ class RowReader:
         return self.selecting(", ".join(self.dialect.quoting.name(column.name) for column in columns.columns))
 
     def _unsorted(self) -> str:
-        """Any rows: a query may end in a clause that another cannot follow."""
+        """Return unsorted rows: a query may end in a clause that another cannot follow."""
         return self.target.select if self.target.table else f"SELECT * FROM ({self.target.select}) q"
 
     def _key_columns(self, table: TableId) -> list[str]:

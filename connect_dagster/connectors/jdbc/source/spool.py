@@ -1,4 +1,4 @@
-"""Rows read in one go by way of the worker's disk: one statement, exactly as written, in bounded memory.
+"""Rows read at once through the worker's disk: one statement, exactly as written, in bounded memory.
 
 For what cannot be read in ranges: a table without a key of whole numbers, a query, a statement with a suffix.
 """
@@ -25,7 +25,7 @@ _WAIT_SECONDS = 0.5
 
 
 class Spool:
-    """The rows of one statement, on disk; reading goes on in a thread of its own.
+    """The rows of one statement, on disk; a separate thread reads them.
 
     Args:
         rows: what to read, in one partition.
@@ -42,7 +42,7 @@ class Spool:
         self._thread.start()
 
     def parts(self, seconds: float) -> list[Path] | None:
-        """Files with the rows in their order; ``None`` when they are not all there after so many seconds.
+        """Return the files of the rows in order; ``None`` when they are not complete within ``seconds``.
 
         Raises what reading has raised.
         """
@@ -54,7 +54,7 @@ class Spool:
         return in_order(self._rows.glob("part-*.parquet"))
 
     def rows(self, part: Path) -> DataFrame:
-        """Rows of one file."""
+        """Return the rows of one file."""
         return self._spark.read.schema(self._schema).parquet(str(part))
 
     def close(self) -> None:
@@ -72,12 +72,12 @@ class Spool:
         try:
             self._spark.sparkContext.addJobTag(self._folder.name)
             writer.parquet(str(self._rows))
-        except Exception as error:  # raised to whoever waits for the rows
+        except Exception as error:  # raised in the thread that waits for the rows
             self._error = error
 
 
 def in_order(parts: Iterable[Path]) -> list[Path]:
-    """Files of one partition as they were written: Spark numbers them with three digits, from 1000 on with more."""
+    """Sort files of one partition as written: Spark numbers them with three digits, from 1000 on with more."""
     return sorted(parts, key=lambda part: (len(part.name), part.name))
 
 

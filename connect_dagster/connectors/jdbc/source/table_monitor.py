@@ -1,4 +1,4 @@
-"""Which tables a source reads, looked for again and again (Java: ``TableMonitorThread``)."""
+"""The tables that a source reads, updated periodically (Java: ``TableMonitorThread``)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _STANDARD_TABLE = "BASE TABLE"
 
 
 class TableMonitor:
-    """The tables of one source.
+    """A monitor of one source's tables.
 
     Args:
         config: of the connector.
@@ -48,13 +48,13 @@ class TableMonitor:
         self._thread = threading.Thread(target=self._watch, name="jdbc-table-monitor", daemon=True)
 
     def start(self) -> None:
-        """Look once, and then from time to time. Raises ConnectError."""
+        """Look up the tables once, and then periodically. Raises ConnectError."""
         self._tables = self._looked()
         self._thread.start()
 
     @property
     def tables(self) -> list[TableId]:
-        """The tables when it looked last."""
+        """Return the tables of the last look-up."""
         return list(self._tables)
 
     def stop(self, seconds: float) -> None:
@@ -96,7 +96,7 @@ class TableMonitor:
 
 
 def all_tables(connection: Connection, config: JdbcSourceConfig) -> list[TableId]:
-    """Tables of the kinds, catalog and schema of a configuration, in the driver's order."""
+    """Return tables of the kinds, catalog and schema of a configuration, in the driver's order."""
     dialect = connection.database.dialect
 
     def read_it(metadata: Any) -> list[TableId]:
@@ -114,7 +114,7 @@ def all_tables(connection: Connection, config: JdbcSourceConfig) -> list[TableId
 
 
 def selected(tables: Sequence[TableId], config: JdbcSourceConfig, quoting: Quoting) -> list[TableId]:
-    """Those that a configuration's lists choose."""
+    """Return the tables that a configuration's lists select."""
     if config.include_list:
         return [
             table
@@ -127,7 +127,7 @@ def selected(tables: Sequence[TableId], config: JdbcSourceConfig, quoting: Quoti
 
 
 def nearest(tables: Sequence[TableId], catalog: str | None, named: Sequence[str]) -> list[TableId]:
-    """The tables without those that only share the name of one in the connection's own catalog.
+    """Return the tables except those that only share the name of one in the connection's own catalog.
 
     Args:
         tables: of all catalogs that the user may see.
@@ -140,7 +140,7 @@ def nearest(tables: Sequence[TableId], catalog: str | None, named: Sequence[str]
 
 
 def grouped(tables: Sequence[TableId], groups: int) -> list[list[TableId]]:
-    """Tables in so many runs, the first of them one longer where it does not come out even.
+    """Divide tables into ``groups`` runs, the first ones longer by one where needed.
 
     Java: ``ConnectorUtils.groupPartitions``.
     """
@@ -159,7 +159,7 @@ def _matches(table: TableId, regexes: Sequence[str]) -> bool:
 
 
 def _require_one_of_each_name(tables: Sequence[TableId]) -> None:
-    """Two tables of one name would share a topic."""
+    """Raise ConnectError for two tables of one name, which would share a topic."""
     by_name: dict[str, list[str]] = {}
     for table in tables:
         by_name.setdefault(table.name, []).append(str(table))
@@ -180,5 +180,5 @@ def _table_types(metadata: Any) -> list[str]:
 
 
 def _strings(texts: Sequence[str]) -> Any:
-    """An array of strings, as Java wants it."""
+    """Return a Java array of strings."""
     return jvm().java.util.regex.Pattern.compile("\n").split("\n".join(texts))

@@ -3,7 +3,7 @@
 A row's timestamp, or number, is made when it is written; others see the row when its transaction is committed. A read
 up to the newest row in between would miss it forever. So rows are read up to the begin of the oldest open transaction.
 
-Promise: no row is lost whose timestamp is the time of its own statement or transaction, by the database's clock. Rows
+Promise: no row is lost whose timestamp is the time of its statement or transaction, by the database's clock. Rows
 with an earlier timestamp, set by an application, are not covered.
 """
 
@@ -40,7 +40,7 @@ class _Query:
 
 
 # InnoDB's times are the server's own zone's, of whole seconds; a statement may have begun before its transaction. A
-# transaction that has only read so far does not count there: what it writes has the time of its own statement. InnoDB
+# transaction that has only read so far does not count there: what it writes has the time of its statement. InnoDB
 # shows its transactions as they were up to 0.1 s ago, so nothing younger than 0.2 s is below the horizon, nor any other
 # row of that second, as most columns keep whole ones.
 _QUERIES: Mapping[str, _Query] = {

@@ -207,5 +207,5 @@ def test_a_broker_out_of_reach_is_said(words: list[str]) -> None:
 def test_a_cluster_that_never_had_a_group_is_said(own_broker: EmbeddedBroker) -> None:
     assert refusal(Broker(own_broker.bootstrap_servers), "any", "--from-offsets-topic") == (
         f"Error: Kafka at {own_broker.bootstrap_servers}: "
-        "There is no topic __consumer_offsets yet: the cluster never had a group.\n"
+        "Topic __consumer_offsets does not exist yet: the cluster never had a group.\n"
     )

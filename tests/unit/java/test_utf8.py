@@ -2,7 +2,7 @@
 
 import pytest
 
-from connect_dagster.connectors.file.utf8 import decode_replacing, utf16_units
+from connect_dagster.java.utf8 import decode_replacing, utf16_units
 
 
 @pytest.mark.parametrize(

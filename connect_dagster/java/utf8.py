@@ -1,4 +1,4 @@
-"""Bytes as Java's UTF-8 decoder reads them (``InputStreamReader``), where Python's would replace differently."""
+"""UTF-8 as Java decodes it (``InputStreamReader``), where Python's decoder would replace differently."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _MALFORMED = b"\xff"
 
 
 def decode_replacing(data: bytes) -> str:
-    """Text of the bytes, with U+FFFD for each sequence that is not UTF-8."""
+    """Decode bytes, with U+FFFD for each sequence that is not UTF-8."""
     return _SURROGATE.sub(_MALFORMED, data).decode("utf-8", "replace")
 
 
 def utf16_units(data: bytes) -> int:
-    """How many ``char`` these bytes are in Java."""
+    """Return the number of Java ``char`` in these bytes."""
     return len(decode_replacing(data).encode("utf-16-le")) // 2
