@@ -19,9 +19,10 @@ from connect_dagster.client.datasets import (
     KafkaConnectTableProps,
     KafkaConnectTopicProps,
 )
+from connect_dagster.client.operations import Ask, ask_and_await
 from connect_dagster.client.rest_client import KafkaConnectClient
 from connect_dagster.client.types import Connector, State
-from connect_dagster.client.waiting import GONE, Wait, await_states
+from connect_dagster.client.waiting import GONE, Wait
 from connect_dagster.orchestration._compat import TableMetadataSet
 from connect_dagster.orchestration.assets.column_lineage import (
     column_lineage,
@@ -97,7 +98,7 @@ class AppliedConnector:
     metadata: dict[str, Any]
     data: dict[AssetKey, dict[str, Any]] = field(default_factory=dict)
 
-    def tell(self, key: AssetKey, **metadata: Any) -> None:
+    def add_metadata(self, key: AssetKey, **metadata: Any) -> None:
         """Add to what is told of one of its data."""
         self.data.setdefault(key, {}).update(metadata)
 
@@ -141,7 +142,7 @@ class KafkaConnectEventIterator(Iterator[KafkaConnectEvent]):
         self._context = context
         self._applied = applied
         self._more = tuple(more)
-        self._events = self._told()
+        self._events = self._generate()
 
     def __next__(self) -> KafkaConnectEvent:
         return next(self._events)
@@ -155,7 +156,7 @@ class KafkaConnectEventIterator(Iterator[KafkaConnectEvent]):
 
     def fetch_topic_stats(self) -> "KafkaConnectEventIterator":
         """Observe each topic: its partitions, and where it begins and ends. Needs ``bootstrap_servers``."""
-        return self._with(_tell_topic_stats)
+        return self._with(_add_topic_stats)
 
     def fetch_column_metadata(self) -> "KafkaConnectEventIterator":
         """Tell the columns of topics and tables, and which comes from which.
@@ -163,15 +164,15 @@ class KafkaConnectEventIterator(Iterator[KafkaConnectEvent]):
         Columns come from the workspace's schema registry, or else, with ``bootstrap_servers``, from the schema that
         the newest JSON record carries.
         """
-        return self._with(self._tell_columns)
+        return self._with(self._add_columns)
 
-    def _with(self, tell: Callable[[AppliedConnector], None]) -> "KafkaConnectEventIterator":
-        return KafkaConnectEventIterator(self._workspace, self._context, self._applied, (*self._more, tell))
+    def _with(self, enrich: Callable[[AppliedConnector], None]) -> "KafkaConnectEventIterator":
+        return KafkaConnectEventIterator(self._workspace, self._context, self._applied, (*self._more, enrich))
 
-    def _told(self) -> Iterator[KafkaConnectEvent]:
+    def _generate(self) -> Iterator[KafkaConnectEvent]:
         for one in self._applied:
-            for tell in self._more:
-                tell(one)
+            for enrich in self._more:
+                enrich(one)
             yield MaterializeResult(asset_key=one.key, metadata=one.metadata)
             outputs = one.outputs()
             for key, metadata in one.data.items():
@@ -188,11 +189,11 @@ class KafkaConnectEventIterator(Iterator[KafkaConnectEvent]):
         progress = materialization_metadata(one.snapshot, output, time.time()) if output else {}
         return AssetMaterialization(key, metadata={**progress, **metadata})
 
-    def _tell_columns(self, one: AppliedConnector) -> None:
+    def _add_columns(self, one: AppliedConnector) -> None:
         lineage = one.snapshot.lineage
         columns = {topic: found for topic in lineage.topics if (found := self._columns(one, topic))}
         for topic, found in columns.items():
-            one.tell(one.topic_asset(topic), **TableMetadataSet(column_schema=found))
+            one.add_metadata(one.topic_asset(topic), **TableMetadataSet(column_schema=found))
         renames = field_renames(one.snapshot.connector.info.config)
         if renames is None:
             return
@@ -206,8 +207,8 @@ class KafkaConnectEventIterator(Iterator[KafkaConnectEvent]):
                 case _:
                     continue
             source, target = (one.translator.get_asset_spec(end).key for end in (upstream, output))
-            told = TableMetadataSet(column_schema=written, column_lineage=column_lineage(written, source, renames))
-            one.tell(target, **told)
+            metadata = TableMetadataSet(column_schema=written, column_lineage=column_lineage(written, source, renames))
+            one.add_metadata(target, **metadata)
 
     def _columns(self, one: AppliedConnector, topic: str) -> TableSchema | None:
         registry, brokers = self._workspace.schema_registry_url, self._workspace.brokers
@@ -229,7 +230,7 @@ def apply_and_poll(
     unknown = [spec.key.to_user_string() for spec in specs if DECLARATION_KEY not in spec.metadata]
     if unknown:
         raise dg.DagsterInvariantViolationError(
-            f"The assets {unknown} are no connectors. Were they defined by @kafka_connect_assets?"
+            f"The assets {unknown} are not connectors. Were they defined by @kafka_connect_assets?"
         )
     return KafkaConnectEventIterator(workspace, context, _applied(workspace, context.log, specs, config))
 
@@ -245,40 +246,42 @@ def _applied(
         name = KafkaConnectMetadataSet.extract(spec.metadata).connector or ""
         with one_sentence():
             client = workspace.get_client()
-            goal = _ask(client, log, name, declaration.connector, config.state)
+            goal, ask = _request(client, log, declaration.connector, config.state)
             wait = Wait(config.timeout or workspace.poll_timeout, workspace.poll_interval)
-            late = await_states(client, {name: goal}, wait)
+            outcome = ask_and_await(client, {name: goal}, ask, wait)
+            outcome.raise_refusal()
             poll = ConnectorPoll(workspace)
             connector = poll.connectors().get(name)
-            if late or connector is None:
-                raise _unreached(name, goal, late.get(name, GONE), connector)
+            if outcome.unreached or connector is None:
+                raise _unreached(name, goal, outcome.unreached.get(name, GONE), connector)
             snapshot = next(poll.snapshots([connector]))
         for warning in poll.warnings:
             log.warning(warning)
         yield AppliedConnector(spec.key, snapshot, declaration.translator, applied_metadata(connector, workspace.url))
 
 
-def _ask(
+def _request(
     client: KafkaConnectClient,
     log: dg.DagsterLogManager,
-    name: str,
     declared: KafkaConnectConnectorSpec | None,
-    wanted: DesiredState | None,
-) -> DesiredState:
-    """Have the worker bring a connector where it is to be; answers that state."""
+    state: DesiredState | None,
+) -> tuple[DesiredState, Ask]:
+    """Return the target state of a connector, and the request that brings it there."""
     if declared is not None:
-        planned = plan(client, declared if wanted is None else replace(declared, state=wanted))
+        planned = plan(client, declared if state is None else replace(declared, state=state))
         for line in planned.lines():
             log.info(line)
-        carry_out(client, planned)
-        return planned.goal
-    goal = wanted or DesiredState.RUNNING
-    status = client.status(name)
-    if status.connector.state is not State(goal.value):
-        client.set_target_state(name, goal)
-    if goal is DesiredState.RUNNING and status.has_failed:
-        client.restart(name, only_failed=True)
-    return goal
+        return planned.goal, lambda _: carry_out(client, planned)
+    goal = state or DesiredState.RUNNING
+
+    def ask(name: str) -> None:
+        status = client.status(name)
+        if status.connector.state is not State(goal.value):
+            client.set_target_state(name, goal)
+        if goal is DesiredState.RUNNING and status.has_failed:
+            client.restart(name, only_failed=True)
+
+    return goal, ask
 
 
 def _unreached(name: str, goal: DesiredState, where: str, connector: Connector | None) -> dg.Failure:
@@ -292,12 +295,12 @@ def _unreached(name: str, goal: DesiredState, where: str, connector: Connector |
     )
 
 
-def _tell_topic_stats(one: AppliedConnector) -> None:
+def _add_topic_stats(one: AppliedConnector) -> None:
     bounds = one.snapshot.bounds or {}
     for topic in one.snapshot.lineage.topics:
         edges = [edge for (name, _), edge in bounds.items() if name == topic]
         if edges:
-            one.tell(
+            one.add_metadata(
                 one.topic_asset(topic),
                 partition_count=len(edges),
                 start_offset_total=sum(edge.start for edge in edges),

@@ -29,8 +29,8 @@ def unknown_names(unknown: Collection[str], known: Collection[str], where: str) 
         known: Those there are.
         where: Who does not know them, such as ``The cluster 'local'``.
     """
-    told = ", ".join(f"'{name}'{_hint(name, known)}" for name in sorted(unknown))
-    return dg.Failure(f"{where} has no connector {told}. It has: {listed(known)}. Nothing was done.")
+    named = ", ".join(f"'{name}'{_hint(name, known)}" for name in sorted(unknown))
+    return dg.Failure(f"{where} has no connector {named}. It has: {listed(known)}. Nothing was done.")
 
 
 def listed(names: Collection[str]) -> str:

@@ -28,11 +28,11 @@ class DaemonAwareRunCoordinator(QueuedRunCoordinator):
         """Queue the run, and say what becomes of it."""
         run = super().submit_run(context)
         if run.status is DagsterRunStatus.QUEUED:
-            _be_heard()
-            self._tell(run)
+            _log_to_stderr()
+            self._report(run)
         return run
 
-    def _tell(self, run: DagsterRun) -> None:
+    def _report(self, run: DagsterRun) -> None:
         queued = f"Run {run.run_id} of job '{run.job_name}' is queued"
         heartbeat = self._instance.get_daemon_heartbeats().get(QUEUE_DAEMON)
         silence = time.time() - heartbeat.timestamp if heartbeat else None
@@ -48,7 +48,7 @@ class DaemonAwareRunCoordinator(QueuedRunCoordinator):
         )
 
 
-def _be_heard() -> None:
+def _log_to_stderr() -> None:
     """Write to standard error where nobody set up logging, as in ``dagster job launch``."""
     if not log.hasHandlers():
         log.addHandler(logging.StreamHandler())

@@ -40,7 +40,7 @@ def registered_columns(url: str, topic: str, timeout: float) -> TableSchema | No
         answer: dict[str, Any] = response.json()
         schema = json.loads(answer["schema"])
     except (requests.RequestException, KeyError, ValueError) as error:
-        told = mask_text(f"The schema registry {url} did not give the schema of topic '{topic}': {error}")
-        raise SchemaRegistryError(told) from error
+        message = mask_text(f"The schema registry {url} did not give the schema of topic '{topic}': {error}")
+        raise SchemaRegistryError(message) from error
     columns_of = _COLUMNS_OF.get(answer.get("schemaType", "AVRO"))
     return columns_of(schema) if columns_of and isinstance(schema, dict) else None

@@ -9,7 +9,7 @@ from connect_dagster.client.rest_client import KafkaConnectClient
 from connect_dagster.orchestration.assets.specs import declared_props
 from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator
 from connect_dagster.orchestration.checks.connector_checks import connector_checks
-from connect_dagster.orchestration.checks.verdict import Verdict
+from connect_dagster.orchestration.checks.outcome import CheckOutcome
 from connect_dagster.orchestration.connectors.apply import ApplyPlan, InvalidConnectorError, plan
 from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
@@ -57,9 +57,9 @@ def build_connector_config_drift_checks(
 
     def judge(
         context: dg.AssetCheckExecutionContext, ready: KafkaConnectWorkspace, keys: Mapping[str, AssetCheckKey]
-    ) -> Mapping[str, Verdict]:
+    ) -> Mapping[str, CheckOutcome]:
         client = ready.get_client()
-        return {name: _verdict(client, declared[name]) for name in keys}
+        return {name: _outcome(client, declared[name]) for name in keys}
 
     return connector_checks(
         name=CONFIG_DRIFT_CHECK,
@@ -70,22 +70,22 @@ def build_connector_config_drift_checks(
     )
 
 
-def drift_verdict(planned: ApplyPlan) -> Verdict:
+def drift_outcome(planned: ApplyPlan) -> CheckOutcome:
     """Judge what it would take to bring a connector to its declaration."""
     changed = planned.diff.changed_keys
     diff = MetadataValue.md("```diff\n" + "\n".join(planned.diff.lines()) + "\n```")
     metadata = {"changed_keys": len(changed)} | ({"diff": diff} if changed else {})
     if planned.creates:
-        return Verdict(False, f"The cluster has no connector '{planned.spec.name}'", metadata)
+        return CheckOutcome(False, f"The cluster has no connector '{planned.spec.name}'", metadata)
     if planned.diff.is_empty:
-        return Verdict(True, "The live configuration is the declared one", metadata)
-    return Verdict(False, f"{len(changed)} keys are not as declared: {', '.join(changed)}", metadata)
+        return CheckOutcome(True, "The live configuration is the declared one", metadata)
+    return CheckOutcome(False, f"{len(changed)} keys are not as declared: {', '.join(changed)}", metadata)
 
 
-def _verdict(client: KafkaConnectClient, spec: KafkaConnectConnectorSpec) -> Verdict:
+def _outcome(client: KafkaConnectClient, spec: KafkaConnectConnectorSpec) -> CheckOutcome:
     try:
-        return drift_verdict(plan(client, spec))
+        return drift_outcome(plan(client, spec))
     except InvalidConnectorError as error:
-        return Verdict(False, str(error.description))
+        return CheckOutcome(False, str(error.description))
     except dg.Failure as failure:
-        return Verdict(False, str(failure.description))
+        return CheckOutcome(False, str(failure.description))

@@ -10,7 +10,7 @@ from dagster import AssetCheckKey, AssetCheckResult, AssetCheckSpec, AssetKey, A
 from connect_dagster.client.rest_client import KafkaConnectError
 from connect_dagster.orchestration.assets.keys import connector_key
 from connect_dagster.orchestration.assets.metadata_sets import KafkaConnectMetadataSet
-from connect_dagster.orchestration.checks.verdict import Verdict
+from connect_dagster.orchestration.checks.outcome import CheckOutcome
 from connect_dagster.orchestration.names import identifier
 from connect_dagster.orchestration.observations.poll import ConnectorPoll
 from connect_dagster.orchestration.observations.snapshot import ConnectorSnapshot
@@ -20,7 +20,7 @@ ConnectorAsset: TypeAlias = str | AssetSpec | AssetsDefinition
 """A connector: its name, or its asset where a translator of the user's gives it another key."""
 
 Judge = Callable[
-    [dg.AssetCheckExecutionContext, KafkaConnectWorkspace, Mapping[str, AssetCheckKey]], Mapping[str, Verdict]
+    [dg.AssetCheckExecutionContext, KafkaConnectWorkspace, Mapping[str, AssetCheckKey]], Mapping[str, CheckOutcome]
 ]
 
 
@@ -39,7 +39,7 @@ def connector_checks(
         description: What it checks.
         workspace: The cluster.
         assets: The connectors' assets, by the connectors' names.
-        judge: Looks at connectors and tells a verdict on each. What it raises of the worker becomes the verdict on
+        judge: Looks at connectors and tells a outcome on each. What it raises of the worker becomes the outcome on
             all.
     """
     if not assets:
@@ -52,11 +52,11 @@ def connector_checks(
         chosen = {connector: key for connector, key in keys.items() if key in context.selected_asset_check_keys}
         try:
             with workspace.initialized() as ready:
-                verdicts = judge(context, ready, chosen)
+                outcomes = judge(context, ready, chosen)
         except KafkaConnectError as error:
-            verdicts = {connector: Verdict(False, str(error)) for connector in chosen}
+            outcomes = {connector: CheckOutcome(False, str(error)) for connector in chosen}
         for connector, key in chosen.items():
-            yield verdicts.get(connector, _missing(workspace.cluster, connector)).result(key)
+            yield outcomes.get(connector, _missing(workspace.cluster, connector)).result(key)
 
     return [connector_check]
 
@@ -86,8 +86,8 @@ def snapshots(
     return {snapshot.connector.name: snapshot for snapshot in taken}
 
 
-def _missing(cluster: str, connector: str) -> Verdict:
-    return Verdict(False, f"The cluster '{cluster}' has no connector '{connector}'")
+def _missing(cluster: str, connector: str) -> CheckOutcome:
+    return CheckOutcome(False, f"The cluster '{cluster}' has no connector '{connector}'")
 
 
 def _op_name(name: str, cluster: str, connectors: Sequence[str]) -> str:

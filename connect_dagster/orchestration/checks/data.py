@@ -10,7 +10,7 @@ from connect_dagster.client.masking import mask_text
 from connect_dagster.kafka.errors import BrokersError
 from connect_dagster.orchestration.checks.connector_checks import ConnectorAsset, connector_assets, connector_checks
 from connect_dagster.orchestration.checks.data_sides import DataSide
-from connect_dagster.orchestration.checks.verdict import Verdict
+from connect_dagster.orchestration.checks.outcome import CheckOutcome
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
 DATA_CHECK = "source_matches_sink"
@@ -61,8 +61,8 @@ def build_connector_data_checks(
 
     def judge(
         context: dg.AssetCheckExecutionContext, ready: KafkaConnectWorkspace, keys: Mapping[str, AssetCheckKey]
-    ) -> Mapping[str, Verdict]:
-        return {name: data_verdict(source, sink, sample_size, max_difference) for name in keys}
+    ) -> Mapping[str, CheckOutcome]:
+        return {name: data_outcome(source, sink, sample_size, max_difference) for name in keys}
 
     return connector_checks(
         name=DATA_CHECK,
@@ -73,13 +73,13 @@ def build_connector_data_checks(
     )
 
 
-def data_verdict(source: DataSide, sink: DataSide, sample_size: int, max_difference: int) -> Verdict:
+def data_outcome(source: DataSide, sink: DataSide, sample_size: int, max_difference: int) -> CheckOutcome:
     """Read both sides and compare them."""
     try:
         sent = source.sample(sample_size)
         arrived = sink.find(sent.keys)
     except (OSError, BrokersError) as error:
-        return Verdict(False, mask_text(f"The sides cannot be compared: {error}"))
+        return CheckOutcome(False, mask_text(f"The sides cannot be compared: {error}"))
     missing = sorted(sent.keys - arrived.keys)
     difference = sent.rows - arrived.rows
     metadata: dict[str, Any] = {
@@ -92,8 +92,8 @@ def data_verdict(source: DataSide, sink: DataSide, sample_size: int, max_differe
     if missing:
         shown = [mask_text(key[:LONGEST_KEY]) for key in missing[:SHOWN_KEYS]]
         metadata["first_missing_keys"] = MetadataValue.json(shown)
-    told = (
+    message = (
         f"{sent.rows} rows in the source, {arrived.rows} in the sink; "
         f"{len(missing)} of {len(sent.keys)} sampled keys are missing"
     )
-    return Verdict(abs(difference) <= max_difference and len(missing) <= max_difference, told, metadata)
+    return CheckOutcome(abs(difference) <= max_difference and len(missing) <= max_difference, message, metadata)

@@ -12,7 +12,7 @@ from connect_dagster.orchestration.checks.connector_checks import (
     snapshots,
 )
 from connect_dagster.orchestration.checks.lag import require_brokers
-from connect_dagster.orchestration.checks.verdict import Verdict
+from connect_dagster.orchestration.checks.outcome import CheckOutcome
 from connect_dagster.orchestration.observations.snapshot import ConnectorSnapshot
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
@@ -56,10 +56,10 @@ def build_dead_letter_checks(
 
     def judge(
         context: dg.AssetCheckExecutionContext, ready: KafkaConnectWorkspace, keys: Mapping[str, AssetCheckKey]
-    ) -> Mapping[str, Verdict]:
+    ) -> Mapping[str, CheckOutcome]:
         taken = snapshots(context, ready, keys)
         former = {name: last_total(context.instance, keys[name]) for name in taken}
-        return {name: dead_letter_verdict(one, former[name], max_growth) for name, one in taken.items()}
+        return {name: dead_letter_outcome(one, former[name], max_growth) for name, one in taken.items()}
 
     return connector_checks(
         name=DEAD_LETTER_CHECK,
@@ -70,7 +70,7 @@ def build_dead_letter_checks(
     )
 
 
-def dead_letter_verdict(snapshot: ConnectorSnapshot, former: int | None, max_growth: int) -> Verdict:
+def dead_letter_outcome(snapshot: ConnectorSnapshot, former: int | None, max_growth: int) -> CheckOutcome:
     """Judge the growth of a connector's topic of dead letters.
 
     Args:
@@ -80,17 +80,17 @@ def dead_letter_verdict(snapshot: ConnectorSnapshot, former: int | None, max_gro
     """
     topic = snapshot.lineage.dead_letter_topic
     if topic is None:
-        return Verdict(True, "It has no topic of dead letters (errors.deadletterqueue.topic.name)")
+        return CheckOutcome(True, "It has no topic of dead letters (errors.deadletterqueue.topic.name)")
     total = snapshot.dead_letters
     if total is None:
-        told = f"The brokers did not tell the end of '{topic}' in time"
-        return Verdict(False, told, severity=AssetCheckSeverity.WARN)
+        message = f"The brokers did not tell the end of '{topic}' in time"
+        return CheckOutcome(False, message, severity=AssetCheckSeverity.WARN)
     # A topic that was deleted and made again begins anew.
     growth = 0 if former is None else total - former if total >= former else total
     metadata = {TOTAL: total, "dead_letter_growth": growth, "dead_letter_topic": topic}
     if former is None:
-        return Verdict(True, f"First look: '{topic}' has had {total} records", metadata)
-    return Verdict(growth <= max_growth, f"{growth} records were added to '{topic}'; {total} in all", metadata)
+        return CheckOutcome(True, f"First look: '{topic}' has had {total} records", metadata)
+    return CheckOutcome(growth <= max_growth, f"{growth} records were added to '{topic}'; {total} in all", metadata)
 
 
 def last_total(instance: DagsterInstance, key: AssetCheckKey) -> int | None:

@@ -12,7 +12,7 @@ from connect_dagster.orchestration.checks.connector_checks import (
     connector_checks,
     snapshots,
 )
-from connect_dagster.orchestration.checks.verdict import Verdict
+from connect_dagster.orchestration.checks.outcome import CheckOutcome
 from connect_dagster.orchestration.observations.snapshot import ConnectorSnapshot
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
@@ -52,8 +52,8 @@ def build_connector_lag_checks(
 
     def judge(
         context: dg.AssetCheckExecutionContext, ready: KafkaConnectWorkspace, keys: Mapping[str, AssetCheckKey]
-    ) -> Mapping[str, Verdict]:
-        return {name: lag_verdict(one, max_lag) for name, one in snapshots(context, ready, keys).items()}
+    ) -> Mapping[str, CheckOutcome]:
+        return {name: lag_outcome(one, max_lag) for name, one in snapshots(context, ready, keys).items()}
 
     return connector_checks(
         name=LAG_CHECK,
@@ -64,16 +64,16 @@ def build_connector_lag_checks(
     )
 
 
-def lag_verdict(snapshot: ConnectorSnapshot, max_lag: int) -> Verdict:
+def lag_outcome(snapshot: ConnectorSnapshot, max_lag: int) -> CheckOutcome:
     """Judge how far a connector is behind."""
     if snapshot.lineage.direction is not Direction.SINK:
-        return Verdict(True, "A source has no lag", {"max_lag": max_lag})
+        return CheckOutcome(True, "A source has no lag", {"max_lag": max_lag})
     if snapshot.lags is None:
-        told = "The lag is not known: brokers or worker did not tell the offsets in time"
-        return Verdict(False, told, {"max_lag": max_lag}, AssetCheckSeverity.WARN)
+        message = "The lag is not known: brokers or worker did not tell the offsets in time"
+        return CheckOutcome(False, message, {"max_lag": max_lag}, AssetCheckSeverity.WARN)
     total = sum(snapshot.lags)
     metadata = {"records_lag_total": total, "records_lag_max": max(snapshot.lags, default=0), "max_lag": max_lag}
-    return Verdict(total <= max_lag, f"{total} records are not committed yet; {max_lag} are allowed", metadata)
+    return CheckOutcome(total <= max_lag, f"{total} records are not committed yet; {max_lag} are allowed", metadata)
 
 
 def require_brokers(workspace: KafkaConnectWorkspace, what: str) -> None:

@@ -8,7 +8,7 @@ from dagster import AssetCheckEvaluation, AssetCheckKey, AssetCheckSeverity, Ass
 from connect_dagster.client.plugin_secrets import with_secret_keys
 from connect_dagster.client.types import Connector, State
 from connect_dagster.orchestration.checks.connector_checks import ConnectorAsset, connector_assets, connector_checks
-from connect_dagster.orchestration.checks.verdict import Verdict
+from connect_dagster.orchestration.checks.outcome import CheckOutcome
 from connect_dagster.orchestration.observations.metadata import status_metadata
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
@@ -43,11 +43,11 @@ def build_connector_state_checks(
 
     def judge(
         context: dg.AssetCheckExecutionContext, ready: KafkaConnectWorkspace, keys: Mapping[str, AssetCheckKey]
-    ) -> Mapping[str, Verdict]:
+    ) -> Mapping[str, CheckOutcome]:
         client = ready.get_client()
         known = client.connectors()
         found = with_secret_keys(client, {name: known[name] for name in keys if name in known})
-        return {name: state_verdict(one) for name, one in found.items()}
+        return {name: state_outcome(one) for name, one in found.items()}
 
     return connector_checks(
         name=STATE_CHECK,
@@ -60,18 +60,18 @@ def build_connector_state_checks(
 
 def state_evaluation(asset: AssetKey, connector: Connector) -> AssetCheckEvaluation:
     """The check's outcome for a connector that was read already, for a sensor to report."""
-    return state_verdict(connector).evaluation(AssetCheckKey(asset, STATE_CHECK))
+    return state_outcome(connector).evaluation(AssetCheckKey(asset, STATE_CHECK))
 
 
-def state_verdict(connector: Connector) -> Verdict:
+def state_outcome(connector: Connector) -> CheckOutcome:
     """Judge the states of a connector and its tasks."""
     status = connector.status
     failed = status.tasks_in(State.FAILED)
     metadata = status_metadata(connector)
     if status.has_failed:
         who = f"{failed} of {len(status.tasks)} tasks" if failed else "The connector"
-        return Verdict(False, f"{who} FAILED: {metadata.get('error', 'no trace')}", metadata)
+        return CheckOutcome(False, f"{who} FAILED: {metadata.get('error', 'no trace')}", metadata)
     state = status.connector.state
     if state not in SETTLED or not status.has_reached(state):
-        return Verdict(False, f"Not settled: {status.summary()}", metadata, AssetCheckSeverity.WARN)
-    return Verdict(True, status.summary(), metadata)
+        return CheckOutcome(False, f"Not settled: {status.summary()}", metadata, AssetCheckSeverity.WARN)
+    return CheckOutcome(True, status.summary(), metadata)

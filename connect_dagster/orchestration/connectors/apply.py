@@ -20,8 +20,8 @@ class InvalidConnectorError(dg.Failure):
     """A declared configuration that the worker refuses."""
 
     def __init__(self, name: str, errors: dict[str, tuple[str, ...]]) -> None:
-        told = "; ".join(f"{key}: {sentence}" for key, sentences in errors.items() for sentence in sentences)
-        super().__init__(f"The worker refuses the configuration of connector '{name}': {told}")
+        reasons = "; ".join(f"{key}: {sentence}" for key, sentences in errors.items() for sentence in sentences)
+        super().__init__(f"The worker refuses the configuration of connector '{name}': {reasons}")
 
 
 class InvalidConnectorsError(dg.Failure):
@@ -88,8 +88,8 @@ class ApplyPlan:
             f"go from {self.state} to {self.spec.state}": self.changes_state,
             "restart what FAILED": self.restarts,
         }
-        told = " and ".join(step for step, is_due in steps.items() if is_due)
-        return [f"{self.spec.name}: {told}", *(f"  {line}" for line in self.diff.lines())]
+        heading = " and ".join(step for step, is_due in steps.items() if is_due)
+        return [f"{self.spec.name}: {heading}", *(f"  {line}" for line in self.diff.lines())]
 
 
 def plan(client: KafkaConnectClient, spec: KafkaConnectConnectorSpec) -> ApplyPlan:
@@ -167,12 +167,14 @@ def _validate(
     except KafkaConnectError as error:
         # A class the worker lacks is no list of errors but a refusal: 404 from ours, 500 from Java's.
         if error.status in (400, 404, 500):
-            told = mask_text(str(error), [config], spec.hidden_keys)
-            raise InvalidConnectorError(spec.name, {"connector.class": (told,)}) from None
+            message = mask_text(str(error), [config], spec.hidden_keys)
+            raise InvalidConnectorError(spec.name, {"connector.class": (message,)}) from None
         raise
     if errors := validation.errors():
         secret_keys = validation.secret_keys() | spec.hidden_keys
-        shown = {key: tuple(mask_text(one, [config], secret_keys) for one in told) for key, told in errors.items()}
+        shown = {
+            key: tuple(mask_text(one, [config], secret_keys) for one in sentences) for key, sentences in errors.items()
+        }
         raise InvalidConnectorError(spec.name, shown)
     return validation
 

@@ -104,15 +104,15 @@ class KafkaConnectConnectorSpec:
             )
         return self._whole(lambda variable: os.environ[variable.env_var_name])
 
-    def _whole(self, tell: Callable[[dg.EnvVar], str]) -> dict[str, str | None]:
+    def _whole(self, text_of: Callable[[dg.EnvVar], str]) -> dict[str, str | None]:
         own = {"name": self.name, "connector.class": self.connector_class, "tasks.max": str(self.tasks_max)}
-        return own | {key: _text(value, tell) for key, value in self.config.items()}
+        return own | {key: _text(value, text_of) for key, value in self.config.items()}
 
 
-def _text(value: ConfigValue, tell: Callable[[dg.EnvVar], str]) -> str | None:
+def _text(value: ConfigValue, text_of: Callable[[dg.EnvVar], str]) -> str | None:
     match value:
         case dg.EnvVar():
-            return tell(value)
+            return text_of(value)
         case bool():
             return str(value).lower()
         case None:

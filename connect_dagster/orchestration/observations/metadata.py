@@ -93,8 +93,8 @@ def status_metadata(connector: Connector, generation: int | None = None) -> dict
     if traces:
         owner, first = traces[0]
         metadata["error"] = f"{owner}: {first.partition(chr(10))[0]}"
-        told = "\n\n".join(f"**{owner}**\n```\n{trace}\n```" for owner, trace in traces)
-        metadata["error_trace"] = MetadataValue.md(_cut(told, _LONGEST_TRACE))
+        text = "\n\n".join(f"**{owner}**\n```\n{trace}\n```" for owner, trace in traces)
+        metadata["error_trace"] = MetadataValue.md(_cut(text, _LONGEST_TRACE))
     return metadata
 
 

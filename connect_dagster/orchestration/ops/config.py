@@ -1,6 +1,5 @@
 """What the Launchpad offers for operations on connectors; every default is safe to launch as it is."""
 
-from enum import Enum
 from typing import Any
 
 import dagster as dg
@@ -8,36 +7,11 @@ from pydantic import Field
 
 from connect_dagster.plugin.connector_file import DesiredState
 
+STATE_BEFORE = "Final state; the one before the change if not given."
 NAMES_NEEDED = "Names of connectors; at least one, as this cannot be undone."
 
 
-class Afterwards(Enum):
-    """The state a connector ends in when its offsets were changed, for which it has to be STOPPED meanwhile."""
-
-    AS_BEFORE = "AS_BEFORE"
-    RUNNING = "RUNNING"
-    PAUSED = "PAUSED"
-    STOPPED = "STOPPED"
-
-    def instead_of(self, before: DesiredState) -> DesiredState:
-        """The state meant, for a connector that was in another one before."""
-        return before if self is Afterwards.AS_BEFORE else DesiredState(self.value)
-
-
-class AppliedState(Enum):
-    """The state a declared connector is brought to: the declared one, or another for once."""
-
-    AS_DECLARED = "AS_DECLARED"
-    RUNNING = "RUNNING"
-    PAUSED = "PAUSED"
-    STOPPED = "STOPPED"
-
-    def instead_of(self, declared: DesiredState) -> DesiredState:
-        """The state meant, for a connector that is declared in another one."""
-        return declared if self is AppliedState.AS_DECLARED else DesiredState(self.value)
-
-
-class Patience(dg.Config):
+class WaitConfig(dg.Config):
     """How long an operation waits for its effect."""
 
     timeout: float | None = Field(
@@ -45,7 +19,7 @@ class Patience(dg.Config):
     )
 
 
-class ConnectorSelection(Patience):
+class ConnectorSelection(WaitConfig):
     """Which connectors a verb goes to."""
 
     connectors: list[str] = Field(default=[], description="Names of connectors; none means all of the cluster's.")
@@ -63,20 +37,22 @@ class ApplySelection(ConnectorSelection):
 
     connectors: list[str] = Field(default=[], description="Names of declared connectors; none means all of them.")
     dry_run: bool = Field(default=False, description="Tell what would change, and change nothing.")
-    state: AppliedState = Field(default=AppliedState.AS_DECLARED, description="The state the connectors end in.")
+    state: DesiredState | None = Field(
+        default=None, description="Final state of the connectors; the declared one if not given."
+    )
 
 
-class DeleteSelection(Patience):
+class DeleteSelection(WaitConfig):
     """Which connectors to delete."""
 
     connectors: list[str] = Field(default=[], description=NAMES_NEEDED)
 
 
-class ResetOffsetsSelection(Patience):
+class ResetOffsetsSelection(WaitConfig):
     """Which connectors forget their offsets."""
 
     connectors: list[str] = Field(default=[], description=NAMES_NEEDED)
-    afterwards: Afterwards = Field(default=Afterwards.AS_BEFORE, description="The state the connectors end in.")
+    afterwards: DesiredState | None = Field(default=None, description=STATE_BEFORE)
 
 
 class OffsetEntry(dg.Config):
@@ -88,9 +64,9 @@ class OffsetEntry(dg.Config):
     )
 
 
-class AlterOffsetsConfig(Patience):
+class AlterOffsetsConfig(WaitConfig):
     """Offsets for one connector."""
 
     connector: str = Field(default="", description="Name of the connector.")
     offsets: list[OffsetEntry] = Field(default=[], description="Offsets to set; partitions not named stay.")
-    afterwards: Afterwards = Field(default=Afterwards.AS_BEFORE, description="The state the connector ends in.")
+    afterwards: DesiredState | None = Field(default=None, description=STATE_BEFORE)

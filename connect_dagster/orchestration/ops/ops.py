@@ -22,14 +22,13 @@ from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorS
 from connect_dagster.orchestration.failures import one_sentence, reasons, unknown_names
 from connect_dagster.orchestration.observations.metadata import shown_offsets
 from connect_dagster.orchestration.ops.config import (
-    Afterwards,
     AlterOffsetsConfig,
     ApplySelection,
     ConnectorSelection,
     DeleteSelection,
-    Patience,
     ResetOffsetsSelection,
     RestartSelection,
+    WaitConfig,
 )
 from connect_dagster.orchestration.ops.report import observe, observed_key, states_table
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
@@ -92,8 +91,8 @@ def kafka_connect_delete_op(
         context.log_event(AssetObservation(key, metadata={"state": "DELETED"}))
     states = {"states": states_table(_summaries(before), dict.fromkeys(gone, "DELETED") | left)}
     if left:
-        told = f"{len(left)} of {len(before)} connectors were not deleted: {reasons(left)}"
-        raise dg.Failure(told, metadata=states)
+        message = f"{len(left)} of {len(before)} connectors were not deleted: {reasons(left)}"
+        raise dg.Failure(message, metadata=states)
     context.add_output_metadata(states)
 
 
@@ -148,7 +147,7 @@ def build_kafka_connect_apply_op(
         if unknown := [name for name in config.connectors if name not in declared]:
             raise unknown_names(unknown, declared, "The project")
         named = [declared[name] for name in config.connectors or declared]
-        chosen = [replace(spec, state=config.state.instead_of(spec.state)) for spec in named]
+        chosen = [replace(spec, state=config.state or spec.state) for spec in named]
         with one_sentence():
             plans = plan_all(client, chosen)
             diff = "\n".join(line for planned in plans for line in planned.lines())
@@ -220,8 +219,8 @@ def _ask_and_await(
     states = {"states": states_table(before, {**outcome.reached, **unreached})}
     if unreached:
         aims = "/".join(sorted({goals[name].value for name in unreached}))
-        told = f"{len(unreached)} of {len(goals)} connectors did not reach {aims}: {reasons(unreached)}"
-        raise dg.Failure(told, metadata=states)
+        message = f"{len(unreached)} of {len(goals)} connectors did not reach {aims}: {reasons(unreached)}"
+        raise dg.Failure(message, metadata=states)
     return states
 
 
@@ -230,15 +229,17 @@ def _change_all(
     workspace: KafkaConnectWorkspace,
     names: Sequence[str],
     modify: Modify,
-    config: Patience,
-    afterwards: Afterwards,
+    config: WaitConfig,
+    afterwards: DesiredState | None,
 ) -> None:
     client = workspace.get_client()
     shown: dict[str, MetadataValue] = {}
     with one_sentence():
         chosen = _chosen(client, workspace, names, "change")
         for name in chosen:
-            changed = change_offsets(client, name, modify, afterwards.instead_of, _wait(config, workspace))
+            changed = change_offsets(
+                client, name, modify, lambda before: afterwards or before, _wait(config, workspace)
+            )
             context.log.info(f"Connector '{name}': {changed.message}")
             observe(context, workspace, [name], _shown_change(changed))
             prefix = f"{name}: " if len(chosen) > 1 else ""
@@ -284,5 +285,5 @@ def _summaries(connectors: Mapping[str, Connector]) -> dict[str, str]:
     return {name: connector.status.summary() for name, connector in connectors.items()}
 
 
-def _wait(config: Patience, workspace: KafkaConnectWorkspace) -> Wait:
+def _wait(config: WaitConfig, workspace: KafkaConnectWorkspace) -> Wait:
     return Wait(config.timeout or workspace.poll_timeout, workspace.poll_interval)

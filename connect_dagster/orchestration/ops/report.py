@@ -52,5 +52,5 @@ def observe(
 
 def observed_key(context: dg.OpExecutionContext, cluster: str, connector: str) -> dg.AssetKey:
     """The connector's asset: the one the job was built with, or the one that connectors have by default."""
-    told = context.job_def.metadata.get(connector)
-    return told.asset_key if isinstance(told, DagsterAssetMetadataValue) else connector_key(cluster, connector)
+    asset = context.job_def.metadata.get(connector)
+    return asset.asset_key if isinstance(asset, DagsterAssetMetadataValue) else connector_key(cluster, connector)

@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict
 from connect_dagster.orchestration.sensors.back_off import BackOff
 
 
-class Step(Enum):
-    """What is to be done now."""
+class Decision(Enum):
+    """What a sensor does next about something that is not in order."""
 
     NOTHING = auto()
     WAIT = auto()
@@ -52,22 +52,22 @@ class AttemptPolicy:
     most: int
     back_off: BackOff
 
-    def after_good_look(self, attempts: Attempts, now: float) -> Attempts:
+    def when_healthy(self, attempts: Attempts, now: float) -> Attempts:
         """What is remembered when all is well at ``now`` (epoch seconds)."""
         since = now if attempts.well_since is None else attempts.well_since
         is_settled = now - since >= self.back_off.settled
         return Attempts() if is_settled or attempts == Attempts() else attempts.model_copy(update={"well_since": since})
 
-    def after_bad_look(self, attempts: Attempts, now: float) -> tuple[Step, Attempts]:
+    def when_unhealthy(self, attempts: Attempts, now: float) -> tuple[Decision, Attempts]:
         """What to do when all is not well at ``now`` (epoch seconds), and what is remembered then."""
         known = attempts.model_copy(update={"well_since": None})
         if known.gave_up:
-            return Step.GIVEN_UP, known
+            return Decision.GIVEN_UP, known
         if now < self.due(known):
-            return Step.WAIT, known
+            return Decision.WAIT, known
         if known.count >= self.most:
-            return Step.GIVE_UP, known.model_copy(update={"gave_up": True})
-        return Step.TRY, known.model_copy(update={"count": known.count + 1, "last_at": now})
+            return Decision.GIVE_UP, known.model_copy(update={"gave_up": True})
+        return Decision.TRY, known.model_copy(update={"count": known.count + 1, "last_at": now})
 
     def due(self, attempts: Attempts) -> float:
         """When the next attempt may be made, in epoch seconds."""

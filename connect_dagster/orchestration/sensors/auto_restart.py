@@ -21,7 +21,7 @@ from connect_dagster.orchestration.failures import listed
 from connect_dagster.orchestration.names import identifier
 from connect_dagster.orchestration.ops.config import RestartSelection
 from connect_dagster.orchestration.ops.jobs import CLUSTER_TAG
-from connect_dagster.orchestration.sensors.attempts import AttemptPolicy, Attempts, Step
+from connect_dagster.orchestration.sensors.attempts import AttemptPolicy, Attempts, Decision
 from connect_dagster.orchestration.sensors.back_off import BackOff
 from connect_dagster.orchestration.sensors.connector import (
     REQUEST_TIMEOUT,
@@ -31,7 +31,7 @@ from connect_dagster.orchestration.sensors.connector import (
     job_with,
 )
 from connect_dagster.orchestration.sensors.cursor import SensorCursor
-from connect_dagster.orchestration.sensors.run_history import Launches
+from connect_dagster.orchestration.sensors.run_history import RunHistory
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 from connect_dagster.plugin.connector_file import DesiredState
 
@@ -120,28 +120,28 @@ def build_kafka_connect_auto_restart_sensor(
             return dg.SkipReason(str(error))
         cursor = AutoRestartCursor.read(context.cursor)
         now = time.time()
-        launches = Launches(context.instance, {CLUSTER_TAG: workspace.cluster, AUTO_RESTART_TAG: "true"}, now)
-        if run := launches.under_way:
+        history = RunHistory(context.instance, {CLUSTER_TAG: workspace.cluster, AUTO_RESTART_TAG: "true"}, now)
+        if run := history.under_way:
             return dg.SkipReason(f"Run {run} is at it")
         tick = RestartTick(cursor.connectors, policy, now)
         for name, connector in chosen.items():
-            tick.look(name, connector)
-        events = [tick.event(keys[name], chosen[name]) for name in tick.names_at(Step.GIVE_UP)]
+            tick.observe(name, connector)
+        events = [tick.event(keys[name], chosen[name]) for name in tick.names_at(Decision.GIVE_UP)]
         for event in events:
             context.log.error(str(event.description))
-        due = tick.names_at(Step.TRY)
-        number = launches.next_number(cursor.launches) if due else cursor.launches
+        due = tick.names_at(Decision.TRY)
+        number = history.next_number(cursor.launches) if due else cursor.launches
         return dg.SensorResult(
             run_requests=[
                 dg.RunRequest(
                     f"{workspace.cluster}:{number}",
                     run_config=dg.RunConfig(ops={RESTART_OP: RestartSelection(connectors=due)}),
-                    tags=launches.tags(number),
+                    tags=history.tags(number),
                 )
             ]
             if due
             else None,
-            skip_reason=None if due else tick.told(len(chosen)),
+            skip_reason=None if due else tick.message(len(chosen)),
             asset_events=events,
             cursor=AutoRestartCursor(connectors=tick.remembered, launches=number).model_dump_json(),
         )
@@ -162,33 +162,33 @@ class RestartTick:
         self._known = known
         self._policy = policy
         self._now = now
-        self._steps: dict[str, Step] = {}
+        self._decisions: dict[str, Decision] = {}
         self.remembered: dict[str, Attempts] = {}
 
-    def look(self, name: str, connector: Connector) -> None:
+    def observe(self, name: str, connector: Connector) -> None:
         """Take a connector in."""
         attempts = self._known.get(name, Attempts())
         if connector.status.has_failed and target_state_of(connector.status) is DesiredState.RUNNING:
-            self._steps[name], attempts = self._policy.after_bad_look(attempts, self._now)
+            self._decisions[name], attempts = self._policy.when_unhealthy(attempts, self._now)
         else:
-            attempts = self._policy.after_good_look(attempts, self._now)
+            attempts = self._policy.when_healthy(attempts, self._now)
         if attempts != Attempts():
             self.remembered[name] = attempts
 
-    def names_at(self, step: Step) -> list[str]:
+    def names_at(self, decision: Decision) -> list[str]:
         """Connectors for which this is to be done."""
-        return [name for name, due in self._steps.items() if due is step]
+        return [name for name, due in self._decisions.items() if due is decision]
 
     def event(self, key: dg.AssetKey, connector: Connector) -> AssetObservation:
         """What is told of a connector that is given up."""
-        told = f"Gave up on connector '{connector.name}' after {self._policy.most} restarts: it FAILED again"
-        return given_up(key, connector, told, self._policy.most)
+        message = f"Gave up on connector '{connector.name}' after {self._policy.most} restarts: it FAILED again"
+        return given_up(key, connector, message, self._policy.most)
 
-    def told(self, looked_at: int) -> str:
+    def message(self, looked_at: int) -> str:
         """The tick as a sentence, when nothing is to be done."""
         parts = {
-            "waiting for the effect of restarts of": self.names_at(Step.WAIT),
-            "given up on": [*self.names_at(Step.GIVE_UP), *self.names_at(Step.GIVEN_UP)],
+            "waiting for the effect of restarts of": self.names_at(Decision.WAIT),
+            "given up on": [*self.names_at(Decision.GIVE_UP), *self.names_at(Decision.GIVEN_UP)],
         }
-        told = [f"{what} {listed(names)}" for what, names in parts.items() if names]
-        return f"Looked at {looked_at} connectors: {'; '.join(told) or 'none FAILED'}"
+        sentences = [f"{what} {listed(names)}" for what, names in parts.items() if names]
+        return f"Looked at {looked_at} connectors: {'; '.join(sentences) or 'none FAILED'}"

@@ -19,18 +19,18 @@ from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectT
 from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
 from connect_dagster.orchestration.names import identifier
 from connect_dagster.orchestration.observations.metadata import status_metadata
-from connect_dagster.orchestration.ops.config import AppliedState, ApplySelection, RestartSelection
+from connect_dagster.orchestration.ops.config import ApplySelection, RestartSelection
 from connect_dagster.orchestration.ops.jobs import CLUSTER_TAG
-from connect_dagster.orchestration.sensors.attempts import AttemptPolicy, Step
+from connect_dagster.orchestration.sensors.attempts import AttemptPolicy, Decision
 from connect_dagster.orchestration.sensors.back_off import BackOff
 from connect_dagster.orchestration.sensors.reconciliation import (
-    Ailment,
     ConnectorSensorCursor,
-    Look,
+    Drift,
+    Observation,
     Reconciliation,
     reconcile,
 )
-from connect_dagster.orchestration.sensors.run_history import Launches
+from connect_dagster.orchestration.sensors.run_history import RunHistory
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
 CONNECTOR_TAG = "connect-dagster/connector"
@@ -118,30 +118,34 @@ def build_connector_sensor(
             return dg.SkipReason(str(failure.description))
         now = time.time()
         cursor = ConnectorSensorCursor.read(context.cursor).declaring(spec.state, config)
-        look = Look(spec.state, config, live, cursor)
+        observation = Observation(spec.state, config, live, cursor)
         tags = {CLUSTER_TAG: workspace.cluster, CONNECTOR_TAG: spec.name}
-        if look.ailment is None:
-            return _result(reconcile(look, policy, now).cursor, skip_reason=look.told())
-        launches = Launches(context.instance, tags, now)
-        if run := launches.under_way:
-            return _result(cursor, skip_reason=f"{look.told()}; run {run} is at it")
-        outcome = reconcile(look, policy, now)
-        if outcome.step is Step.TRY:
-            number = launches.next_number(cursor.launches)
-            job = restart_job if outcome.ailment is Ailment.FAILED else apply_job
+        if observation.drift is None:
+            return _result(reconcile(observation, policy, now).cursor, skip_reason=observation.message())
+        history = RunHistory(context.instance, tags, now)
+        if run := history.under_way:
+            return _result(cursor, skip_reason=f"{observation.message()}; run {run} is at it")
+        outcome = reconcile(observation, policy, now)
+        if outcome.decision is Decision.TRY:
+            number = history.next_number(cursor.launches)
+            job = restart_job if outcome.drift is Drift.FAILED else apply_job
             request = dg.RunRequest(
                 f"{workspace.cluster}/{spec.name}:{number}",
-                run_config=_run_config(outcome, look),
+                run_config=_run_config(outcome, observation),
                 job_name=job.name,
-                tags=launches.tags(number),
+                tags=history.tags(number),
             )
-            context.log.info(f"Connector '{spec.name}': {look.told()}; {_why(outcome)}, so {job.name} is launched")
+            context.log.info(
+                f"Connector '{spec.name}': {observation.message()}; {_why(outcome)}, so {job.name} is launched"
+            )
             return _result(outcome.cursor.model_copy(update={"launches": number}), run_requests=[request])
-        if outcome.step is Step.GIVE_UP:
-            told = f"Gave up on connector '{spec.name}' after {max_attempts} attempts: {_why(outcome)}"
-            context.log.error(told)
-            return _result(outcome.cursor, asset_events=[given_up(key, live, told, max_attempts)], skip_reason=told)
-        return _result(outcome.cursor, skip_reason=f"{look.told()}; {_waiting(outcome, policy)}")
+        if outcome.decision is Decision.GIVE_UP:
+            message = f"Gave up on connector '{spec.name}' after {max_attempts} attempts: {_why(outcome)}"
+            context.log.error(message)
+            return _result(
+                outcome.cursor, asset_events=[given_up(key, live, message, max_attempts)], skip_reason=message
+            )
+        return _result(outcome.cursor, skip_reason=f"{observation.message()}; {_waiting(outcome, policy)}")
 
     return connector_sensor
 
@@ -177,26 +181,25 @@ def fetch_connector(client: KafkaConnectClient, name: str) -> Connector | None:
     return with_secret_keys(client, {name: found})[name] if found.status.traces() else found
 
 
-def given_up(key: dg.AssetKey, live: Connector | None, told: str, attempts: int) -> AssetObservation:
+def given_up(key: dg.AssetKey, live: Connector | None, message: str, attempts: int) -> AssetObservation:
     """The event of a sensor that gives up on a connector: its states, its traces without secrets, and the count."""
     metadata: Mapping[str, Any] = status_metadata(live) if live else {}
-    return AssetObservation(key, description=told, metadata={**metadata, "gave_up": 1, "attempts": attempts})
+    return AssetObservation(key, description=message, metadata={**metadata, "gave_up": 1, "attempts": attempts})
 
 
-def _run_config(outcome: Reconciliation, look: Look) -> dg.RunConfig:
-    name = look.config["name"] or ""
-    if outcome.ailment is Ailment.FAILED:
+def _run_config(outcome: Reconciliation, observation: Observation) -> dg.RunConfig:
+    name = observation.config["name"] or ""
+    if outcome.drift is Drift.FAILED:
         return dg.RunConfig(ops={RESTART_OP: RestartSelection(connectors=[name])})
-    state = AppliedState(look.persons_state.value) if look.persons_state else AppliedState.AS_DECLARED
-    return dg.RunConfig(ops={APPLY_OP: ApplySelection(connectors=[name], state=state)})
+    return dg.RunConfig(ops={APPLY_OP: ApplySelection(connectors=[name], state=observation.persons_state)})
 
 
 def _why(outcome: Reconciliation) -> str:
-    return outcome.ailment.value if outcome.ailment else "all is well"
+    return outcome.drift.value if outcome.drift else "all is well"
 
 
 def _waiting(outcome: Reconciliation, policy: AttemptPolicy) -> str:
-    is_restart = outcome.ailment is Ailment.FAILED
+    is_restart = outcome.drift is Drift.FAILED
     attempts = outcome.cursor.restarts if is_restart else outcome.cursor.corrections
     if attempts.gave_up:
         return f"given up after {attempts.count} attempts: {_why(outcome)}"

@@ -49,7 +49,7 @@ class ConnectorMemory(BaseModel):
     Attributes:
         mark: Of its last poll.
         observed_at: When it was last observed, in epoch seconds.
-        look: States and configuration it was observed with.
+        state_hash: Hash of states and configuration it was observed with.
         materialized_at: When its outputs were last materialised.
         materialized_version: Hash of the offsets they were materialised with.
     """
@@ -58,7 +58,7 @@ class ConnectorMemory(BaseModel):
 
     mark: ConnectorMark | None = None
     observed_at: float = 0.0
-    look: str = ""
+    state_hash: str = ""
     materialized_at: float = 0.0
     materialized_version: str = ""
 
@@ -135,8 +135,8 @@ def build_kafka_connect_polling_sensor(
         seen, moved = (
             sum(isinstance(one, kind) for one in events) for kind in (AssetObservation, AssetMaterialization)
         )
-        told = f"Polled {tick.polled} connectors: {seen} observations, {moved} outputs advanced"
-        return dg.SensorResult(asset_events=events, cursor=tick.cursor.model_dump_json(), skip_reason=told)
+        message = f"Polled {tick.polled} connectors: {seen} observations, {moved} outputs advanced"
+        return dg.SensorResult(asset_events=events, cursor=tick.cursor.model_dump_json(), skip_reason=message)
 
     return connector_status_sensor
 
@@ -147,7 +147,7 @@ class PollingTick:
     Args:
         workspace: The cluster, its fields resolved.
         translator: Gives the keys of assets.
-        instance: Where events of runs are found, which are not told again.
+        instance: Where events of runs are found, which are not reported again.
         cursor: What the last tick left.
         event_interval: Seconds between two events of an asset without news.
     """
@@ -183,7 +183,7 @@ class PollingTick:
         generation = self._poll.generation()
         for snapshot in self._poll.snapshots(connectors[name] for name in order):
             self.polled += 1
-            yield from self._told(snapshot, generation)
+            yield from self._events(snapshot, generation)
         self.cursor.resume_after = order[self.polled - 1] if self.polled < len(order) else None
 
     def _chosen(self, selector: ConnectorSelectorFn | None) -> Mapping[str, Connector]:
@@ -192,21 +192,21 @@ class PollingTick:
             return found
         return {name: one for name, one in found.items() if selector(live_props(self._workspace, one))}
 
-    def _told(self, snapshot: ConnectorSnapshot, generation: int | None) -> Iterator[AssetEvent]:
+    def _events(self, snapshot: ConnectorSnapshot, generation: int | None) -> Iterator[AssetEvent]:
         name, now = snapshot.connector.name, time.time()
         memory = self.cursor.connectors.get(name, ConnectorMemory())
         mark = ConnectorMark.of(snapshot, now, memory.mark)
         news: dict[str, Any] = {"mark": mark}
-        look = _look(snapshot.connector)
-        if look != memory.look or now - memory.observed_at >= self._event_interval:
+        state_hash = _state_hash(snapshot.connector)
+        if state_hash != memory.state_hash or now - memory.observed_at >= self._event_interval:
             trend = ConnectorTrend.between(memory.mark, mark)
             key = self._translator.get_asset_spec(live_props(self._workspace, snapshot.connector)).key
             metadata = observation_metadata(snapshot, self._workspace.url, trend=trend, generation=generation)
             yield AssetObservation(key, metadata=metadata)
-            if look != memory.look:
+            if state_hash != memory.state_hash:
                 yield state_evaluation(key, snapshot.connector)
-            news |= {"observed_at": now, "look": look}
-        # What cannot be read now is told when it can: an event stands for offsets that were seen.
+            news |= {"observed_at": now, "state_hash": state_hash}
+        # What cannot be read now is reported when it can: an event stands for offsets that were seen.
         advanced = snapshot.offsets is not None and mark.offsets_version not in ("", memory.materialized_version)
         if advanced and now - memory.materialized_at >= self._event_interval:
             yield from self._materializations(snapshot, now)
@@ -219,17 +219,17 @@ class PollingTick:
             last = self._instance.get_latest_materialization_event(key)
             known = last.asset_materialization.metadata if last and last.asset_materialization else {}
             if KafkaConnectMetadataSet.extract(known).offsets_version == snapshot.offsets_version:
-                # A run has told of these offsets, or the sensor before its cursor was reset.
+                # A run has reported these offsets, or the sensor before its cursor was reset.
                 continue
             columns = self._columns(output, known)
             yield AssetMaterialization(key, metadata={**materialization_metadata(snapshot, output, now), **columns})
 
     def _columns(self, output: KafkaConnectDatasetProps, last: Mapping[str, Any]) -> TableMetadataSet:
-        """Columns as the registry has them, or as a run has told them: the UI shows the newest materialisation's."""
-        told = TableMetadataSet.extract(last)
-        known = TableMetadataSet(column_schema=told.column_schema, column_lineage=told.column_lineage)
+        """Return the columns in the registry, or those a run reported: the UI shows the newest materialisation's."""
+        last_columns = TableMetadataSet.extract(last)
+        known = TableMetadataSet(column_schema=last_columns.column_schema, column_lineage=last_columns.column_lineage)
         columns = self._registered(output) if isinstance(output, KafkaConnectTopicProps) else None
-        return known if columns in (None, told.column_schema) else TableMetadataSet(column_schema=columns)
+        return known if columns in (None, last_columns.column_schema) else TableMetadataSet(column_schema=columns)
 
     def _registered(self, topic: KafkaConnectTopicProps) -> TableSchema | None:
         registry = self._workspace.schema_registry_url
@@ -248,9 +248,9 @@ def rotated(names: list[str], last: str | None) -> list[str]:
     return sorted(ordered, key=lambda name: last is not None and name <= last)
 
 
-def _look(connector: Connector) -> str:
+def _state_hash(connector: Connector) -> str:
     """States and configuration, in short."""
     status = connector.status
     states = [status.connector, *status.tasks]
-    told = "|".join(f"{part.state}@{part.worker_id}" for part in states)
-    return config_version({**connector.info.config, "": told})
+    text = "|".join(f"{part.state}@{part.worker_id}" for part in states)
+    return config_version({**connector.info.config, "": text})

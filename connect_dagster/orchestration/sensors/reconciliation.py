@@ -20,14 +20,14 @@ from pydantic import ConfigDict
 from connect_dagster.client.config_diff import ConfigDiff
 from connect_dagster.client.operations import target_state_of
 from connect_dagster.client.types import Connector, State
-from connect_dagster.orchestration.sensors.attempts import AttemptPolicy, Attempts, Step
+from connect_dagster.orchestration.sensors.attempts import AttemptPolicy, Attempts, Decision
 from connect_dagster.orchestration.sensors.cursor import SensorCursor
 from connect_dagster.plugin.connector_file import DesiredState
 
 Config = Mapping[str, str | None]
 
 
-class Ailment(Enum):
+class Drift(Enum):
     """What is not as it should be."""
 
     MISSING = "it is missing"
@@ -71,7 +71,7 @@ class ConnectorSensorCursor(SensorCursor):
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Observation:
     """One look at a connector.
 
     Attributes:
@@ -109,65 +109,65 @@ class Look:
         return self.live is not None and self.live.status.connector.state in settled and not self.is_there
 
     @property
-    def ailment(self) -> Ailment | None:
+    def drift(self) -> Drift | None:
         """What is not as it should be, the gravest first; None when all is well."""
         if self.live is None:
-            return Ailment.MISSING
+            return Drift.MISSING
         if not ConfigDiff({**self.live.info.config, "name": self.live.name}, self.config).is_empty:
-            return Ailment.CONFIG
+            return Drift.CONFIG
         if self._is_elsewhere and not self.cursor.reached:
-            return Ailment.STATE
+            return Drift.STATE
         is_to_run = target_state_of(self.live.status) is DesiredState.RUNNING
-        return Ailment.FAILED if self.live.status.has_failed and is_to_run else None
+        return Drift.FAILED if self.live.status.has_failed and is_to_run else None
 
-    def told(self) -> str:
+    def message(self) -> str:
         """Where the connector is, as a sentence."""
         if self.live is None:
             return "The cluster does not have it"
         summary = self.live.status.summary()
         if self.moved_by_person:
             return f"{summary}: a person's will, left alone, though {self.state} is declared"
-        return f"{summary}, as declared" if self.ailment is None else summary
+        return f"{summary}, as declared" if self.drift is None else summary
 
 
 @dataclass(frozen=True, slots=True)
 class Reconciliation:
-    """What comes of a look.
+    """What comes of a observation.
 
     Attributes:
-        ailment: What is not as it should be; None when all is well.
-        step: What is to be done about it.
+        drift: What is not as it should be; None when all is well.
+        decision: What is to be done about it.
         cursor: What is remembered.
     """
 
-    ailment: Ailment | None
-    step: Step
+    drift: Drift | None
+    decision: Decision
     cursor: ConnectorSensorCursor
 
 
-def reconcile(look: Look, policy: AttemptPolicy, now: float) -> Reconciliation:
+def reconcile(observation: Observation, policy: AttemptPolicy, now: float) -> Reconciliation:
     """Decide what is to be done.
 
     Args:
-        look: At the connector.
+        observation: At the connector.
         policy: How often corrections and restarts are tried, each for themselves.
         now: Epoch seconds.
     """
-    cursor, ailment = look.cursor, look.ailment
-    step, corrections, restarts = Step.NOTHING, cursor.corrections, cursor.restarts
-    if ailment is Ailment.FAILED:
-        step, restarts = policy.after_bad_look(restarts, now)
-    elif ailment:
-        step, corrections = policy.after_bad_look(corrections, now)
+    cursor, drift = observation.cursor, observation.drift
+    decision, corrections, restarts = Decision.NOTHING, cursor.corrections, cursor.restarts
+    if drift is Drift.FAILED:
+        decision, restarts = policy.when_unhealthy(restarts, now)
+    elif drift:
+        decision, corrections = policy.when_unhealthy(corrections, now)
     else:
-        restarts = policy.after_good_look(restarts, now)
-    if ailment in (None, Ailment.FAILED):
+        restarts = policy.when_healthy(restarts, now)
+    if drift in (None, Drift.FAILED):
         # A correction that was seen has worked; that it is needed again, as after a worker's loss, is another matter.
         corrections = Attempts()
     update = {
-        "reached": cursor.reached or look.is_there,
-        "persons_state": look.persons_state,
+        "reached": cursor.reached or observation.is_there,
+        "persons_state": observation.persons_state,
         "corrections": corrections,
         "restarts": restarts,
     }
-    return Reconciliation(ailment, step, cursor.model_copy(update=update))
+    return Reconciliation(drift, decision, cursor.model_copy(update=update))

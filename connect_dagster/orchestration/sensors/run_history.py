@@ -25,7 +25,7 @@ UNFINISHED = frozenset(
 OVERDUE_SECONDS = 900.0
 
 
-class Launches:
+class RunHistory:
     """The newest of the runs that carry a sensor's tags, looked up once.
 
     Args:

@@ -43,16 +43,16 @@ def build_connect_worker_failure_sensor(
 
 def failure_metadata(context: dg.RunFailureSensorContext) -> dict[str, Any]:
     """What is known of a failed run: what its step said, else what the worker was last seen as."""
-    told: dict[str, Any] = {}
+    reported: dict[str, Any] = {}
     for event in context.get_step_failure_events():
         failure = event.step_failure_data.user_failure_data
-        told |= failure.metadata if failure else {}
+        reported |= failure.metadata if failure else {}
     run_id = context.dagster_run.run_id
     return {
         **_last_seen(context.instance, context.dagster_run.tags[WORKER_ID_TAG]),
         "error": mask_text(context.failure_event.message or ""),
         "run": MetadataValue.dagster_run(run_id),
-        **told,
+        **reported,
     }
 
 

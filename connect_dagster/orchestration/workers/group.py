@@ -10,7 +10,7 @@ from connect_dagster.protocol.work import Work
 
 
 @dataclass(frozen=True, slots=True)
-class GroupMember:
+class MemberDescription:
     """One worker of a group; while the group forms, ``None`` and nothing for what is not agreed on yet.
 
     Attributes:
@@ -58,7 +58,7 @@ class WorkerGroup:
     leader: str | None
     leader_url: str | None
     config_offset: int | None
-    members: tuple[GroupMember, ...]
+    members: tuple[MemberDescription, ...]
 
 
 def read_worker_group(bootstrap_servers: Bootstrap, group_id: str, timeout: float) -> WorkerGroup:
@@ -87,8 +87,8 @@ def worker_group(described: DescribedGroup, generation: int | None) -> WorkerGro
         described: What the coordinator said.
         generation: Of the group, if it is known.
     """
-    told = [Assignment.decode(member.assignment) for member in described.members if member.assignment]
-    latest = max(told, key=lambda assignment: assignment.offset, default=None)
+    assignments = [Assignment.decode(member.assignment) for member in described.members if member.assignment]
+    latest = max(assignments, key=lambda assignment: assignment.offset, default=None)
     leader = latest.leader if latest else None
     members = [_member(member, leader, generation) for member in described.members]
     return WorkerGroup(
@@ -103,10 +103,10 @@ def worker_group(described: DescribedGroup, generation: int | None) -> WorkerGro
     )
 
 
-def _member(member: DescribedMember, leader: str | None, generation: int | None) -> GroupMember:
+def _member(member: DescribedMember, leader: str | None, generation: int | None) -> MemberDescription:
     metadata = WorkerMetadata.decode(member.subscription) if member.subscription else None
     work = _current_work(metadata, Assignment.decode(member.assignment) if member.assignment else None)
-    return GroupMember(
+    return MemberDescription(
         member_id=member.member_id,
         client_id=member.client_id,
         client_host=member.client_host,

@@ -66,24 +66,24 @@ def heartbeat_result(instance: DagsterInstance, worker_id: str, max_age: float, 
     """
     for record in instance.fetch_observations(worker_key(worker_id), limit=LATEST).records:
         observation = record.asset_observation
-        told = {name: value.value for name, value in observation.metadata.items()} if observation else {}
+        last = {name: value.value for name, value in observation.metadata.items()} if observation else {}
         # Why a former life ended is told later, maybe when a new one runs already; it is no heartbeat.
-        if "worker_running" in told:
-            return _judged(told, now - record.timestamp, max_age, instance.run_monitoring_max_runtime_seconds)
+        if "worker_running" in last:
+            return _judged(last, now - record.timestamp, max_age, instance.run_monitoring_max_runtime_seconds)
     return AssetCheckResult(passed=False, description="The worker was never seen.")
 
 
-def _judged(told: dict[str, Any], age: float, max_age: float, max_runtime: int) -> AssetCheckResult:
-    running = told.get("worker_running") == 1
+def _judged(last: dict[str, Any], age: float, max_age: float, max_runtime: int) -> AssetCheckResult:
+    running = last.get("worker_running") == 1
     metadata = {"heartbeat_age_seconds": float(age), "worker_running": int(running)}
     if not running:
-        how = told.get("exit") or "see its run"
+        how = last.get("exit") or "see its run"
         return AssetCheckResult(passed=False, description=f"The worker has ended: {how}.", metadata=metadata)
     if age > max_age:
         late = f"The worker was last seen {age:.0f} s ago; {max_age:g} s are allowed."
         return AssetCheckResult(passed=False, description=late, metadata=metadata)
-    if told.get("rest_answering") == 0:
-        deaf = f"The worker runs, but its REST API does not answer: {told.get('rest_error') or 'see its run'}."
+    if last.get("rest_answering") == 0:
+        deaf = f"The worker runs, but its REST API does not answer: {last.get('rest_error') or 'see its run'}."
         return AssetCheckResult(passed=False, description=deaf, metadata=metadata)
     if max_runtime:
         return AssetCheckResult(

@@ -1,6 +1,6 @@
-"""The sensor that keeps workers alive: it launches their job, and again when a life ended badly.
+"""The sensor that keeps workers alive: it launches their job, and launches it again when a run failed.
 
-Its switch in the UI is the workers' switch. Each tick looks at the newest runs of each worker and asks its REST API
+Its switch in the UI is the workers' switch. Each tick reads the newest runs of each worker and calls its REST API
 once:
 
 1. A run that is not over, and REST answers: nothing to do, unless the worker was started with another configuration
@@ -60,7 +60,7 @@ def build_connect_worker_keepalive_sensor(
         heartbeat_timeout (float): Seconds without an observation after which a run whose REST is dead counts
             as dead, where it cannot be seen whether its process is gone. Defaults to 900.
         back_off (Optional[BackOff]): Waiting times after failures. Defaults to 5 s, doubled up to 5 min.
-        minimum_interval_seconds (int): Seconds between two looks. Defaults to 10.
+        minimum_interval_seconds (int): Seconds between two observations. Defaults to 10.
 
     Returns:
         SensorDefinition: The sensor; it runs unless it is switched off.
@@ -97,54 +97,54 @@ def build_connect_worker_keepalive_sensor(
         now, cursor = time.time(), KeepaliveCursor.read(context.cursor)
         requests: list[dg.RunRequest] = []
         reasons: list[str] = []
-        looks = [
-            WorkerLook(context.instance, worker_id, answer, heartbeat_timeout, waits)
-            for worker_id, answer in _answers(workers).items()
+        observations = [
+            WorkerObservation(context.instance, worker_id, answer, heartbeat_timeout, waits)
+            for worker_id, answer in _probe(workers).items()
         ]
-        for look in looks:
-            if reason := look.reason_to_skip(now):
-                reasons.append(f"{look.worker_id}: {reason}")
+        for observation in observations:
+            if reason := observation.reason_to_skip(now):
+                reasons.append(f"{observation.worker_id}: {reason}")
                 continue
-            attempt = max(cursor.attempts.get(look.worker_id, 0), look.last_attempt()) + 1
-            cursor.attempts[look.worker_id] = attempt
-            requests.append(_request(job.name, look, attempt))
-        if all(look.alive or look.is_stopped for look in looks):
-            reasons += [look.replace() for look in looks if look.is_outdated][:1]
+            attempt = max(cursor.attempts.get(observation.worker_id, 0), observation.last_attempt()) + 1
+            cursor.attempts[observation.worker_id] = attempt
+            requests.append(_request(job.name, observation, attempt))
+        if all(observation.alive or observation.is_stopped for observation in observations):
+            reasons += [observation.replace() for observation in observations if observation.is_outdated][:1]
         # Dagster takes reasons or requests, not both.
-        told = None if requests else "; ".join(reasons)
-        return dg.SensorResult(requests, skip_reason=told, cursor=cursor.model_dump_json())
+        message = None if requests else "; ".join(reasons)
+        return dg.SensorResult(requests, skip_reason=message, cursor=cursor.model_dump_json())
 
     return connect_worker_keepalive_sensor
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class WorkerProbe:
     """What a tick learns of a worker outside of Dagster: whether its REST API answers, and its configuration's hash."""
 
     alive: bool
     generation: str
 
 
-def _answers(workers: Mapping[str, HostedWorker]) -> dict[str, Answer]:
+def _probe(workers: Mapping[str, HostedWorker]) -> dict[str, WorkerProbe]:
     """Asks all workers at once: each of them may take two seconds to not answer."""
     with ExitStack() as stack, ThreadPoolExecutor(max_workers=len(workers)) as pool:
         ready = [stack.enter_context(worker.process_config_and_initialize_cm()) for worker in workers.values()]
         alive = pool.map(HostedWorker.is_alive, ready)
         return {
-            worker_id: Answer(answers, worker.generation)
+            worker_id: WorkerProbe(answers, worker.generation)
             for worker_id, worker, answers in zip(workers, ready, alive, strict=True)
         }
 
 
-def _request(job_name: str, look: "WorkerLook", attempt: int) -> dg.RunRequest:
-    worker_id, generation = look.worker_id, look.generation
+def _request(job_name: str, observation: "WorkerObservation", attempt: int) -> dg.RunRequest:
+    worker_id, generation = observation.worker_id, observation.generation
     tags = {WORKER_ID_TAG: worker_id, GENERATION_TAG: generation, ATTEMPT_TAG: str(attempt)}
     key = f"{worker_id}:{generation}:{attempt}"
     return dg.RunRequest(key, run_config=run_config(job_name, worker_id), tags=tags)
 
 
-class WorkerLook:
-    """One look at a worker: its newest runs, newest first, whether it answers, and what it should run with.
+class WorkerObservation:
+    """One observation of a worker: its newest runs, newest first, whether it answers, and what it should run with.
 
     Args:
         instance: Where its runs and observations are.
@@ -155,11 +155,11 @@ class WorkerLook:
     """
 
     def __init__(
-        self, instance: DagsterInstance, worker_id: str, answer: Answer, heartbeat_timeout: float, back_off: BackOff
+        self, instance: DagsterInstance, worker_id: str, probe: WorkerProbe, heartbeat_timeout: float, back_off: BackOff
     ) -> None:
         self.worker_id = worker_id
-        self.alive = answer.alive
-        self.generation = answer.generation
+        self.alive = probe.alive
+        self.generation = probe.generation
         self._instance = instance
         self._heartbeat_timeout = heartbeat_timeout
         self._back_off = back_off

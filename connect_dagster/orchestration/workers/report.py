@@ -36,7 +36,7 @@ def running(worker: WorkerProcess, client: KafkaConnectClient, rest_worker_id: s
     if (memory := worker.memory) is not None:
         metadata["rss_bytes"] = memory
     try:
-        return metadata | {"rest_answering": 1} | _told_by_rest(client, rest_worker_id)
+        return metadata | {"rest_answering": 1} | _rest_metadata(client, rest_worker_id)
     except KafkaConnectError as error:
         return metadata | {"rest_answering": 0, "rest_error": str(error)}
 
@@ -53,11 +53,11 @@ def ended(worker: WorkerProcess, rest_worker_id: str) -> dict[str, Any]:
     }
 
 
-def _told_by_rest(client: KafkaConnectClient, rest_worker_id: str) -> dict[str, Any]:
+def _rest_metadata(client: KafkaConnectClient, rest_worker_id: str) -> dict[str, Any]:
     server = client.server_info()
     statuses = [connector.status for connector in client.connectors().values()]
     tasks = [task for status in statuses for task in status.tasks if task.worker_id == rest_worker_id]
-    told = {
+    metadata = {
         "version": server.version,
         "commit": server.commit,
         "kafka_cluster_id": server.kafka_cluster_id,
@@ -66,4 +66,4 @@ def _told_by_rest(client: KafkaConnectClient, rest_worker_id: str) -> dict[str, 
         "tasks_failed": sum(task.state is State.FAILED for task in tasks),
     }
     rebalances = client.metrics().get(REBALANCES, math.nan)
-    return told if math.isnan(rebalances) else told | {"rebalance_total": int(rebalances)}
+    return metadata if math.isnan(rebalances) else metadata | {"rebalance_total": int(rebalances)}

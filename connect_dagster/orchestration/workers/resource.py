@@ -22,7 +22,7 @@ from connect_dagster.errors import ConfigError
 from connect_dagster.kafka.access import Brokers
 from connect_dagster.kafka.errors import BrokersError, UnansweredError
 from connect_dagster.orchestration.workers import group_topics, property_file
-from connect_dagster.orchestration.workers.group import GroupMember, WorkerGroup, read_worker_group
+from connect_dagster.orchestration.workers.group import MemberDescription, WorkerGroup, read_worker_group
 from connect_dagster.orchestration.workers.group_topics import StoredConfigs, StoredOffset, StoredStatus
 from connect_dagster.orchestration.workers.process import WorkerProcess
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
@@ -75,8 +75,8 @@ class HostedWorker(dg.ConfigurableResource[Any]):
         Raises:
             Failure: The file cannot be read.
         """
-        told = json.dumps([self.command, self.arguments, self.effective_properties], sort_keys=True)
-        return hashlib.sha256(told.encode()).hexdigest()[:8]
+        content = json.dumps([self.command, self.arguments, self.effective_properties], sort_keys=True)
+        return hashlib.sha256(content.encode()).hexdigest()[:8]
 
     @property
     def rest_worker_id(self) -> str:
@@ -208,7 +208,7 @@ class ConnectWorkerResource(HostedWorker):
         with _sentences(self.brokers) as servers:
             return read_worker_group(servers, self.named("group.id"), self.request_timeout)
 
-    def members(self) -> tuple[GroupMember, ...]:
+    def members(self) -> tuple[MemberDescription, ...]:
         """The workers of the group; as :meth:`group`."""
         return self.group().members
 

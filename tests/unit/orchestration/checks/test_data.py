@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from connect_dagster.orchestration.checks.data import data_verdict
+from connect_dagster.orchestration.checks.data import data_outcome
 from connect_dagster.orchestration.checks.data_sides import FileLines, QueriedRows, Survey
 
 
@@ -33,9 +33,9 @@ def test_a_sample_is_spread_and_the_same_each_time(source: FileLines) -> None:
 
 
 def test_equal_sides_pass(source: FileLines) -> None:
-    verdict = data_verdict(source, rows(*(f"row {number}" for number in range(1000))), 100, 0)
-    assert verdict.passed
-    assert verdict.metadata == {
+    outcome = data_outcome(source, rows(*(f"row {number}" for number in range(1000))), 100, 0)
+    assert outcome.passed
+    assert outcome.metadata == {
         "source_rows": 1000,
         "sink_rows": 1000,
         "row_difference": 0,
@@ -45,15 +45,15 @@ def test_equal_sides_pass(source: FileLines) -> None:
 
 
 def test_other_rows_in_equal_number_are_found_out(source: FileLines) -> None:
-    verdict = data_verdict(rows("a", "b password=kafka123"), rows("a", "c"), 100, 0)
-    assert not verdict.passed
-    assert verdict.description == "2 rows in the source, 2 in the sink; 1 of 2 sampled keys are missing"
-    assert "kafka123" not in str(verdict.metadata["first_missing_keys"])
+    outcome = data_outcome(rows("a", "b password=kafka123"), rows("a", "c"), 100, 0)
+    assert not outcome.passed
+    assert outcome.description == "2 rows in the source, 2 in the sink; 1 of 2 sampled keys are missing"
+    assert "kafka123" not in str(outcome.metadata["first_missing_keys"])
 
 
 @pytest.mark.parametrize(("allowed", "passed"), [(0, False), (1, True)])
 def test_rows_under_way_are_a_matter_of_the_bound(allowed: int, passed: bool) -> None:
-    assert data_verdict(rows("a", "b"), rows("a"), 100, allowed).passed is passed
+    assert data_outcome(rows("a", "b"), rows("a"), 100, allowed).passed is passed
 
 
 def test_keys_of_lines_are_what_the_user_says(tmp_path: Path) -> None:
@@ -63,10 +63,10 @@ def test_keys_of_lines_are_what_the_user_says(tmp_path: Path) -> None:
 
 
 def test_a_side_that_cannot_be_read_is_named(source: FileLines, tmp_path: Path) -> None:
-    verdict = data_verdict(source, FileLines(tmp_path / "nothing.txt"), 10, 0)
-    assert not verdict.passed
-    assert "No such file" in verdict.description
-    assert "nothing.txt" in verdict.description
+    outcome = data_outcome(source, FileLines(tmp_path / "nothing.txt"), 10, 0)
+    assert not outcome.passed
+    assert "No such file" in outcome.description
+    assert "nothing.txt" in outcome.description
 
 
 def test_a_line_that_is_not_utf_8_is_a_row_like_others(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@ import base64
 from dataclasses import replace
 
 from connect_dagster.kafka.groups import DescribedGroup, DescribedMember
-from connect_dagster.orchestration.workers.group import GroupMember, worker_group
+from connect_dagster.orchestration.workers.group import MemberDescription, worker_group
 from connect_dagster.protocol.group_structs import CONNECTOR_ITSELF, Assignment, ConnectorTasks, WorkerMetadata
 from tests.unit.protocol.seed_groups import LEADER, four_workers
 
@@ -26,7 +26,7 @@ def seed_group() -> DescribedGroup:
     return DescribedGroup("connect", "connect", "sessioned", members, state="Stable")
 
 
-def one_member(metadata: WorkerMetadata | None, assignment: Assignment | None) -> GroupMember:
+def one_member(metadata: WorkerMetadata | None, assignment: Assignment | None) -> MemberDescription:
     described = DescribedMember(
         "m", None, "c", "/h", metadata.encode() if metadata else b"", assignment.encode() if assignment else b""
     )

@@ -14,16 +14,18 @@ from connect_dagster.orchestration.assets.keys import worker_key
 from connect_dagster.orchestration.workers.job import GENERATION_TAG, PROCESS_TAG, WORKER_ID_TAG
 from connect_dagster.orchestration.workers.keepalive_sensor import (
     REPLACED_TAG,
-    Answer,
     KeepaliveCursor,
-    WorkerLook,
+    WorkerObservation,
+    WorkerProbe,
 )
 from connect_dagster.orchestration.workers.run_process import RunProcess
 from tests.unit.orchestration.workers.runs import NOW, add_run, status_of
 
 
 def reason(instance: DagsterInstance, *, alive: bool = False, now: float = NOW) -> str | None:
-    look = WorkerLook(instance, "w", Answer(alive, "now"), 100.0, BackOff(base=10.0, cap=60.0, settled=600.0))
+    look = WorkerObservation(
+        instance, "w", WorkerProbe(alive, "now"), 100.0, BackOff(base=10.0, cap=60.0, settled=600.0)
+    )
     return look.reason_to_skip(now)
 
 
@@ -125,7 +127,7 @@ def test_a_worker_is_outdated_when_its_run_began_with_another_configuration(
     instance: DagsterInstance, status: DagsterRunStatus, tags: dict[str, str], outdated: bool
 ) -> None:
     add_run(instance, status, tags=tags)
-    assert WorkerLook(instance, "w", Answer(True, "now"), 100.0, BackOff()).is_outdated is outdated
+    assert WorkerObservation(instance, "w", WorkerProbe(True, "now"), 100.0, BackOff()).is_outdated is outdated
 
 
 def test_a_worker_of_somebody_else_is_not_fought(instance: DagsterInstance) -> None:

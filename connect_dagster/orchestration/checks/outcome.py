@@ -8,7 +8,7 @@ from dagster import AssetCheckEvaluation, AssetCheckKey, AssetCheckResult, Asset
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class CheckOutcome:
     """Outcome of a check.
 
     Attributes:
