@@ -67,8 +67,9 @@ browser: ## have Chromium for the UI tests: installed from the system's packages
 	  || { echo "The UI tests need Chromium: install your system's package, so that 'chromium' is on PATH." >&2; exit 1; }; \
 	apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium
 
-docs: install ## write the reference pages from the code
+docs: install ## write the reference pages and the typed resources from the code
 	$(BIN)/python -m docs.generate
+	$(BIN)/python -m docs.generate_resources
 
 demo: install ## run a log through Kafka to a file, seen in Dagster (ONCE=1: check, report, end)
 	$(BIN)/python -m examples.demo $(if $(ONCE),--once)

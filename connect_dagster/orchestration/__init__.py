@@ -51,8 +51,12 @@ from connect_dagster.orchestration.ops.ops import (
 from connect_dagster.orchestration.resources.bundled import (
     FileStreamSinkResource,
     FileStreamSourceResource,
+    JdbcSinkResource,
+    JdbcSourceResource,
     SinkConnectorResource,
     SourceConnectorResource,
+    SparkSinkResource,
+    SparkSourceResource,
 )
 from connect_dagster.orchestration.resources.connector import ConnectorResource
 from connect_dagster.orchestration.resources.resource_type import connector_resource_type
@@ -90,6 +94,8 @@ __all__ = [
     "FileStreamSinkResource",
     "FileStreamSourceResource",
     "HostedWorker",
+    "JdbcSinkResource",
+    "JdbcSourceResource",
     "KafkaConnectApplyConfig",
     "KafkaConnectBucketProps",
     "KafkaConnectClient",
@@ -113,6 +119,8 @@ __all__ = [
     "RetryPolicy",
     "SinkConnectorResource",
     "SourceConnectorResource",
+    "SparkSinkResource",
+    "SparkSourceResource",
     "StandaloneConnectWorkerResource",
     "TopicRecords",
     "build_connect_group_assets",

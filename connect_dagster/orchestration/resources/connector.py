@@ -32,6 +32,7 @@ from connect_dagster.plugin.connector_file import DesiredState
 
 # What a field of a resource says of itself: the configuration key it is for.
 CONFIG_KEY = "connector_config_key"
+CONNECTOR_CLASS_TEXT = "Its plugin, as `connector.class` takes it."
 
 
 class ConnectorResource(dg.ConfigurableResource[Any]):
@@ -53,7 +54,7 @@ class ConnectorResource(dg.ConfigurableResource[Any]):
 
     workspace: KafkaConnectWorkspace = Field(description="The Connect cluster that runs it.")
     name: str = Field(description="Name of the connector, one of a kind in the cluster.")
-    connector_class: str = Field(description="Its plugin, as `connector.class` takes it.")
+    connector_class: str = Field(description=CONNECTOR_CLASS_TEXT)
     # Its asset shows it with only the secrets masked.
     config: dict[str, str] = Field(
         default={},

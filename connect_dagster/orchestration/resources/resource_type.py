@@ -1,7 +1,7 @@
 """Typed resources from a plugin's configuration definition: a field for each key, with its type and text.
 
-For plugins that users write. What this makes of the plugins that ship stands as source, which editors and type
-checkers can read, in :mod:`connect_dagster.orchestration.resources.bundled`.
+For plugins that users write. Those of the plugins that ship are in
+:mod:`connect_dagster.orchestration.resources.bundled`, with a stub for editors and type checkers.
 """
 
 import keyword
@@ -16,6 +16,7 @@ from connect_dagster.client.types import KeyDefinition
 from connect_dagster.orchestration.cluster import SECRET
 from connect_dagster.orchestration.resources.connector import (
     CONFIG_KEY,
+    CONNECTOR_CLASS_TEXT,
     ConnectorResource,
     config_fields,
 )
@@ -66,21 +67,41 @@ def connector_resource_type(
 
 
 def live_resource_type(
-    definitions: Iterable[KeyDefinition], connector_class: str, base: type[ConnectorResource]
+    definitions: Iterable[KeyDefinition],
+    connector_class: str,
+    base: type[ConnectorResource],
+    *,
+    name: str = "",
+    doc: str = "",
 ) -> type[Any]:
-    """The typed resource for a plugin as a worker defines it, ours or Java's; see :func:`connector_resource_type`."""
-    return _resource_type(map(_config_key, definitions), connector_class, base)
+    """Create the typed resource of a plugin from the definitions that a worker, ours or Java's, returns.
+
+    Args:
+        definitions: The keys of the plugin.
+        connector_class: The plugin; empty for a resource that others extend.
+        base: The class it extends.
+        name: Name of the class; made of the plugin's by default.
+        doc: Docstring of the class; names the plugin by default.
+    """
+    return _resource_type(map(_config_key, definitions), connector_class, base, name, doc)
 
 
-def _resource_type(keys: Iterable[ConfigKey], connector_class: str, base: type[ConnectorResource]) -> type[Any]:
+def _resource_type(
+    keys: Iterable[ConfigKey], connector_class: str, base: type[ConnectorResource], name: str = "", doc: str = ""
+) -> type[Any]:
     known = _OWN_KEYS.union(key for key, _ in config_fields(base))
     fields: dict[str, Any] = {
         field_name(key.name): (_annotation(key), _field(key)) for key in keys if key.name not in known
     }
-    plugin = (str, Field(default=connector_class, description="Its plugin, as `connector.class` takes it."))
+    if connector_class:
+        fields["connector_class"] = (str, Field(default=connector_class, description=CONNECTOR_CLASS_TEXT))
     simple = connector_class.rpartition(".")[2].removesuffix("Connector")
-    doc = f"A connector of class {connector_class}."
-    return create_model(f"{simple}Resource", __base__=base, __doc__=doc, connector_class=plugin, **fields)
+    return create_model(
+        name or f"{simple}Resource",
+        __base__=base,
+        __doc__=doc or f"A connector of class {connector_class}.",
+        **fields,
+    )
 
 
 def field_name(key: str) -> str:

@@ -1,7 +1,10 @@
 """What `import connect_dagster` gives, and what it costs."""
 
+import ast
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from dagster_shared.libraries import DagsterLibraryRegistry
@@ -13,6 +16,18 @@ from connect_dagster import orchestration
 def test_all_of_orchestration_can_be_imported_from_the_top() -> None:
     assert set(orchestration.__all__) <= set(dir(connect_dagster))
     assert all(getattr(connect_dagster, name) is getattr(orchestration, name) for name in orchestration.__all__)
+
+
+def test_type_checkers_see_the_exported_names() -> None:
+    stub = Path(connect_dagster.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+    imports = [statement for statement in ast.parse(stub).body if isinstance(statement, ast.ImportFrom)]
+    names = [(each.name, each.asname) for statement in imports for each in statement.names]
+    assert sorted(names) == sorted((name, name) for name in orchestration.__all__)
+
+
+def test_the_guide_names_every_export() -> None:
+    guide = (Path(__file__).parents[3] / "docs" / "dagster.md").read_text(encoding="utf-8")
+    assert [name for name in orchestration.__all__ if not re.search(rf"`{name}`", guide)] == []
 
 
 def test_dagster_knows_the_library_by_its_version() -> None:
@@ -31,6 +46,7 @@ def test_what_is_not_there_is_an_attribute_error(name: str) -> None:
         ("import connect_dagster; connect_dagster.__version__", {"dagster", "pydantic"}),
         ("from connect_dagster import plugin", {"dagster"}),
         ("from connect_dagster import FileStreamSourceResource", {"pyspark", "connect_dagster.connectors"}),
+        ("from connect_dagster import SparkSinkResource", {"pyspark", "connect_dagster.connectors"}),
     ],
 )
 def test_nothing_is_imported_that_is_not_asked_for(statement: str, absent: set[str]) -> None:

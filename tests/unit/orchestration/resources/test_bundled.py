@@ -1,10 +1,12 @@
 """Typed resources: what the shipped ones are made of, and those a plugin author makes."""
 
 import inspect
+from pathlib import Path
 
 import dagster as dg
 import pytest
 
+from connect_dagster.isolation.plugins import Kind, Plugins
 from connect_dagster.orchestration.assets.keys import connector_key
 from connect_dagster.orchestration.assets.metadata_sets import KafkaConnectMetadataSet
 from connect_dagster.orchestration.definitions import build_connector_definitions
@@ -13,7 +15,7 @@ from connect_dagster.orchestration.resources.connector import ConnectorResource,
 from connect_dagster.orchestration.resources.resource_type import connector_resource_type, field_name
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 from connect_dagster.plugin.config import ConfigDef, Password, config_key
-from tests.unit.orchestration.typed_resource_source import typed_resource_source, typed_resources
+from docs.generate_resources import SHIPPED, resource_files, resource_types
 
 WORKSPACE = KafkaConnectWorkspace()
 
@@ -32,15 +34,44 @@ DiceResource = connector_resource_type(DiceConfig, "games.DiceConnector", base=s
 
 
 def test_the_shipped_resources_are_those_of_the_configuration_definitions() -> None:
-    module = inspect.getsource(shipped)
-    assert module == typed_resource_source(), "run the module tests.unit.orchestration.typed_resource_source"
+    folder = Path(inspect.getfile(shipped)).parent
+    found = {name: (folder / name).read_text(encoding="utf-8") for name in resource_files()}
+    assert found == resource_files(), "run make docs"
 
 
-@pytest.mark.parametrize("name", [name for name in typed_resources() if name.startswith("FileStream")])
-def test_source_and_run_time_give_the_same_fields(name: str) -> None:
-    written, made = getattr(shipped, name).model_fields, typed_resources()[name].model_fields
+@pytest.mark.parametrize("name", [each.name for each in SHIPPED])
+def test_the_shipped_resources_have_the_fields_of_their_plugins(name: str) -> None:
+    shipped_type = getattr(shipped, name)
+    written, made = shipped_type.model_fields, resource_types()[name].model_fields
     assert {field: (one.annotation, one.default, one.description) for field, one in written.items()} == {
         field: (one.annotation, one.default, one.description) for field, one in made.items()
+    }
+    assert secret_config_keys(shipped_type) == secret_config_keys(resource_types()[name])
+    assert (shipped_type.__name__, shipped_type.__module__) == (name, shipped.__name__)
+
+
+def test_every_connector_that_ships_has_a_resource() -> None:
+    connectors = {plugin.class_name for plugin in Plugins().all((Kind.SOURCE, Kind.SINK))}
+    assert {each.connector_class for each in SHIPPED if each.connector_class} == connectors
+
+
+def test_a_resource_of_a_shipped_plugin_makes_its_configuration() -> None:
+    sink = shipped.JdbcSinkResource(
+        workspace=WORKSPACE,
+        name="orders",
+        topics=["orders"],
+        connection_url="jdbc:postgresql://db/shop",
+        connection_password=dg.EnvVar("SHOP_PASSWORD"),
+        auto_create=True,
+    )
+    assert sink.spec().declared_config() == {
+        "name": "orders",
+        "connector.class": "io.confluent.connect.jdbc.JdbcSinkConnector",
+        "tasks.max": "1",
+        "topics": "orders",
+        "connection.url": "jdbc:postgresql://db/shop",
+        "connection.password": "${env:SHOP_PASSWORD}",
+        "auto.create": "true",
     }
 
 
