@@ -21,7 +21,7 @@ from benchmarks.contestants import CONTESTANTS, IN_GROUPS, Contestant
 from benchmarks.group import group_cell
 from benchmarks.idle import idle_cell
 from benchmarks.latency import latency_cell, sink_latency_cell
-from benchmarks.measure import Void
+from benchmarks.measure import InvalidCellError
 from benchmarks.quantities import Sample
 from benchmarks.report import Report, facts
 from benchmarks.start import start_cell
@@ -66,7 +66,7 @@ _OF_GROUPS = (Kind.GROUP, Kind.IDLE)
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What one contestant does in one go."""
+    """Run one contestant's part of a cell."""
 
     kind: Kind
     form: Format
@@ -162,7 +162,7 @@ def _measure(bench: Bench, cell: Cell, contestant: Contestant, report: Report, r
             quantity = sample.row.quantity
             figure = f"{sample.figure:.{quantity.decimals}f} {quantity.unit}"
             click.echo(f"{repetition} {cell} {contestant.name}: {quantity.title} {figure}", err=True)
-    except (Void, KafkaException) as error:
+    except (InvalidCellError, KafkaException) as error:
         report.void.append(f"{repetition} {cell}, {contestant.name}: {error}")
         click.echo(report.void[-1], err=True)
 

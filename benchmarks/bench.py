@@ -1,4 +1,4 @@
-"""What all cells of a run share: the broker, the lines, how much of everything, names that nobody used before."""
+"""The common environment of a run's cells: the broker, the lines, the amounts, unused names."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -13,7 +13,7 @@ from benchmarks.workload import Format, LogFile, Workload
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How much is done for each figure.
+    """Amounts for each figure.
 
     Attributes:
         lines: of a bulk cell, in all its files together.
@@ -34,7 +34,7 @@ class Effort:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """The place where cells run.
+    """The environment of the cells.
 
     Attributes:
         bootstrap: the broker.
@@ -53,26 +53,26 @@ class Bench:
     _filled: dict[tuple[Format, int], list[str]] = field(default_factory=dict)
 
     def name(self, what: str) -> str:
-        """A name for a topic, connector or file."""
+        """Return an unused name for a topic, connector or file."""
         return f"{what}-{next(self._numbers)}"
 
     def path(self, what: str) -> Path:
-        """A path for a file that is not there yet."""
+        """Return a path for a file that does not exist yet."""
         return self.folder / self.name(what)
 
     def worker(
         self, contestant: Contestant, form: Format, connectors: Sequence[Properties] = ()
     ) -> AbstractContextManager[Running]:
-        """A fresh worker."""
+        """Start a fresh worker."""
         return running(contestant, form, self.bootstrap, self.path("worker"), connectors)
 
     def member(self, contestant: Contestant, form: Format, group: Properties) -> AbstractContextManager[Running]:
-        """A fresh worker of a group, with what its workers share."""
+        """Start a fresh worker of a group, with the settings that its workers share."""
         return running_member(contestant, form, self.bootstrap, self.path("worker"), group)
 
     @contextmanager
     def new_topics(self, number: int) -> Iterator[list[str]]:
-        """Empty topics for as long as the context lasts."""
+        """Create empty topics for the duration of the context."""
         names = [self.name("topic") for _ in range(number)]
         self.topics.create(names)
         try:
@@ -81,7 +81,7 @@ class Bench:
             self.topics.delete(names)
 
     def filled_topics(self, form: Format, parts: int) -> list[tuple[str, LogFile]]:
-        """Topics that hold the log in so many parts, each with its part; the same ones for all contestants."""
+        """Create topics that hold the log in ``parts`` parts, each with its part; all contestants share them."""
         files = self.workload.files(parts)
         if (form, parts) not in self._filled:
             names = [self.name("filled") for _ in files]

@@ -1,4 +1,4 @@
-"""Files to topics through five transforms and an Avro converter, beside Java with the same chain."""
+"""Files to topics through five transforms and an Avro converter, compared with Java with the same chain."""
 
 import hashlib
 from collections.abc import Iterator, Mapping
@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from benchmarks.bench import Bench
 from benchmarks.contestants import OURS, Contestant, Running, java_standalone
-from benchmarks.measure import Deadline, Stopwatch, Void, Window
+from benchmarks.measure import Deadline, InvalidCellError, Stopwatch, Window
 from benchmarks.quantities import Quantity, Row, Sample
 from benchmarks.workload import Format, LogFile
 from connect_dagster.embedded.jars import resolve
@@ -36,7 +36,7 @@ _CHAIN = {
 
 
 def chain_cell(bench: Bench, contestant: Contestant, form: Format, tasks: int) -> Iterator[Sample]:
-    """A file to a topic through the chain with a fresh worker: cold, warmed up, warm."""
+    """Measure a file to a topic through the chain with a fresh worker: cold, warmed up, warm."""
     cold, warm, processor, memory = (
         Row(quantity, form, tasks)
         for quantity in (Quantity.CHAIN_COLD, Quantity.CHAIN_WARM, Quantity.CHAIN_CPU, Quantity.CHAIN_MEMORY)
@@ -59,7 +59,7 @@ def chain_cell(bench: Bench, contestant: Contestant, form: Format, tasks: int) -
 
 
 def _round(bench: Bench, worker: Running, extra: Mapping[str, str]) -> Window:
-    """The file into a new topic, once. Raises Void when the topic does not hold what it should."""
+    """Move the file into a new topic, once. Raises InvalidCellError when the topic holds other records."""
     (file,) = bench.workload.files(1)
     name = bench.name("chain")
     with bench.new_topics(1) as (topic,):
@@ -88,11 +88,11 @@ def _await_full(bench: Bench, worker: Running, topic: str, file: LogFile) -> Non
 
 def _check(bench: Bench, topic: str, file: LogFile) -> None:
     if bench.topics.digest(topic, skip=_ID_BYTES) != _expected(topic, file):
-        raise Void(f"the values in {topic} are not those of the lines in {file.path.name}")
+        raise InvalidCellError(f"the values in {topic} are not those of the lines in {file.path.name}")
 
 
 def _expected(topic: str, file: LogFile) -> str:
-    """Hash of the Avro records behind their ids: message, and after the index of their branch host and log."""
+    """Return a hash of the Avro records after their ids: message, and after the index of their branch host and log."""
     rest = b"".join(b"\x02" + _avro(text.encode()) for text in (_HOST, topic)) + b"\n"
     sha = hashlib.sha256()
     for block in file.blocks():
@@ -115,7 +115,7 @@ def _converter(contestant: Contestant, registry: str) -> dict[str, str]:
 
 
 def _with_avro(contestant: Contestant) -> Contestant:
-    """The contestant with an Avro converter on the class path of a worker in Java."""
+    """Return the contestant with an Avro converter on the class path of a Java worker."""
     if contestant.java is None:
         return contestant
     return replace(contestant, make=java_standalone(*contestant.java, jars=resolve(JAVAS_JARS)))

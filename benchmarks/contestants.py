@@ -1,4 +1,4 @@
-"""The workers that are compared, each a child process with a REST API, and what each is told."""
+"""The workers that are compared, each a child process with a REST API, and their settings."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import requests
 
-from benchmarks.measure import ProcessTree, Void
+from benchmarks.measure import InvalidCellError, ProcessTree
 from benchmarks.workload import Format
 from tests.conformance.java_cluster import JavaDistributed
 from tests.conformance.java_connect import JavaStandalone
@@ -52,11 +52,11 @@ class Worker(Protocol):
 
     @property
     def rest_url(self) -> str:
-        """Where its REST API is."""
+        """Return the URL of its REST API."""
 
     @property
     def pid(self) -> int:
-        """Its process."""
+        """Return its process."""
 
     def start(self) -> None:
         """Start the process."""
@@ -71,7 +71,7 @@ class Worker(Protocol):
         """End it by SIGKILL."""
 
     def log(self) -> str:
-        """All it has logged."""
+        """Return all that it has logged."""
 
 
 Make = Callable[[Properties, Sequence[Properties], Path], Worker]
@@ -101,7 +101,7 @@ class Contestant:
 
 
 def java_standalone(heap: str, jvm: tuple[str, ...], jars: Sequence[Path] = ()) -> Make:
-    """How a standalone worker of Java is made, with such a heap, options and further jars."""
+    """Return a factory of standalone Java workers with a heap size, JVM options and further JARs."""
 
     def make(props: Properties, connectors: Sequence[Properties], folder: Path) -> Worker:
         return JavaStandalone(props, connectors, folder, heap=heap, jvm=jvm, jars=jars)
@@ -144,7 +144,7 @@ IN_GROUPS = tuple(each for each in CONTESTANTS if each.make_member is not None)
 
 
 class Running:
-    """A worker that has been started, and its REST API.
+    """A started worker with its REST API.
 
     Args:
         contestant: whose it is.
@@ -158,12 +158,12 @@ class Running:
 
     @property
     def rest_url(self) -> str:
-        """Where its REST API is."""
+        """Return the URL of its REST API."""
         return self._worker.rest_url
 
     @property
     def id(self) -> str:
-        """What statuses call it."""
+        """Return its worker id in statuses."""
         return self.rest_url.partition("://")[2]
 
     def wait_ready(self) -> None:
@@ -175,7 +175,7 @@ class Running:
         self._ask("POST", "/connectors", {"name": connector["name"], "config": dict(connector)})
 
     def accepts(self, connector: Properties) -> bool:
-        """Create a connector, or give it this configuration; false when its group forms anew and it is to ask again."""
+        """Create or reconfigure a connector; returns false while its group rebalances: repeat the request."""
         path = f"/connectors/{connector['name']}/config"
         return self._answer("PUT", path, dict(connector), but=_CONFLICT).status_code != _CONFLICT
 
@@ -188,25 +188,25 @@ class Running:
         self._worker.kill()
 
     def check(self) -> None:
-        """Raise `Void` with the trace when a connector or task has failed."""
+        """Raise `InvalidCellError` with the trace when a connector or task has failed."""
         self.parts()
 
     def parts(self) -> dict[str, list[Part]]:
-        """How each connector and, behind it, its tasks are, by the connector's name.
+        """Return the states of each connector and, after it, of its tasks, by the connector's name.
 
         Raises:
-            Void: one has failed; quotes its trace.
+            InvalidCellError: one has failed; quotes its trace.
         """
         found = {}
         for name, entry in self._ask("GET", "/connectors?expand=status").items():
             found[name] = [entry["status"]["connector"], *entry["status"]["tasks"]]
             for part in found[name]:
                 if part["state"] == "FAILED":
-                    raise Void(f"{name} of {self._contestant.name} failed: {part.get('trace')}")
+                    raise InvalidCellError(f"{name} of {self._contestant.name} failed: {part.get('trace')}")
         return found
 
     def source(self, name: str, file: Path, topic: str) -> dict[str, str]:
-        """Properties of a connector from a file to a topic."""
+        """Return the properties of a connector from a file to a topic."""
         return {**source(name, file, topic), **self._contestant.source_props}
 
     def _ask(self, method: str, path: str, body: Any = None) -> Any:
@@ -214,10 +214,10 @@ class Running:
         return answer.json() if answer.content else None
 
     def _answer(self, method: str, path: str, body: Any = None, but: int | None = None) -> requests.Response:
-        """An answer that is no error, `but` this one."""
+        """Return a response that is not an error, except ``but``."""
         answer = requests.request(method, self.rest_url + path, json=body, timeout=_REST_SECONDS)
         if not answer.ok and answer.status_code != but:
-            raise Void(f"{method} {path} of {self._contestant.name}: {answer.status_code} {answer.text}")
+            raise InvalidCellError(f"{method} {path} of {self._contestant.name}: {answer.status_code} {answer.text}")
         return answer
 
 
@@ -235,7 +235,7 @@ def running(
         connectors: those of its command line.
 
     Raises:
-        Void: something went wrong meanwhile; quotes the end of its log.
+        InvalidCellError: something went wrong meanwhile; quotes the end of its log.
     """
     worker = contestant.make({**_shared(form, bootstrap), **contestant.worker_props}, connectors, folder)
     with _started(contestant, worker) as started:
@@ -256,7 +256,7 @@ def running_member(
         group: what the workers of the group share.
 
     Raises:
-        Void: something went wrong meanwhile; quotes the end of its log.
+        InvalidCellError: something went wrong meanwhile; quotes the end of its log.
     """
     assert contestant.make_member is not None, f"{contestant.name} is not compared in groups"
     worker = contestant.make_member({**group, **_shared(form, bootstrap), **contestant.worker_props}, folder)
@@ -269,14 +269,15 @@ def _started(contestant: Contestant, worker: Worker) -> Iterator[Running]:
     worker.start()
     try:
         yield Running(contestant, worker)
-    except (Void, requests.RequestException, OSError, RuntimeError, AssertionError) as error:
-        raise Void(f"{error}\nThe end of the log of {contestant.name}:\n{worker.log()[-_QUOTED_LOG:]}") from error
+    except (InvalidCellError, requests.RequestException, OSError, RuntimeError, AssertionError) as error:
+        quoted = worker.log()[-_QUOTED_LOG:]
+        raise InvalidCellError(f"{error}\nThe end of the log of {contestant.name}:\n{quoted}") from error
     finally:
         worker.stop()
 
 
 def source(name: str, file: Path, topic: str) -> dict[str, str]:
-    """Properties of a FileStreamSource at its defaults."""
+    """Return the properties of a FileStreamSource at its defaults."""
     return {
         "name": name,
         "connector.class": "FileStreamSource",
@@ -287,7 +288,7 @@ def source(name: str, file: Path, topic: str) -> dict[str, str]:
 
 
 def sink(name: str, topic: str, file: Path) -> dict[str, str]:
-    """Properties of a FileStreamSink at its defaults."""
+    """Return the properties of a FileStreamSink at its defaults."""
     return {
         "name": name,
         "connector.class": "FileStreamSink",

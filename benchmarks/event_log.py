@@ -1,4 +1,4 @@
-"""`python -m benchmarks.event_log`: how fast Dagster's event log grows by what workers and sensors report.
+"""`python -m benchmarks.event_log`: growth of Dagster's event log by the reports of workers and sensors.
 
 A real instance with SQLite; a real REST API with ten connectors whose offsets move all the time, the worst case: each
 of them is observed, and what it writes is materialised, in every interval. Bytes are those of the files on disk.
@@ -34,7 +34,7 @@ ALLOWED_MB = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """What one kind of event adds.
+    """The growth by one kind of event.
 
     Attributes:
         what: The events.
@@ -48,7 +48,7 @@ class Growth:
 
     @property
     def megabytes_a_day(self) -> float:
-        """Growth in 24 hours."""
+        """Return the growth in 24 hours."""
         return self.bytes_each * self.a_day / 1e6
 
 
@@ -73,7 +73,7 @@ def main() -> None:
 
 
 def _worker(instance: DagsterInstance, server: ConnectServer, folder: Path) -> Growth:
-    """Observations that a worker's run reports."""
+    """Write the observations that a worker's run reports."""
 
     @dg.op
     def report(context: dg.OpExecutionContext) -> None:
@@ -98,7 +98,7 @@ def _worker(instance: DagsterInstance, server: ConnectServer, folder: Path) -> G
 
 
 def _connectors(instance: DagsterInstance, server: ConnectServer, folder: Path) -> list[Growth]:
-    """Events of the polling sensor, when every connector's offsets have moved since the last ones."""
+    """Write events of the polling sensor, when every connector's offsets have moved since the last ones."""
     events = _polled(instance, server)
     interval = inspect.signature(build_kafka_connect_polling_sensor).parameters["event_interval_seconds"].default
     growths = []
@@ -116,7 +116,7 @@ def _report(instance: DagsterInstance, events: Iterable[AssetObservation | Asset
 
 
 def _polled(instance: DagsterInstance, server: ConnectServer) -> list[AssetObservation | AssetMaterialization]:
-    """What ticks tell, one of each kind for each connector and tick."""
+    """Return the events of ticks, one of each kind for each connector and tick."""
     sensor = build_kafka_connect_polling_sensor(workspace=server.workspace, event_interval_seconds=0)
     events: list[AssetObservation | AssetMaterialization] = []
     cursor = None
@@ -133,7 +133,7 @@ def _polled(instance: DagsterInstance, server: ConnectServer) -> list[AssetObser
 
 
 def _grown(folder: Path, act: Callable[[], object]) -> int:
-    """Bytes that the files grow by."""
+    """Return the bytes by which the files grow."""
     before = _size(folder)
     act()
     return _size(folder) - before

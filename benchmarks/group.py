@@ -1,4 +1,4 @@
-"""Three workers share many connectors: until all run, how fast they say so, until all run again without one worker."""
+"""Three workers share many connectors: until all run, their response times, until all run again without one worker."""
 
 import time
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ import requests
 from benchmarks.bench import Bench
 from benchmarks.contestants import Contestant, Running
 from benchmarks.group_workers import group_of
-from benchmarks.measure import Void, percentile
+from benchmarks.measure import InvalidCellError, percentile
 from benchmarks.pairs import new_pairs
 from benchmarks.quantities import Quantity, Row, Sample
 from benchmarks.workload import Format
@@ -20,10 +20,10 @@ _STATUS_CALLS = 200
 
 
 def group_cell(bench: Bench, contestant: Contestant, form: Format, connectors: int) -> Iterator[Sample]:
-    """All connectors at once into a group; the leader is asked, a follower is killed.
+    """Measure all connectors at once in a group; the leader gets the requests, a follower is killed.
 
     Raises:
-        Void: lines are missing in the sinks' files, after the start or after the loss of a worker.
+        InvalidCellError: lines are missing in the sinks' files, after the start or after the loss of a worker.
     """
 
     def sample(quantity: Quantity, figure: float) -> Sample:
@@ -58,7 +58,7 @@ def group_cell(bench: Bench, contestant: Contestant, form: Format, connectors: i
 
 
 def _status_times(asked: Running, calls: int) -> list[float]:
-    """Seconds that each of so many calls took, one after the other on one connection."""
+    """Return the seconds of each of ``calls`` calls, one after the other on one connection."""
     with requests.Session() as client:
         return [_status_seconds(client, f"{asked.rest_url}/connectors?expand=status") for _ in range(calls)]
 
@@ -68,5 +68,5 @@ def _status_seconds(client: requests.Session, url: str) -> float:
     answer = client.get(url)
     seconds = time.monotonic() - began
     if not answer.ok:
-        raise Void(f"GET {url}: {answer.status_code} {answer.text}")
+        raise InvalidCellError(f"GET {url}: {answer.status_code} {answer.text}")
     return seconds

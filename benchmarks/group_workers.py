@@ -1,4 +1,4 @@
-"""Workers of one group: started at once, given connectors by many clients at once, watched through one of them."""
+"""Workers of one group: started at once, given connectors by many clients, observed through one of them."""
 
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -10,7 +10,7 @@ import click
 
 from benchmarks.bench import Bench
 from benchmarks.contestants import Contestant, Part, Properties, Running
-from benchmarks.measure import Deadline, Void
+from benchmarks.measure import Deadline, InvalidCellError
 from benchmarks.workload import Format
 from connect_dagster.kafka.groups import live_group
 from connect_dagster.protocol.group_structs import Assignment
@@ -43,7 +43,7 @@ class Group:
         By `PUT`, so that a request may be made again after a 409, which says that the group rebalances.
 
         Raises:
-            Void: one was refused otherwise, or by 409 for too long.
+            InvalidCellError: one was refused otherwise, or by 409 for too long.
         """
         deadline = Deadline(_ACCEPTED_SECONDS, f"{len(connectors)} connectors are accepted")
 
@@ -62,7 +62,7 @@ class Group:
         """Wait until a worker says that each connector and its one task run on members.
 
         Raises:
-            Void: a connector or task has failed, or it took too long.
+            InvalidCellError: a connector or task has failed, or it took too long.
         """
         names = {connector["name"] for connector in connectors}
         ids = {member.id for member in self.members}
@@ -71,21 +71,21 @@ class Group:
         )
 
     def leader(self) -> Running:
-        """The worker that leads.
+        """Return the worker that leads.
 
         Raises:
-            Void: the members do not agree on one of them.
+            InvalidCellError: the members do not agree on one of them.
         """
         urls = set(self._leader_urls())
         for member in self.members:
             if {member.rest_url} == urls:
                 return member
-        raise Void(f"the members of {self._id} take for their leader: {', '.join(urls) or 'nobody'}")
+        raise InvalidCellError(f"the members of {self._id} take for their leader: {', '.join(urls) or 'nobody'}")
 
     def kill_last_follower(self) -> float:
-        """End by SIGKILL the last worker that does not lead; answers when, by the monotonic clock.
+        """Kill the last worker that does not lead, with SIGKILL; returns the monotonic time.
 
-        It is no member any more.
+        It is removed from the members.
         """
         leader = self.leader()
         victim = next(member for member in reversed(self.members) if member is not leader)
@@ -100,11 +100,11 @@ class Group:
             member.processes.settle()
 
     def _leader_urls(self) -> list[str]:
-        """Whom each member takes for the leader; nothing while the group rebalances."""
+        """Return each member's leader; nothing while the group rebalances."""
         try:
             group = live_group(self._bootstrap, self._id)
         except click.ClickException as error:
-            raise Void(f"group {self._id} cannot be described: {error}") from error
+            raise InvalidCellError(f"group {self._id} cannot be described: {error}") from error
         if group.state != _STABLE:
             return []
         return [Assignment.decode(member.assignment).leader_url.rstrip("/") for member in group.members]
@@ -114,7 +114,7 @@ class Group:
 def group_of(
     bench: Bench, contestant: Contestant, form: Format, workers: int, settings: Properties | None = None
 ) -> Iterator[Group]:
-    """Start a group with topics of its own; it is ended in any case.
+    """Start a group with its own topics, and end it after the block.
 
     Args:
         bench: the place.
@@ -135,7 +135,7 @@ def group_of(
 
 
 def all_running(parts: Mapping[str, Sequence[Part]], names: Collection[str], workers: Collection[str]) -> bool:
-    """Whether these connectors and no others, each with one task, are RUNNING, and on these workers.
+    """Return whether exactly these connectors, each with one task, are RUNNING, and on these workers.
 
     Args:
         parts: what `Running.parts` answers.

@@ -1,4 +1,4 @@
-"""What a worker costs whose connectors have nothing to do."""
+"""CPU time and memory of a worker whose connectors are idle."""
 
 import time
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from benchmarks.workload import Format
 
 
 def idle_cell(bench: Bench, contestant: Contestant, form: Format, connectors: int) -> Iterator[Sample]:
-    """A group of one, whose connectors have moved a line each and then had some quiet."""
+    """Measure a group of one worker, whose connectors have moved a line each and were then idle."""
     with new_pairs(bench, connectors) as pairs, group_of(bench, contestant, form, 1) as group:
         (worker,) = group.members
         group.create(pairs.connectors)

@@ -1,4 +1,4 @@
-"""Tables to topics and topics to tables, beside what Spark and the databases do with the same rows on their own.
+"""Tables to topics and topics to tables, compared with Spark and the databases alone on the same rows.
 
     make bench OF=jdbc
 
@@ -19,7 +19,7 @@ from typing import Any
 import click
 
 from benchmarks.contestants import OURS, Running, running
-from benchmarks.measure import Deadline, Stopwatch, Void
+from benchmarks.measure import Deadline, InvalidCellError, Stopwatch
 from benchmarks.topics import Topics
 from benchmarks.workload import Format
 from connect_dagster.connectors.jdbc.database import Database as JdbcDatabase
@@ -42,7 +42,7 @@ _BLOCK = 1 << 20
 
 @dataclass(slots=True)
 class Ratio:
-    """A row of the table: our rate to that of something that does less.
+    """A row of the table: our rate, and that of something that does less.
 
     Attributes:
         title: what we do.
@@ -60,7 +60,7 @@ class Ratio:
     cpu: list[float] = field(default_factory=list)
 
     def line(self) -> str:
-        """A row of the table."""
+        """Return a row of the table."""
         ours, alone = statistics.median(self.ours), statistics.median(self.alone)
         sign = "✓" if ours / alone >= self.target else "✗"
         ratio = f"{ours / alone:.2f}x | {sign} {self.target:g}x"
@@ -72,7 +72,7 @@ class Ratio:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the rows are: servers, broker, worker, Spark.
+    """The environment of the rows: servers, broker, worker, Spark.
 
     Attributes:
         file: all rows, as a database loads them.
@@ -107,7 +107,7 @@ def main(rows: int, repetitions: int) -> None:
                 insert.alone.append(rows / _copied(place, _fresh(place.postgres, "copied")))
                 upsert_too.alone.append(insert.alone[-1])
                 _sinks(place, topic, [upsert, insert, upsert_too])
-    except Void as error:
+    except InvalidCellError as error:
         click.echo(f"void: {error}", err=True)
         sys.exit(1)
     head = f"| {rows:,} rows | ours, k/s | CPU-s/M | beside | k/s | ratio | target |\n|---|---|---|---|---|---|---|"
@@ -234,7 +234,7 @@ def _sinks(place: Place, topic: str, ratios: Sequence[Ratio | None]) -> None:
         _timed(place, connector, _last_row(database), ratio)
         ((found,),) = database.query("SELECT COUNT(*) FROM target")
         if found != place.rows:
-            raise Void(f"{connector['name']} wrote {found} of {place.rows} rows")
+            raise InvalidCellError(f"{connector['name']} wrote {found} of {place.rows} rows")
 
 
 def _last_row(database: Database) -> Callable[[], Any]:

@@ -1,4 +1,4 @@
-"""Single lines and records: how long until they can be seen on the other side."""
+"""Single lines and records: the time until the other side sees them."""
 
 import random
 import threading
@@ -9,7 +9,7 @@ from typing import Self
 
 from benchmarks.bench import Bench
 from benchmarks.contestants import Contestant, Running, sink
-from benchmarks.measure import Void, percentile
+from benchmarks.measure import InvalidCellError, percentile
 from benchmarks.quantities import Quantity, Row, Sample
 from benchmarks.throughput import sink_round, source_round, warm_up
 from benchmarks.topics import Tail, Topics
@@ -27,7 +27,7 @@ _BULK_POLL_SECONDS = 0.1
 
 
 def latency_cell(bench: Bench, contestant: Contestant, form: Format, tasks: int) -> Iterator[Sample]:
-    """Latency of a line in a warm worker: alone, after some quiet, beside bulk tasks; then that of a sink's record."""
+    """Measure a line's latency in a warm worker: alone, after idle time, with bulk tasks; then a sink's."""
     samples = bench.effort.samples
     with bench.worker(contestant, form) as worker:
         worker.wait_ready()
@@ -50,7 +50,7 @@ def latency_cell(bench: Bench, contestant: Contestant, form: Format, tasks: int)
 
 
 def sink_latency_cell(bench: Bench, contestant: Contestant, form: Format, tasks: int) -> Iterator[Sample]:
-    """Latency of a record on its way to a file, in a worker whose sinks are warm."""
+    """Measure the latency of a record on its way to a file, in a worker whose sinks are warm."""
     bench.filled_topics(form, tasks)
     with bench.worker(contestant, form) as worker, bench.new_topics(1) as topics:
         worker.wait_ready()
@@ -64,7 +64,7 @@ def sink_latency_cell(bench: Bench, contestant: Contestant, form: Format, tasks:
 
 
 class Probe:
-    """Sends marked lines one by one.
+    """A sender of marked lines, one at a time.
 
     Args:
         send_and_wait: sends the bytes of a line; answers when it came out, by the monotonic clock.
@@ -76,7 +76,7 @@ class Probe:
         self._sent = 0
 
     def times(self, count: int, pause: tuple[float, float]) -> list[float]:
-        """Seconds that each of so many lines took, sent after pauses of a random length in seconds."""
+        """Return the seconds of each of ``count`` lines, sent after random pauses."""
         return [self._once(self._chance.uniform(*pause)) for _ in range(count)]
 
     def _once(self, pause: float) -> float:
@@ -108,7 +108,7 @@ class LineProbe(Probe):
         self._file.write(line + b"\n")
         try:
             return self._tail.await_value(mark, _SEEN_SECONDS)
-        except Void:
+        except InvalidCellError:
             self._worker.check()
             raise
 
@@ -131,13 +131,13 @@ class RecordProbe(Probe):
         deadline = time.monotonic() + _SEEN_SECONDS
         while not self._output.exists() or self._output.stat().st_size < self._expected:
             if time.monotonic() > deadline:
-                raise Void(f"a record is not in the sink's file after {_SEEN_SECONDS:g} s")
+                raise InvalidCellError(f"a record is not in the sink's file after {_SEEN_SECONDS:g} s")
             time.sleep(_FILE_POLL_SECONDS)
         return time.monotonic()
 
 
 class BulkLoad:
-    """Keeps connectors of one worker busy: each reads the whole log, and is replaced when it is through.
+    """Connectors of one worker that stay busy: each reads the whole log, and is replaced when it has finished.
 
     Args:
         bench: the place.
@@ -157,17 +157,17 @@ class BulkLoad:
         self._counted_from = (0.0, 0)
 
     def begin_count(self) -> None:
-        """Count what is moved from now on."""
+        """Count moved records from now on."""
         self._counted_from = (time.monotonic(), self._moved())
 
     def rate(self) -> float:
-        """Records a second since `begin_count`.
+        """Return records per second since `begin_count`.
 
         Raises:
-            Void: a connector could not be replaced.
+            InvalidCellError: a connector could not be replaced.
         """
         if self._error is not None:
-            raise Void(f"the bulk load ended: {self._error}")
+            raise InvalidCellError(f"the bulk load ended: {self._error}")
         began, moved = self._counted_from
         return (self._moved() - moved) / (time.monotonic() - began)
 

@@ -12,19 +12,19 @@ from typing import Self
 import psutil
 
 _TICKS = os.sysconf("SC_CLK_TCK")
-# What holds the leash of a child process (connect_dagster.embedded.leash) is no part of the worker.
+# What holds the leash of a child process (connect_dagster.embedded.leash) does not belong to the worker.
 _LEASH = "leash.py"
 _IDLE_SHARE, _IDLE_SECONDS = 0.1, 0.3
 # Positions in /proc/<pid>/stat behind the command's closing bracket: utime, stime, cutime, cstime; starttime.
 _TIMES, _START = slice(11, 15), 19
 
 
-class Void(Exception):
-    """A cell that counts for nothing: a worker failed, took too long, or moved something else than it was given."""
+class InvalidCellError(Exception):
+    """An invalid cell: a worker failed, took too long, or moved other records than expected."""
 
 
 class ProcessTree:
-    """A process and all below it, read from `/proc`.
+    """A process and all its descendants, read from `/proc`.
 
     Args:
         pid: the process.
@@ -34,19 +34,19 @@ class ProcessTree:
         self._root = psutil.Process(pid)
 
     def cpu_seconds(self) -> float:
-        """Processor time that all of them have used, those included that have ended and been waited for."""
+        """Return the processor time of all of them, including ended ones that were waited for."""
         return sum(sum(map(int, _stat(pid)[_TIMES])) for pid in self._pids()) / _TICKS
 
     def peak_bytes(self) -> int:
-        """The most resident memory that each of them ever had (`VmHWM`), added up: an upper bound."""
+        """Return the sum of each one's peak resident memory (`VmHWM`): an upper bound."""
         return sum(_memory(pid, "VmHWM") for pid in self._pids())
 
     def resident_bytes(self) -> int:
-        """Memory that each of them has resident now (`VmRSS`), added up: what two share counts twice."""
+        """Return the sum of each one's resident memory (`VmRSS`): shared pages count several times."""
         return sum(_memory(pid, "VmRSS") for pid in self._pids())
 
     def age_seconds(self) -> float:
-        """Time since the process was started, to a hundredth."""
+        """Return the time since the process was started, to a hundredth."""
         return time.clock_gettime(time.CLOCK_BOOTTIME) - int(_stat(self._root.pid)[_START]) / _TICKS
 
     def settle(self, seconds: float = 5.0) -> None:
@@ -65,7 +65,7 @@ class ProcessTree:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What a stretch of work took.
+    """The duration and cost of a piece of work.
 
     Attributes:
         seconds: by the clock.
@@ -77,7 +77,7 @@ class Window:
 
 
 class Stopwatch:
-    """Measures from its making on.
+    """A measurement that begins when it is created.
 
     Args:
         processes: whose processor time counts.
@@ -89,13 +89,13 @@ class Stopwatch:
         self._began = time.monotonic()
 
     def stop(self) -> Window:
-        """What has passed."""
+        """Return the measurement so far."""
         seconds = time.monotonic() - self._began
         return Window(seconds, self._processes.cpu_seconds() - self._cpu)
 
 
 class Deadline:
-    """A point in time up to which something is waited for.
+    """A point in time at which waiting ends.
 
     Args:
         seconds: from now.
@@ -107,10 +107,10 @@ class Deadline:
         self._text = f"not within {seconds:.0f} s: {aim}"
 
     def wait(self, condition: Callable[[], bool], poll_seconds: float) -> Self:
-        """Look again and again until the condition holds.
+        """Poll until the condition holds.
 
         Raises:
-            Void: the time is over.
+            InvalidCellError: the time is over.
         """
         while not condition():
             self.check()
@@ -118,13 +118,13 @@ class Deadline:
         return self
 
     def check(self) -> None:
-        """Raise `Void` when the time is over."""
+        """Raise `InvalidCellError` when the time is over."""
         if time.monotonic() > self._end:
-            raise Void(self._text)
+            raise InvalidCellError(self._text)
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The smallest value that this share of all values does not exceed."""
+    """Return the smallest value that this share of all values does not exceed."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
 

@@ -16,7 +16,7 @@ _ARRIVAL_SECONDS = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One line's way.
+    """The path of one line.
 
     Attributes:
         input: the source's file.
@@ -34,7 +34,7 @@ class Pair:
             file.write(line)
 
     def through(self) -> bool:
-        """Whether the sink's file has the lines of the source's and no other; some may have come twice.
+        """Return whether the sink's file has the lines of the source's and no other; some may be repeated.
 
         A worker that is killed leaves offsets uncommitted, so that another one moves lines again.
         """
@@ -44,7 +44,7 @@ class Pair:
 
 
 class Pairs:
-    """So many connectors and their files.
+    """Several connectors and their files.
 
     Args:
         pairs: the pairs.
@@ -60,7 +60,7 @@ class Pairs:
             pair.append(line)
 
     def await_lines(self) -> None:
-        """Wait until each sink has written what its source has read. Raises `Void` when that takes too long."""
+        """Wait until each sink has written the line of its source. Raises `InvalidCellError` after the time limit."""
         waiting = list(self._pairs)
 
         def all_through() -> bool:
@@ -74,7 +74,7 @@ class Pairs:
 
 @contextmanager
 def new_pairs(bench: Bench, connectors: int) -> Iterator[Pairs]:
-    """So many connectors, not created yet; of an odd number the last one is a source. Their topics are there."""
+    """Create the topics of ``connectors`` connectors; of an odd number the last one is a source."""
     sinks = connectors // 2
     with bench.new_topics(connectors - sinks) as topics:
         pairs = Pairs([_pair(bench, topic, number < sinks) for number, topic in enumerate(topics)])

@@ -1,4 +1,4 @@
-"""What is measured of plugins alone: each converter and each transform, with the options it is given."""
+"""Cases of plugins alone: each converter and each transform, with its options."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -72,7 +72,7 @@ _SCHEMA = {
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """What one case took: records per second of both sides, or why there is no figure."""
+    """The result of one case: records per second of both sides, or the reason for a missing figure."""
 
     case: Case
     java: Sequence[float] = ()
@@ -81,11 +81,11 @@ class Figure:
 
     @property
     def ratio(self) -> float:
-        """Ours to Java's."""
+        """Return the ratio of ours to Java's."""
         return statistics.median(self.ours) / statistics.median(self.java)
 
     def line(self) -> str:
-        """A row of the table."""
+        """Return a row of the table."""
         if self.why is not None:
             return f"| {self.case.name} | void: {self.why} | – | – | – |"
         java, ours = statistics.median(self.java) / 1e3, statistics.median(self.ours) / 1e3
@@ -180,7 +180,7 @@ class _Ours:
     @classmethod
     @contextmanager
     def opened(cls, file: Path, registry: str) -> Iterator["_Ours"]:
-        """The records for as long as the block runs."""
+        """Cache the records for the duration of the block."""
         session = Session.launched({"spark.driver.memory": "3g"})
         session.warm_up()
         try:
@@ -189,7 +189,7 @@ class _Ours:
             session.stop()
 
     def planned(self, case: Case) -> Any:
-        """What runs the case once over all records. Raises ConnectError when there is no such plugin."""
+        """Return a function that runs the case once over all records. Raises ConnectError for an unknown plugin."""
         if case.action == "apply":
             return _writer(self._transformed(case))
         converter = self._plugins.converter(case.java_class).plugin()

@@ -1,4 +1,4 @@
-"""What is measured, in which unit, and what the project wants of it."""
+"""The measured quantities with their units and targets."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -24,12 +24,12 @@ class Target:
     tasks: tuple[int, ...] = ()
 
     def met(self, figure: float) -> bool:
-        """Whether a ratio or figure is within the limit."""
+        """Return whether a ratio or figure is within the limit."""
         return figure >= self.limit if self.at_least else figure <= self.limit
 
 
 class Quantity(Enum):
-    """One kind of row: title, unit, decimals, targets, whose figures. In the table's order."""
+    """One kind of row: title, unit, decimals, targets, contestants. In the table's order."""
 
     SOURCE_WARM = (
         "source, warm",

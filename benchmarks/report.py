@@ -1,4 +1,4 @@
-"""The table: medians with their spread, ratios, targets met and missed; below it what the figures were made with."""
+"""The report: medians with their spread, ratios, targets met and missed; below it machine, versions and settings."""
 
 import os
 import platform
@@ -25,26 +25,26 @@ _MET, _MISSED, _NOTHING = "✓", "✗", "–"
 
 @dataclass(slots=True)
 class Report:
-    """All that a run has measured so far."""
+    """All measurements of a run so far."""
 
     samples: list[Sample] = field(default_factory=list)
     void: list[str] = field(default_factory=list)
 
     def table(self) -> str:
-        """The figures as a Markdown table."""
+        """Return the figures as a Markdown table."""
         lines = [_HEAD, *map(self._cells, self._rows())]
         widths = [max(len(line[column]) for line in lines) for column in range(len(_HEAD))]
         ruler = tuple("-" * width for width in widths)
         return "\n".join(_line(line, widths) for line in (lines[0], ruler, *lines[1:]))
 
     def verdict(self) -> str:
-        """How many targets were met; what counts for nothing, and why."""
+        """Return the number of targets met, and invalid cells with their reasons."""
         marks = [met for row in self._rows() for _, met in self._judged(row) if met is not None]
         voids = "".join(f"\n\nVOID: {text}" for text in self.void)
         return f"{sum(marks)} of {len(marks)} targets met{voids}"
 
     def figures(self, row: Row, contestant: Contestant) -> list[float]:
-        """What was measured of a contestant, a figure for each repetition."""
+        """Return the measurements of a contestant, a figure for each repetition."""
         return [each.figure for each in self.samples if each.row == row and each.contestant == contestant]
 
     def _rows(self) -> list[Row]:
@@ -88,10 +88,10 @@ class Report:
 
 
 def facts(effort: Effort, repetitions: int) -> str:
-    """The machine, the versions, and what each side was told."""
+    """Return the machine, the versions, and the settings of each side."""
     memory = psutil.virtual_memory().total / 2**30
     load = " ".join(f"{each:.2f}" for each in os.getloadavg())
-    told = [f"{each.name}: JVM {each.jvm}{_told(each)}" for each in CONTESTANTS]
+    told = [f"{each.name}: JVM {each.jvm}{_settings_of(each)}" for each in CONTESTANTS]
     lines = [
         f"{os.cpu_count()} cores ({_processor()}), {memory:.0f} GiB, {platform.system()} {platform.release()}; "
         f"load before: {load}",
@@ -123,7 +123,7 @@ def _target_text(target: Target, row: Row, met: bool | None) -> str:
     return f"{sign} {limit}{whose} {_NOTHING if met is None else _MET if met else _MISSED}"
 
 
-def _told(contestant: Contestant) -> str:
+def _settings_of(contestant: Contestant) -> str:
     settings = {"worker": contestant.worker_props, "sources": contestant.source_props}
     return "".join(
         f"; {whose}: {', '.join(f'{key}={value}' for key, value in props.items())}"

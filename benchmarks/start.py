@@ -1,4 +1,4 @@
-"""How long until the first record is there: after the start of the process, and after the creation of a connector."""
+"""The time to the first record: after the start of the process, and after the creation of a connector."""
 
 import statistics
 import time
@@ -15,7 +15,7 @@ _CREATED = 5
 
 
 def start_cell(bench: Bench, contestant: Contestant, form: Format, _: int) -> Iterator[Sample]:
-    """A worker with one connector on its command line; then more connectors, one after the other."""
+    """Measure a worker with one connector on its command line; then more connectors, one after the other."""
     file = _small_log(bench)
     with bench.new_topics(1) as (topic,):
         first = {**source(bench.name("first"), file.path, topic), **contestant.source_props}

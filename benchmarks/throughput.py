@@ -5,7 +5,7 @@ from pathlib import Path
 
 from benchmarks.bench import Bench
 from benchmarks.contestants import Contestant, Running, sink
-from benchmarks.measure import Deadline, Stopwatch, Void, Window
+from benchmarks.measure import Deadline, InvalidCellError, Stopwatch, Window
 from benchmarks.quantities import Quantity, Row, Sample
 from benchmarks.workload import Format, LogFile
 
@@ -20,22 +20,22 @@ _Quantities = tuple[Quantity, Quantity, Quantity, Quantity]
 
 
 def source_cell(bench: Bench, contestant: Contestant, form: Format, tasks: int) -> Iterator[Sample]:
-    """Files to topics with a fresh worker: cold, warmed up, warm."""
+    """Measure files to topics with a fresh worker: cold, warmed up, warm."""
     quantities = (Quantity.SOURCE_COLD, Quantity.SOURCE_WARM, Quantity.SOURCE_CPU, Quantity.SOURCE_MEMORY)
     return _cell(bench, contestant, form, tasks, source_round, quantities)
 
 
 def sink_cell(bench: Bench, contestant: Contestant, form: Format, tasks: int) -> Iterator[Sample]:
-    """Topics to files with a fresh worker: cold, warmed up, warm."""
+    """Measure topics to files with a fresh worker: cold, warmed up, warm."""
     quantities = (Quantity.SINK_COLD, Quantity.SINK_WARM, Quantity.SINK_CPU, Quantity.SINK_MEMORY)
     return _cell(bench, contestant, form, tasks, sink_round, quantities)
 
 
 def source_round(bench: Bench, worker: Running, form: Format, tasks: int) -> Window:
-    """All files into new topics, once.
+    """Move all files into new topics, once.
 
     Raises:
-        Void: a topic does not hold what the worker was to write.
+        InvalidCellError: a topic does not hold what the worker was to write.
     """
     files, names = bench.workload.files(tasks), [bench.name("source") for _ in range(tasks)]
     with bench.new_topics(tasks) as topics:
@@ -53,10 +53,10 @@ def source_round(bench: Bench, worker: Running, form: Format, tasks: int) -> Win
 
 
 def sink_round(bench: Bench, worker: Running, form: Format, tasks: int) -> Window:
-    """All topics of this format into new files, once.
+    """Move all topics of this format into new files, once.
 
     Raises:
-        Void: a file does not hold what the worker was to write.
+        InvalidCellError: a file does not hold what the worker was to write.
     """
     given = [(bench.name("sink"), topic, file) for topic, file in bench.filled_topics(form, tasks)]
     outputs = [bench.path("sink-output") for _ in given]
@@ -75,7 +75,7 @@ def sink_round(bench: Bench, worker: Running, form: Format, tasks: int) -> Windo
 
 
 def warm_up(bench: Bench, worker: Running, form: Format, tasks: int, run: _Round, done: int = 0) -> None:
-    """Move lines until the worker has moved enough of them, then let it come to rest."""
+    """Move lines until the worker has moved enough of them, then wait until it is idle."""
     while done < bench.effort.warm_up:
         run(bench, worker, form, tasks)
         done += bench.workload.lines
@@ -127,14 +127,14 @@ def _file_full(output: Path, file: LogFile) -> Callable[[], bool]:
 def _check_topic(bench: Bench, topic: str, file: LogFile, form: Format) -> None:
     count = bench.topics.end_offset(topic)
     if count != file.lines:
-        raise Void(f"{topic} holds {count} records, {file.path.name} {file.lines} lines")
+        raise InvalidCellError(f"{topic} holds {count} records, {file.path.name} {file.lines} lines")
     if bench.topics.digest(topic) != file.digest(form):
-        raise Void(f"the values in {topic} are not those of the lines in {file.path.name}")
+        raise InvalidCellError(f"the values in {topic} are not those of the lines in {file.path.name}")
 
 
 def _check_file(output: Path, file: LogFile) -> None:
     count = output.stat().st_size
     if count != file.size:
-        raise Void(f"{output.name} has {count} bytes, {file.path.name} {file.size}")
+        raise InvalidCellError(f"{output.name} has {count} bytes, {file.path.name} {file.size}")
     if LogFile(output, file.lines).digest() != file.digest():
-        raise Void(f"{output.name} does not hold the lines of {file.path.name}")
+        raise InvalidCellError(f"{output.name} does not hold the lines of {file.path.name}")

@@ -1,4 +1,4 @@
-"""Topics of the measured broker: made, filled, watched from outside, read back, deleted."""
+"""Topics of the measured broker: created, filled, observed from outside, read back, deleted."""
 
 import hashlib
 import time
@@ -8,7 +8,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Message,
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from benchmarks.measure import Deadline, Void
+from benchmarks.measure import Deadline, InvalidCellError
 
 Settings = dict[str, str | int | float | bool]
 
@@ -41,7 +41,7 @@ class Topics:
             future.result(_SECONDS)
 
     def end_offset(self, name: str) -> int:
-        """How many records it holds."""
+        """Return the number of its records."""
         _, high = self._watcher.get_watermark_offsets(TopicPartition(name, 0), timeout=_SECONDS)
         return int(high)
 
@@ -59,27 +59,27 @@ class Topics:
         producer.flush()
 
     def producer(self) -> Producer:
-        """A producer that sends each record at once."""
+        """Return a producer that sends each record at once."""
         return Producer({**self._client, "linger.ms": 0})
 
     def tail(self, name: str) -> "Tail":
-        """A reader of an empty topic that sees each record as soon as the broker shows it."""
+        """Return a reader of an empty topic that gets each record as soon as the broker has it."""
         consumer = self._consumer()
         consumer.assign([TopicPartition(name, 0, OFFSET_BEGINNING)])
         # Connected and waiting for data before anybody writes: what comes meanwhile would be lost.
         if consumer.poll(_CONNECT_SECONDS) is not None:
-            raise Void(f"{name} is not empty")
+            raise InvalidCellError(f"{name} is not empty")
         return Tail(consumer)
 
     def digest(self, name: str, *, skip: int = 0) -> str:
-        """Hash of all its values in their order, as `LogFile.digest` has it.
+        """Return a hash of all its values in their order, as `LogFile.digest` has it.
 
         Args:
             name: the topic.
             skip: bytes at the beginning of each value that do not count.
 
         Raises:
-            Void: the topic cannot be read to its end.
+            InvalidCellError: the topic cannot be read to its end.
         """
         end, sha, seen = self.end_offset(name), hashlib.sha256(), 0
         consumer = self._consumer()
@@ -112,7 +112,7 @@ class Topics:
 
 
 class Tail:
-    """Follows one topic.
+    """A follower of one topic.
 
     Args:
         consumer: assigned to it.
@@ -125,7 +125,7 @@ class Tail:
         """Wait for a value that holds these bytes; answers when it was seen, by the monotonic clock.
 
         Raises:
-            Void: none came in time.
+            InvalidCellError: none came in time.
         """
         deadline = Deadline(seconds, f"a record with {part.decode()!r} is in the topic")
         while True:
@@ -144,7 +144,7 @@ def _value(message: Message) -> bytes:
         raise KafkaException(error)
     value = message.value()
     if value is None:
-        raise Void(f"a record of {message.topic()} has no value")
+        raise InvalidCellError(f"a record of {message.topic()} has no value")
     return value
 
 

@@ -1,4 +1,4 @@
-"""What is moved: an access log as nginx writes it, and what a topic must hold once all of it is there.
+"""The moved data: an access log as nginx writes it, and the expected content of a topic.
 
 Knows nothing of workers and brokers.
 """
@@ -20,7 +20,7 @@ _AGENTS = ("Mozilla/5.0 (X11)", "curl/8.14.1", "Googlebot/2.1")
 
 
 class Format(Enum):
-    """How the converters of both sides are set; the value is the name in the table."""
+    """The converter settings of both sides; the value is the name in the table."""
 
     JSON = "json"
     STRING = "string"
@@ -28,20 +28,20 @@ class Format(Enum):
 
     @property
     def converter(self) -> str:
-        """Class of the worker's converter for keys and values, at its defaults: JSON comes with its schema.
+        """Return the class of the worker's converter for keys and values, at its defaults: JSON comes with its schema.
 
-        For Avro connectors have converters of their own.
+        For Avro the connectors configure their converters.
         """
         if self is not Format.STRING:
             return "org.apache.kafka.connect.json.JsonConverter"
         return "org.apache.kafka.connect.storage.StringConverter"
 
     def encode(self, lines: bytes) -> bytes:
-        r"""The values that Kafka Connect makes of lines, each with a ``\n`` behind it as the lines have."""
+        r"""Return Kafka Connect's values of lines, each with a ``\n`` after it as the lines have."""
         if self is Format.STRING:
             return lines
         if self is Format.AVRO:
-            raise ValueError("the bytes of Avro hang on the ids of a registry")
+            raise ValueError("the bytes of Avro depend on the ids of a registry")
         head, tail = b'{"schema":{"type":"string","optional":false},"payload":"', b'"}'
         escaped = lines.removesuffix(b"\n").replace(b"\\", b"\\\\").replace(b'"', b'\\"')
         return head + escaped.replace(b"\n", tail + b"\n" + head) + tail + b"\n"
@@ -60,17 +60,17 @@ class LogFile:
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """Return its size in bytes."""
         return self.path.stat().st_size
 
     def blocks(self) -> Iterator[bytes]:
-        """Its content, cut behind newlines."""
+        """Return its content, cut after newlines."""
         with self.path.open("rb") as file:
             while block := file.read(_BLOCK_BYTES):
                 yield block + file.readline()
 
     def digest(self, form: Format = Format.STRING) -> str:
-        """Hash of the values of its lines in this format; for strings that of the file's own bytes."""
+        """Return a hash of the values of its lines in this format; for strings that of the file's own bytes."""
         return _digest(self, form)
 
 
@@ -88,7 +88,7 @@ class Workload:
         self._divisions: dict[int, list[LogFile]] = {}
 
     def files(self, parts: int) -> list[LogFile]:
-        """The log in so many files, written on the first demand."""
+        """Return the log in ``parts`` files, written on first use."""
         if parts not in self._divisions:
             self._divisions[parts] = [self._write(parts, number) for number in range(parts)]
         return self._divisions[parts]
@@ -102,7 +102,7 @@ class Workload:
 
 
 def access_log(count: int, seed: int) -> Iterator[str]:
-    """Lines of about 103 bytes with their newline, the same ones for the same seed."""
+    """Yield lines of about 103 bytes with their newline, the same ones for the same seed."""
     chance = random.Random(seed)
     for number in range(count):
         second = number // 500

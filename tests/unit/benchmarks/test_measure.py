@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from benchmarks.measure import Deadline, ProcessTree, Void, percentile
+from benchmarks.measure import Deadline, InvalidCellError, ProcessTree, percentile
 
 BUSY = "import time\nwhile time.process_time() < {seconds}: pass\n"
 PARENT = "import subprocess, sys\nsubprocess.run([sys.executable, '-c', sys.argv[1]])\nprint(flush=True)\ninput()\n"
@@ -59,5 +59,5 @@ def test_percentiles_are_values_that_occurred() -> None:
 
 
 def test_a_deadline_says_what_was_waited_for() -> None:
-    with pytest.raises(Void, match="not within 0 s: the sun rises"):
+    with pytest.raises(InvalidCellError, match="not within 0 s: the sun rises"):
         Deadline(0, "the sun rises").wait(lambda: False, 0.001)
