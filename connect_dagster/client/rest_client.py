@@ -14,6 +14,7 @@ from urllib.parse import quote
 import requests
 
 import connect_dagster
+from connect_dagster.backoff import Backoff
 from connect_dagster.client.masking import mask_text
 from connect_dagster.client.types import (
     ConfigValidation,
@@ -69,7 +70,8 @@ class RetryPolicy:
 
     def delays(self) -> list[float]:
         """Seconds to wait before each retry."""
-        return [self.delay * 2**attempt for attempt in range(self.retries)]
+        backoff = Backoff(self.delay)
+        return [backoff.delay(retry) for retry in range(1, self.retries + 1)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from typing import ClassVar
 
 from connect_dagster.config_providers._support.allowed_paths import AllowedPathsConfig
 from connect_dagster.errors import ConfigError
+from connect_dagster.kafka_version import KAFKA_VERSION
 from connect_dagster.plugin.config import ConfigDef
 from connect_dagster.plugin.config_provider import ConfigData, ConfigProvider
 
@@ -24,7 +25,7 @@ class DirectoryConfigProvider(ConfigProvider):
 
     config_def: ClassVar[type[ConfigDef]] = AllowedPathsConfig
     java_class = "org.apache.kafka.common.config.provider.DirectoryConfigProvider"
-    version = "4.3.1"
+    version = KAFKA_VERSION
 
     def configure(self, config: Mapping[str, str]) -> None:
         self._paths = AllowedPathsConfig.parse(config)

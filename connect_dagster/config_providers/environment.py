@@ -10,6 +10,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any, ClassVar
 
 from connect_dagster.errors import ConfigError
+from connect_dagster.kafka_version import KAFKA_VERSION
 from connect_dagster.plugin.config import ConfigDef, Importance, config_key
 from connect_dagster.plugin.config_provider import ConfigData, ConfigProvider
 
@@ -40,7 +41,7 @@ class EnvVarConfigProvider(ConfigProvider):
 
     config_def: ClassVar[type[ConfigDef]] = EnvVarConfig
     java_class = "org.apache.kafka.common.config.provider.EnvVarConfigProvider"
-    version = "4.3.1"
+    version = KAFKA_VERSION
 
     def configure(self, config: Mapping[str, str]) -> None:
         if "allowlist.pattern" not in config:

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from connect_dagster.kafka_version import KAFKA_VERSION
+
 LOCK_FILE = Path(__file__).with_name("jars.lock")
 
-KAFKA = "4.3.1"
 SPARK = "4.1.1"
 DELTA = "4.4.0"
 
@@ -52,24 +53,24 @@ class LockedJar:
 
 
 JAR_SETS: Mapping[str, JarSet] = {
-    "broker": JarSet((f"org.apache.kafka:kafka_2.13:{KAFKA}", "org.slf4j:slf4j-simple:1.7.36")),
+    "broker": JarSet((f"org.apache.kafka:kafka_2.13:{KAFKA_VERSION}", "org.slf4j:slf4j-simple:1.7.36")),
     "java-connect": JarSet(
         (
-            f"org.apache.kafka:connect-runtime:{KAFKA}",
-            f"org.apache.kafka:connect-file:{KAFKA}",
-            f"org.apache.kafka:connect-transforms:{KAFKA}",
-            f"org.apache.kafka:kafka-tools:{KAFKA}",
+            f"org.apache.kafka:connect-runtime:{KAFKA_VERSION}",
+            f"org.apache.kafka:connect-file:{KAFKA_VERSION}",
+            f"org.apache.kafka:connect-transforms:{KAFKA_VERSION}",
+            f"org.apache.kafka:kafka-tools:{KAFKA_VERSION}",
             "org.slf4j:slf4j-simple:1.7.36",
         )
     ),
     # Kafka's own integration tests of Connect; they run on top of `java-connect` and `broker`.
     "connect-tests": JarSet(
         (
-            f"org.apache.kafka:connect-runtime:{KAFKA}:test",
-            f"org.apache.kafka:connect-file:{KAFKA}:test",
-            f"org.apache.kafka:kafka-clients:{KAFKA}:test",
-            f"org.apache.kafka:kafka-test-common-runtime:{KAFKA}",
-            f"org.apache.kafka:kafka-test-common-internal-api:{KAFKA}",
+            f"org.apache.kafka:connect-runtime:{KAFKA_VERSION}:test",
+            f"org.apache.kafka:connect-file:{KAFKA_VERSION}:test",
+            f"org.apache.kafka:kafka-clients:{KAFKA_VERSION}:test",
+            f"org.apache.kafka:kafka-test-common-runtime:{KAFKA_VERSION}",
+            f"org.apache.kafka:kafka-test-common-internal-api:{KAFKA_VERSION}",
             "org.junit.platform:junit-platform-console-standalone:1.13.4",
             "org.hamcrest:hamcrest:3.0",
             "org.mockito:mockito-core:5.20.0",

@@ -13,6 +13,7 @@ from typing import ClassVar
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
+from connect_dagster.kafka_version import KAFKA_VERSION
 from connect_dagster.plugin.config import ConfigDef, config_key, non_empty_string
 from connect_dagster.plugin.converter import Predicate
 from connect_dagster.plugin.frames import RecordFrame
@@ -29,7 +30,7 @@ class HasHeaderKey(Predicate):
 
     config_def: ClassVar[type[ConfigDef]] = HasHeaderKeyConfig
     java_class = "org.apache.kafka.connect.transforms.predicates.HasHeaderKey"
-    version = "4.3.1"
+    version = KAFKA_VERSION
 
     def configure(self, config: Mapping[str, str]) -> None:
         """Take the name."""

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from pyspark.sql import Column
 
+from connect_dagster.kafka_version import KAFKA_VERSION
 from connect_dagster.plugin.config import ConfigDef
 from connect_dagster.plugin.converter import Predicate
 from connect_dagster.plugin.frames import RecordFrame
@@ -25,7 +26,7 @@ class RecordIsTombstone(Predicate):
 
     config_def: ClassVar[type[ConfigDef]] = RecordIsTombstoneConfig
     java_class = "org.apache.kafka.connect.transforms.predicates.RecordIsTombstone"
-    version = "4.3.1"
+    version = KAFKA_VERSION
 
     def configure(self, config: Mapping[str, str]) -> None:
         """Take the options, of which there are none."""

@@ -15,6 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.expressions import java_patterns as java_settings
 from connect_dagster.expressions.java_calls import Regex
+from connect_dagster.kafka_version import KAFKA_VERSION
 from connect_dagster.plugin.config import ConfigDef, all_of, config_key, non_empty_string
 from connect_dagster.plugin.converter import Predicate
 from connect_dagster.plugin.frames import RecordFrame, SourceFrame
@@ -35,7 +36,7 @@ class TopicNameMatches(Predicate):
 
     config_def: ClassVar[type[ConfigDef]] = TopicNameMatchesConfig
     java_class = "org.apache.kafka.connect.transforms.predicates.TopicNameMatches"
-    version = "4.3.1"
+    version = KAFKA_VERSION
 
     def configure(self, config: Mapping[str, str]) -> None:
         """Take the pattern."""

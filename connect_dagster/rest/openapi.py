@@ -12,6 +12,7 @@ from http import HTTPStatus
 from typing import Any
 
 from connect_dagster.herder.interface import Herder
+from connect_dagster.kafka_version import KAFKA_VERSION
 from connect_dagster.rest.exchange import JSON, Call, Endpoint, Reply
 from connect_dagster.rest.openapi_schemas import ENTITIES, FLAG, TEXT, Operation, Schema, entity, returns
 
@@ -50,7 +51,7 @@ def openapi_document(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
         "openapi": "3.1.0",
         "info": {
             "title": "Kafka Connect REST API",
-            "version": "4.3.1",
+            "version": KAFKA_VERSION,
             "description": "Create, operate and watch connectors.",
         },
         "paths": paths,

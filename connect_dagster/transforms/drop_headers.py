@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
+from connect_dagster.kafka_version import KAFKA_VERSION
 from connect_dagster.plugin.config import ConfigDef, Importance, UniqueValues, config_key
 from connect_dagster.plugin.converter import Transform
 from connect_dagster.plugin.frames import Frame
@@ -34,7 +35,7 @@ class DropHeaders(Transform):
 
     config_def: ClassVar[type[ConfigDef]] = DropHeadersConfig
     java_class = "org.apache.kafka.connect.transforms.DropHeaders"
-    version = "4.3.1"
+    version = KAFKA_VERSION
 
     def configure(self, config: Mapping[str, str]) -> None:
         """Take the names."""

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
+from connect_dagster.kafka_version import KAFKA_VERSION
 from connect_dagster.plugin.config import ConfigDef
 from connect_dagster.plugin.converter import Transform
 from connect_dagster.plugin.frames import Frame
@@ -26,7 +27,7 @@ class Filter(Transform):
 
     config_def: ClassVar[type[ConfigDef]] = FilterConfig
     java_class = "org.apache.kafka.connect.transforms.Filter"
-    version = "4.3.1"
+    version = KAFKA_VERSION
     drops = True
 
     def configure(self, config: Mapping[str, str]) -> None:

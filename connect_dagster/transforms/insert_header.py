@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
+from connect_dagster.kafka_version import KAFKA_VERSION
 from connect_dagster.plugin.config import ConfigDef, Importance, config_key, non_null
 from connect_dagster.plugin.converter import Transform
 from connect_dagster.plugin.frames import Frame
@@ -35,7 +36,7 @@ class InsertHeader(Transform):
 
     config_def: ClassVar[type[ConfigDef]] = InsertHeaderConfig
     java_class = "org.apache.kafka.connect.transforms.InsertHeader"
-    version = "4.3.1"
+    version = KAFKA_VERSION
 
     def configure(self, config: Mapping[str, str]) -> None:
         """Read the value's type from its text."""

@@ -16,6 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.expressions import java_patterns as java_settings
 from connect_dagster.expressions.java_calls import Regex
+from connect_dagster.kafka_version import KAFKA_VERSION
 from connect_dagster.plugin.config import ConfigDef, Importance, config_key
 from connect_dagster.plugin.converter import Transform
 from connect_dagster.plugin.frames import Frame, SourceFrame
@@ -42,7 +43,7 @@ class RegexRouter(Transform):
 
     config_def: ClassVar[type[ConfigDef]] = RegexRouterConfig
     java_class = "org.apache.kafka.connect.transforms.RegexRouter"
-    version = "4.3.1"
+    version = KAFKA_VERSION
 
     def configure(self, config: Mapping[str, str]) -> None:
         """Compile the expression, and see what Java says of the replacement."""

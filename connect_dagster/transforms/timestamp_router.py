@@ -14,6 +14,7 @@ from typing import ClassVar
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.expressions.java_calls import JavaRefusalError, SimpleDateFormat
+from connect_dagster.kafka_version import KAFKA_VERSION
 from connect_dagster.plugin.config import ConfigDef, Importance, config_key
 from connect_dagster.plugin.converter import Transform
 from connect_dagster.plugin.frames import Frame
@@ -43,7 +44,7 @@ class TimestampRouter(Transform):
 
     config_def: ClassVar[type[ConfigDef]] = TimestampRouterConfig
     java_class = "org.apache.kafka.connect.transforms.TimestampRouter"
-    version = "4.3.1"
+    version = KAFKA_VERSION
 
     def configure(self, config: Mapping[str, str]) -> None:
         """Take the formats; a wrong one fails the records, as in Java."""

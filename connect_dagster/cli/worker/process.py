@@ -23,6 +23,7 @@ from connect_dagster.isolation.config_transformer import ConfigTransformer
 from connect_dagster.isolation.plugins import Plugins
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.settings.java_settings import Settings
+from connect_dagster.kafka_version import KAFKA_COMMIT, KAFKA_VERSION
 from connect_dagster.plugin.config import Type, parse_value, under_prefix
 from connect_dagster.rest.server import RestServer
 from connect_dagster.worker.config.worker import WorkerConfig
@@ -33,7 +34,6 @@ from connect_dagster.worker.spark.settings import spark_settings
 log = logging.getLogger(__name__)
 
 # The Kafka Connect whose REST API this is.
-VERSION, COMMIT = "4.3.1", "26b251a451ce941d"
 Config = TypeVar("Config", bound=WorkerConfig)
 
 _CLUSTER_SECONDS = 6.0
@@ -167,7 +167,7 @@ class WorkerProcess(ABC, Generic[Config]):
 
     def _start(self, config: Config, plugins: Plugins, jvm: SparkJvm, began: float) -> None:
         admin = WorkerAdmin(config)
-        server = ServerInfo(VERSION, COMMIT, admin.cluster_id())
+        server = ServerInfo(KAFKA_VERSION, KAFKA_COMMIT, admin.cluster_id())
         self._open_storage(config)
         self._session = Session(spark_settings(config.originals), jvm)
         self._session.warm_up()

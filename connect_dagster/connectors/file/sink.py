@@ -27,6 +27,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from connect_dagster.errors import ConnectError
 from connect_dagster.expressions.arrow_text import text_bytes, write_all
 from connect_dagster.expressions.text import as_java_text
+from connect_dagster.kafka_version import KAFKA_VERSION
 from connect_dagster.plugin.config import ConfigDef, Importance, config_key
 from connect_dagster.plugin.connector import Properties, SinkConnector, SinkTask
 from connect_dagster.plugin.frames import SinkBatch
@@ -130,7 +131,7 @@ class FileStreamSinkConnector(SinkConnector):
     config_def = FileStreamSinkConfig
     java_class: ClassVar[str] = "org.apache.kafka.connect.file.FileStreamSinkConnector"
     java_task_class: ClassVar[str] = "org.apache.kafka.connect.file.FileStreamSinkTask"
-    version: ClassVar[str] = "4.3.1"
+    version: ClassVar[str] = KAFKA_VERSION
     task_class = FileStreamSinkTask
 
     def start(self, config: Properties) -> None:

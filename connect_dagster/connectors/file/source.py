@@ -29,6 +29,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from connect_dagster.connectors.file.lines import Chunk, LineFile, whole_lines, without_terminator
 from connect_dagster.errors import ConnectError, DataError
 from connect_dagster.java.utf8 import decode_replacing
+from connect_dagster.kafka_version import KAFKA_VERSION
 from connect_dagster.plugin.config import ConfigDef, Importance, config_key, non_empty_string, one_of
 from connect_dagster.plugin.connector import Properties, SourceConnector, SourceTask
 from connect_dagster.plugin.frames import SourceFrame
@@ -169,7 +170,7 @@ class FileStreamSourceConnector(SourceConnector):
     config_def = FileStreamSourceConfig
     java_class: ClassVar[str] = "org.apache.kafka.connect.file.FileStreamSourceConnector"
     java_task_class: ClassVar[str] = "org.apache.kafka.connect.file.FileStreamSourceTask"
-    version: ClassVar[str] = "4.3.1"
+    version: ClassVar[str] = KAFKA_VERSION
     task_class = FileStreamSourceTask
 
     def start(self, config: Properties) -> None:

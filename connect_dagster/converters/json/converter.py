@@ -26,6 +26,7 @@ from connect_dagster.converters.json.encoding import REQUIRED_IS_NULL, JsonEncod
 from connect_dagster.converters.json.reading import MALFORMED, NO_ENVELOPE, JsonReading, SchemalessReading
 from connect_dagster.errors import ConfigError, DataError
 from connect_dagster.java import jackson
+from connect_dagster.kafka_version import KAFKA_VERSION
 from connect_dagster.plugin.config import (
     ConfigDef,
     Importance,
@@ -80,7 +81,7 @@ class JsonConverter(Converter, HeaderConverter):
 
     config_def: ClassVar[type[ConfigDef]] = JsonConverterConfig
     java_class = "org.apache.kafka.connect.json.JsonConverter"
-    version = "4.3.1"
+    version = KAFKA_VERSION
 
     def configure(self, config: Mapping[str, str], *, is_key: bool) -> None:
         """Take the options.

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from connect_dagster.converters._support.converter_type import converter_type, type_name
 from connect_dagster.converters._support.java_classes import class_of, class_of_json, class_of_value
 from connect_dagster.errors import DataError
+from connect_dagster.kafka_version import KAFKA_VERSION
 from connect_dagster.plugin.config import ConfigDef
 from connect_dagster.plugin.converter import Converter, Decoder
 from connect_dagster.plugin.header_converter import HeaderConverter
@@ -30,7 +31,7 @@ class ByteArrayConverter(Converter, HeaderConverter):
 
     config_def: ClassVar[type[ConfigDef]] = ByteArrayConverterConfig
     java_class = "org.apache.kafka.connect.converters.ByteArrayConverter"
-    version = "4.3.1"
+    version = KAFKA_VERSION
 
     def configure(self, config: Mapping[str, str], *, is_key: bool) -> None:
         """Take the options, of which there are none."""

@@ -14,6 +14,7 @@ from connect_dagster.converters._support.converter_type import converter_type, t
 from connect_dagster.converters._support.java_classes import class_of, class_of_json, class_of_value
 from connect_dagster.errors import DataError
 from connect_dagster.expressions import big_endian
+from connect_dagster.kafka_version import KAFKA_VERSION
 from connect_dagster.plugin.config import ConfigDef
 from connect_dagster.plugin.converter import Converter, Decoder
 from connect_dagster.plugin.header_converter import HeaderConverter
@@ -36,7 +37,7 @@ class NumberConverter(Converter, HeaderConverter):
     """
 
     config_def: ClassVar[type[ConfigDef]] = NumberConverterConfig
-    version = "4.3.1"
+    version = KAFKA_VERSION
     type: ClassVar[SchemaType]
     layout: ClassVar[str]
     word: ClassVar[str]

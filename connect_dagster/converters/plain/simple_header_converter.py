@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from pyspark.sql import Column
 
 from connect_dagster.converters._support.header_text import value_text, value_text_column
+from connect_dagster.kafka_version import KAFKA_VERSION
 from connect_dagster.plugin.config import ConfigDef
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.schema import Schema
@@ -23,7 +24,7 @@ class SimpleHeaderConverter(HeaderConverter):
 
     config_def: ClassVar[type[ConfigDef]] = SimpleHeaderConverterConfig
     java_class = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
-    version = "4.3.1"
+    version = KAFKA_VERSION
 
     def configure_headers(self, config: Mapping[str, str]) -> None:
         """Take the options, of which there are none."""

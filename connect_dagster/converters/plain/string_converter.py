@@ -12,6 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from connect_dagster.converters._support.converter_type import converter_type, type_name
 from connect_dagster.converters._support.java_value_text import java_value_text
 from connect_dagster.expressions.text import as_java_text
+from connect_dagster.kafka_version import KAFKA_VERSION
 from connect_dagster.plugin.config import ConfigDef, Importance, Width, config_key, one_of_ignoring_case
 from connect_dagster.plugin.converter import Converter, Decoder
 from connect_dagster.plugin.header_converter import HeaderConverter
@@ -42,7 +43,7 @@ class StringConverter(Converter, HeaderConverter):
 
     config_def: ClassVar[type[ConfigDef]] = StringConverterConfig
     java_class = "org.apache.kafka.connect.storage.StringConverter"
-    version = "4.3.1"
+    version = KAFKA_VERSION
 
     def configure(self, config: Mapping[str, str], *, is_key: bool) -> None:
         """Take the options."""

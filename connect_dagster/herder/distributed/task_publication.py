@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from urllib.parse import quote
 
+from connect_dagster.backoff import Backoff
 from connect_dagster.client.inter_worker import RestClient
 from connect_dagster.errors import ConnectError
 from connect_dagster.herder.distributed.requests import Requests
@@ -24,7 +25,7 @@ from connect_dagster.worker.worker import Worker
 TaskConfigs = list[dict[str, str]]
 Publish = Callable[[TaskConfigs], Future[None] | None]
 
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 60.0
+_RETRY_SECONDS = Backoff(0.25, 60.0)
 
 
 class TaskPublication:
@@ -110,4 +111,4 @@ class TaskPublication:
 
     def _try_again(self, name: str, error: BaseException, failures: int, again: Callable[[], None]) -> None:
         self._log.error("Failed to reconfigure connector's tasks (%s), retrying after backoff: %s", name, error)
-        self._requests.add(again, min(_FIRST_PAUSE * 2**failures, _LONGEST_PAUSE))
+        self._requests.add(again, _RETRY_SECONDS.delay(failures + 1))

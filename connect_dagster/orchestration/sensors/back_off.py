@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-# Beyond it the doubling is past every cap, and would only overflow.
-MOST_DOUBLINGS = 60
+from connect_dagster.backoff import Backoff
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,4 +22,4 @@ class BackOff:
 
     def delay(self, failures: int) -> float:
         """Waiting time after so many failures in a row; none after none."""
-        return min(self.cap, self.base * 2 ** min(failures - 1, MOST_DOUBLINGS)) if failures else 0.0
+        return Backoff(self.base, self.cap).delay(failures) if failures else 0.0

@@ -13,6 +13,7 @@ from typing import ClassVar, Literal, TypeVar
 
 from pyspark.sql import Column
 
+from connect_dagster.kafka_version import KAFKA_VERSION
 from connect_dagster.plugin.converter import Transform
 from connect_dagster.plugin.frames import Frame, RecordFrame
 from connect_dagster.plugin.schema import Schema
@@ -28,7 +29,7 @@ class SidedTransform(Transform):
     """
 
     side: ClassVar[Side] = "value"
-    version = "4.3.1"
+    version = KAFKA_VERSION
 
     def operating_column(self, frame: RecordFrame) -> Column:
         """The keys or the values (Java: ``operatingValue``)."""

@@ -22,6 +22,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+from connect_dagster.backoff import Backoff
 from connect_dagster.connectors.jdbc.database import HeldConnection
 from connect_dagster.connectors.jdbc.identifiers import TableId
 from connect_dagster.connectors.jdbc.source.columns import JdbcColumn
@@ -160,7 +161,7 @@ class JdbcSourceTask(SourceTask):
         """Return the seconds before the n-th consecutive retry; ``None`` after ``query.retry.attempts``."""
         if 0 <= self._config.retries < retry:
             return None
-        return min(self._config.backoff_ms / 1000, 0.1 * (1 << min(retry, 10)))
+        return Backoff(0.2, self._config.backoff_ms / 1000).delay(retry)
 
     def _querier(self, target: Target, table: TableId | None) -> TableQuerier:
         config = self._config

@@ -1,0 +1,6 @@
+"""Version of Kafka Connect whose behaviour, answers and plugin versions this project reproduces."""
+
+from typing import Final
+
+KAFKA_VERSION: Final = "4.3.1"
+KAFKA_COMMIT: Final = "26b251a451ce941d"
