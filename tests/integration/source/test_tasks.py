@@ -31,7 +31,7 @@ def journal(tmp_path: Path) -> Callable[[], list[str]]:
 
 
 def scripted(tmp_path: Path, **more: str) -> dict[str, str]:
-    config = {"name": "c", "connector.class": "scripted.ScriptedConnector", "journal": str(tmp_path / "journal")}
+    config = {"connector.class": "scripted.ScriptedConnector", "journal": str(tmp_path / "journal")}
     return {**config, **{key.replace("_", "."): value for key, value in more.items()}}
 
 
