@@ -6,10 +6,11 @@ PYTHON ?= python3
 JOBS ?= 2
 BIN := .venv/bin
 STAMP := .venv/.installed
-# A test file stays in one process, so that what it starts for all its tests starts once; the unit tests, small files, come last.
-PYTEST := $(BIN)/pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder
+# A test file stays in one process, and so do the folders that tests/conftest.py names: what they start for all their tests
+# starts once. The unit tests, small files, come last.
+PYTEST := $(BIN)/pytest --numprocesses $(JOBS) --dist loadgroup --no-loadscope-reorder
 
-.PHONY: help install lock fmt lint types imports check test nightly soak bench browser docs demo clean
+.PHONY: help install lock fmt lint types imports check test nightly golden soak bench browser docs demo clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -52,8 +53,11 @@ check: lint types imports ## lint, types and the import contract
 test: install browser ## run the tests that each change must pass (TESTS=path to narrow, JOBS=n at once)
 	$(PYTEST) $(TESTS)
 
-nightly: install browser ## run the whole matrix: `make test` and the tests marked nightly (TESTS=path to narrow)
-	$(PYTEST) -m "not soak" $(TESTS)
+nightly: install browser ## run the whole matrix: make test, the tests marked nightly, Java's answers checked (TESTS=path)
+	GOLDEN=check $(PYTEST) -m "not soak" $(TESTS)
+
+golden: install ## ask Java 4.3.1 and record its answers in tests/golden (TESTS=a test module to narrow)
+	GOLDEN=record $(BIN)/pytest $(or $(TESTS),tests/conformance tests/unit/java tests/unit/kafka)
 
 soak: install ## run the long tests: load and many repetitions
 	$(BIN)/pytest -m soak $(TESTS)

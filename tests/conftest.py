@@ -18,11 +18,13 @@ from tests.databases import (
     postgresql,
     postgresql_database,
 )
+from tests.golden_answers import golden
 from tests.registry_server import shared_registry
 from tests.shared_broker import shared_broker
 from tests.spark_session import spark, spark_session
 
 __all__ = [  # fixtures that live in modules of their own
+    "golden",
     "mariadb",
     "mariadb_database",
     "mariadb_explicit_timestamps",
@@ -34,6 +36,9 @@ __all__ = [  # fixtures that live in modules of their own
 
 pytest_plugins = ["tests.flaky"]
 
+# Folders whose files share a worker: they run in one process. Of other folders each file does.
+ONE_PROCESS = ("tests/integration/jdbc", "tests/integration/rest", "tests/integration/source")
+
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A test run in the background inherits this, and would hand it, and with Dagster's help SIGTERM, to its children.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -41,6 +46,15 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # The same examples in each run, however long they take.
 settings.register_profile("any machine", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Form the groups of `--dist loadgroup`."""
+    for item in items:
+        file = item.nodeid.partition("::")[0]
+        group = next((folder for folder in ONE_PROCESS if file.startswith(f"{folder}/")), file)
+        item.add_marker(pytest.mark.xdist_group(group))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,12 @@ import base64
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from connect_dagster.embedded.jars import resolve
 from connect_dagster.embedded.java import find_java
+from tests.golden_answers import Golden, digest
 
 _PROGRAM = Path(__file__).with_name("ConvertersInJava.java")
 
@@ -22,17 +23,27 @@ class JavaAnswer:
     error: str | None = None
 
 
-def round_trips(options: Mapping[str, str], records: Sequence[bytes]) -> list[JavaAnswer]:
-    """Have Java read records and write what it read."""
-    return _ask(options, [f"record {base64.b64encode(record).decode()}" for record in records])
+@dataclass(frozen=True, slots=True)
+class JavaConverter:
+    """Java's answers, recorded ones unless they are to be recorded or checked."""
+
+    golden: Golden
+
+    def round_trips(self, options: Mapping[str, str], records: Sequence[bytes]) -> list[JavaAnswer]:
+        """Have Java read records and write what it read."""
+        return self._ask(options, [f"record {base64.b64encode(record).decode()}" for record in records])
+
+    def written_numbers(self, kind: str, numbers: Sequence[str]) -> list[JavaAnswer]:
+        """Have Java write numbers of the kind ``double`` or ``float``."""
+        return self._ask({}, [f"{kind} {number}" for number in numbers])
+
+    def _ask(self, options: Mapping[str, str], lines: Sequence[str]) -> list[JavaAnswer]:
+        key = f"{dict(options)} {digest(lines)}"
+        answers = self.golden.answer(key, lambda: list(map(asdict, _asked(options, lines))))
+        return [JavaAnswer(**one) for one in answers]
 
 
-def written_numbers(kind: str, numbers: Sequence[str]) -> list[JavaAnswer]:
-    """Have Java write numbers of the kind ``double`` or ``float``."""
-    return _ask({}, [f"{kind} {number}" for number in numbers])
-
-
-def _ask(options: Mapping[str, str], lines: Sequence[str]) -> list[JavaAnswer]:
+def _asked(options: Mapping[str, str], lines: Sequence[str]) -> list[JavaAnswer]:
     jars = os.pathsep.join(str(jar) for jar in resolve("java-connect"))
     command = [str(find_java()), "-Duser.timezone=UTC", "-cp", jars, str(_PROGRAM)]
     command += [word for option in options.items() for word in option]

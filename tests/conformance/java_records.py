@@ -1,4 +1,4 @@
-"""Java's transforms, predicates, converters and header converters in one child process that stays.
+"""Java's transforms, predicates, converters and header converters, asked of a child process.
 
 Keys, values and header values travel as the envelope that ``JsonConverter`` writes with schemas (``{"schema": …,
 "payload": …}``, a null schema for schemaless data), ``None`` for null without a schema.
@@ -8,11 +8,11 @@ import base64
 import json
 import os
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 from connect_dagster.embedded.jars import resolve
 from connect_dagster.embedded.java import find_java
@@ -41,11 +41,18 @@ class Failed:
     message: str | None
 
 
+Ask = Callable[[dict[str, Any]], Any]
+
+
 @dataclass(frozen=True, slots=True)
 class JavaRecords:
-    """Asks the process; one caller at a time."""
+    """Java's answers, of a process or recorded ones.
 
-    _process: subprocess.Popen[str]
+    Attributes:
+        ask: Returns the answer to one question: a list of one for each record, or one error for all.
+    """
+
+    ask: Ask
 
     def transformed(
         self, java_class: str, config: Mapping[str, str], records: Sequence[Record]
@@ -68,51 +75,76 @@ class JavaRecords:
         topic: str = "topic",
     ) -> list[bytes | Failed | None]:
         """The bytes that a converter makes of data for a topic."""
-        told = list(map(_text, envelopes))
+        told = list(map(as_base64, envelopes))
         return [_data(one) for one in self._ask("write", java_class, config, told, key=key, topic=topic)]
 
     def read(
         self, java_class: str, config: Mapping[str, str], records: Sequence[bytes | None], *, key: bool = False
     ) -> list[bytes | Failed | None]:
         """The data that a converter reads from bytes, as envelopes."""
-        return [_data(one) for one in self._ask("read", java_class, config, list(map(_text, records)), key=key)]
+        return [_data(one) for one in self._ask("read", java_class, config, list(map(as_base64, records)), key=key)]
 
     def header_written(
         self, java_class: str, config: Mapping[str, str], envelopes: Sequence[bytes | None]
     ) -> list[bytes | Failed | None]:
         """The bytes that a header converter makes of data."""
-        return [_data(one) for one in self._ask("write header", java_class, config, list(map(_text, envelopes)))]
+        return [_data(one) for one in self._ask("write header", java_class, config, list(map(as_base64, envelopes)))]
 
     def header_read(
         self, java_class: str, config: Mapping[str, str], headers: Sequence[bytes | None]
     ) -> list[bytes | Failed | None]:
         """The data that a header converter reads from bytes, as envelopes."""
-        return [_data(one) for one in self._ask("read header", java_class, config, list(map(_text, headers)))]
+        return [_data(one) for one in self._ask("read header", java_class, config, list(map(as_base64, headers)))]
 
     def _ask(self, what: str, java_class: str, config: Mapping[str, str], records: list[Any], **more: Any) -> Any:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        asked = {"do": what, "class": java_class, "config": dict(config), "records": records, **more}
-        self._process.stdin.write(json.dumps(asked) + "\n")
-        self._process.stdin.flush()
-        answer = json.loads(self._process.stdout.readline())
+        answer = self.ask({"do": what, "class": java_class, "config": dict(config), "records": records, **more})
         if isinstance(answer, dict):  # the plugin could not be made or configured: so for each record
             return [answer] * len(records)
         return answer
 
 
-@contextmanager
-def java_records(*more: str) -> Iterator[JavaRecords]:
-    """The process, for as long as the block runs; with more sets of jars behind those of Kafka Connect."""
-    jars = os.pathsep.join(str(jar) for name in ("java-connect", *more) for jar in resolve(name))
-    command = [str(find_java()), "-Duser.timezone=UTC", "-Xmx256m", "-cp", jars, str(_PROGRAM)]
-    process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, encoding="utf-8"
-    )
-    with process:
-        yield JavaRecords(process)
+class JavaProcess:
+    """Starts a JVM at the first question; a context manager that ends it. One caller at a time.
+
+    Args:
+        more: Sets of jars behind those of Kafka Connect.
+    """
+
+    def __init__(self, *more: str) -> None:
+        self._sets = ("java-connect", *more)
+        self._process: subprocess.Popen[str] | None = None
+
+    def ask(self, question: dict[str, Any]) -> Any:
+        """Return the process's answer."""
+        self._process = process = self._process or self._started()
         assert process.stdin is not None
-        process.stdin.close()
+        assert process.stdout is not None
+        process.stdin.write(json.dumps(question) + "\n")
+        process.stdin.flush()
+        return json.loads(process.stdout.readline())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._process:
+            assert self._process.stdin is not None
+            with self._process:
+                self._process.stdin.close()
+
+    def _started(self) -> "subprocess.Popen[str]":
+        jars = os.pathsep.join(str(jar) for name in self._sets for jar in resolve(name))
+        command = [str(find_java()), "-Duser.timezone=UTC", "-Xmx256m", "-cp", jars, str(_PROGRAM)]
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            encoding="utf-8",
+        )
 
 
 def _told(record: Record) -> dict[str, Any]:
@@ -121,9 +153,9 @@ def _told(record: Record) -> dict[str, Any]:
         "partition": record.partition,
         "timestamp": record.timestamp,
         "offset": record.offset,
-        "key": _text(record.key),
-        "value": _text(record.value),
-        "headers": [[key, _text(value)] for key, value in record.headers],
+        "key": as_base64(record.key),
+        "value": as_base64(record.value),
+        "headers": [[key, as_base64(value)] for key, value in record.headers],
     }
 
 
@@ -133,23 +165,23 @@ def _answer(found: Mapping[str, Any], before: Record) -> Record | Failed | None:
     if "dropped" in found:
         return None
     return Record(
-        value=_bytes(found["value"]),
-        key=_bytes(found["key"]),
+        value=from_base64(found["value"]),
+        key=from_base64(found["key"]),
         topic=found["topic"],
         partition=found["partition"],
         timestamp=found["timestamp"],
         offset=before.offset,
-        headers=tuple((key, _bytes(value)) for key, value in found["headers"]),
+        headers=tuple((key, from_base64(value)) for key, value in found["headers"]),
     )
 
 
 def _data(found: Mapping[str, Any]) -> bytes | Failed | None:
-    return Failed(found["error"], found["message"]) if "error" in found else _bytes(found["data"])
+    return Failed(found["error"], found["message"]) if "error" in found else from_base64(found["data"])
 
 
-def _text(data: bytes | None) -> str | None:
+def as_base64(data: bytes | None) -> str | None:
     return None if data is None else base64.b64encode(data).decode()
 
 
-def _bytes(text: str | None) -> bytes | None:
+def from_base64(text: str | None) -> bytes | None:
     return None if text is None else base64.b64decode(text)

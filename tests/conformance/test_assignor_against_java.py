@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import random
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
 
 from connect_dagster.protocol.group_assignment import GroupAssignment
 from connect_dagster.protocol.rebalance_delay import revocation_backoff_ms
+from connect_dagster.protocol.states import TaskId
 from connect_dagster.protocol.work import Work
 from tests.conformance.java_assignor import JavaDecision, decide
+from tests.golden_answers import Golden, digest
 from tests.rebalancing_group import Group, Round, work_of
+
+Works = Mapping[str, tuple[Collection[str], Collection[TaskId]]]
 
 SCENARIOS = 400
 LONGEST_DELAYS_MS = (0, 1, 2, 40, 1600, 63_999, 300_000)
@@ -19,13 +24,14 @@ NAMES = [*(f"connector{number}" for number in range(12)), "Ωmega", "Ａ wide", 
 CLIENTS = [*(f"connect-localhost:{port}" for port in range(8083, 8090)), "Ａ", "😀"]
 
 
-def test_the_same_decisions_in_random_groups() -> None:
+def test_the_same_decisions_in_random_groups(golden: Golden) -> None:
     scenarios = [_random_scenario(random.Random(seed)) for seed in range(SCENARIOS)]
-    answers = decide(scenarios)
-    assert len(answers) == SCENARIOS
-    for seed, ((_, rounds), decisions) in enumerate(zip(scenarios, answers, strict=True)):
+    # Megabytes of decisions, so that digests of them are recorded.
+    javas = golden.answer("decisions", lambda: [list(map(_digest, decisions)) for decisions in decide(scenarios)])
+    assert len(javas) == SCENARIOS
+    for seed, ((_, rounds), decisions) in enumerate(zip(scenarios, javas, strict=True)):
         for number, (ours, java) in enumerate(zip(rounds, decisions, strict=True)):
-            assert _comparable(ours.decided) == _comparable(java), f"scenario {seed}, round {number}"
+            assert _digest(ours.decided) == java, f"scenario {seed}, round {number}: {_comparable(ours.decided)}"
 
 
 def test_the_scenarios_reach_what_there_is_to_decide() -> None:
@@ -38,24 +44,40 @@ def test_the_scenarios_reach_what_there_is_to_decide() -> None:
     assert max(len(each.members) for each in decided) > 12  # beyond the smallest table of a HashMap
 
 
-def test_the_same_back_off() -> None:
+def test_the_same_back_off(golden: Golden) -> None:
     longest = [*range(200), *(random.Random(7).randrange(1 << 31) for _ in range(400)), (1 << 31) - 1]
     scenarios = [(delay, _rounds_that_cannot_revoke(delay)) for delay in longest]
-    for (delay, rounds), decisions in zip(scenarios, decide(scenarios), strict=True):
+    javas = golden.answer("waits", lambda: [[each.delay_ms for each in found] for found in decide(scenarios)])
+    for (delay, rounds), java in zip(scenarios, javas, strict=True):
         waits = [each.decided.delay_ms for each in rounds]
-        assert waits == [each.delay_ms for each in decisions], delay
+        assert waits == java, delay
         # Each time that it is due, the revocation is tried again, and not followed.
         assert waits == [0, *(wait for n in range(1, 5) for wait in (0, revocation_backoff_ms(n, delay)))]
 
 
-def _comparable(decision: GroupAssignment | JavaDecision) -> object:
+def _digest(decision: GroupAssignment | JavaDecision) -> str:
+    delay_ms, *parts = _comparable(decision)
+    return digest([delay_ms, *({member: _plain(*work) for member, work in part.items()} for part in parts)])
+
+
+def _plain(connectors: Collection[str], tasks: Collection[TaskId]) -> list[Any]:
+    """Return work for JSON; sets in a fixed order, as theirs means nothing."""
+    plain: list[list[Any]] = [list(connectors), [[task.connector, task.task] for task in tasks]]
+    return [sorted(one) for one in plain] if isinstance(connectors, set) else plain
+
+
+def _comparable(decision: GroupAssignment | JavaDecision) -> tuple[int, Works, Works, Works]:
     if isinstance(decision, GroupAssignment):
         assigned = {member: told.assigned for member, told in decision.members.items()}
         revoked = {member: told.revoked for member, told in decision.members.items()}
     else:
         assigned, revoked = dict(decision.assigned), dict(decision.revoked)
     sets = {member: (set(work.connectors), set(work.tasks)) for member, work in revoked.items()}
-    return decision.delay_ms, assigned, sets, dict(decision.allocations)
+    return decision.delay_ms, _pairs(assigned), sets, _pairs(decision.allocations)
+
+
+def _pairs(works: Mapping[str, Work]) -> Works:
+    return {member: (work.connectors, work.tasks) for member, work in works.items()}
 
 
 def _random_scenario(chance: random.Random) -> tuple[int, list[Round]]:

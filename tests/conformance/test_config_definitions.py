@@ -17,6 +17,7 @@ from connect_dagster.worker.config.connector import ConnectorConfig
 from connect_dagster.worker.config.sink import SinkConnectorConfig, check_topics
 from connect_dagster.worker.config.source import SourceConnectorConfig
 from connect_dagster.worker.config.worker import StandaloneConfig
+from tests.golden_answers import Golden, digest
 
 # Prints the definitions as JSON, and the errors of wrong configurations, one JSON document for each.
 PROGRAM = """
@@ -110,8 +111,13 @@ WRONG: list[tuple[str, dict[str, str]]] = [
 
 
 @pytest.fixture(scope="module")
-def java(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    folder = tmp_path_factory.mktemp("definitions")
+def java(golden: Golden, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    asked = f"definitions, and errors of {digest(WRONG)}"
+    answer: dict[str, Any] = golden.answer(asked, lambda: answer_of_java(tmp_path_factory.mktemp("definitions")))
+    return answer
+
+
+def answer_of_java(folder: Path) -> dict[str, Any]:
     (folder / "Definitions.java").write_text(PROGRAM)
     cases = [{"definition": definition, "props": props} for definition, props in WRONG]
     (folder / "cases.json").write_text(json.dumps(cases))
@@ -127,7 +133,7 @@ def java(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     ran = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
     assert ran.returncode == 0, f"a JDK is needed to launch a source file:\n{ran.stderr}"
     answer: dict[str, Any] = json.loads(ran.stdout.partition("ANSWER")[2])
-    return answer
+    return {name: facts(infos) if name in OURS else infos for name, infos in answer.items()}
 
 
 def facts(infos: list[dict[str, Any]]) -> list[dict[str, Any]]:

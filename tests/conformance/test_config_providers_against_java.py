@@ -13,6 +13,7 @@ from connect_dagster.embedded.java import find_java
 from connect_dagster.errors import ConfigError
 from connect_dagster.isolation.config_transformer import ConfigTransformer
 from connect_dagster.isolation.plugins import Plugins
+from tests.golden_answers import Golden, digest
 
 # Prints for each case the transformed configuration, or the text of the exception.
 PROGRAM = """
@@ -43,6 +44,7 @@ public class Transformed {
     }
 }
 """
+VARIABLES = {"TOLD_USER": "from the environment", "HOME": "/home/of/nobody"}
 FILE, FOLDER, ENVIRONMENT = "FileConfigProvider", "DirectoryConfigProvider", "EnvVarConfigProvider"
 VALUES = [
     "${p:%s:password}",
@@ -123,10 +125,17 @@ def cases(folder: Path) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, Any], Any]]:
+def played(golden: Golden, tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, Any], Any]]:
     """Each case with Java's answer."""
     folder = tmp_path_factory.mktemp("providers")
     made = cases(folder)
+    asked = json.dumps(made).replace(str(folder), "{folder}")
+    answers = golden.answer(f"{len(made)} cases {digest(asked)}", lambda: answers_of_java(folder, made))
+    return list(zip(made, json.loads(json.dumps(answers).replace("{folder}", str(folder))), strict=True))
+
+
+def answers_of_java(folder: Path, made: list[dict[str, Any]]) -> Any:
+    """Have a JVM transform each case."""
     (folder / "Transformed.java").write_text(PROGRAM)
     (folder / "cases.json").write_text(json.dumps(made))
     jars = os.pathsep.join(map(str, resolve("java-connect")))
@@ -143,16 +152,17 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, Any
         text=True,
         timeout=180,
         check=False,
-        env={**os.environ, "TOLD_USER": "from the environment"},
+        env={**os.environ, **VARIABLES},
     )
     assert ran.returncode == 0, f"a JDK is needed to launch a source file:\n{ran.stderr}"
-    return list(zip(made, json.loads(ran.stdout.partition("ANSWER")[2]), strict=True))
+    return json.loads(ran.stdout.partition("ANSWER")[2].replace(str(folder), "{folder}"))
 
 
 def test_configurations_become_what_java_makes_of_them(
     played: list[tuple[dict[str, Any], Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("TOLD_USER", "from the environment")
+    for name, value in VARIABLES.items():
+        monkeypatch.setenv(name, value)
     answers = [(made, ours(made), java) for made, java in played]
     assert [one for one in answers if isinstance(one[2], dict) and one[1] != one[2]] == []
     assert sum(isinstance(java, dict) for _, _, java in answers) > 40

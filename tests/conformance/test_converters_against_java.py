@@ -10,7 +10,8 @@ from connect_dagster.connectors.file.sink import as_text
 from connect_dagster.converters.json.converter import JsonConverter
 from connect_dagster.plugin.schema import Schema, SchemaType
 from tests.conformance import converter_cases as cases
-from tests.conformance.java_converters import JavaAnswer, round_trips, written_numbers
+from tests.conformance.java_converters import JavaAnswer, JavaConverter
+from tests.golden_answers import Golden
 
 
 def converter(options: Mapping[str, str]) -> JsonConverter:
@@ -41,15 +42,24 @@ def ours(spark: SparkSession, options: Mapping[str, str], records: Sequence[byte
 Both = list[tuple[bytes, JavaAnswer, JavaAnswer]]
 
 
-def both(spark: SparkSession, options: Mapping[str, str]) -> Both:
+def both(
+    java: JavaConverter,
+    spark: SparkSession,
+    options: Mapping[str, str],
+    records: Sequence[bytes] = cases.SAME_BOTH_WAYS,
+) -> Both:
     """Each record with Java's answer and ours."""
-    records = cases.SAME_BOTH_WAYS
-    return list(zip(records, round_trips(options, records), ours(spark, options, records), strict=True))
+    return list(zip(records, java.round_trips(options, records), ours(spark, options, records), strict=True))
 
 
 @pytest.fixture(scope="module")
-def by_default(spark: SparkSession) -> Both:
-    return both(spark, {})
+def java(golden: Golden) -> JavaConverter:
+    return JavaConverter(golden)
+
+
+@pytest.fixture(scope="module")
+def by_default(java: JavaConverter, spark: SparkSession) -> Both:
+    return both(java, spark, {})
 
 
 def different(answers: Both) -> list[tuple[bytes, JavaAnswer, JavaAnswer]]:
@@ -66,8 +76,10 @@ def test_records_are_written_as_java_writes_them(by_default: Both) -> None:
 
 
 @pytest.mark.parametrize("options", [{"decimal.format": "numeric"}, {"replace.null.with.default": "false"}], ids=str)
-def test_options_change_what_is_written_as_in_java(spark: SparkSession, options: dict[str, str]) -> None:
-    assert different(both(spark, options)) == []
+def test_options_change_what_is_written_as_in_java(
+    java: JavaConverter, spark: SparkSession, options: dict[str, str]
+) -> None:
+    assert different(both(java, spark, options)) == []
 
 
 def test_values_are_printed_as_java_prints_them(by_default: Both) -> None:
@@ -77,44 +89,50 @@ def test_values_are_printed_as_java_prints_them(by_default: Both) -> None:
             assert our.text == theirs.text, record
 
 
-def test_schemaless_values_in_an_envelope(spark: SparkSession) -> None:
+def test_schemaless_values_in_an_envelope(java: JavaConverter, spark: SparkSession) -> None:
     records = cases.SCHEMALESS_IN_ENVELOPE
-    for record, theirs, our in zip(records, round_trips({}, records), ours(spark, {}, records), strict=True):
+    for record, theirs, our in both(java, spark, {}, records):
         assert our == theirs, record
 
 
-def test_records_without_schemas(spark: SparkSession) -> None:
+def test_records_without_schemas(java: JavaConverter, spark: SparkSession) -> None:
     options = {"schemas.enable": "false"}
     records = cases.SCHEMALESS
-    for record, theirs, our in zip(records, round_trips(options, records), ours(spark, options, records), strict=True):
+    for record, theirs, our in zip(
+        records, java.round_trips(options, records), ours(spark, options, records), strict=True
+    ):
         assert our == theirs, record
 
 
 @pytest.mark.parametrize("record", [b"{", b'"a', b"nul", b'"\xff"', b"[1,]"])
-def test_what_is_no_json_fails_without_schemas(spark: SparkSession, record: bytes) -> None:
+def test_what_is_no_json_fails_without_schemas(java: JavaConverter, spark: SparkSession, record: bytes) -> None:
     options = {"schemas.enable": "false"}
-    (theirs,), (our,) = round_trips(options, [record]), ours(spark, options, [record])
+    (theirs,), (our,) = java.round_trips(options, [record]), ours(spark, options, [record])
     assert theirs.error is not None
     assert our.error == cases.MALFORMED
 
 
-def test_errors_have_javas_texts(spark: SparkSession) -> None:
+def test_errors_have_javas_texts(java: JavaConverter, spark: SparkSession) -> None:
     records = cases.ERRORS
-    for record, theirs, our in zip(records, round_trips({}, records), ours(spark, {}, records), strict=True):
+    for record, theirs, our in both(java, spark, {}, records):
         assert theirs.error is not None, record
         assert our.error == theirs.error, record
 
 
-def test_a_fixed_schema_reads_payloads(spark: SparkSession) -> None:
+def test_a_fixed_schema_reads_payloads(java: JavaConverter, spark: SparkSession) -> None:
     content = '{"type":"struct","optional":false,"fields":[{"type":"int32","field":"a"}]}'
     options = {"schema.content": content}
     records = [b'{"a":1}', b' {"a" : 2 } ', b'{"a":null}', b"{", b'{"a":1,"b":2}']
-    for record, theirs, our in zip(records, round_trips(options, records), ours(spark, options, records), strict=True):
+    for record, theirs, our in zip(
+        records, java.round_trips(options, records), ours(spark, options, records), strict=True
+    ):
         assert (our.written, our.error is None) == (theirs.written, theirs.error is None), record
 
 
 @pytest.mark.parametrize(("kind", "type_"), [("double", SchemaType.FLOAT64), ("float", SchemaType.FLOAT32)])
-def test_numbers_are_written_as_java_writes_them(spark: SparkSession, kind: str, type_: SchemaType) -> None:
+def test_numbers_are_written_as_java_writes_them(
+    java: JavaConverter, spark: SparkSession, kind: str, type_: SchemaType
+) -> None:
     numbers = [
         "NaN",
         "Infinity",
@@ -131,4 +149,4 @@ def test_numbers_are_written_as_java_writes_them(spark: SparkSession, kind: str,
     df = spark.createDataFrame([(number,) for number in numbers], "t string")
     encoded = converter({}).encode(Schema(type_), F.col("t").cast(kind))
     found = [bytes(row.e) for row in df.select(encoded.alias("e")).collect()]
-    assert found == [answer.written for answer in written_numbers(kind, numbers)]
+    assert found == [answer.written for answer in java.written_numbers(kind, numbers)]

@@ -22,7 +22,7 @@ STRING_CONVERTER = "org.apache.kafka.connect.storage.StringConverter"
 SECONDS = 120.0
 POLL_SECONDS = 0.1
 
-pytestmark = pytest.mark.xdist_group("data_against_java")
+pytestmark = pytest.mark.nightly
 
 
 @dataclass(frozen=True, slots=True)

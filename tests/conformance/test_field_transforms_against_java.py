@@ -17,6 +17,7 @@ from tests.conformance import field_transform_cases as cases
 from tests.conformance.converter_cases import DATE, STRING, envelope, struct
 from tests.conformance.field_transform_play import Batch, Play
 from tests.conformance.java_records import JavaRecords, Record
+from tests.golden_answers import Golden
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -97,8 +98,9 @@ ON_STRUCTS: list[tuple[str, dict[str, str]]] = [
 
 
 @pytest.fixture(scope="module")
-def structs(play: Play) -> Batch:
-    return play.batch(as_records([*drawn(cases.structs(), 100), envelope(STRING, "text")]))
+def structs(golden: Golden, play: Play) -> Batch:
+    generated = golden.drawn("structs", lambda: drawn(cases.structs(), 100))
+    return play.batch(as_records([*generated, envelope(STRING, "text")]))
 
 
 @pytest.mark.parametrize(("name", "config"), ON_STRUCTS)
@@ -128,8 +130,9 @@ ON_OBJECTS: list[tuple[str, dict[str, str]]] = [
 
 
 @pytest.fixture(scope="module")
-def objects(play: Play) -> Batch:
-    return play.batch(as_records([*drawn(cases.OBJECTS, 200), *cases.SCHEMALESS_OTHERS]))
+def objects(golden: Golden, play: Play) -> Batch:
+    generated = golden.drawn("objects", lambda: drawn(cases.OBJECTS, 200))
+    return play.batch(as_records([*generated, *cases.SCHEMALESS_OTHERS]))
 
 
 @pytest.mark.parametrize(("name", "config"), ON_OBJECTS)
@@ -150,8 +153,8 @@ ON_NULLS: list[tuple[str, dict[str, str]]] = [
 
 
 @pytest.fixture(scope="module")
-def nulls(play: Play) -> Batch:
-    optional = drawn(cases.structs(cases.ALL_OPTIONAL), 10)
+def nulls(golden: Golden, play: Play) -> Batch:
+    optional = golden.drawn("optional structs", lambda: drawn(cases.structs(cases.ALL_OPTIONAL), 10))
     return play.batch(as_records([*optional, cases.NULL_STRUCT, *cases.OTHERS, None]))
 
 
@@ -164,8 +167,8 @@ SOURCES = ("i8", "i16", "i32", "i64", "f32", "f64", "flag", "price", "born", "no
 TARGETS = ("int8", "int16", "int32", "int64", "float32", "float64", "boolean", "string")
 
 
-def test_casts_between_all_types(play: Play) -> None:
-    payloads = drawn(cases.PAYLOADS, 300)
+def test_casts_between_all_types(golden: Golden, play: Play) -> None:
+    payloads = golden.drawn("payloads", lambda: drawn(cases.PAYLOADS, 300))
     schemas = dict(cases.FIELDS)
     pairs = list(itertools.product(SOURCES, TARGETS))
     schema = struct(*((f"{source}_{target}", schemas[source]) for source, target in pairs))

@@ -213,12 +213,13 @@ def test_texts_are_read_as_in_java(java: JavaRecords) -> None:
     read_alike(java, TEXTS)
 
 
+@pytest.mark.nightly
 @settings(
     max_examples=15, deadline=None, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
 )
 @given(texts=st.lists(GENERATED, min_size=80, max_size=120))
-def test_generated_texts_are_read_as_in_java(java: JavaRecords, texts: list[str]) -> None:
-    read_alike(java, texts)
+def test_generated_texts_are_read_as_in_java(live_java: JavaRecords, texts: list[str]) -> None:
+    read_alike(live_java, texts)
 
 
 def read_alike(java: JavaRecords, texts: list[str]) -> None:

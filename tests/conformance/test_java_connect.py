@@ -2,10 +2,13 @@
 
 from pathlib import Path
 
+import pytest
 from confluent_kafka import Consumer
 
 from tests.conformance.java_connect import JavaStandalone
 from tests.conftest import Broker
+
+pytestmark = pytest.mark.nightly
 
 LINES = ["first message", "seconde line", "세번째 메시지"]
 

@@ -60,36 +60,38 @@ def assert_alike(found: list[Any], expected: list[Any], records: list[Any]) -> N
             assert our == their, record
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("options", OPTIONS[:3], ids=str)
 def test_generated_records_are_read_and_written_as_in_java(
-    spark: SparkSession, java: JavaRecords, options: dict[str, str]
+    spark: SparkSession, live_java: JavaRecords, options: dict[str, str]
 ) -> None:
     @GENERATED
     @given(SEEDS)
     def check(seed: int) -> None:
         schema, payloads = generated(seed)
         records = [envelope(schema, payload) for payload in payloads]
-        theirs = java.read(JAVA, options, records)
+        theirs = live_java.read(JAVA, options, records)
         made = ours.configured(JsonConverter(), options)
         assert_alike(ours.read(spark, made, records), theirs, records)
         data = [one for one in theirs if isinstance(one, bytes)]
-        assert_alike(ours.written(spark, made, data), java.written(JAVA, options, data), data)
+        assert_alike(ours.written(spark, made, data), live_java.written(JAVA, options, data), data)
 
     check()
 
 
-def test_generated_records_without_their_schemas(spark: SparkSession, java: JavaRecords) -> None:
+@pytest.mark.nightly
+def test_generated_records_without_their_schemas(spark: SparkSession, live_java: JavaRecords) -> None:
     @GENERATED
     @given(SEEDS)
     def check(seed: int) -> None:
         schema, payloads = generated(seed)
         bare = [json.dumps(payload, ensure_ascii=False).encode() for payload in payloads]
         content = {"schema.content": json.dumps(schema)}
-        theirs = java.read(JAVA, content, bare)
+        theirs = live_java.read(JAVA, content, bare)
         assert_alike(ours.read(spark, ours.configured(JsonConverter(), content), bare), theirs, bare)
         data = [one for one in theirs if isinstance(one, bytes)]
         written = ours.written(spark, ours.configured(JsonConverter(), OPTIONS[3]), data)
-        assert_alike(written, java.written(JAVA, OPTIONS[3], data), data)
+        assert_alike(written, live_java.written(JAVA, OPTIONS[3], data), data)
 
     check()
 

@@ -75,6 +75,7 @@ def test_s1_12_java_goes_on_from_our_offsets(setting: Setting) -> None:
         assert setting.values(3) == [*ASCII.splitlines(), "third"]
 
 
+@pytest.mark.nightly
 def test_s1_12_we_go_on_from_javas_offsets(setting: Setting) -> None:
     setting.append(ASCII)
     with setting.java():
@@ -86,6 +87,7 @@ def test_s1_12_we_go_on_from_javas_offsets(setting: Setting) -> None:
         assert "counts characters" not in worker.log()
 
 
+@pytest.mark.nightly
 def test_s1_11_an_offset_of_java_that_counts_characters(setting: Setting) -> None:
     setting.append(KOREAN)
     with setting.java():

@@ -93,20 +93,21 @@ def test_any_bytes_are_read_or_refused_as_in_java(
     )
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", NUMBERS, ids=name_of)
-def test_generated_numbers(spark: SparkSession, java: JavaRecords, kind: type[NumberConverter]) -> None:
+def test_generated_numbers(spark: SparkSession, live_java: JavaRecords, kind: type[NumberConverter]) -> None:
     size = struct.calcsize(kind.layout)
 
     @QUIET
     @given(st.lists(st.binary(min_size=size, max_size=size).filter(_json_knows(kind)), min_size=200, max_size=400))
     def check(records: list[bytes]) -> None:
-        theirs = java.read(str(kind.java_class), {}, records)
+        theirs = live_java.read(str(kind.java_class), {}, records)
         assert ours.read(spark, ours.configured(kind(), {}), records) == theirs
         data = [one for one in theirs if isinstance(one, bytes)]
         assert (
             ours.written(spark, ours.configured(kind(), {}), data)
             == records
-            == java.written(str(kind.java_class), {}, data)
+            == live_java.written(str(kind.java_class), {}, data)
         )
 
     check()

@@ -325,6 +325,7 @@ PARTS = [
 ]
 
 
+@pytest.mark.nightly
 @settings(
     max_examples=2, deadline=None, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
 )
@@ -332,19 +333,25 @@ PARTS = [
     texts=st.lists(st.lists(st.sampled_from(PARTS), max_size=8).map("".join), min_size=120, max_size=150),
     moments=st.lists(st.integers(-(10**14), 10**14), min_size=60, max_size=80),
 )
-def test_patterns_are_javas(java: JavaRecords, spark: SparkSession, texts: list[str], moments: list[int]) -> None:
+def test_patterns_are_javas(live_java: JavaRecords, spark: SparkSession, texts: list[str], moments: list[int]) -> None:
     """What one pattern writes all others try to read, besides generated text."""
     records = [Record(envelope({"type": "int64"}, one)) for one in moments]
     configs = [{"target.type": "string", "format": pattern} for pattern in PATTERNS]
-    alike(java, spark, TimestampConverterValue, configs, records)
+    alike(live_java, spark, TimestampConverterValue, configs, records)
     written = [
         one
         for config in configs[::3]
-        for one in java.transformed(TimestampConverterValue.java_class or "", config, records[:20])
+        for one in live_java.transformed(TimestampConverterValue.java_class or "", config, records[:20])
         if isinstance(one, Record)
     ]
     configs = [{"target.type": "unix", "format": pattern} for pattern in PATTERNS]
-    alike(java, spark, TimestampConverterValue, configs, [*written, *(Record(envelope(STRING, one)) for one in texts)])
+    alike(
+        live_java,
+        spark,
+        TimestampConverterValue,
+        configs,
+        [*written, *(Record(envelope(STRING, one)) for one in texts)],
+    )
 
 
 @pytest.mark.parametrize(

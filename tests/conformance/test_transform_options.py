@@ -14,6 +14,7 @@ from connect_dagster.embedded.java import find_java
 from connect_dagster.isolation.plugins import Kind, Plugins
 from connect_dagster.plugin.converter import Predicate, Transform
 from tests.conformance.transform_table import OPTIONS
+from tests.golden_answers import Golden
 
 Plugin = Transform | Predicate
 
@@ -33,7 +34,12 @@ def simple_name(transform: type[Plugin]) -> str:
 
 
 @pytest.fixture(scope="module")
-def java() -> dict[str, Any]:
+def java(golden: Golden) -> dict[str, Any]:
+    definitions: dict[str, Any] = golden.answer("definitions", definitions_of_java)
+    return definitions
+
+
+def definitions_of_java() -> dict[str, Any]:
     jars = os.pathsep.join(map(str, resolve("java-connect")))
     program = Path(__file__).with_name("TransformDefinitions.java")
     command = [

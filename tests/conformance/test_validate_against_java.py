@@ -3,7 +3,9 @@
 Documentation texts are ours and not compared, nor are recommended plugins, as each side recommends those it has.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from connect_dagster.plugin.config import Type
 from connect_dagster.worker.config.worker import StandaloneConfig
 from tests.conformance.java_connect import JavaStandalone
 from tests.conftest import Broker
+from tests.golden_answers import Golden
 
 FULL_SINK = "org.apache.kafka.connect.file.FileStreamSinkConnector"
 JSON = "org.apache.kafka.connect.json.JsonConverter"
@@ -174,30 +177,70 @@ SOURCES_OURS_ALONE = {
 }
 
 
-@pytest.fixture(scope="module")
-def worker_props(broker: Broker) -> dict[str, str]:
-    return {"bootstrap.servers": broker.bootstrap_servers, "key.converter": JSON, "value.converter": JSON}
+# No address is used: validation asks no broker.
+PROPS = {"bootstrap.servers": "127.0.0.1:9092", "key.converter": JSON, "value.converter": JSON}
 
 
 @pytest.fixture(scope="module")
-def java(worker_props: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with JavaStandalone(worker_props, [], tmp_path_factory.mktemp("java")) as worker:
-        yield worker.rest_url
+def java(
+    golden: Golden, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator["JavasAnswers"]:
+    with ExitStack() as workers:
+
+        def start(props: Mapping[str, str]) -> str:
+            broker: Broker = request.getfixturevalue("broker")
+            servers = {"bootstrap.servers": broker.bootstrap_servers}
+            folder = tmp_path_factory.mktemp("java")
+            return workers.enter_context(JavaStandalone({**props, **servers}, [], folder)).rest_url
+
+        yield JavasAnswers(golden, start)
+
+
+class JavasAnswers:
+    """Answers of Java's workers: recorded ones, or those of a worker that starts at the first question.
+
+    Args:
+        golden: The recorded ones.
+        start: Starts a worker with properties, returns its URL.
+    """
+
+    def __init__(self, golden: Golden, start: Callable[[Mapping[str, str]], str]) -> None:
+        self._golden = golden
+        self._started = cache(lambda policy: start(PROPS | ({POLICY: policy} | ALLOWED if policy else {})))
+
+    def infos(self, case: str, policy: str = "") -> dict[str, Any]:
+        """Return the ConfigInfos of a case, under a policy of overrides."""
+
+        def ask() -> dict[str, Any]:
+            config = CASES[case]
+            plugin = (config.get("connector.class") or "any").rpartition(".")[2]
+            url = f"{self._started(policy)}/connector-plugins/{plugin}/config/validate"
+            return _compared(requests.put(url, json=config, timeout=60).json())
+
+        return dict(self._golden.answer(f"{case}, {policy}" if policy else case, ask))
+
+    def keys(self, plugin: str, version: str) -> Any:
+        """Return the keys of a plugin, or the error."""
+
+        def ask() -> Any:
+            query = f"?version={version}" if version else ""
+            url = f"{self._started('')}/connector-plugins/{plugin}/config{query}"
+            answer = requests.get(url, timeout=60).json()
+            return answer if isinstance(answer, dict) else [_facts(key) for key in answer]
+
+        return self._golden.answer(f"keys of {plugin} {version}", ask)
 
 
 @pytest.fixture(scope="module")
-def ours(worker_props: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Validator:
+def ours(tmp_path_factory: pytest.TempPathFactory) -> Validator:
     plugins, offsets = Plugins(), tmp_path_factory.mktemp("ours") / "offsets"
-    props = worker_props | {"offset.storage.file.filename": str(offsets)}
+    props = PROPS | {"offset.storage.file.filename": str(offsets)}
     return Validator(plugins, StandaloneConfig.parse(props, plugins.find_class))
 
 
-pytestmark = pytest.mark.xdist_group("validate_against_java")
-
-
 @pytest.mark.parametrize("case", CASES)
-def test_config_infos_are_javas(java: str, ours: Validator, case: str) -> None:
-    differing = dict(_leaves("", _java_infos(java, CASES[case]), _our_infos(ours, CASES[case])))
+def test_config_infos_are_javas(java: JavasAnswers, ours: Validator, case: str) -> None:
+    differing = dict(_leaves("", java.infos(case), _our_infos(ours, CASES[case])))
     allowed = DIFFERENCES.get(case, {})
     if "" in allowed:
         assert differing
@@ -229,9 +272,8 @@ PLUGIN_CONFIGS = [
 
 
 @pytest.mark.parametrize(("plugin", "version"), PLUGIN_CONFIGS)
-def test_keys_of_plugins_are_javas(java: str, ours: Validator, plugin: str, version: str) -> None:
-    query = f"?version={version}" if version else ""
-    answer = requests.get(f"{java}/connector-plugins/{plugin}/config{query}", timeout=60).json()
+def test_keys_of_plugins_are_javas(java: JavasAnswers, ours: Validator, plugin: str, version: str) -> None:
+    answer = java.keys(plugin, version)
     if isinstance(answer, dict):
         with pytest.raises(ConnectError) as raised:
             ours.plugin_config(plugin, version or None)
@@ -240,17 +282,11 @@ def test_keys_of_plugins_are_javas(java: str, ours: Validator, plugin: str, vers
         return
     keys = ours.plugin_config(plugin, version or None)
     alone = OURS_ALONE | SOURCES_OURS_ALONE if "Source" in plugin else OURS_ALONE
-    assert [_facts(key) for key in keys if key["name"] not in alone] == [_facts(key) for key in answer]
+    assert [_facts(key) for key in keys if key["name"] not in alone] == answer
 
 
 def _facts(key: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in key.items() if name != "documentation"}
-
-
-def _java_infos(url: str, config: Config) -> dict[str, Any]:
-    plugin = (config.get("connector.class") or "any").rpartition(".")[2]
-    answer = requests.put(f"{url}/connector-plugins/{plugin}/config/validate", json=config, timeout=60)
-    return _compared(answer.json())
 
 
 def _our_infos(validator: Validator, config: Config) -> dict[str, Any]:
@@ -267,7 +303,7 @@ def _compared(infos: dict[str, Any]) -> dict[str, Any]:
         names = {one["value"]["name"] for one in infos["configs"]}
         alone = OURS_ALONE if "topics" in names else OURS_ALONE | SOURCES_OURS_ALONE
         kept = [one for one in infos["configs"] if one["value"]["name"] not in alone]
-        infos["configs"] = [(one["value"]["name"], _without_plugins(one)) for one in kept]
+        infos["configs"] = [[one["value"]["name"], _without_plugins(one)] for one in kept]
     return infos
 
 
@@ -279,16 +315,17 @@ def _without_plugins(one: dict[str, Any]) -> dict[str, Any]:
 
 
 def _leaves(path: str, java: Any, ours: Any) -> Iterator[tuple[str, tuple[Any, Any]]]:
-    """Where two documents differ, with both values; pairs are named by their first element."""
+    """Where two documents differ, with both values; pairs of a name and an object are named by the name."""
     if isinstance(java, dict) and isinstance(ours, dict) and list(java) == list(ours):
         for name in java:
             yield from _leaves(f"{path}.{name}".lstrip("."), java[name], ours[name])
     elif isinstance(java, list) and isinstance(ours, list) and len(java) == len(ours):
         for number, (left, right) in enumerate(zip(java, ours, strict=True)):
-            if isinstance(left, tuple) and isinstance(right, tuple) and left[0] == right[0]:
-                yield from _leaves(f"{path}.{left[0]}", left[1], right[1])
-            else:
-                yield from _leaves(f"{path}.{number}", left, right)
+            match left, right:
+                case [str(name), dict(theirs)], [str(same), dict(our)] if name == same:
+                    yield from _leaves(f"{path}.{name}", theirs, our)
+                case _:
+                    yield from _leaves(f"{path}.{number}", left, right)
     elif java != ours:
         yield path, (java, ours)
 
@@ -304,10 +341,8 @@ ALLOWED = {"connector.client.config.override.allowlist": "acks, acks"}
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_s4_12_overrides_that_the_policy_does_not_allow(
-    worker_props: dict[str, str], tmp_path: Path, policy: str
-) -> None:
-    props, plugins = worker_props | {POLICY: policy} | ALLOWED, Plugins()
+def test_s4_12_overrides_that_the_policy_does_not_allow(java: JavasAnswers, tmp_path: Path, policy: str) -> None:
+    props, plugins = PROPS | {POLICY: policy} | ALLOWED, Plugins()
     offsets = {"offset.storage.file.filename": str(tmp_path / "offsets")}
     validator = Validator(plugins, StandaloneConfig.parse(props | offsets, plugins.find_class))
     infos = _our_infos(validator, CASES["producer override"])
@@ -315,8 +350,7 @@ def test_s4_12_overrides_that_the_policy_does_not_allow(
     assert sorted(errors) == sorted(POLICIES[policy])
     if not errors:
         return
-    with JavaStandalone(props, [], tmp_path / "java") as worker:
-        assert not list(_leaves("", _java_infos(worker.rest_url, CASES["producer override"]), infos))
+    assert not list(_leaves("", java.infos("producer override", policy), infos))
     with pytest.raises(
         BadRequestError, match=f"The '{policy}' policy does not allow 'compression.type' to be overridd"
     ):

@@ -42,6 +42,7 @@ TICK, RANGE, COUNT, CHANGE = blocks("python")
 TOPIC = "click-counts"
 
 
+@pytest.mark.nightly
 @pytest.mark.timeout(1200)
 def test_five_commands_to_a_connector_seen_in_dagster(broker: Broker, tmp_path: Path) -> None:
     new, test, worker, dagster, read = FIVE

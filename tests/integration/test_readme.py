@@ -52,6 +52,7 @@ def test_the_list_of_make_targets_names_those_of_the_readme() -> None:
             assert f"{command} " in listed
 
 
+@pytest.mark.nightly
 @pytest.mark.timeout(600)
 def test_the_demo_delivers_every_line_and_shows_it() -> None:
     done = subprocess.run([*_command("make demo"), "ONCE=1"], cwd=ROOT, capture_output=True, text=True, timeout=580)
@@ -72,6 +73,7 @@ def test_the_worker_of_the_readme_takes_lines_to_a_topic_and_a_file(
     assert "세번째 메시지" in _shown(broker, places, 3)
 
 
+@pytest.mark.nightly
 def test_the_group_of_the_readme_takes_a_connector_over_rest(broker: Broker, topic_prefix: str, tmp_path: Path) -> None:
     places = _places(broker, topic_prefix, tmp_path) | {
         name: f"{topic_prefix}{name}"

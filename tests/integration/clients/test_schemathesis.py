@@ -5,7 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.integration.worker_process import WorkerProcess
+
+pytestmark = pytest.mark.nightly
 
 COMMAND = Path(sys.executable).with_name("schemathesis")
 SEED = "20261121"

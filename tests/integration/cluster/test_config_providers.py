@@ -10,6 +10,8 @@ from tests.distributed_process import DistributedProcess, group_properties
 from tests.integration.standalone.told_connector import PLUGINS, PROVIDERS, SECRET, Told
 from tests.integration.topics import read_topic, size
 
+pytestmark = pytest.mark.nightly
+
 
 @pytest.fixture(scope="module")
 def worker(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DistributedProcess]:

@@ -99,6 +99,7 @@ def test_s2_25_a_lone_worker_is_leader_and_only_member(group: SeedGroup) -> None
     assert (member.rebalance_timeout, member.session_timeout) == (60_000, 10_000)
 
 
+@pytest.mark.nightly
 def test_s2_25_four_workers_with_one_client_id(group: SeedGroup) -> None:
     before = group.record()
     others = [group.worker(name) for name in ("second", "third", "fourth")]

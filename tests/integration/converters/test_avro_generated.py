@@ -17,6 +17,8 @@ from tests.integration.converters.enveloped_records import read, written
 from tests.integration.converters.test_avro_converter import converter
 from tests.registry_converters import JAVAS_AVRO, registry_options
 
+pytestmark = pytest.mark.nightly
+
 RECORDS = 300
 
 

@@ -15,6 +15,8 @@ from connect_dagster.errors import RetriableError
 from connect_dagster.kafka.security.key_stores import KeyStore, read_store
 from tests.key_tool import PASSWORD, make_key, trust
 
+pytestmark = pytest.mark.nightly
+
 HOST = "127.0.0.1"
 SSL = "schema.registry.ssl"
 

@@ -54,6 +54,7 @@ def test_records_survive_a_clean_stop_and_a_kill(own_broker: EmbeddedBroker) -> 
     assert _consume(own_broker.bootstrap_servers, "kept", 2) == ["one", "two"]
 
 
+@pytest.mark.nightly
 def test_a_paused_broker_answers_nothing_and_goes_on(own_broker: EmbeddedBroker) -> None:
     _produce(own_broker.bootstrap_servers, "paused", ["before"])
     producer = Producer({"bootstrap.servers": own_broker.bootstrap_servers, "linger.ms": 0})
@@ -65,6 +66,7 @@ def test_a_paused_broker_answers_nothing_and_goes_on(own_broker: EmbeddedBroker)
     assert _consume(own_broker.bootstrap_servers, "paused", 2) == ["before", "meanwhile"]
 
 
+@pytest.mark.nightly
 def test_a_paused_broker_can_be_stopped(own_broker: EmbeddedBroker) -> None:
     own_broker.pause()
     own_broker.stop()

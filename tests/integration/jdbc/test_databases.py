@@ -25,6 +25,7 @@ def test_the_general_log_shows_statements(mariadb: MariaDB) -> None:
         assert "SELECT 41 + 1" in logged()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("server", ["mariadb", "postgresql"])
 def test_a_server_comes_back_with_its_data(server: str, request: pytest.FixtureRequest) -> None:
     of_process: MariaDB | PostgreSQL = request.getfixturevalue(server)

@@ -3,12 +3,15 @@
 import json
 import time
 
+import pytest
+
 from tests.databases import Database, MariaDB
 from tests.integration import topics
 from tests.integration.jdbc.conftest import JdbcWorker, seed_database
 from tests.integration.jdbc.test_seed_modes import ids, orders, payloads
 
 
+@pytest.mark.nightly
 def test_the_database_restarts_in_mid_stream(worker: JdbcWorker, mariadb: MariaDB, topic_prefix: str) -> None:
     database = seed_database(mariadb)
     database.execute("INSERT INTO orders SELECT seq, 'a', 'b' FROM seq_1_to_20000")

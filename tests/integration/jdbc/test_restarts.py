@@ -12,6 +12,8 @@ from tests.integration import topics
 from tests.integration.jdbc.test_seed_modes import orders, products
 from tests.integration.worker_process import WorkerProcess, write_properties
 
+pytestmark = pytest.mark.nightly
+
 ROWS = 3_000
 
 

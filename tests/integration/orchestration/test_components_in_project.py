@@ -95,6 +95,7 @@ def test_what_dg_scaffolds_is_listed_among_the_rest(project: Project) -> None:
     assert "Connectors of cluster 'warehouse' are shown as they were last seen" in project.said[-1]
 
 
+@pytest.mark.nightly
 def test_dg_launches_a_dry_run_and_then_the_change(project: Project) -> None:
     job = ("launch", "--job", "kafka_connect_ingest_apply")
     project.dg(*job, "--config-json", '{"ops": {"kafka_connect_apply_op": {"config": {"dry_run": true}}}}')

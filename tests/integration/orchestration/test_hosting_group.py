@@ -28,6 +28,8 @@ from connect_dagster.orchestration.workers.process import WorkerProcess
 from tests.conftest import Broker
 from tests.shipped_project import wait_until
 
+pytestmark = pytest.mark.nightly
+
 WORKERS = 4
 SECRET = "kafka123"
 

@@ -92,7 +92,7 @@ class Observed:
         return info is not None and info.status.has_reached(state)
 
 
-@pytest.fixture(scope="module", params=WORKERS.keys())
+@pytest.fixture(scope="module", params=["ours", pytest.param("java", marks=pytest.mark.nightly)])
 def cluster(request: pytest.FixtureRequest, broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     folder, mark = tmp_path_factory.mktemp("observed"), f"observed-{uuid4().hex[:8]}"
     props = group_properties(broker.bootstrap_servers, f"{mark}-", offset_flush_interval_ms="500")

@@ -23,6 +23,8 @@ from tests.distributed_process import DistributedProcess, group_properties
 from tests.integration.topics import size
 from tests.shipped_project import wait_until
 
+pytestmark = pytest.mark.nightly
+
 STRINGS = "org.apache.kafka.connect.storage.StringConverter"
 CONVERTERS = {"key.converter": STRINGS, "value.converter": STRINGS}
 WORKERS: Mapping[str, Callable[[dict[str, str], Path], DistributedProcess | JavaDistributed]] = {

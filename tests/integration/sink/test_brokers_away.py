@@ -9,6 +9,7 @@ from tests.integration.sink.conftest import StartSink
 from tests.integration.sink.kafka_topics import Topics
 
 
+@pytest.mark.nightly
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("seconds", [1, 25], ids=["short", "longer than a fetch may take"])
 def test_a_broker_that_is_killed_and_restarted_loses_nothing(

@@ -19,6 +19,7 @@ def _line(number: int) -> str:
     return f"{number:05d} " + "x" * 94
 
 
+@pytest.mark.nightly
 def test_a_file_that_may_not_grow_fails_the_task_and_nothing_is_lost_or_torn(
     broker: Broker, topic_prefix: str, tmp_path: Path
 ) -> None:

@@ -2,11 +2,15 @@
 
 from pathlib import Path
 
+import pytest
+
 from connect_dagster.testing.recording_sink import read_journal
 from tests.conftest import Broker
 from tests.integration.sink.kafka_topics import Topics
 from tests.integration.sink.running_sink import RECORDING, STRING
 from tests.integration.worker_process import WorkerProcess, write_properties
+
+pytestmark = pytest.mark.nightly
 
 
 def test_s1_43_a_worker_killed_inside_put_begins_with_that_batch(

@@ -43,6 +43,7 @@ def test_a_sleeping_task_wakes_on_the_first_record(start_sink: StartSink, topics
     assert len(sink.calls("open")) == 1
 
 
+@pytest.mark.soak  # measures processor time, which needs a quiet machine
 def test_a_sleeping_task_costs_little(
     start_sink: StartSink, topics: Topics, topic_prefix: str, record_property: Callable[[str, object], None]
 ) -> None:

@@ -101,6 +101,7 @@ def test_a_parquet_folder(worker: WorkerProcess, broker: Broker, topic_prefix: s
     worker.call("DELETE", f"/connectors/{name}")
 
 
+@pytest.mark.nightly
 @pytest.mark.timeout(600)
 def test_a_delta_table_has_each_record_once(
     worker: WorkerProcess, broker: Broker, topic_prefix: str, tmp_path: Path
@@ -131,6 +132,7 @@ def test_a_delta_table_has_each_record_once(
     assert transactions[-1]["version"] == 5
 
 
+@pytest.mark.nightly
 @pytest.mark.timeout(600)
 def test_a_delta_table_has_records_of_several_schemas_and_places_once(
     worker: WorkerProcess, broker: Broker, topic_prefix: str, tmp_path: Path

@@ -60,6 +60,7 @@ def test_micro_batches_whose_offset_tells_the_place(worker: SourceWorker, topic_
     assert values == list(range(sent + 20))
 
 
+@pytest.mark.nightly
 @pytest.mark.timeout(600)
 def test_files_with_a_checkpoint_that_lasts(worker: SourceWorker, topic_prefix: str, tmp_path: Path) -> None:
     name = topic = f"{topic_prefix}files"

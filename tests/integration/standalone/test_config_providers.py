@@ -184,15 +184,17 @@ def test_providers_are_no_listed_plugins(worker: WorkerProcess) -> None:
             "Invalid value no.Such for configuration config.providers.file.class: Could not load config provider class "
             "or one of its dependencies: Failed to find any class that implements ConfigProvider",
         ),
-        (
+        pytest.param(
             {"config.providers.file.param.allowed.paths": "/no/such"},
             "Config provider 'file' refuses config.providers.file.param.*: Invalid value [/no/such] for configuration "
             "allowed.paths: Path /no/such does not exist",
+            marks=pytest.mark.nightly,
         ),
-        (
+        pytest.param(
             {"ssl.key.password": "${file:/no/such.properties:key}"},
             "Could not read properties from file /no/such.properties: No such file or directory, for "
             "${file:/no/such.properties:key} in ssl.key.password",
+            marks=pytest.mark.nightly,
         ),
     ],
 )

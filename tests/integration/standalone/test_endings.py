@@ -13,7 +13,13 @@ USAGE = "Usage: ConnectStandalone worker.properties [connector1.properties conne
 
 
 @pytest.mark.parametrize(
-    "name", ["offset.storage.file.filename", "bootstrap.servers", "key.converter", "value.converter"]
+    "name",
+    [
+        "offset.storage.file.filename",
+        "key.converter",
+        pytest.param("bootstrap.servers", marks=pytest.mark.nightly),
+        pytest.param("value.converter", marks=pytest.mark.nightly),
+    ],
 )
 def test_s1_13_a_required_property_is_missing(worker_props: dict[str, str], tmp_path: Path, name: str) -> None:
     del worker_props[name]
@@ -23,6 +29,7 @@ def test_s1_13_a_required_property_is_missing(worker_props: dict[str, str], tmp_
     assert f'Missing required configuration "{name}" which has no default value.' in ended.log
 
 
+@pytest.mark.nightly
 def test_s1_15_a_name_is_taken(worker_props: dict[str, str], tmp_path: Path, file_source: Callable[..., Path]) -> None:
     file = file_source("local-file-source")
     ended = run_worker(tmp_path, worker_props, file, file)
@@ -75,6 +82,7 @@ def test_a_malformed_worker_file(tmp_path: Path) -> None:
     assert f"Stopping due to error: {file}, line 2: Malformed \\uxxxx encoding: \\user" in ended.log
 
 
+@pytest.mark.nightly
 def test_a_malformed_connector_file(worker_props: dict[str, str], tmp_path: Path) -> None:
     file = tmp_path / "source.json"
     file.write_text('{"name": "x",\n "connector.class": FileStreamSource}')

@@ -139,6 +139,7 @@ def test_s1_26_a_connector_that_does_not_stop(broker: Broker, tmp_path: Path) ->
         assert took < 5 + 3 + 3, "the allowed time, and some for a busy machine"
 
 
+@pytest.mark.nightly
 def test_a_worker_whose_jvm_is_killed_ends(broker: Broker, tmp_path: Path) -> None:
     with WorkerProcess({"bootstrap.servers": broker.bootstrap_servers}, [], tmp_path) as process:
         (java,) = [child for child in descendants(process.pid) if "java" in child.name()]

@@ -17,8 +17,6 @@ from tests.integration.topics import create, values
 from tests.integration.worker.secured_broker import SecuredBroker, for_all, secured_broker
 from tests.integration.worker_process import WorkerProcess
 
-pytestmark = pytest.mark.xdist_group("secured_broker")
-
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 STRINGS = {"key.converter": STRING, "value.converter": STRING}
 WRONG = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="me" password="wrong";'

@@ -10,6 +10,7 @@ import pytest
 
 from connect_dagster.embedded.java import find_java
 from connect_dagster.java.hashes import hash_map_order
+from tests.golden_answers import Golden
 
 # Puts the lines of a file into a HashMap, prints its keys in the order of its iteration.
 PROGRAM = """
@@ -43,20 +44,25 @@ def test_keys_stand_in_the_order_of_javas_map(keys: list[str], order: list[str])
     assert hash_map_order(keys) == order
 
 
-def test_the_order_is_that_of_a_real_java(tmp_path: Path) -> None:
+def test_the_order_is_that_of_a_real_java(golden: Golden, tmp_path: Path) -> None:
     rng = random.Random(7)
     alphabet = "abcdefghijklmnop._-AZ09가나한é😀"
     groups = [
         list(dict.fromkeys("".join(rng.choices(alphabet, k=rng.randint(1, 12))) for _ in range(size)))
         for size in (2, 5, 12, 13, 24, 25, 300)
     ]
+    orders = golden.answer("orders", lambda: orders_of_java(groups, tmp_path))
+    assert [hash_map_order(keys) for keys in groups] == orders
+
+
+def orders_of_java(groups: list[list[str]], folder: Path) -> list[list[str]]:
+    """Have a JVM iterate over a map of each group."""
     files = []
     for number, keys in enumerate(groups):
-        files.append(tmp_path / f"keys-{number}")
+        files.append(folder / f"keys-{number}")
         files[-1].write_text("\n".join(keys), encoding="utf-8")
-    (tmp_path / "Order.java").write_text(PROGRAM)
-    command: list[str | Path] = [find_java(), "-XX:TieredStopAtLevel=1", tmp_path / "Order.java", *files]
+    (folder / "Order.java").write_text(PROGRAM)
+    command: list[str | Path] = [find_java(), "-XX:TieredStopAtLevel=1", folder / "Order.java", *files]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert ran.returncode == 0, f"a JDK is needed to launch a source file:\n{ran.stderr}"
-    for keys, file in zip(groups, files, strict=True):
-        assert hash_map_order(keys) == Path(f"{file}.ordered").read_text(encoding="utf-8").split("\n")[:-1]
+    return [Path(f"{file}.ordered").read_text(encoding="utf-8").split("\n")[:-1] for file in files]

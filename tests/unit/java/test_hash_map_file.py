@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from connect_dagster.embedded.java import find_java
 from connect_dagster.errors import DataError
 from connect_dagster.java.hash_map_file import dumps, loads
+from tests.golden_answers import Golden, digest
 
 KEY = b'["local-file-source",{"filename":"/tmp/test.txt"}]'
 VALUE = b'{"position":47}'
@@ -72,25 +74,34 @@ def entries(size: int) -> dict[bytes, bytes | None]:
     return {f"key-{i}".encode(): None if i % 5 == 4 else f"value-{i}".encode() for i in range(size)}
 
 
+JAVAS = [*(f"java-{size}" for size in SIZES), "java-roomy", "java-shared", "java-text", "java-tree"]
+
+
 @pytest.fixture(scope="module")
-def java(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with our maps as Java saw them, and Java's own."""
-    folder = tmp_path_factory.mktemp("java-map")
+def ours() -> dict[str, bytes]:
+    """Our maps, by size."""
+    return {str(size): dumps(entries(size)) for size in SIZES}
+
+
+@pytest.fixture(scope="module")
+def java(golden: Golden, ours: dict[str, bytes], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Our maps as Java saw them, line by line under their size, and Java's own under the names of their files."""
+    found: dict[str, Any] = golden.answer(
+        f"maps, ours are {digest(ours)}", lambda: answers_of_java(ours, tmp_path_factory.mktemp("java-map"))
+    )
+    return found
+
+
+def answers_of_java(ours: dict[str, bytes], folder: Path) -> dict[str, Any]:
+    """Have a JVM read our maps and write its own."""
     (folder / "Maps.java").write_text(PROGRAM)
-    for size in SIZES:
-        (folder / f"ours-{size}").write_bytes(dumps(entries(size)))
-    sizes = ",".join(map(str, SIZES))
-    command: list[str | Path] = [
-        find_java(),
-        "-Xshare:auto",
-        "-XX:TieredStopAtLevel=1",
-        folder / "Maps.java",
-        folder,
-        sizes,
-    ]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    for size, content in ours.items():
+        (folder / f"ours-{size}").write_bytes(content)
+    command: list[str | Path] = [find_java(), "-Xshare:auto", "-XX:TieredStopAtLevel=1", folder / "Maps.java", folder]
+    ran = subprocess.run([*command, ",".join(ours)], capture_output=True, text=True, timeout=120, check=False)
     assert ran.returncode == 0, f"a JDK is needed to launch a source file:\n{ran.stderr}"
-    return folder
+    seen = {size: sorted((folder / f"ours-{size}.txt").read_text().splitlines()) for size in ours}
+    return seen | {name: (folder / name).read_bytes() for name in JAVAS}
 
 
 def test_s1_12_one_entry_is_written_as_java_writes_it() -> None:
@@ -100,21 +111,20 @@ def test_s1_12_one_entry_is_written_as_java_writes_it() -> None:
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_java_reads_what_we_write(java: Path, size: int) -> None:
-    lines = (java / f"ours-{size}.txt").read_text().splitlines()
-    assert sorted(lines) == sorted(f"{k.hex()}={'null' if v is None else v.hex()}" for k, v in entries(size).items())
+def test_java_reads_what_we_write(java: dict[str, Any], size: int) -> None:
+    assert java[str(size)] == sorted(f"{k.hex()}={'null' if v is None else v.hex()}" for k, v in entries(size).items())
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_we_read_what_java_writes_and_write_it_back_byte_by_byte(java: Path, size: int) -> None:
-    written = (java / f"java-{size}").read_bytes()
+def test_we_read_what_java_writes_and_write_it_back_byte_by_byte(java: dict[str, Any], size: int) -> None:
+    written = java[f"java-{size}"]
     assert loads(written) == entries(size)
     assert dumps(loads(written)) == written
 
 
-def test_maps_of_other_capacity_and_shared_arrays_are_read(java: Path) -> None:
-    assert loads((java / "java-roomy").read_bytes()) == entries(13)
-    assert loads((java / "java-shared").read_bytes()) == {b"\x01\x02": b"\x01\x02", b"": None}
+def test_maps_of_other_capacity_and_shared_arrays_are_read(java: dict[str, Any]) -> None:
+    assert loads(java["java-roomy"]) == entries(13)
+    assert loads(java["java-shared"]) == {b"\x01\x02": b"\x01\x02", b"": None}
 
 
 @pytest.mark.parametrize(
@@ -124,9 +134,9 @@ def test_maps_of_other_capacity_and_shared_arrays_are_read(java: Path) -> None:
         ("java-text", "expected an array of bytes but found content of type 0x74, at byte "),
     ],
 )
-def test_other_objects_of_java_are_refused(java: Path, name: str, text: str) -> None:
+def test_other_objects_of_java_are_refused(java: dict[str, Any], name: str, text: str) -> None:
     with pytest.raises(DataError) as raised:
-        loads((java / name).read_bytes())
+        loads(java[name])
     assert str(raised.value).startswith(f"not a serialised Java HashMap of byte arrays: {text}")
 
 

@@ -12,6 +12,7 @@ import pytest
 from connect_dagster.embedded.java import find_java
 from connect_dagster.errors import ConfigError
 from connect_dagster.java.properties import load_properties, parse_properties
+from tests.golden_answers import Golden
 
 # Loads each file; prints keys and values in hexadecimal, or that it is malformed.
 PROGRAM = """
@@ -102,18 +103,12 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
     assert str(raised.value) == f"Cannot read {tmp_path}/none.properties: No such file or directory"
 
 
-def test_any_text_is_read_as_a_real_java_reads_it(tmp_path: Path) -> None:
+def test_any_text_is_read_as_a_real_java_reads_it(golden: Golden, tmp_path: Path) -> None:
     rng = random.Random(7)
     pieces = [*"abc=: \t\f\\\n\r#!", "\\\\", "\\\n", "\r\n", "\\u0041", "\\u4"]
     # Of a backslash alone on the last line Java makes an empty key; every text has a last line after it.
     texts = ["".join(rng.choices(pieces, k=rng.randint(0, 40))) + "\nz" for _ in range(500)]
-    for number, text in enumerate(texts):
-        (tmp_path / str(number)).write_bytes(text.encode())
-    (tmp_path / "Load.java").write_text(PROGRAM)
-    command: list[str | Path] = [find_java(), "-XX:TieredStopAtLevel=1", tmp_path / "Load.java", tmp_path]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert ran.returncode == 0, f"a JDK is needed to launch a source file:\n{ran.stderr}"
-    lines = ran.stdout.split("\n")[:-1]
+    lines = golden.answer("loaded", lambda: loaded_by_java(texts, tmp_path))
     assert len(lines) == len(texts)
     for text, line in zip(texts, lines, strict=True):
         if line == "malformed":
@@ -121,3 +116,14 @@ def test_any_text_is_read_as_a_real_java_reads_it(tmp_path: Path) -> None:
                 parse_properties(text, "x")
         else:
             assert hexadecimal(parse_properties(text, "x")) == set(line.split()), json.dumps(text)
+
+
+def loaded_by_java(texts: list[str], folder: Path) -> list[str]:
+    """Have a JVM load each text."""
+    for number, text in enumerate(texts):
+        (folder / str(number)).write_bytes(text.encode())
+    (folder / "Load.java").write_text(PROGRAM)
+    command: list[str | Path] = [find_java(), "-XX:TieredStopAtLevel=1", folder / "Load.java", folder]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert ran.returncode == 0, f"a JDK is needed to launch a source file:\n{ran.stderr}"
+    return ran.stdout.split("\n")[:-1]

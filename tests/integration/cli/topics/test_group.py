@@ -98,6 +98,7 @@ def last_record(broker: Broker, group: str) -> tuple[int | None, bytes, bytes]:
     return found[-1]
 
 
+@pytest.mark.nightly
 def test_s2_25_a_group_of_a_java_worker(broker: Broker, topic_prefix: str, tmp_path: Path) -> None:
     properties = group_properties(broker.bootstrap_servers, topic_prefix, client_id=CLIENT_ID)
     group = properties["group.id"]
@@ -204,6 +205,7 @@ def test_a_broker_out_of_reach_is_said(words: list[str]) -> None:
     assert time.monotonic() - began < 30  # 8 s, and what a busy machine takes to start Python
 
 
+@pytest.mark.nightly
 def test_a_cluster_that_never_had_a_group_is_said(own_broker: EmbeddedBroker) -> None:
     assert refusal(Broker(own_broker.bootstrap_servers), "any", "--from-offsets-topic") == (
         f"Error: Kafka at {own_broker.bootstrap_servers}: "

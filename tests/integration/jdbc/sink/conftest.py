@@ -17,7 +17,7 @@ from tests.integration.topics import create
 from tests.integration.worker_process import WorkerProcess
 
 SINK = "io.confluent.connect.jdbc.JdbcSinkConnector"
-SERVERS = ("mariadb", "postgresql")
+SERVERS = (pytest.param("mariadb", marks=pytest.mark.nightly), "postgresql")
 # The topics' names are others to the sink than to Kafka.
 ROUTED = {
     "transforms": "route",

@@ -71,6 +71,7 @@ def test_null_where_there_must_be_a_value(sinks: Sinks, database: Database) -> N
         assert sink.rows() == []
 
 
+@pytest.mark.nightly
 def test_a_database_that_is_started_again(sinks: Sinks, server: DatabaseServer) -> None:
     database = server.new_database()
     config = {**UPSERT, "auto.create": "true", "max.retries": "30"}

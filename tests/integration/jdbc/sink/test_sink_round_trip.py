@@ -55,7 +55,13 @@ def rows(database: Database, table: str) -> list[list[Any]]:
     return [[comparable(value) for value in row] for row in found]
 
 
-@pytest.mark.parametrize("converter", CONVERTERS.values(), ids=CONVERTERS)
+@pytest.mark.parametrize(
+    "converter",
+    [
+        pytest.param(converter, id=name, marks=[] if name == "avro" else pytest.mark.nightly)
+        for name, converter in CONVERTERS.items()
+    ],
+)
 def test_a_table_of_all_types(
     sinks: Sinks, mariadb: MariaDB, postgresql: PostgreSQL, schema_registry: str, converter: str
 ) -> None:

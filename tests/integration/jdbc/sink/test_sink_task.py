@@ -228,7 +228,7 @@ def test_keys_that_only_the_database_finds_equal(spark: SparkSession, postgresql
     assert rows(postgresql_database) == [(1, Decimal(2)), (2, Decimal("1.0"))]
 
 
-@pytest.mark.parametrize("seconds", [60.0, 0.0])
+@pytest.mark.parametrize("seconds", [60.0, pytest.param(0.0, marks=pytest.mark.nightly)])
 def test_many_records_that_do_not_fit(
     spark: SparkSession, database: Database, monkeypatch: pytest.MonkeyPatch, seconds: float
 ) -> None:

@@ -11,6 +11,7 @@ from connect_dagster.embedded.java import find_java
 from connect_dagster.errors import ConfigError
 from connect_dagster.java.jks import JksError, read_jks
 from connect_dagster.kafka.security.key_stores import KeyStore, read_store
+from tests.golden_answers import Golden
 
 PASSWORD, KEY_PASSWORD = "store-secret", "key-geheim-ä"
 
@@ -25,9 +26,15 @@ def keytool(folder: Path, *arguments: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def stores(golden: Golden, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """``own.jks`` with a key of its own password, ``shared.jks``, ``own.p12``, ``trust.jks`` with one certificate."""
     folder = tmp_path_factory.mktemp("stores")
+    for name, content in golden.varying("stores", lambda: made_by_keytool(folder)).items():
+        (folder / name).write_bytes(content)
+    return folder
+
+
+def made_by_keytool(folder: Path) -> dict[str, bytes]:
     made = ("-genkeypair", "-alias", "own", "-keyalg", "RSA", "-keysize", "2048", "-dname", "CN=worker", "-storepass")
     keytool(folder, *made, PASSWORD, "-storetype", "JKS", "-keystore", "own.jks", "-keypass", KEY_PASSWORD)
     keytool(folder, *made, PASSWORD, "-storetype", "JKS", "-keystore", "shared.jks")
@@ -36,7 +43,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
     keytool(folder, *out)
     into = ("-importcert", "-noprompt", "-alias", "trusted", "-keystore", "trust.jks", "-storetype", "JKS")
     keytool(folder, *into, "-storepass", PASSWORD, "-file", "own.crt")
-    return folder
+    return {name: (folder / name).read_bytes() for name in ("own.jks", "shared.jks", "own.p12", "trust.jks")}
 
 
 def fits(store: KeyStore) -> bool:
