@@ -10,7 +10,15 @@ STAMP := .venv/.installed
 # starts once. The unit tests, small files, come last.
 PYTEST := $(BIN)/pytest --numprocesses $(JOBS) --dist loadgroup --no-loadscope-reorder
 
-.PHONY: help install lock fmt lint types imports check test nightly golden soak bench browser docs demo clean
+# A program of the system: its command, its package, those who need it.
+define have
+@command -v $(1) >/dev/null && exit 0; \
+[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+  || { echo "Missing for $(3): install your system's package, so that '$(1)' is on PATH." >&2; exit 1; }; \
+apt-get update -qq && apt-get install -y -qq --no-install-recommends $(2)
+endef
+
+.PHONY: help install lock fmt lint types imports check test nightly golden soak bench browser network docs demo clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -53,7 +61,7 @@ check: lint types imports ## lint, types and the import contract
 test: install browser ## run the tests that each change must pass (TESTS=path to narrow, JOBS=n at once)
 	$(PYTEST) $(TESTS)
 
-nightly: install browser ## run the whole matrix: make test, the tests marked nightly, Java's answers checked (TESTS=path)
+nightly: install browser network ## run the whole matrix: make test, the tests marked nightly, Java's answers checked (TESTS=path)
 	GOLDEN=check $(PYTEST) -m "not soak" $(TESTS)
 
 golden: install ## ask Java 4.3.1 and record its answers in tests/golden (TESTS=a test module to narrow)
@@ -66,10 +74,10 @@ bench: install ## compare with Java Kafka Connect, or OF=jdbc with databases, on
 	$(BIN)/python -m benchmarks$(addprefix .,$(OF)) $(BENCH)
 
 browser: ## have Chromium for the UI tests: installed from the system's packages when missing and root
-	@command -v chromium >/dev/null && exit 0; \
-	[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
-	  || { echo "The UI tests need Chromium: install your system's package, so that 'chromium' is on PATH." >&2; exit 1; }; \
-	apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium
+	$(call have,chromium,chromium,the UI tests)
+
+network: ## have `ip` for the tests that cut networks: installed in the same way
+	$(call have,ip,iproute2,the tests that cut networks)
 
 docs: install ## write the reference pages and the typed resources from the code
 	$(BIN)/python -m docs.generate
