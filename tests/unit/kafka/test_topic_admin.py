@@ -1,0 +1,101 @@
+"""The one creator of topics: results, errors and retries, without brokers."""
+
+import logging
+from collections.abc import Sequence
+from concurrent.futures import Future
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException, cimpl
+
+from connect_dagster.errors import ConnectError
+from connect_dagster.kafka import clients
+from connect_dagster.kafka.topic_admin import NewTopic, TopicAdmin
+
+TOPIC = NewTopic("t", 3, 1, {"cleanup.policy": "compact"})
+
+
+class Answers:
+    """An admin client whose brokers answer each creation with the next error, or with success."""
+
+    def __init__(self, errors: Sequence[KafkaError | None]) -> None:
+        self.errors = list(errors)
+        self.created: list[tuple[str, int, int, dict[str, str]]] = []
+
+    def create_topics(self, topics: list[cimpl.NewTopic], **_: Any) -> dict[str, Future[None]]:
+        (new,) = topics
+        self.created.append((new.topic, new.num_partitions, new.replication_factor, dict(new.config or {})))
+        error, future = self.errors.pop(0), Future[None]()
+        if error is None:
+            future.set_result(None)
+        else:
+            future.set_exception(KafkaException(error))
+        return {new.topic: future}
+
+
+def admin(monkeypatch: pytest.MonkeyPatch, *errors: KafkaError | None, **settings: str) -> tuple[TopicAdmin, Answers]:
+    answers = Answers(errors)
+    monkeypatch.setattr(clients, "admin", lambda *_: answers)
+    given = {name.replace("_", "."): value for name, value in settings.items()}
+    return TopicAdmin({"bootstrap.servers": "b:1", "client.id": "a", **given}), answers
+
+
+@pytest.mark.parametrize(
+    ("error", "result"),
+    [
+        (None, True),
+        (KafkaError(KafkaError.TOPIC_ALREADY_EXISTS), False),
+        (KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED), None),
+        (KafkaError(KafkaError.CLUSTER_AUTHORIZATION_FAILED), None),
+        (KafkaError(KafkaError.UNSUPPORTED_VERSION), None),
+    ],
+)
+def test_results(monkeypatch: pytest.MonkeyPatch, error: KafkaError | None, result: bool | None) -> None:
+    topics, answers = admin(monkeypatch, error)
+    assert topics.create(TOPIC) is result
+    assert answers.created == [("t", 3, 1, {"cleanup.policy": "compact"})]
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (KafkaError(KafkaError.INVALID_CONFIG, "no such key"), r"^Unable to create topic\(s\) 't': no such key$"),
+        (KafkaError(KafkaError._TIMED_OUT), r"^Timed out while checking for or creating topic\(s\) 't'\. "),
+        (KafkaError(KafkaError.POLICY_VIOLATION, "no"), r"^Error while attempting to create/find topic\(s\) 't': no$"),
+    ],
+)
+def test_errors(monkeypatch: pytest.MonkeyPatch, error: KafkaError, text: str) -> None:
+    topics, _ = admin(monkeypatch, error)
+    with pytest.raises(ConnectError, match=text):
+        topics.create(TOPIC)
+
+
+def test_missing_brokers_are_waited_for(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setattr("connect_dagster.kafka.topic_admin._CREATE_BACKOFF_SECONDS", 0.0)
+    missing = KafkaError(KafkaError.INVALID_REPLICATION_FACTOR, "too few brokers")
+    topics, answers = admin(monkeypatch, missing, missing, None)
+    with caplog.at_level(logging.WARNING):
+        assert topics.create_with_retry(TOPIC) is True
+    assert len(answers.created) == 3
+    (warning,) = caplog.messages
+    assert warning.startswith("'t' topic creation failed due to 'too few brokers', retrying, ")
+
+
+@pytest.mark.parametrize("end", ["time limit", "stop", "error"])
+def test_a_wait_ends(monkeypatch: pytest.MonkeyPatch, end: str) -> None:
+    code = KafkaError.POLICY_VIOLATION if end == "error" else KafkaError.INVALID_REPLICATION_FACTOR
+    limit = "0" if end == "time limit" else "60000"
+    topics, answers = admin(monkeypatch, KafkaError(code), default_api_timeout_ms=limit)
+    if end == "stop":
+        topics.stop()
+    with pytest.raises(ConnectError, match=r"^Error while attempting to create/find topic\(s\) 't': "):
+        topics.create_with_retry(TOPIC)
+    assert len(answers.created) == 1
+
+
+def test_a_refused_login_ends_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    topics, answers = admin(monkeypatch, KafkaError(KafkaError._TRANSPORT))
+    topics._refused(KafkaError(KafkaError._AUTHENTICATION, "wrong password"))
+    with pytest.raises(ConnectError, match=r"^The brokers refuse client a: wrong password$"):
+        topics.create_with_retry(TOPIC)
+    assert len(answers.created) == 1
