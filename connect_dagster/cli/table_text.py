@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 
 def table_text(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """The rows below their heads; a cell's line breaks become spaces.
+    """Return the rows below their heads; a cell's line breaks become spaces.
 
     Examples:
         >>> print(table_text(("NAME", "STATE"), [("local-file-source", "RUNNING")]))

@@ -1,1 +1,1 @@
-"""REST client of any Kafka Connect cluster, its values and what configurations tell. Depends on no Dagster."""
+"""REST client of any Kafka Connect cluster, its values, and the lineage of configurations. Does not import Dagster."""

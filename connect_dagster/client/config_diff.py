@@ -1,4 +1,4 @@
-"""What a declared configuration changes in the live one, told key by key and without secrets."""
+"""Differences between a declared configuration and the live one, key by key and without secrets."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ class ConfigDiff:
     Attributes:
         live: What the cluster has; None when it has no such connector.
         declared: What it is to have.
-        secret_keys: Keys that are secret besides those whose name says so.
+        secret_keys: Secret keys, in addition to those with a secret name.
     """
 
     live: Config | None
@@ -30,11 +30,11 @@ class ConfigDiff:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the connector exists with exactly the declared configuration."""
+        """True if the connector exists with exactly the declared configuration."""
         return self.live is not None and not self.changed_keys
 
     def lines(self) -> list[str]:
-        """One line ``- key=value`` for what goes, one ``+ key=value`` for what comes; secrets masked.
+        """Return one line ``- key=value`` for what goes, one ``+ key=value`` for what comes; secrets masked.
 
         A secret that changes shows two equal lines: that it changes, not what it is.
         """

@@ -1,4 +1,4 @@
-"""What connectors of well-known classes read and write, told by their configuration: one table, a row for each class.
+"""Sources and targets of connectors of well-known classes, by their configuration: one table, a row for each class.
 
 A source's row gives routes from what it reads to topics; a sink's row says where the records of a topic land. Names
 are those before transforms; :mod:`connect_dagster.client.lineage` takes transforms into account. A
@@ -53,12 +53,12 @@ class SinkClass:
 
 
 def listed(text: str | None) -> list[str]:
-    """The entries of a list in a configuration."""
+    """Return the entries of a list in a configuration."""
     return [entry.strip() for entry in (text or "").split(",") if entry.strip()]
 
 
 def find_class(config: Config) -> SourceClass | SinkClass | None:
-    """The row for a connector, by the full name of its class, or the simple one with or without ``Connector``."""
+    """Return the row for a connector, by the full name of its class, or the simple one, ``Connector`` optional."""
     name = config.get("connector.class") or ""
     simple = name.rpartition(".")[2].removesuffix("Connector")
     return CLASSES.get(name) or CLASSES.get(simple)
@@ -91,7 +91,7 @@ def _jdbc_system(config: Config) -> str | None:
 
 
 def _jdbc_source(config: Config, active_topics: Collection[str]) -> Iterable[SourceRoute]:
-    """Each listed table has the topic prefix + table; a query has the prefix as its topic."""
+    """Return the routes: prefix + table for each listed table, the prefix for a query."""
     prefix = config.get("topic.prefix") or ""
     if config.get("query"):
         yield None, prefix
@@ -123,7 +123,7 @@ def _debezium_jdbc_sink(config: Config, topic: str) -> Iterable[KafkaConnectData
 
 
 def _debezium(system: str, *, database_key: str = "", databases_key: str = "", listing: str = "table") -> SourceClass:
-    """A Debezium source, whose topics are prefix.namespace.table.
+    """Return a Debezium source, whose topics are prefix.namespace.table.
 
     Args:
         system: Kind of database.
@@ -193,7 +193,7 @@ def _bucket_sink(system: str, *bucket_keys: str) -> SinkClass:
 
 
 def _index_sink(system: str) -> SinkClass:
-    """A sink with one index for each topic, in lower case."""
+    """Return a sink with one index for each topic, in lower case."""
     return SinkClass(_always(system), lambda _, topic: [KafkaConnectTableProps(system, (topic.lower(),))])
 
 

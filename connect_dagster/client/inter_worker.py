@@ -1,7 +1,7 @@
 """HTTP from worker to worker: forwarded requests, and those that workers sign (Java: ``RestClient``).
 
-One request on a connection of its own, without proxies, redirects or credentials of the machine: the only things
-sent are those the caller names. Knows nothing of what is asked.
+One request for each connection, without proxies, redirects or credentials of the machine: only what the caller passes
+is sent. Knows no route.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 # Jetty's client in Java's worker waits as long for a connection.
 CONNECT_SECONDS = 15.0
-# Java: RestServer.DEFAULT_REST_REQUEST_TIMEOUT_MS, after which nobody waits for the answer.
+# Java: RestServer.DEFAULT_REST_REQUEST_TIMEOUT_MS, after which nobody waits for the response.
 ANSWER_SECONDS = 90.0
 
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
@@ -65,19 +65,19 @@ class RestClient:
         signature_key: bytes | None = None,
         signature_algorithm: str | None = None,
     ) -> Answer:
-        """Send a request and wait for its answer.
+        """Send a request and wait for the response.
 
         Args:
             url: of the other worker, with path and query, percent-encoded.
             method: the HTTP method.
-            headers: to send besides those that every request has.
+            headers: to send with those that every request has.
             body: a JSON document, ``None`` for none.
             signature_key: the group's session key; with it and an algorithm the request is signed.
             signature_algorithm: Java's name of the algorithm.
 
         Raises:
-            RestError: the answer is an error, and this one has its status and text; or with the status 500
-                because it is no answer of a worker, or there is none.
+            RestError: with status and text of the response when that is an error; with the status 500 when it is
+                not a worker's response, or there is none.
         """
         sent = {"Accept": "application/json", "User-Agent": "kafka-connect", **headers}
         if body is not None:
@@ -129,5 +129,5 @@ def _checked(answer: Answer) -> Answer:
 
 def _message(document: Any) -> str:
     if not isinstance(document, dict) or "message" not in document:
-        raise ValueError(f"the other worker's error is no error document: {document}")
+        raise ValueError(f"the other worker's error is not an error document: {document}")
     return str(document["message"])

@@ -1,7 +1,7 @@
-"""Lineage of connectors: what a connector reads and what it writes, told by its configuration.
+"""Lineage of connectors: what a connector reads and writes, derived from its configuration.
 
 Sources read a store and write topics; sinks read topics and write a store. Knows configurations alone, no worker:
-topics that only the worker can tell are given to it.
+topics that only the worker knows are passed in.
 """
 
 from collections.abc import Collection, Iterable
@@ -66,20 +66,20 @@ def connector_lineage(
 
     Args:
         config: The connector's configuration, with its ``name``.
-        active_topics: Topics the connector is known to have used, which the configuration may not tell.
-        direction: What the worker says the connector is, if it was asked.
+        active_topics: Topics the connector is known to have used, which the configuration may not show.
+        direction: Direction that the worker reports, if it was asked.
     """
     kind = find_class(config)
     dead_letter_topic = config.get(DEAD_LETTER_KEY) or None
     active = set(active_topics) - {dead_letter_topic}
     if direction is Direction.UNKNOWN:
-        direction = _told_by_config(config, kind)
+        direction = _direction_of(config, kind)
     routes = _sink_routes(config, kind, active) if direction is Direction.SINK else _source_routes(config, kind, active)
     system = kind.system(config) if kind else None
     return ConnectorLineage(config["name"] or "", direction, system, tuple(routes), dead_letter_topic)
 
 
-def _told_by_config(config: Config, kind: SourceClass | SinkClass | None) -> Direction:
+def _direction_of(config: Config, kind: SourceClass | SinkClass | None) -> Direction:
     is_sink = isinstance(kind, SinkClass) or (kind is None and SINK_KEYS & config.keys())
     return Direction.SINK if is_sink else Direction.SOURCE
 

@@ -1,9 +1,9 @@
-"""Secrets, kept out of what Dagster stores: configurations, URLs, traces and error texts pass here first.
+"""Mask secrets in configurations, URLs, traces and error texts before Dagster stores them.
 
 The event log is never pruned, so a password that gets there once stays. A value is secret when its key says so
 (``database.password``), or when it stands within another value where a secret stands: a URL's user part, a
 parameter such as ``password=…``, a line of JAAS. What is secret in a configuration is then also cut out of any text
-that quotes it, as the trace of a failed task does. Placeholders of config providers (``${file:…}``) are no secrets.
+that quotes it, as the trace of a failed task does. Placeholders of config providers (``${file:…}``) are not secrets.
 """
 
 import re
@@ -48,7 +48,7 @@ _SHORTEST_QUOTED = 4
 
 
 def is_secret_key(key: str) -> bool:
-    """Whether a configuration key holds a secret, told by its name.
+    """Return whether a configuration key holds a secret, judged by its name.
 
     Examples:
         >>> is_secret_key("database.password"), is_secret_key("key.converter"), is_secret_key("sasl.jaas.config")
@@ -58,7 +58,7 @@ def is_secret_key(key: str) -> bool:
 
 
 def mask_config(config: Mapping[str, str | None], secret_keys: Collection[str] = ()) -> dict[str, str | None]:
-    """The configuration with its secrets masked; keys, users and hosts stay to be read.
+    """Return the configuration with its secrets masked; keys, users and hosts stay to be read.
 
     Args:
         config: A connector's or worker's configuration.
@@ -68,12 +68,12 @@ def mask_config(config: Mapping[str, str | None], secret_keys: Collection[str] =
 
 
 def mask_text(text: str, configs: Iterable[Mapping[str, str | None]] = (), secret_keys: Collection[str] = ()) -> str:
-    """The text without secrets: those that show themselves, and those of the configurations wherever quoted.
+    """Return the text without secrets: those that show themselves, and those of the configurations wherever quoted.
 
     Args:
         text: A trace, an error's sentence, a URL.
         configs: Configurations whose secrets the text may quote.
-        secret_keys: Keys of theirs that are secret besides those whose name says so.
+        secret_keys: Their secret keys, in addition to those with a secret name.
 
     Examples:
         >>> mask_text("jdbc:mysql://db:3306/shop?user=ann&password=kafka123")
@@ -86,7 +86,7 @@ def mask_text(text: str, configs: Iterable[Mapping[str, str | None]] = (), secre
 
 
 def mask_json(value: Any, key: str = "") -> Any:
-    """A document without the secrets that show themselves, such as the partition or the offset of a source.
+    """Return a document without the secrets that show themselves, such as the partition or the offset of a source.
 
     Args:
         value: The document, or a part of it.

@@ -10,7 +10,7 @@ PARALLEL_REQUESTS = 8
 
 
 def with_secret_keys(client: KafkaConnectClient, connectors: Mapping[str, Connector]) -> dict[str, Connector]:
-    """The connectors with the secret keys of their plugins, asked once for each class.
+    """Return the connectors with the secret keys of their plugins, asked once for each class.
 
     A class the worker does not describe has none: what its keys' names tell is masked all the same.
 

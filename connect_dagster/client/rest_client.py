@@ -1,8 +1,8 @@
 """REST client for one Kafka Connect worker, ours or Java's.
 
-One method for each endpoint the package uses. Requests that found no listener and answers that ask to come back
-(502 to 504) are retried, a cluster that rebalances (409) is waited for; everything else that is not a success becomes
-a :class:`KafkaConnectError` with the worker's own sentence, secrets masked. Knows nothing of Dagster.
+One method for each endpoint the package uses. Requests that found no listener or got 502 to 504 are retried,
+and so is 409 until a rebalance is over; every other failure becomes a :class:`KafkaConnectError` with the worker's own
+sentence, secrets masked. Does not import Dagster.
 """
 
 import time
@@ -41,10 +41,10 @@ JSON, TEXT = "application/json", "text/plain"
 
 
 class KafkaConnectError(Exception):
-    """A worker could not be asked, or answered with an error.
+    """A worker could not be reached, or responded with an error.
 
     Attributes:
-        status: The HTTP status of the answer; None when there was no answer.
+        status: The HTTP status; None when there was no response.
         retriable: Whether the same request may succeed soon.
     """
 
@@ -56,12 +56,12 @@ class KafkaConnectError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How often and how patiently a request is repeated.
+    """Number of retries of a request, and their delays.
 
     Attributes:
-        retries: How often at most, when nobody answered or a proxy did.
+        retries: At most, when no worker or only a proxy responded.
         delay: Seconds before the first retry, doubled after each.
-        rebalance: Seconds for which a cluster is waited for that rebalances, which answers 409 meanwhile.
+        rebalance: Seconds to wait for the end of a rebalance, during which workers respond with 409.
     """
 
     retries: int = 3
@@ -76,13 +76,13 @@ class RetryPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What a worker's REST API asks of its clients.
+    """Credentials and TLS settings for a worker's REST API.
 
     Attributes:
         username: For basic authentication; None for none.
         password: The user's.
         headers: Sent with each request, such as a proxy's token.
-        verify: Whether the certificate of ``https`` is checked, or the file of the CA that signed it.
+        verify: True to check the certificate of ``https``, or the file of the CA that signed it.
     """
 
     username: str | None = None
@@ -92,7 +92,7 @@ class Access:
 
 
 class KafkaConnectClient:
-    """Asks one worker.
+    """Client of one worker.
 
     Args:
         url: Where the worker's REST API listens, as ``http://host:port``.
@@ -115,7 +115,7 @@ class KafkaConnectClient:
         return self._parsed(ServerInfo.model_validate, "GET", "/")
 
     def is_alive(self) -> bool:
-        """Whether ``GET /`` answers in time, asked once."""
+        """Return whether ``GET /`` succeeds in time, without retries."""
         try:
             return self._send_once("GET", "/").ok
         except OSError:
@@ -130,7 +130,7 @@ class KafkaConnectClient:
         return self._parsed(ConnectorStatus.model_validate, "GET", f"{_path(connector)}/status")
 
     def info(self, connector: str) -> ConnectorInfo | None:
-        """One connector's configuration as it was given; None when the cluster has no such connector."""
+        """Return one connector's configuration as it was given; None when the cluster has no such connector."""
         try:
             return self._parsed(ConnectorInfo.model_validate, "GET", _path(connector))
         except KafkaConnectError as error:
@@ -149,7 +149,7 @@ class KafkaConnectClient:
         return self._parsed(_all(ConnectorPlugin.model_validate), "GET", "/connector-plugins")
 
     def plugin_config(self, connector_class: str) -> list[KeyDefinition]:
-        """How a connector class defines its keys (KIP-769)."""
+        """Return the definitions of a connector class's keys (KIP-769)."""
         path = f"/connector-plugins/{quote(connector_class, safe='')}/config"
         return self._parsed(_all(KeyDefinition.model_validate), "GET", path)
 
@@ -184,7 +184,7 @@ class KafkaConnectClient:
 
     def metrics(self) -> dict[str, float]:
         """``GET /metrics``: numbers without labels, by name; empty from a worker that is not ours."""
-        # Takes a third of the time that `connect-dagster status` has.
+        # Slow to import, and of no use to most commands.
         from prometheus_client.parser import text_string_to_metric_families
 
         try:
@@ -220,28 +220,28 @@ class KafkaConnectClient:
             offsets: Entries ``{"partition": …, "offset": …}``; an offset of None resets that partition.
 
         Returns:
-            What the worker says about it.
+            The worker's message.
         """
-        return self._parsed(_told, "PATCH", f"{_path(connector)}/offsets", {"offsets": list(offsets)})
+        return self._parsed(_message_text, "PATCH", f"{_path(connector)}/offsets", {"offsets": list(offsets)})
 
     def reset_offsets(self, connector: str) -> str:
-        """Forget all offsets of a STOPPED connector (KIP-875); answers what the worker says about it."""
-        return self._parsed(_told, "DELETE", f"{_path(connector)}/offsets")
+        """Forget all offsets of a STOPPED connector (KIP-875); return the worker's message."""
+        return self._parsed(_message_text, "DELETE", f"{_path(connector)}/offsets")
 
     def stop(self, connector: str) -> None:
-        """Ask for STOPPED, in which a connector has no tasks; the worker gets there later."""
+        """Request STOPPED, in which a connector has no tasks; the worker gets there later."""
         self._send("PUT", f"{_path(connector)}/stop")
 
     def pause(self, connector: str) -> None:
-        """Ask for PAUSED; the worker gets there later."""
+        """Request PAUSED; the worker gets there later."""
         self._send("PUT", f"{_path(connector)}/pause")
 
     def resume(self, connector: str) -> None:
-        """Ask for RUNNING; the worker gets there later."""
+        """Request RUNNING; the worker gets there later."""
         self._send("PUT", f"{_path(connector)}/resume")
 
     def set_target_state(self, connector: str, state: DesiredState) -> None:
-        """Ask for a state: resume, pause or stop; the worker gets there later."""
+        """Request a state: resume, pause or stop; the worker gets there later."""
         request = {
             DesiredState.RUNNING: self.resume,
             DesiredState.PAUSED: self.pause,
@@ -310,7 +310,7 @@ class KafkaConnectClient:
 
 def _session(access: Access) -> requests.Session:
     session = requests.Session()
-    # A proxy of the environment never stands between Dagster and its worker.
+    # Requests to workers never go through a proxy of the environment.
     session.trust_env = False
     session.headers["User-Agent"] = f"connect-dagster/{connect_dagster.__version__}"
     session.headers.update(access.headers)
@@ -325,7 +325,7 @@ def _path(connector: str) -> str:
 
 
 def _is_of_connect(response: requests.Response) -> bool:
-    """Whether the answer has the shape of Kafka Connect's errors, as a 403 of topic tracking that is off."""
+    """Return whether the answer has the shape of Kafka Connect's errors, as a 403 of topic tracking that is off."""
     try:
         return "error_code" in response.json()
     except (requests.JSONDecodeError, TypeError):
@@ -333,7 +333,7 @@ def _is_of_connect(response: requests.Response) -> bool:
 
 
 def _message(response: requests.Response) -> str:
-    """The sentence of Kafka Connect's error body ``{"error_code", "message"}``, or the body as it is."""
+    """Return the sentence of Kafka Connect's error body ``{"error_code", "message"}``, or the body as it is."""
     try:
         return mask_text(str(response.json()["message"]))
     except (requests.JSONDecodeError, KeyError, TypeError):
@@ -341,13 +341,13 @@ def _message(response: requests.Response) -> str:
 
 
 def _cause(error: Exception) -> str:
-    """The innermost sentence of what urllib3 wraps several times."""
+    """Return the innermost message of an error that urllib3 wraps several times."""
     reason = getattr(error.args[0], "reason", error) if error.args else error
     return mask_text(str(reason))
 
 
 def _connectors(answer: Any) -> dict[str, Connector]:
-    """Those that are whole: one that is deleted meanwhile comes without its configuration."""
+    """Return the complete entries: a connector that is deleted meanwhile comes without its configuration."""
     whole = {name: entry for name, entry in sorted(answer.items()) if entry.get("info") and entry.get("status")}
     return {name: Connector.model_validate(entry) for name, entry in whole.items()}
 
@@ -360,5 +360,5 @@ def _all(parse: Callable[[Any], Parsed]) -> Callable[[Any], list[Parsed]]:
     return lambda answer: [parse(entry) for entry in answer]
 
 
-def _told(answer: Any) -> str:
+def _message_text(answer: Any) -> str:
     return str(answer["message"])

@@ -1,4 +1,4 @@
-r"""Which topic a record ends in after the transforms of its connector, as far as the configuration tells.
+r"""Topic of a record after the transforms of its connector, as far as the configuration shows.
 
 ``RegexRouter`` is computed (Java: ``RegexRouter.apply``: the whole name has to match, ``$1`` names a group). Routers
 that look into records, and those behind a predicate, are not: their topics are learnt from the worker.
@@ -18,7 +18,7 @@ def transforms_of(config: Mapping[str, str | None]) -> list[tuple[str, str]]:
 
 
 def routed_topic(config: Mapping[str, str | None], topic: str) -> str | None:
-    """The topic a record leaves the transforms with; None when that cannot be told beforehand."""
+    """Return the topic a record leaves the transforms with; None when the configuration does not show it."""
     for alias, kind in transforms_of(config):
         if kind in UNPREDICTABLE:
             return None
@@ -36,7 +36,7 @@ def routed_topic(config: Mapping[str, str | None], topic: str) -> str | None:
 
 
 def keeps_topics(config: Mapping[str, str | None]) -> bool:
-    """Whether no transform changes the topic."""
+    """Return whether no transform changes the topic."""
     return all(kind != "RegexRouter" and kind not in UNPREDICTABLE for _, kind in transforms_of(config))
 
 
@@ -52,7 +52,7 @@ def _renamed(pattern: str | None, replacement: str | None, topic: str) -> str | 
 
 
 def _python_template(replacement: str) -> str:
-    """Java's replacement text in the words of Python's ``re``."""
+    """Return Java's replacement text in the syntax of Python's ``re``."""
 
     def reference(match: re.Match[str]) -> str:
         escaped, number, name = match.groups()

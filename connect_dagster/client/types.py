@@ -1,4 +1,4 @@
-"""What a Connect worker answers, as values: connectors with their states, offsets and progress.
+"""Values of a Connect worker's responses: connectors with their states, offsets and progress.
 
 Parsed once at the border from the JSON of Kafka Connect's REST API, so the rest of the package handles no raw
 maps. Knows neither HTTP nor Dagster. Fields a newer worker adds are ignored.
@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class State(StrEnum):
-    """States of a connector or task as REST words them (Java: ``AbstractStatus.State``)."""
+    """States of a connector or task in REST (Java: ``AbstractStatus.State``)."""
 
     UNASSIGNED = "UNASSIGNED"
     RUNNING = "RUNNING"
@@ -24,28 +24,28 @@ class State(StrEnum):
 
 
 class Direction(StrEnum):
-    """Which way a connector moves records."""
+    """Direction in which a connector moves records."""
 
     SOURCE = "source"
     SINK = "sink"
     UNKNOWN = "unknown"
 
 
-class Answer(BaseModel):
+class Response(BaseModel):
     """Base of everything parsed from a worker's JSON."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True, defer_build=True)
 
 
-class ServerInfo(Answer):
-    """``GET /``: who answers there."""
+class ServerInfo(Response):
+    """``GET /``: version of the worker and id of its Kafka cluster."""
 
     version: str
     commit: str
     kafka_cluster_id: str
 
 
-class ConnectorState(Answer):
+class ConnectorState(Response):
     """State of the connector object itself."""
 
     state: State
@@ -59,7 +59,7 @@ class TaskState(ConnectorState):
     id: int
 
 
-class ConnectorStatus(Answer):
+class ConnectorStatus(Response):
     """``GET /connectors/{c}/status``."""
 
     name: str
@@ -72,13 +72,13 @@ class ConnectorStatus(Answer):
         return sum(task.state is state for task in self.tasks)
 
     def has_reached(self, state: State) -> bool:
-        """Whether the connector and every task of it are in ``state``; RUNNING needs a task."""
+        """Return whether the connector and every task of it are in ``state``; RUNNING needs a task."""
         tasks_there = self.tasks_in(state) == len(self.tasks)
         return self.connector.state is state and tasks_there and bool(self.tasks or state is not State.RUNNING)
 
     @property
     def has_failed(self) -> bool:
-        """Whether the connector or a task of it FAILED."""
+        """True if the connector or a task of it FAILED."""
         return self.connector.state is State.FAILED or self.tasks_in(State.FAILED) > 0
 
     def summary(self) -> str:
@@ -86,25 +86,25 @@ class ConnectorStatus(Answer):
         return ", ".join([self.connector.state.value, *(f"task {task.id} {task.state.value}" for task in self.tasks)])
 
     def traces(self) -> list[tuple[str, str]]:
-        """Who failed and why: ``("task 0", trace)`` for each trace the worker reports."""
+        """Return ``("task 0", trace)`` for each trace the worker reports."""
         owners = [("connector", self.connector), *((f"task {task.id}", task) for task in self.tasks)]
         return [(owner, state.trace) for owner, state in owners if state.trace]
 
 
-class ConnectorInfo(Answer):
+class ConnectorInfo(Response):
     """``GET /connectors/{c}``: the configuration as it was given."""
 
     name: str
     config: dict[str, str | None]
 
 
-class Connector(Answer):
+class Connector(Response):
     """One entry of ``GET /connectors?expand=status&expand=info``.
 
     Attributes:
         status: Its states.
         info: Its configuration.
-        secret_keys: Keys its plugin defines as PASSWORD, where it was asked; no part of the answer.
+        secret_keys: Keys its plugin defines as PASSWORD, where it was asked; not part of the response.
     """
 
     status: ConnectorStatus
@@ -122,14 +122,14 @@ class Connector(Answer):
         return self.info.config.get("connector.class") or ""
 
 
-class PartitionOffset(Answer):
+class PartitionOffset(Response):
     """Offset of one source partition, or of one topic partition of a sink (KIP-875)."""
 
     partition: Mapping[str, Any]
     offset: Mapping[str, Any] | None
 
 
-class TaskProgress(Answer):
+class TaskProgress(Response):
     """Progress of one task's Spark stream, from our extension ``GET /dagster/progress``."""
 
     batch_id: int = Field(0, alias="batchId")
@@ -139,7 +139,7 @@ class TaskProgress(Answer):
     total_input_rows: int = Field(0, alias="totalInputRows")
 
 
-class ConnectorPlugin(Answer):
+class ConnectorPlugin(Response):
     """One entry of ``GET /connector-plugins``."""
 
     plugin_class: str = Field(alias="class")
@@ -147,16 +147,16 @@ class ConnectorPlugin(Answer):
     version: str | None = None
 
 
-class ValidatedValue(Answer):
-    """What became of one key of a configuration."""
+class ValidatedValue(Response):
+    """Result of the validation of one key."""
 
     name: str
     value: str | None = None
     errors: tuple[str, ...] = ()
 
 
-class KeyDefinition(Answer):
-    """How a plugin defines one key."""
+class KeyDefinition(Response):
+    """Definition of one key by a plugin."""
 
     name: str
     type: str
@@ -165,14 +165,14 @@ class KeyDefinition(Answer):
     documentation: str | None = None
 
 
-class ValidatedKey(Answer):
+class ValidatedKey(Response):
     """Definition and value of one key; keys the plugin does not know have no definition."""
 
     definition: KeyDefinition | None = None
     value: ValidatedValue | None = None
 
 
-class ConfigValidation(Answer):
+class ConfigValidation(Response):
     """``PUT /connector-plugins/{class}/config/validate``."""
 
     name: str

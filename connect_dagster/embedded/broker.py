@@ -50,11 +50,11 @@ class EmbeddedBroker:
         port: for clients, on 127.0.0.1. 0 takes a free one; if it is taken, a warning says which one is used.
         heap: the JVM's maximum, as in `-Xmx`.
         settings: broker properties that go before ours.
-        listeners: names and protocols of listeners besides the plain one, such as ``{"SAFE": "SASL_SSL"}``; settings
-            under ``listener.name.safe.`` say what they need. `bootstrap_servers_of` tells where they are.
+        listeners: names and protocols of more listeners than the plain one, such as ``{"SAFE": "SASL_SSL"}``; settings
+            under ``listener.name.safe.`` configure them. `bootstrap_servers_of` returns their addresses.
         jvm: more JVM options; those for a fast start by default, `()` for a broker that is to be measured.
-        startup_seconds: how long the broker may take to answer its first request.
-        progress: told of each jar that has to be downloaded.
+        startup_seconds: bound for the first response of the broker.
+        progress: called for each jar that has to be downloaded.
     """
 
     def __init__(
@@ -81,11 +81,11 @@ class EmbeddedBroker:
 
     @property
     def bootstrap_servers(self) -> str:
-        """What clients call `bootstrap.servers`; fixed once the broker was started."""
+        """`bootstrap.servers` for clients; fixed once the broker was started."""
         return f"{HOST}:{self.port}"
 
     def bootstrap_servers_of(self, listener: str) -> str:
-        """What clients of one of `listeners` call `bootstrap.servers`."""
+        """Return `bootstrap.servers` for clients of one of `listeners`."""
         return f"{HOST}:{self._listeners[listener].port}"
 
     @property
@@ -99,7 +99,7 @@ class EmbeddedBroker:
         return self._process.pid if self._process and self._process.poll() is None else None
 
     def start(self) -> Self:
-        """Start the broker and wait until it answers a metadata request.
+        """Start the broker and wait until it responds to a metadata request.
 
         Raises:
             JavaNotFound: there is no Java, or too old a one.
@@ -149,7 +149,7 @@ class EmbeddedBroker:
         self.start()
 
     def pause(self) -> None:
-        """Stop the process with SIGSTOP: its connections stay open and nothing answers."""
+        """Stop the process with SIGSTOP: its connections stay open and nothing responds."""
         self._running().send_signal(signal.SIGSTOP)
 
     def resume(self) -> None:
@@ -157,7 +157,7 @@ class EmbeddedBroker:
         self._running().send_signal(signal.SIGCONT)
 
     def log_tail(self, lines: int = QUOTED_LOG_LINES) -> str:
-        """The last lines of the broker's log."""
+        """Return the last lines of the broker's log."""
         if not self.log_file.exists():
             return ""
         return "\n".join(self.log_file.read_text(errors="replace").splitlines()[-lines:])
@@ -245,7 +245,7 @@ def _cluster_id() -> list[str]:
 
 
 def _answers(bootstrap_servers: str) -> bool:
-    """Whether a metadata request is answered and names a broker that is not fenced."""
+    """Return whether the response to a metadata request names a broker that is not fenced."""
     client = AdminClient({"bootstrap.servers": bootstrap_servers, "socket.timeout.ms": 2000, "log_level": 0})
     try:
         return bool(client.list_topics(timeout=2).brokers)

@@ -43,7 +43,7 @@ _ALWAYS = (
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """A listener besides the plain one.
+    """A listener in addition to the plain one.
 
     Attributes:
         protocol: ``SSL``, ``SASL_PLAINTEXT`` or ``SASL_SSL``; settings under ``listener.name.<name>.`` say the rest.
@@ -64,14 +64,14 @@ def server_properties(
     settings: Mapping[str, str],
     more: Mapping[str, Listener] = _NO_LISTENERS,
 ) -> str:
-    """The text of `server.properties`.
+    """Return the text of `server.properties`.
 
     Args:
         data: where the log segments and the metadata go.
         port: of the clients' listener.
         controller_port: of the controller's listener.
         settings: broker properties that go before ours.
-        more: listeners besides the clients' plain one, by name.
+        more: listeners in addition to the plain one of clients, by name.
     """
     clients = ",".join(f"{name}://{HOST}:{one.port}" for name, one in {"PLAINTEXT": Listener("", port), **more}.items())
     protocols = {"PLAINTEXT": "PLAINTEXT", "CONTROLLER": "PLAINTEXT"} | {n: one.protocol for n, one in more.items()}
@@ -87,5 +87,5 @@ def server_properties(
 
 
 def jvm_options(heap: str, extra: tuple[str, ...]) -> list[str]:
-    """The options between `java` and the class path; `heap` as in `-Xmx`, such as `1g`."""
+    """Return the options between `java` and the class path; `heap` as in `-Xmx`, such as `1g`."""
     return [f"-Xmx{heap}", *_ALWAYS, *extra]

@@ -1,7 +1,7 @@
 """The named jar sets, and the lock file that fixes each jar of a set by its SHA-256.
 
 The lock (`jars.lock`, TOML) has a table for each set; an entry is `"group:artifact:version" = "sha256"`,
-with `:classifier` behind the version where a jar has one, and `@tar.gz` at the end of what is no jar.
+with `:classifier` behind the version where a jar has one, and `@tar.gz` at the end of what is not a jar.
 This module knows nothing of downloads.
 """
 
@@ -21,7 +21,7 @@ DELTA = "4.4.0"
 
 @dataclass(frozen=True, slots=True)
 class JarSet:
-    """What a set is resolved from: its root coordinates, with what they depend on or without."""
+    """Root coordinates that a set is resolved from, with or without their dependencies."""
 
     roots: tuple[str, ...]
     transitive: bool = True
@@ -36,7 +36,7 @@ class LockedJar:
 
     @property
     def repository_path(self) -> Path:
-        """Where every Maven repository keeps this jar."""
+        """Path of this jar in every Maven repository."""
         group, artifact, version, *classifier = self.name.split(":")
         file = "-".join([artifact, version, *classifier])
         return Path(*group.split("."), artifact, version, f"{file}.{self.packaging}")
@@ -48,7 +48,7 @@ class LockedJar:
 
     @property
     def packaging(self) -> str:
-        """What kind of file it is, such as `jar`."""
+        """Kind of file, such as `jar`."""
         return self.coordinate.partition("@")[2] or "jar"
 
 
@@ -111,7 +111,7 @@ JAR_SETS: Mapping[str, JarSet] = {
 
 @cache
 def locked_jars(set_name: str, lock_file: Path = LOCK_FILE) -> tuple[LockedJar, ...]:
-    """The jars of a set, in the lock's order.
+    """Return the jars of a set, in the lock's order.
 
     Raises:
         KeyError: the lock has no such set.
@@ -123,7 +123,7 @@ def locked_jars(set_name: str, lock_file: Path = LOCK_FILE) -> tuple[LockedJar, 
 
 
 def write_lock(sets: Mapping[str, tuple[LockedJar, ...]], lock_file: Path = LOCK_FILE) -> None:
-    """Write the lock anew, sorted, so that a change of one version is a change of one line."""
+    """Write the lock, sorted, so that a change of one version is a change of one line."""
     lines = ["# Written by `python -m connect_dagster.embedded.jars lock`."]
     for name, jars in sorted(sets.items()):
         lines += ["", f"[{name}]"]

@@ -5,7 +5,7 @@ missing is downloaded with jgo, from the repositories of the user's jgo settings
 each jar must have the SHA-256 of the lock. A jar once verified is recognised by size and time of change:
 a start with all jars in place costs no hashing, no network and no import of jgo.
 
-`python -m connect_dagster.embedded.jars lock` resolves the sets anew and writes the lock.
+`python -m connect_dagster.embedded.jars lock` resolves the sets again and writes the lock.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ TIMEOUT_SECONDS = 30
 
 
 def local_repository() -> Path:
-    """The local Maven repository of this user."""
+    """Return the local Maven repository of this user."""
     return Path(os.environ.get("M2_REPO") or Path.home() / ".m2" / "repository")
 
 
@@ -41,11 +41,11 @@ def resolve(
     repository: Path | None = None,
     lock_file: Path = LOCK_FILE,
 ) -> list[Path]:
-    """The jars of a set as files, downloaded where they are missing.
+    """Return the jars of a set as files, downloaded where they are missing.
 
     Args:
         set_name: a table of the lock, such as `broker`.
-        progress: told of each jar that had to be downloaded.
+        progress: called for each jar that had to be downloaded.
         repository: the local Maven repository; the user's by default.
         lock_file: the lock to obey; the one that ships with this package by default.
 
@@ -138,11 +138,11 @@ def _maven_context(repo_cache: Path) -> Any:
 def _dependency(coordinate: str, context: Any) -> Any:
     from jgo.parse import Coordinate
 
-    wanted = LockedJar(coordinate, sha256="")
-    group, artifact, version, *rest = wanted.name.split(":")
+    sought = LockedJar(coordinate, sha256="")
+    group, artifact, version, *rest = sought.name.split(":")
     classifier = rest[0] if rest else None
     return context.create_dependency(
-        Coordinate(group, artifact, version, classifier=classifier, packaging=wanted.packaging)
+        Coordinate(group, artifact, version, classifier=classifier, packaging=sought.packaging)
     )
 
 

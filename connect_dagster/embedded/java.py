@@ -18,7 +18,7 @@ _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 
 
 def find_java(env: Mapping[str, str] | None = None) -> Path:
-    """The `java` program to start JVMs with.
+    """Return the `java` program to start JVMs with.
 
     Args:
         env: the environment to look in; this process's own by default.

@@ -12,7 +12,7 @@ _TRIES = 200
 
 
 def is_free(port: int) -> bool:
-    """Whether a server could listen on `port` now."""
+    """Return whether a server could listen on `port` now."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -23,7 +23,7 @@ def is_free(port: int) -> bool:
 
 
 def free_port() -> int:
-    """A port that nobody listens on now, outside the range that outgoing connections take theirs from.
+    """Return a port that nobody listens on now, outside the range that outgoing connections take theirs from.
 
     Raises:
         OSError: many were tried and none is free.
@@ -35,7 +35,7 @@ def free_port() -> int:
 
 
 def is_listening(port: int) -> bool:
-    """Whether a server accepts connections on `port`."""
+    """Return whether a server accepts connections on `port`."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.settimeout(1.0)
         return probe.connect_ex((HOST, port)) == 0

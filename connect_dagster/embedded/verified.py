@@ -23,7 +23,7 @@ class VerifiedFiles:
 
     @classmethod
     def load(cls) -> Self:
-        """What the user's cache (`XDG_CACHE_HOME`, else `~/.cache`) remembers; nothing when unreadable."""
+        """Load the user's cache (`XDG_CACHE_HOME`, else `~/.cache`); empty when unreadable."""
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
         memory = cache / "connect-dagster" / "verified-jars.json"
         try:
@@ -33,7 +33,7 @@ class VerifiedFiles:
         return cls(stamps, memory)
 
     def holds(self, path: Path, sha256: str) -> bool:
-        """Whether the file at `path` was seen with this SHA-256 and has not changed since."""
+        """Return whether the file at `path` was seen with this SHA-256 and has not changed since."""
         return self._stamps.get(str(path)) == _stamp(path, sha256)
 
     def add(self, path: Path, sha256: str) -> None:

@@ -3,7 +3,7 @@
 Paths are matched as they were sent and decoded part by part, so that an escaped ``/`` stays inside a
 connector's name; matrix parameters (``;a=b``) and one trailing ``/`` are ignored, as in Java. Content types
 are checked as JAX-RS does, then users, then bodies. Routes run in threads, each with its time limit (Java:
-RestRequestTimeout), and there too another worker is asked, when the herder says that it is for another.
+RestRequestTimeout), which also forward requests that the herder says are for another worker.
 """
 
 from __future__ import annotations
@@ -82,13 +82,13 @@ def create_app(
     client: RestClient = PLAIN_CLIENT,
     admits: Admits = everyone,
 ) -> ASGIApp:
-    """The application that serves a herder, and the description of its own routes at ``/openapi.json``.
+    """Return the application that serves a herder, and the description of its own routes at ``/openapi.json``.
 
     Args:
         herder: what is operated.
         endpoints: the route table.
-        client: asks other workers.
-        admits: decides on users.
+        client: sends requests to other workers.
+        admits: accepts or refuses users.
     """
     context, table = _Context(herder, client, admits), tuple(endpoints)
     by_path: dict[str, dict[str, Endpoint]] = {}
@@ -145,7 +145,7 @@ async def _answer(context: _Context, endpoint: Endpoint, request: Request) -> Re
         work = partial(_settled, endpoint, context, _call(request, body), target)
         return await within(endpoint.seconds, work, f"rest-{request.method}-{target}")
     except asyncio.CancelledError:
-        # The server stops and cuts off what still runs; swallowed so that the client is told.
+        # The server stops and cuts off what still runs; swallowed so that the client gets a reply.
         return Reply.error(500, "Request interrupted")
     except TimeoutError:
         return endpoint.late(context.herder.stage() or _stage(f"handling {request.method} {target}", began))
@@ -158,7 +158,7 @@ def _settled(endpoint: Endpoint, context: _Context, call: Call, target: str) -> 
         except RequestTargetError as error:
             return forward(context.client, endpoint, call, error)
     except Exception as error:
-        # The border: whatever a herder or a plugin raises is answered.
+        # The border: whatever a herder or a plugin raises becomes a reply.
         return reply_to_error(error, target)
 
 

@@ -35,15 +35,15 @@ class BasicAuth:
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> BasicAuth:
-        """The users that the process's environment leads to.
+        """Return the users that the process's environment leads to.
 
         Raises:
-            ConfigError: there is no login file, or it names no file with users, or another login module.
+            ConfigError: there is no login file, it does not name a file with users, or names another login module.
         """
         return cls([_users(module) for module in login_modules(ENTRY, environment)])
 
     def __call__(self, authorization: str | None) -> bool:
-        """Whether the header ``Authorization`` names a user. Raises ValueError when it is not base64."""
+        """Return whether the header ``Authorization`` names a user. Raises ValueError when it is not base64."""
         user, password = _credentials(authorization)
         return any(not users or _is_known(users, user, password) for users in self.files)
 

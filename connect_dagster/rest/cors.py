@@ -1,4 +1,4 @@
-"""Cross-origin requests (``access.control.allow.*``), as Jetty's ``CrossOriginHandler`` answers them for Java.
+"""Cross-origin requests (``access.control.allow.*``), handled as by Jetty's ``CrossOriginHandler`` in Java.
 
 Unlike Starlette's middleware it serves a preflight request too, allows no credentials, and takes origins as
 regular expressions.
@@ -23,7 +23,7 @@ PREFLIGHT_SECONDS = 60
 
 @dataclass(frozen=True, slots=True)
 class CorsRules:
-    """Who may ask from elsewhere.
+    """Origins and methods that are allowed from elsewhere.
 
     Attributes:
         origins: regular expressions; empty for any origin.
@@ -35,14 +35,14 @@ class CorsRules:
 
     @classmethod
     def parse(cls, origins: str, methods: str) -> CorsRules | None:
-        """The rules of both settings, ``None`` when no origin is allowed.
+        """Return the rules of both settings, ``None`` when no origin is allowed.
 
         Args:
             origins: ``*``, or regular expressions between commas.
             methods: HTTP methods between commas; empty for GET, POST and HEAD.
 
         Raises:
-            ConfigError: an origin is no regular expression.
+            ConfigError: an origin is not a regular expression.
         """
         if not origins.strip():
             return None
@@ -55,13 +55,13 @@ class CorsRules:
         return cls(patterns, methods.strip() or DEFAULT_METHODS)
 
     def allow(self, origins: str) -> bool:
-        """Whether one of the origins, between blanks, may ask."""
+        """Return whether one of the origins, between blanks, may ask."""
         if not self.origins:
             return True
         return any(pattern.fullmatch(origin) for origin in origins.split() for pattern in self.origins)
 
-    def answers(self, method: str, headers: Headers) -> Mapping[str, str]:
-        """Headers for the answer to a request."""
+    def headers_for(self, method: str, headers: Headers) -> Mapping[str, str]:
+        """Return the headers for the response to a request."""
         origin = headers.get("origin")
         if origin is None or not self.allow(origin):
             return {}
@@ -76,7 +76,7 @@ class CorsRules:
 
 
 class CrossOrigin:
-    """ASGI middleware that tells browsers who may ask."""
+    """ASGI middleware that adds the CORS headers."""
 
     def __init__(self, app: ASGIApp, rules: CorsRules) -> None:
         self._app = app
@@ -84,13 +84,13 @@ class CrossOrigin:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        answers = self._rules.answers(scope["method"], Headers(scope=scope))
+        added = self._rules.headers_for(scope["method"], Headers(scope=scope))
 
         async def telling(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers.append("Vary", "Origin")
-                headers.update(answers)
+                headers.update(added)
             await send(message)
 
         await self._app(scope, receive, telling)

@@ -22,7 +22,7 @@ JSON_KINDS = {dict: "an object", list: "an array", bool: "a boolean", int: "a nu
 
 
 class UnreadableRequest(ConnectError):
-    """The body is missing, is no JSON, or has another shape than the endpoint reads."""
+    """The body is missing, is not JSON, or has another shape than the endpoint reads."""
 
 
 def _text(value: Any) -> Any:
@@ -73,7 +73,7 @@ OFFSETS = TypeAdapter(_Offsets)
 
 
 def read_config(body: bytes) -> ConfigMap:
-    """A map of strings: a configuration, a patch of one (values may be null), or a logger's level.
+    """Return a map of strings: a configuration, a patch of one (values may be null), or a logger's level.
 
     Raises:
         UnreadableRequest: no body, no JSON, or not a map of scalars.
@@ -82,20 +82,20 @@ def read_config(body: bytes) -> ConfigMap:
 
 
 def read_create_request(body: bytes) -> CreateConnectorRequest:
-    """The body of ``POST /connectors``. Raises UnreadableRequest."""
+    """Return the body of ``POST /connectors``. Raises UnreadableRequest."""
     expected = 'a JSON object with "name" and "config"'
     return _read(body, CREATE_CONNECTOR, expected, numbers_as_text=True)
 
 
 def read_task_configs(body: bytes) -> list[dict[str, str]]:
-    """The body of ``POST …/tasks``, without keys that have no value. Raises UnreadableRequest."""
+    """Return the body of ``POST …/tasks``, without keys that have no value. Raises UnreadableRequest."""
     expected = "a JSON array of task configurations"
     read = _read(body, TASK_CONFIGS, expected, numbers_as_text=True)
     return [{key: value for key, value in config.items() if value is not None} for config in read]
 
 
 def read_offsets(body: bytes) -> list[ConnectorOffset]:
-    """The body of ``PATCH …/offsets``; empty when it lists none. Raises UnreadableRequest."""
+    """Return the body of ``PATCH …/offsets``; empty when it lists none. Raises UnreadableRequest."""
     document = _read(body, OFFSETS, 'a JSON object with "offsets"', numbers_as_text=False)
     return [ConnectorOffset(entry.partition, entry.offset) for entry in document.offsets or ()]
 
@@ -120,7 +120,7 @@ def _parse(body: bytes, *, numbers_as_text: bool) -> Any:
 
 def _refuse_constant(name: str) -> NoReturn:
     # Python's parser takes NaN and Infinity, which JSON does not know.
-    raise ValueError(f"`{name}` is no JSON value")
+    raise ValueError(f"`{name}` is not a JSON value")
 
 
 def _first_problem(error: ValidationError, shape: TypeAdapter[Any]) -> str:

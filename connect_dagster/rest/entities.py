@@ -1,6 +1,6 @@
-"""What the API answers with: the herder's values as JSON documents, keys in the order Jackson writes them.
+"""The herder's values as JSON documents of the API, keys in the order Jackson writes them.
 
-Source of names and order: ``org.apache.kafka.connect.runtime.rest.entities``, and live answers.
+Source of names and order: ``org.apache.kafka.connect.runtime.rest.entities``, and live responses.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from connect_dagster.herder.interface import (
 )
 from connect_dagster.protocol.states import Status, TaskId
 
-# Java's word for a plugin that does not tell its version (PluginDesc); such a version is left out.
+# Java's version of a plugin that does not declare one (PluginDesc); such a version is left out.
 UNDEFINED_VERSION = "undefined"
 
 Document = dict[str, Any]
@@ -36,23 +36,23 @@ def health(report: HealthReport) -> Document:
 
 
 def task_id(task: TaskId) -> Document:
-    """A task's identity inside another document."""
+    """Return a task's identity inside another document."""
     return {"connector": task.connector, "task": task.task}
 
 
 def connector_info(info: ConnectorInfo) -> Document:
-    """A connector as created."""
+    """Return a connector as created."""
     tasks = [task_id(task) for task in info.tasks]
     return {"name": info.name, "config": info.config, "tasks": tasks, "type": info.type.value}
 
 
 def task_info(info: TaskInfo) -> Document:
-    """A task with its configuration."""
+    """Return a task with its configuration."""
     return {"id": task_id(info.id), "config": info.config}
 
 
 def state(status: Status) -> Document:
-    """A reported state; ``trace`` only with text in it, ``version`` unless undefined."""
+    """Return a reported state; ``trace`` only with text in it, ``version`` unless undefined."""
     document: Document = {"state": status.state.value, "worker_id": status.worker_id}
     if status.version != UNDEFINED_VERSION:
         document["version"] = status.version
@@ -62,7 +62,7 @@ def state(status: Status) -> Document:
 
 
 def task_state(task: int, status: Status) -> Document:
-    """A task's reported state."""
+    """Return a task's reported state."""
     return {"id": task, **state(status)}
 
 
@@ -83,7 +83,7 @@ def offsets(entries: list[ConnectorOffset]) -> Document:
 
 
 def plugin(info: PluginInfo) -> Document:
-    """One plugin of the list."""
+    """Return one plugin of the list."""
     document = {"class": info.class_name, "type": info.type}
     if info.version is not None and info.version != UNDEFINED_VERSION:
         document["version"] = info.version

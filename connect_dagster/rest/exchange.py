@@ -1,4 +1,4 @@
-"""One request and its answer as plain values, and the table row that joins them.
+"""A request and its reply as plain values, and the table row that joins them.
 
 The routes are pure functions from a herder and a :class:`Call` to a :class:`Reply`. Knows nothing of sockets,
 threads or the web framework.
@@ -47,14 +47,14 @@ class Call:
         return next(iter(self.query.get(parameter, ())), None)
 
     def flag(self, parameter: str, *, default: bool) -> bool:
-        """A query parameter as Java reads a Boolean: ``true`` in any case is true, other text is false."""
+        """Return a query parameter as Java reads a Boolean: ``true`` in any case is true, other text is false."""
         text = self.first(parameter)
         return text.lower() == "true" if text else default
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer: status, body and the headers that belong to it."""
+    """A response: status, body and the headers that belong to it."""
 
     status: int
     body: bytes = b""
@@ -62,12 +62,12 @@ class Reply:
 
     @classmethod
     def json(cls, entity: Any, status: int = 200, headers: Mapping[str, str] = NO_HEADERS) -> Reply:
-        """An answer that carries a JSON document."""
+        """Return a reply that carries a JSON document."""
         return cls(status, json_bytes(entity), {**headers, "Content-Type": JSON})
 
     @classmethod
     def error(cls, status: int, message: str | None, *, typed: bool = True) -> Reply:
-        """An error document (Java: ``ErrorMessage``); ``typed`` says whether it names its content type."""
+        """Return an error document (Java: ``ErrorMessage``); ``typed`` to name its content type."""
         body = json_bytes({"error_code": status, "message": message})
         return cls(status, body, {"Content-Type": JSON} if typed else NO_HEADERS)
 
@@ -89,7 +89,7 @@ class Endpoint:
             authenticated, and not documented.
         json_only: refuses requests that declare another content type (Java: ``@Consumes``).
         reads_body: refuses a body that declares no content type.
-        produces: media types of its answers; a request that accepts none of them is refused (Java: ``@Produces``).
+        produces: media types of its replies; a request that accepts none of them is refused (Java: ``@Produces``).
         seconds: how long ``answer`` may take.
         late: the reply when it took longer, from the sentence that says so; by default a 500.
         kept: query parameters that stay when the request is forwarded to another worker.
@@ -110,9 +110,9 @@ class Endpoint:
 
     @property
     def internal(self) -> bool:
-        """Whether it is for requests among workers."""
+        """True if it is for requests among workers."""
         return self.operation is None
 
     def target(self, params: Mapping[str, str]) -> str:
-        """The path with its parameters in place, percent-encoded."""
+        """Return the path with its parameters in place, percent-encoded."""
         return self.path.format_map({name: quote(value, safe=SEGMENT_SAFE) for name, value in params.items()})

@@ -1,8 +1,8 @@
-"""Requests that another worker must answer (Java: ``HerderRequestHandler.completeOrForwardRequest``).
+"""Forward requests that another worker must handle (Java: ``HerderRequestHandler.completeOrForwardRequest``).
 
 The query parameter ``forward`` counts the hops: the first worker sends ``true``, the second ``false``, and there is
 no third. That is enough for a user's request to reach the leader and, from there, the worker that runs a task.
-A signed request is not signed anew, so that its second hop fails, as it does in Java.
+A signed request is not signed again, so that its second hop fails, as it does in Java.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TOO_MANY_HOPS = "Cannot complete request because of a conflicting operation (e.g
 
 
 def forward(client: RestClient, endpoint: Endpoint, call: Call, error: RequestTargetError) -> Reply:
-    """The other worker's reply.
+    """Return the other worker's reply.
 
     Args:
         client: sends the request.
@@ -32,8 +32,8 @@ def forward(client: RestClient, endpoint: Endpoint, call: Call, error: RequestTa
         error: names the other worker.
 
     Raises:
-        RestError: what the other worker answers; 409 when it is not known, or the request has made two hops; 500
-            when the other worker cannot be asked.
+        RestError: the other worker's error; 409 when it is not known, or the request has made two hops; 500 when
+            the other worker cannot be reached.
     """
     if not call.flag(FORWARD, default=True):
         log.error(
@@ -64,6 +64,6 @@ def _credentials(call: Call) -> dict[str, str]:
 def _reply(call: Call, answer: Answer) -> Reply:
     headers = {"Content-Type": JSON} if answer.body else {}
     if (location := answer.headers.get("location")) is not None:
-        # The client is told the address it knows.
+        # The client gets the address that it knows.
         headers["Location"] = call.origin + urlsplit(location).path
     return Reply(answer.status, answer.body, headers)

@@ -59,12 +59,12 @@ class Listener:
         try:
             bound = _listening_socket(self.host, self.port)
         except OSError as error:
-            # Python adds the address to the system's text, which the listener already tells.
+            # Python adds the address to the system's text, which the listener already has.
             reason = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
             raise ListenerUnavailable(
                 f"Unable to initialize REST server: {reason}: port {self.port} of listener {self.url}"
             ) from error
-        # Connections inherit it. Without it an answer's body waits 40 ms for the client to confirm the head;
+        # Connections inherit it. Without it a response's body waits 40 ms for the client to confirm the head;
         # asyncio sets it only on sockets that name TCP as their protocol, and those of `create_server` do not.
         bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return bound
@@ -81,12 +81,12 @@ def _listening_socket(host: str, port: int) -> socket.socket:
 
 @dataclass(frozen=True, slots=True)
 class Advertised:
-    """How others reach the worker (``rest.advertised.*``), as far as its listeners do not tell.
+    """Address of the worker for others (``rest.advertised.*``), completed from its listeners.
 
     Attributes:
         host: instead of the listener's.
         port: instead of the listener's.
-        scheme: of the listener to tell; by default http if one has it, else https.
+        scheme: of the advertised listener; by default http if one has it, else https.
     """
 
     host: str | None = None
@@ -94,7 +94,7 @@ class Advertised:
     scheme: str | None = None
 
     def url(self, listeners: Sequence[Listener], sockets: Sequence[socket.socket]) -> str:
-        """URL to tell others, with a ``/`` at its end.
+        """Return the URL for others, with a ``/`` at its end.
 
         Args:
             listeners: all listeners; the first one with the scheme is advertised.

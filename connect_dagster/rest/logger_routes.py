@@ -29,7 +29,7 @@ def logger_level(herder: Herder, call: Call) -> Reply:
 
 
 def set_level(herder: Herder, call: Call) -> Reply:
-    """Set the level of a namespace; answers what changed, or nothing in the scope ``cluster``."""
+    """Set the level of a namespace; returns the changed loggers, or nothing in the scope ``cluster``."""
     namespace, level = call.params["logger"], _level(call)
     if _scope(call) == "cluster":
         herder.set_cluster_logger_level(namespace, level)  # written as it was sent, as in Java

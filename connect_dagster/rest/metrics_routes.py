@@ -34,7 +34,7 @@ class _Families(Collector):
 
 
 def metrics(herder: Herder, call: Call) -> Reply:
-    """All metrics of this worker, in the format that the client likes best."""
+    """All metrics of this worker, in the format that the client prefers."""
     encode, content_type = choose_encoder(call.headers.get("accept", ""))
     return Reply(200, encode(_Families(herder.metrics())), {"Content-Type": content_type})
 

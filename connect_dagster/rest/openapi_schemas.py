@@ -21,17 +21,17 @@ CONFIG: Schema = {"type": "object", "additionalProperties": NULLABLE_TEXT}
 
 
 def entity(name: str) -> Schema:
-    """A reference to one of :data:`ENTITIES`."""
+    """Return a reference to one of :data:`ENTITIES`."""
     return {"$ref": f"#/components/schemas/{name}"}
 
 
 def listed(name: str) -> Schema:
-    """A list of an entity."""
+    """Return a list of an entity."""
     return {"type": "array", "items": entity(name)}
 
 
 def by_name(schema: Schema) -> Schema:
-    """An object whose every value has the schema."""
+    """Return an object whose every value has the schema."""
     return {"type": "object", "additionalProperties": schema}
 
 

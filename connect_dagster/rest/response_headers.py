@@ -1,4 +1,4 @@
-"""``response.http.headers.config``: headers on every answer (Java: Jetty's ``HeaderFilter``, KIP-577)."""
+"""``response.http.headers.config``: headers on every response (Java: Jetty's ``HeaderFilter``, KIP-577)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _BY_LOWER_NAME = {name.lower(): action for name, action in _ACTIONS.items()}
 
 @dataclass(frozen=True, slots=True)
 class HeaderRule:
-    """One header to add to answers, or to set in them.
+    """One header to add to responses, or to set in them.
 
     Attributes:
         action: set, add, setDate or addDate, in any case; a date is given as milliseconds from now.
@@ -52,7 +52,7 @@ class HeaderRule:
 
     @classmethod
     def parse(cls, rule: str) -> HeaderRule:
-        """Read ``action name:value``. Raises ConfigError in Kafka's words."""
+        """Read ``action name:value``. Raises ConfigError with Kafka's text."""
         action, _, header = (part.strip() for part in re.sub(r"\s+", " ", rule.strip(), count=1).partition(" "))
         if not header:
             raise _wrong(f"Invalid format of header config '{rule}'. Expected: '[action] [header name]:[header value]'")
@@ -71,7 +71,7 @@ class HeaderRule:
         return cls(action, name, value)
 
     def apply(self, headers: MutableHeaders) -> None:
-        """Change an answer's headers."""
+        """Change the headers of a response."""
         write, text = _BY_LOWER_NAME[self.action.lower()]
         write(headers, self.name, text(self.value))
 
@@ -89,7 +89,7 @@ def _wrong(text: str) -> ConfigError:
 
 
 class ResponseHeaders:
-    """ASGI middleware that applies rules to every answer."""
+    """ASGI middleware that applies rules to every response."""
 
     def __init__(self, app: ASGIApp, rules: Sequence[HeaderRule]) -> None:
         self._app = app

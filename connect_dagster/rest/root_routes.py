@@ -29,7 +29,7 @@ def progress(herder: Herder, _: Call) -> Reply:
 
 
 def unhealthy(stage: str) -> Reply:
-    """The health of a worker that did not tell it in time."""
+    """Return the health of a worker that did not report it in time."""
     message = "Worker was unable to handle this request and may be unable to handle other requests."
     return _health_reply(HealthReport(Health.UNHEALTHY, f"{message} {stage}"))
 

@@ -52,7 +52,7 @@ class RestServer:
 
     @classmethod
     def of(cls, config: WorkerConfig) -> Self:
-        """The server of a worker with this configuration.
+        """Return the server of a worker with this configuration.
 
         Raises:
             ConfigError: a value cannot be served, or a file it names cannot be read.
@@ -61,11 +61,11 @@ class RestServer:
 
     @property
     def client(self) -> RestClient:
-        """Asks other workers, as this one's settings say."""
+        """Client for requests to other workers, with this worker's settings."""
         return self._settings.client
 
     def bind(self) -> None:
-        """Take all ports. Clients can connect from now on, and are answered after :meth:`start`.
+        """Take all ports. Clients can connect from now on, and get responses after :meth:`start`.
 
         Raises:
             ListenerUnavailable: a port is in use, or an address is not of this machine; nothing stays bound.
@@ -106,7 +106,7 @@ class RestServer:
         return [bound.getsockname()[1] for bound in self._admin]
 
     def start(self, herder: Herder) -> None:
-        """Answer requests, until :meth:`stop`. Binds first when that has not been done.
+        """Serve requests, until :meth:`stop`. Binds first when that has not been done.
 
         Raises:
             ListenerUnavailable: see :meth:`bind`.
@@ -171,14 +171,14 @@ class _Connection(H11Protocol):
     """uvicorn's, but one that is idle when the server stops does not wait long for its client's TLS good-bye."""
 
     def shutdown(self) -> None:
-        """Close, now if idle, else after the answer."""
+        """Close, now if idle, else after the response."""
         super().shutdown()
         if self.transport.is_closing():
             self.loop.call_later(GOOD_BYE_SECONDS, self.transport.abort)
 
 
 class _Server(uvicorn.Server):
-    """uvicorn in a thread of its own, quiet, and telling when it is ready."""
+    """uvicorn in its own thread, without logging, with an event for readiness."""
 
     def __init__(self, app: AccessLog, sockets: list[socket.socket], tls: ssl.SSLContext | None) -> None:
         config = uvicorn.Config(
@@ -210,7 +210,7 @@ class _Server(uvicorn.Server):
         self._thread.join(timeout)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, then tell."""
+        """Start, then set the event."""
         await super().startup(sockets)
         self.ready.set()
 

@@ -25,7 +25,7 @@ EXTENSIONS: Mapping[str, Callable[[Mapping[str, str]], Admits]] = {basic_auth.EX
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """Listeners that answer alike.
+    """Listeners that serve the same routes.
 
     Attributes:
         listeners: where; http and https.
@@ -38,16 +38,16 @@ class Served:
 
 @dataclass(frozen=True, slots=True)
 class RestSettings:
-    """How a worker serves its REST API, and asks that of others.
+    """Settings of a worker's REST API, and of its requests to other workers.
 
     Attributes:
         public: the listeners.
         admin: those of ``/admin`` alone, ``None`` when the others serve it; without a listener nothing does.
-        advertised: what others are told.
+        advertised: address for other workers and clients.
         client: asks other workers.
         admits: decides on users; the admin listeners ask nobody, as in Java.
         cors: rules for pages from elsewhere, ``None`` for none.
-        headers: rules for headers of all answers.
+        headers: rules for headers of all responses.
     """
 
     public: Served = Served(tuple(map(Listener.parse, DEFAULT_LISTENERS)))
@@ -60,7 +60,7 @@ class RestSettings:
 
     @classmethod
     def of(cls, config: WorkerConfig, environment: Mapping[str, str] = os.environ) -> RestSettings:
-        """The settings of a worker.
+        """Return the settings of a worker.
 
         Args:
             config: the worker's.

@@ -43,7 +43,7 @@ class DemoFailed(Exception):
 
 
 def say(text: str) -> None:
-    """A progress line with the seconds since the start."""
+    """Return a progress line with the seconds since the start."""
     print(f"[{time.monotonic() - _started:6.1f} s] {text}", flush=True)
 
 

@@ -72,7 +72,7 @@ class Evidence:
                 yield f"the last materialisation of {key.to_user_string()} tells {number:,} records"
 
     def lines(self) -> Iterator[str]:
-        """The report, a fact a line."""
+        """Return the report, a fact a line."""
         yield f"lines compared        {self.compared:,} equal, one by one"
         for (topic, partition), end in sorted(self.end_offsets.items()):
             yield f"end offset            {topic}-{partition}: {end:,}"
@@ -106,7 +106,7 @@ def gather(project: DemoProject, instance: DagsterInstance, expected: int) -> Ev
 
 
 def newest_worker_run(instance: DagsterInstance) -> RunRecord | None:
-    """The newest run of the worker's job, if there is one."""
+    """Return the newest run of the worker's job, if there is one."""
     return next(iter(instance.get_run_records(RunsFilter(job_name=WORKER_JOB), limit=1)), None)
 
 
@@ -130,7 +130,7 @@ def compare(source: Path, sink: Path) -> tuple[int, str | None]:
 
 
 def _broker_facts(project: DemoProject) -> tuple[dict[Partition, Bounds], dict[Partition, int]]:
-    """The topic's bounds and what the sink committed; nothing while partition or group have no leader yet."""
+    """Return the topic's bounds and what the sink committed; nothing while partition or group have no leader yet."""
     try:
         bounds = fetch_topic_bounds(project.bootstrap_servers, [TOPIC], REQUEST_TIMEOUT)
         return bounds, fetch_committed(project.bootstrap_servers, f"connect-{SINK}", bounds, REQUEST_TIMEOUT)

@@ -64,7 +64,7 @@ class DemoProject:
         return f"http://127.0.0.1:{self.rest_port}"
 
     def client(self) -> KafkaConnectClient:
-        """A client for the worker."""
+        """Return a client for the worker."""
         return KafkaConnectClient(self.rest_url, timeout=5.0)
 
     def dagster(self) -> DagsterDev:
@@ -82,7 +82,7 @@ class DemoProject:
         return self.directory / "connect-distributed.properties"
 
     def _environment(self) -> dict[str, str]:
-        """The variables that `resources` reads."""
+        """Return the variables that `resources` reads."""
         return {
             "CONNECT_DAGSTER_REST_URL": self.rest_url,
             "CONNECT_DAGSTER_BOOTSTRAP_SERVERS": self.bootstrap_servers,

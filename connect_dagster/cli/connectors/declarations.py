@@ -1,4 +1,4 @@
-"""Where ``connect-dagster diff`` and ``apply`` find declared connectors: files, components, and names in Python."""
+"""Find declared connectors for ``connect-dagster diff`` and ``apply``: in files, components, and Python modules."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from connect_dagster.orchestration.resources.connector import ConnectorResource
 YAML = (".yaml", ".yml")
 
 
-def declarations(words: Sequence[str]) -> list[KafkaConnectConnectorSpec]:
-    """The connectors that words of a command line stand for, in their order.
+def declarations(arguments: Sequence[str]) -> list[KafkaConnectConnectorSpec]:
+    """Return the connectors that arguments of the command line declare, in their order.
 
     Raises:
-        Trouble: one stands for none, or two connectors have the same name.
+        Trouble: an argument declares none, or two connectors have the same name.
     """
-    found = [spec for word in words for spec in _declared(word)]
+    found = [spec for argument in arguments for spec in _declared(argument)]
     names = [spec.name for spec in found]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise Trouble(f"{', '.join(twice)} is declared twice")
     return found
 
 
-def _declared(word: str) -> Iterable[KafkaConnectConnectorSpec]:
-    if Path(word).exists():
-        return _of_component(Path(word)) if Path(word).suffix in YAML else [_of_file(word)]
-    module, colon, name = word.partition(":")
+def _declared(argument: str) -> Iterable[KafkaConnectConnectorSpec]:
+    if (path := Path(argument)).exists():
+        return _of_component(path) if path.suffix in YAML else [_of_file(argument)]
+    module, colon, name = argument.partition(":")
     if not colon or not all(part.isidentifier() for part in (*module.split("."), name)):
-        raise Trouble(f"There is no file {word}; a declaration is a file, or module:name of connectors in Python")
+        raise Trouble(f"There is no file {argument}; a declaration is a file, or module:name of connectors in Python")
     return _of_module(module, name)
 
 
@@ -52,7 +52,7 @@ def _of_file(path: str) -> KafkaConnectConnectorSpec:
 
 
 def _of_component(path: Path) -> list[KafkaConnectConnectorSpec]:
-    """The connectors of a component's file; those of other components beside them are left out."""
+    """Return the connectors of a component's file; those of other components beside them are left out."""
     try:
         documents = list(yaml.safe_load_all(path.read_text()))
         # Files that it names stand beside it.

@@ -1,8 +1,8 @@
-"""Which cluster ``connect-dagster`` operates, and how the commands that do so end.
+"""Options of the commands that operate a cluster over REST, and their exit codes.
 
-A command exits with 0 when all is as it was wished, 1 when it is not (a state that was not reached in time, a task
-that FAILED, a configuration that differs), and 2 when the worker could not be asked or refused, or the command was
-not understood.
+A command exits with 0 when everything is as requested, 1 when it is not (a state that was not reached in time, a task
+that FAILED, a configuration that differs), and 2 when the worker could not be reached or refused, or the arguments are
+wrong.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ json_option = click.option("-J", "--json", "in_json", is_flag=True, help="Print 
 
 
 class Trouble(click.ClickException):
-    """A worker that cannot be asked, or refuses."""
+    """A worker cannot be reached, or refuses."""
 
     exit_code = 2
 
 
 def asks_worker(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that lead to a worker; it gets a client as its first argument."""
+    """Add the options that lead to a worker to a command, which gets a client as its first argument."""
 
     @functools.wraps(command)
     def asking(*, url: str, username: str | None, password: str | None, ca_file: str | None, **arguments: Any) -> Any:
@@ -72,7 +72,7 @@ def asks_worker(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def one_sentence() -> Iterator[None]:
-    """Tell errors of the worker without a traceback."""
+    """Report errors of the worker without a traceback."""
     try:
         yield
     except (KafkaConnectError, StateNotReachedError) as error:

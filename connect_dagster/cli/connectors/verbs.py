@@ -1,6 +1,6 @@
 """``connect-dagster list``, ``status``, ``pause``, ``resume``, ``stop``, ``restart``, ``delete``: connectors by name.
 
-Speaks to a worker's REST API, ours or Java's. What is asked happens later there, so each verb waits for its effect.
+Speaks to a worker's REST API, ours or Java's. A worker carries a request out later, so each verb waits for the effect.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def _set_state(client: KafkaConnectClient, names: Sequence[str], state: DesiredS
 
 
 def _known(client: KafkaConnectClient, names: Sequence[str]) -> dict[str, Connector]:
-    """The connectors of these names, or all."""
+    """Return the connectors of these names, or all."""
     connectors = client.connectors()
     if unknown := [name for name in names if name not in connectors]:
         raise Trouble(

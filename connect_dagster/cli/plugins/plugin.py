@@ -1,4 +1,4 @@
-"""``connect-dagster plugin``: what a worker would find on ``plugin.path``, and a project to begin with."""
+"""``connect-dagster plugin``: list the plugins that a worker would find on ``plugin.path``, and start a project."""
 
 from __future__ import annotations
 

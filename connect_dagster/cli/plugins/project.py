@@ -1,4 +1,4 @@
-"""Writes the example project of ``connect-dagster plugin new``. Its files are the templates beside this module."""
+"""Write the example project of ``connect-dagster plugin new``. Its files are the templates beside this module."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FILE_SOURCE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
 
 @dataclass(frozen=True, slots=True)
 class PluginKind:
-    """What a project may be.
+    """Kind of a project.
 
     Attributes:
         class_suffix: what the plugin's name ends with.
@@ -50,13 +50,13 @@ KINDS: Mapping[str, PluginKind] = {
 
 
 def write_project(name: str, kind: str, parent: Path) -> Path:
-    """Write a project into a new folder of its name; answers the folder.
+    """Write a project into a new folder of its name; return the folder.
 
     Raises:
-        ConnectError: the name is none for a project, or the folder exists.
+        ConnectError: the name cannot be a project's, or the folder exists.
     """
     if not _NAME.fullmatch(name):
-        raise ConnectError(f"{name!r} is no name for a plugin: letters and digits, words joined by - or _")
+        raise ConnectError(f"{name!r} is not a name for a plugin: letters and digits, words joined by - or _")
     folder = parent.absolute() / name
     if folder.exists():
         raise ConnectError(f"{folder} exists already")
@@ -85,7 +85,7 @@ def _words(name: str, kind: str, folder: Path) -> dict[str, str]:
 
 
 def _python(config: Mapping[str, str]) -> str:
-    """A dictionary as a formatter would write it as an argument in the template."""
+    """Return a dictionary as a formatter would write it as an argument in the template."""
     pairs = [f'"{key}": "{value}"' for key, value in config.items()]
     if len(pairs) == 1:
         return f"{{{pairs[0]}}}"

@@ -1,4 +1,4 @@
-"""Which brokers ``connect-dagster topic`` and ``group`` speak to, and what they say when none answers."""
+"""Options of ``connect-dagster topic``, ``group`` and ``dlq`` that lead to brokers, and the error if none responds."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _command_config = click.option(
 
 
 def brokers_options(command: Command) -> Command:
-    """``--bootstrap-server`` and ``--command-config``, which :func:`chosen_brokers` makes brokers of."""
+    """Add ``--bootstrap-server`` and ``--command-config`` to a command, for :func:`chosen_brokers`."""
     return _bootstrap_server(_command_config(command))
 
 
 def chosen_brokers(bootstrap_server: str, command_config: str | None) -> Brokers:
-    """The brokers that the options name. Raises ClickException when the file cannot be read."""
+    """Return the brokers that the options name. Raises ClickException when the file cannot be read."""
     if command_config is None:
         return Brokers(bootstrap_server)
     try:
@@ -48,11 +48,11 @@ def chosen_brokers(bootstrap_server: str, command_config: str | None) -> Brokers
 
 
 def unanswered(bootstrap: object, why: str) -> click.ClickException:
-    """The error for brokers that did not answer.
+    """Return the error for brokers that did not respond.
 
     Args:
         bootstrap: where they were looked for.
-        why: what the client library says.
+        why: the client library's text.
     """
     return click.ClickException(
         f"No broker answered at {bootstrap} within {ANSWER_SECONDS:g} s ({why}): "

@@ -102,7 +102,7 @@ def replay_letters(
 ) -> None:
     """Write the records of TOPIC, or of the queue of --connector, to the topics they came from.
 
-    Keys, values, headers and timestamps are unchanged, but for the headers that tell what went wrong. The records
+    Keys, values, headers and timestamps are unchanged, but for the headers that describe the failure. The records
     stay in the dead letter queue: the last line says at which offset the replay ended, so --offsets N- goes on there.
     """
     queue = _queue(client, topic, connector)
@@ -114,7 +114,7 @@ def replay_letters(
             replay(bootstrap, letters, target, ANSWER_SECONDS, lambda done: click.echo(done.text(), err=True))
             return
         for letter in letters:
-            to = target or letter.topic or "no topic: it does not tell where it came from"
+            to = target or letter.topic or "no topic: it does not say where it came from"
             place = f"offset {letter.offset} of partition {letter.partition}"
             click.echo(f"Would write {place} (from {letter.origin or 'an unknown place'}) to {to}")
 

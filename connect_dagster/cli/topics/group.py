@@ -30,7 +30,7 @@ def group_command(context: click.Context, bootstrap_server: str, command_config:
 @click.option(
     "--from-offsets-topic",
     is_flag=True,
-    help=f"Read the group's last record in {OFFSETS_TOPIC}, which tells more than its coordinator.",
+    help=f"Read the group's last record in {OFFSETS_TOPIC}, which holds more than its coordinator returns.",
 )
 @click.option(
     "--record",
@@ -44,7 +44,7 @@ def describe(
 ) -> None:
     """Print a group as JSON, with each member's subscription and assignment decoded.
 
-    The coordinator tells neither generation nor timeouts nor when the state changed: these are null, unless read with
+    The coordinator has no generation, timeouts and time of the last state change: they are null, unless read with
     --from-offsets-topic. Bytes of a protocol type other than connect and consumer are in base64.
 
     A dump for --record is a line of `connect-dagster topic read -J`, JSON as Kafka's GroupMetadataMessageFormatter and

@@ -27,16 +27,16 @@ from connect_dagster.protocol.group_metadata import (
 )
 
 _VERSION = 3
-"""Of the values that brokers have written since Kafka 2.3; the JSON of most tools does not tell it."""
+"""Of the values that brokers have written since Kafka 2.3; the JSON of most tools does not hold it."""
 _LABEL = re.compile(r"\s*(?:(key|value)\s*:)?\s*", re.IGNORECASE)
 _HEX = re.compile(r"00([0-9a-f]{2})*", re.IGNORECASE)
 
 
 def read_dump(dump: bytes) -> tuple[str | None, GroupMetadata]:
-    """The id, where the dump tells it, and the metadata of a group.
+    """Return the id, where the dump has it, and the metadata of a group.
 
     Raises:
-        ValueError: it is no such record; says what is wrong, in a value's bytes with the place.
+        ValueError: it is not such a record; names the error, and in a value's bytes its place.
     """
     if dump.startswith(b"\x00"):  # a value begins with its version, and no text does so
         return None, GroupMetadata.decode(dump)
@@ -61,7 +61,7 @@ def _base64(text: Any) -> bytes:
 
 
 def _record(text: str) -> dict[str, Any]:
-    """The one record of a JSON text: an object, or two that are labelled as key and value."""
+    """Return the one record of a JSON text: an object, or two that are labelled as key and value."""
     parts = list(_objects(text))
     labels = [label for label, _ in parts]
     if labels == [None]:

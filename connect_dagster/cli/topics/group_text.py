@@ -1,4 +1,4 @@
-"""How ``connect-dagster group describe`` prints a group: as JSON, with what its members said and got decoded. Pure."""
+"""Format a group for ``connect-dagster group describe``: JSON with decoded subscriptions and assignments. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NAMES = {"offset": "config_offset"}
 
 
 def group_json(described: DescribedGroup) -> str:
-    """The group as an indented JSON object.
+    """Return the group as an indented JSON object.
 
     Raises:
         ValueError: a subscription or an assignment is malformed; names the member and the place.
@@ -70,7 +70,7 @@ def _decoded(decode: Decode, data: bytes, member: DescribedMember, what: str) ->
 
 
 def _plain(value: Any) -> Any:
-    """A decoded struct as JSON has it: bytes in base64."""
+    """Return a decoded struct as JSON has it: bytes in base64."""
     if dataclasses.is_dataclass(value):
         fields = dataclasses.fields(value)
         return {_NAMES.get(field.name, field.name): _plain(getattr(value, field.name)) for field in fields}
@@ -80,7 +80,7 @@ def _plain(value: Any) -> Any:
 
 
 def _leader_of_workers(protocol_type: str, members: list[dict[str, Any]]) -> str | None:
-    """The leader that Connect's assignments name, where the source itself names none."""
+    """Return the leader that Connect's assignments name, where the source does not name one."""
     if protocol_type != group_structs.PROTOCOL_TYPE:
         return None
     leaders = {member["assignment"]["leader"] for member in members if member["assignment"]}

@@ -31,7 +31,7 @@ class _OffsetsType(click.ParamType[Offsets]):
         try:
             return Offsets(tuple(_range(part.strip()) for part in str(value).split(",")))
         except ValueError:
-            self.fail(f"{value!r} is no list of offsets such as 3,7-9,20-", param, ctx)
+            self.fail(f"{value!r} is not a list of offsets such as 3,7-9,20-", param, ctx)
 
 
 OFFSETS = _OffsetsType()

@@ -1,4 +1,4 @@
-"""The records that ``connect-dagster topic read`` is to print: where they begin and when they end."""
+"""Read the records that ``connect-dagster topic read`` prints, from a start to an end."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _BATCH = 500
 
 @dataclass(frozen=True, slots=True)
 class ReadPlan:
-    """Which records to read and when to stop.
+    """Range of records to read.
 
     Attributes:
         partition: the only one to read; all of them when ``None``.
         start: an offset, ``OFFSET_BEGINNING`` or ``OFFSET_END``.
         most: records to read at most; no limit when ``None``.
-        quiet_seconds: end when no record came for so long; wait for ever when ``None``.
+        quiet_seconds: end when no record came for so long; wait forever when ``None``.
     """
 
     partition: int | None
@@ -33,7 +33,7 @@ class ReadPlan:
 
 
 def places(consumer: Consumer, topics: Mapping[str, Sequence[int]], topic: str, plan: ReadPlan) -> list[TopicPartition]:
-    """The partitions to read, each with its first offset.
+    """Return the partitions to read, each with its first offset.
 
     Args:
         consumer: asked for the range of offsets.

@@ -1,4 +1,4 @@
-"""How ``connect-dagster topic read`` prints a record: its value as it is, or all of it as one line of JSON. Pure."""
+"""Format a record for ``connect-dagster topic read``: its value alone, or all of it as one line of JSON. Pure."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _TIMESTAMP_KINDS = {
 
 
 def as_line(message: Message) -> bytes:
-    """The value's bytes; ``null`` for a tombstone, as Kafka's console consumer has it."""
+    """Return the value's bytes; ``null`` for a tombstone, as Kafka's console consumer has it."""
     value = message.value()
     return b"null" if value is None else bytes(value)
 
 
 def as_json(message: Message) -> bytes:
-    """The record as JSON, in kcat's words but for headers, which are objects.
+    """Return the record as JSON, with kcat's keys, but for headers, which are objects.
 
     Bytes that are not UTF-8 are in base64, and ``<field>_encoding`` beside them says so.
     """

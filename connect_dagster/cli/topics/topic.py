@@ -152,7 +152,7 @@ def _text(error: KafkaException) -> str:
 
 
 def _topics(client: AdminClient | Consumer | Producer, bootstrap: Brokers) -> dict[str, list[int]]:
-    """Each topic with its partitions in order."""
+    """Return each topic with its partitions in order."""
     return {name: sorted(found.partitions) for name, found in _cluster(client, bootstrap).topics.items()}
 
 

@@ -32,7 +32,7 @@ class Record:
 def records(
     lines: BinaryIO, key: str | None, separator: str | None, *, empty_is_null: bool = False
 ) -> Iterator[Record]:
-    """A record for each line, all with the same key, if any.
+    """Return a record for each line, all with the same key, if any.
 
     Args:
         lines: standard input.

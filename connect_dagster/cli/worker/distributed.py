@@ -1,4 +1,4 @@
-"""The parts of a worker of a group, and their order (Java: ``ConnectDistributed.createHerder``)."""
+"""Assemble and run a worker of a group (Java: ``ConnectDistributed.createHerder``): all stores are topics."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from connect_dagster.worker.worker import Worker
 
 
 def run(props: Mapping[str, str], jvm: SparkJvm, ending: threading.Event, began: float) -> int:
-    """Run a worker of a group until ``ending`` is set; answers the exit code.
+    """Run a worker of a group until ``ending`` is set; return the exit code.
 
     Args:
         props: the worker's properties.
-        jvm: the JVM for its Spark session, on its way up.
-        ending: set when the worker should end.
+        jvm: the starting JVM for its Spark session.
+        ending: ends the worker when set.
         began: when the process began (``time.monotonic``), for the log.
     """
     try:
@@ -45,7 +45,7 @@ def run(props: Mapping[str, str], jvm: SparkJvm, ending: threading.Event, began:
 
 
 class DistributedProcess(WorkerProcess[DistributedConfig]):
-    """One worker of a group."""
+    """The process of a worker in a group."""
 
     def _open_storage(self, config: DistributedConfig) -> None:
         prefix = f"{config.group_id}-{config.client_id}-" if config.client_id else f"{config.group_id}-"

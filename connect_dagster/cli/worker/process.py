@@ -113,7 +113,7 @@ class WorkerProcess(ABC, Generic[Config]):
         began: when the process began, for the log.
 
     Raises:
-        ConnectError: a property is wrong, a port is taken, the brokers do not answer, Spark does not start.
+        ConnectError: a property is wrong, a port is taken, the brokers do not respond, Spark does not start.
     """
 
     def __init__(self, config_class: type[Config], props: Mapping[str, str], jvm: SparkJvm, began: float) -> None:

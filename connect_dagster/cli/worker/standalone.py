@@ -1,4 +1,4 @@
-"""The parts of a standalone worker, from its configuration to its last connector, and their order."""
+"""Assemble and run a standalone worker (Java: ``ConnectStandalone``): offsets in a file, connectors from files."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ log = logging.getLogger(__name__)
 def run(
     props: Mapping[str, str], connector_files: Sequence[str], jvm: SparkJvm, ending: threading.Event, began: float
 ) -> int:
-    """Run a worker with these connectors until ``ending`` is set; answers the exit code.
+    """Run a worker with these connectors until ``ending`` is set; return the exit code.
 
     Args:
         props: the worker's properties.
         connector_files: a file for each connector.
-        jvm: the JVM for its Spark session, on its way up.
-        ending: set when the worker should end.
+        jvm: the starting JVM for its Spark session.
+        ending: ends the worker when set.
         began: when the process began (``time.monotonic``), for the log.
     """
     try:
@@ -47,10 +47,10 @@ def run(
 
 
 class StandaloneProcess(WorkerProcess[StandaloneConfig]):
-    """A worker on its own."""
+    """The process of a standalone worker."""
 
     def create_connectors(self, files: Sequence[str]) -> bool:
-        """Create a connector from each file, in order; answers ``False`` at the first that fails, which is logged."""
+        """Create a connector from each file, in order; return False, and log why, at the first that fails."""
         for file in files:
             try:
                 request = read_connector_file(file)

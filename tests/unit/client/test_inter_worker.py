@@ -102,7 +102,7 @@ def test_an_error_keeps_its_status_and_text(other: Other) -> None:
     ("status", "body", "text"),
     [
         (401, b"User cannot access the resource.", "IO Error trying to forward REST request: Expecting value"),
-        (500, b'["x"]', "IO Error trying to forward REST request: the other worker's error is no error document"),
+        (500, b'["x"]', "IO Error trying to forward REST request: the other worker's error is not an error document"),
         (502, b"\xff", "IO Error trying to forward REST request: 'utf-8' codec"),
         (200, b"", "IO Error trying to forward REST request: Expecting value"),
         (302, b"", "Unexpected status code when handling forwarded request: 302"),

@@ -94,7 +94,7 @@ def test_create_of_an_existing_name_is_409(ask: Asking) -> None:
         (b" null ", "no body"),
         (b"{", "not valid JSON"),
         (b'{"config":{}} x', "not valid JSON"),
-        (b'{"config":{"a":NaN}}', "`NaN` is no JSON value"),
+        (b'{"config":{"a":NaN}}', "`NaN` is not a JSON value"),
         (b'{"config":"\xff"}', "not valid JSON"),
         (b"[" * 100_000, "not valid JSON"),
         (b"[]", "Cannot read the body: Input should be a valid dictionary"),

@@ -51,7 +51,7 @@ def test_the_list_of_a_path_without_javas_plugins() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text"), [("9lives", "is no name"), ("taken", "exists already"), ("a/b", "is no name")]
+    ("name", "text"), [("9lives", "is not a name"), ("taken", "exists already"), ("a/b", "is not a name")]
 )
 def test_no_project_under_such_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
     (tmp_path / "taken").mkdir()

@@ -20,7 +20,7 @@ def test_what_is_chosen(text: str, chosen: list[int]) -> None:
 def test_what_is_no_list(text: str) -> None:
     ran = CliRunner().invoke(dlq_command, ["list", "t", "--offsets", text])
     assert ran.exit_code == 2
-    assert f"{text!r} is no list of offsets such as 3,7-9,20-" in ran.output
+    assert f"{text!r} is not a list of offsets such as 3,7-9,20-" in ran.output
 
 
 def test_a_topic_or_a_connector() -> None:
