@@ -1,4 +1,4 @@
-"""Kafka Connect in Dagster: workers hosted by runs, connectors as assets, verbs as jobs, watched by sensors.
+"""Kafka Connect in Dagster: workers hosted by runs, connectors as assets, operations as jobs, and sensors.
 
 Speaks REST to a worker and nothing else, so what it operates may as well be a Java cluster.
 """

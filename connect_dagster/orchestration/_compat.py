@@ -1,4 +1,4 @@
-"""What Dagster's own integrations use and Dagster does not export: all imports of its private modules.
+"""All imports of Dagster's private modules: names that its own integrations use and it does not export.
 
 Checked against Dagster 1.13, which is pinned.
 """
@@ -34,7 +34,7 @@ __all__ = [
 
 @contextmanager
 def last_state(config: DefsStateConfig, context: ComponentLoadContext) -> Iterator[Path | None]:
-    """File with the state of a component as it was last stored; None when none ever was."""
+    """Yield the file with the last stored state of a component; None without one."""
     load = DefinitionsLoadContext.get()
     with load.state_path(config, DefsStateStorage.get(), context.project_root) as path:
         yield path

@@ -1,4 +1,4 @@
-"""Connectors as assets that can be materialised: Materialize applies the configuration and reaches the state."""
+"""Connectors as assets that can be materialised: Materialize applies the configuration and awaits the state."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -34,7 +34,7 @@ Execute: TypeAlias = Callable[
 def apply_connector(
     context: dg.AssetExecutionContext, config: KafkaConnectApplyConfig, kafka_connect: KafkaConnectWorkspace
 ) -> Iterator[KafkaConnectEvent]:
-    """What Materialize does unless told otherwise: apply, wait, and tell all that can be told."""
+    """Apply a connector, wait, and report its offsets, topics and columns: the default of Materialize."""
     yield from kafka_connect.apply_and_poll(context, config).fetch_offsets().fetch_topic_stats().fetch_column_metadata()
 
 
@@ -47,7 +47,7 @@ def kafka_connect_assets(
     group_name: str | None = None,
     dagster_kafka_connect_translator: DagsterKafkaConnectTranslator | None = None,
 ) -> Callable[[Callable[..., Any]], AssetsDefinition]:
-    """Creates the asset of one connector, whose materialisation is what the decorated function does.
+    """Create the asset of one connector; the decorated function is its materialisation.
 
     The connector is either declared, and then the cluster is not asked when definitions load, or taken as the
     cluster has it.
@@ -108,9 +108,9 @@ def build_kafka_connect_assets_definitions(
     dagster_kafka_connect_translator: DagsterKafkaConnectTranslator | None = None,
     snapshot_path: str | Path | None = None,
 ) -> dg.Definitions:
-    """Builds an asset that can be materialised for each connector, and external ones for what they read and write.
+    """Build an asset that can be materialised for each connector, and external assets for their data.
 
-    A topic that is only read is left to whoever writes it, so that definitions can be merged.
+    A topic that is only read is left out, so that the definitions can be merged with those of its writer.
 
     Args:
         workspace (KafkaConnectWorkspace): The Connect cluster.
@@ -156,10 +156,10 @@ def connector_assets(
     translator: DagsterKafkaConnectTranslator,
     execute: Execute,
 ) -> list[dg.AssetsDefinition | dg.AssetSpec]:
-    """Connectors as assets that can be materialised, and external ones for their data, but topics that are only read.
+    """Return connectors as assets that can be materialised, and external assets for their data.
 
-    Who writes such a topic describes it, most likely in definitions that these are merged with; Dagster refuses two
-    specs of one asset of which but one has its upstream.
+    Topics that are only read are left out: the definitions of their writer describe them, and Dagster refuses two
+    specs of one asset when only one has its upstream.
 
     Args:
         workspace: The Connect cluster.
@@ -188,7 +188,7 @@ def _applied(
 
     @dg.multi_asset(name=f"apply_{identifier(spec.key.to_python_identifier())}", specs=[executable])
     def applied(context: dg.AssetExecutionContext, config: KafkaConnectApplyConfig) -> Iterator[KafkaConnectEvent]:
-        """Applies the connector, and tells its offsets, its topics and their columns."""
+        """Applies the connector, and reports its offsets, its topics and their columns."""
         with one_sentence(), workspace.initialized() as ready:
             yield from execute(context, config, ready)
 

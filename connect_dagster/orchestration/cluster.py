@@ -1,4 +1,4 @@
-"""How a Connect cluster and its Kafka brokers are reached, as fields of a Dagster resource.
+"""Access to a Connect cluster and its Kafka brokers, as fields of a Dagster resource.
 
 Speaks only REST, so a cluster of Java workers is as good as one of ours. Does not know assets: those are added by
 :class:`connect_dagster.KafkaConnectWorkspace`, so that the modules that make them can use this one.
@@ -54,11 +54,11 @@ class ConnectCluster(dg.ConfigurableResource[Any]):
 
     @property
     def brokers(self) -> Brokers | None:
-        """The brokers with how they are reached; None when they are not known."""
+        """Return the brokers with their client properties; None without brokers."""
         return Brokers(self.bootstrap_servers, self.client_properties) if self.bootstrap_servers else None
 
     def get_client(self, *, timeout: float | None = None, retries: int | None = None) -> KafkaConnectClient:
-        """A client for the worker.
+        """Return a client for the worker.
 
         Args:
             timeout: Another bound for each request, in seconds.
@@ -76,7 +76,7 @@ class ConnectCluster(dg.ConfigurableResource[Any]):
 
     @contextmanager
     def initialized(self) -> Iterator[Self]:
-        """The workspace with its variables read, for code that no run hands its resources to.
+        """Yield the resource with its environment variables resolved, for code outside of runs.
 
         Raises:
             KafkaConnectError: A variable is not set; names it and the field.

@@ -1,6 +1,6 @@
-"""`dagster dev` as a child process that can be stopped whole: web server, daemon, code server and runs.
+"""`dagster dev` as a child process that stops with all its processes: web server, daemon, code server and runs.
 
-Interrupting `dagster dev` alone leaves the code server and the runs behind; so it gets a group of its own,
+Interrupting `dagster dev` alone leaves the code server and the runs behind; so it gets a separate group,
 the group is interrupted, and every member is waited for. A run that hosts a worker drains it in that time.
 """
 
@@ -32,7 +32,7 @@ class DagsterDev:
         home: Its DAGSTER_HOME, which exists; also where it runs, and where `dagster-dev.log` goes.
         workspace: The workspace file it loads.
         port: Where the UI listens.
-        environment: Variables for the code it loads, besides this process's own.
+        environment: Variables for the code it loads, in addition to those of this process.
     """
 
     def __init__(self, home: Path, workspace: Path, port: int, environment: Mapping[str, str]) -> None:
@@ -68,12 +68,12 @@ class DagsterDev:
 
     @property
     def pid(self) -> int:
-        """Process id of the one that started the others, which is the id of their group too."""
+        """Process id of the first process, also the id of the process group."""
         assert self._process is not None, "it was not started"
         return self._process.pid
 
     def wait_ready(self, timeout: float = 120.0) -> None:
-        """Wait until the UI answers.
+        """Wait until the UI responds.
 
         Raises:
             RuntimeError: It ended, or that took longer than ``timeout`` seconds; quotes the end of its log.
@@ -85,7 +85,7 @@ class DagsterDev:
             time.sleep(POLL_SECONDS)
 
     def stop(self, grace: float = 60.0) -> None:
-        """Interrupt all of its processes, wait ``grace`` seconds for the last of them, kill what is left."""
+        """Interrupt all processes, wait ``grace`` seconds for the last of them, kill the rest."""
         if self._process is None:
             return
         group = self._process.pid
@@ -117,7 +117,7 @@ def _signal_group(group: int, number: signal.Signals) -> None:
 
 
 def _has_members(group: int) -> bool:
-    """Whether a process of the group runs; where /proc tells, zombies that nobody reaps do not count."""
+    """Return True if a process of the group runs; with /proc, zombies do not count."""
     if Path("/proc/self/stat").exists():
         return any(_runs_in(stat, group) for stat in Path("/proc").glob("[0-9]*/stat"))
     try:

@@ -1,4 +1,4 @@
-"""All that Dagster has for declared connectors, in one call: assets, sensors, jobs, and the connectors as resources."""
+"""Definitions of declared connectors in one call: assets, checks, sensors, jobs and resources."""
 
 from collections.abc import Sequence
 
@@ -28,11 +28,11 @@ def build_connector_definitions(
     minimum_interval_seconds: int = 30,
     default_sensor_status: dg.DefaultSensorStatus = dg.DefaultSensorStatus.RUNNING,
 ) -> dg.Definitions:
-    """Creates all that operates connectors of one cluster.
+    """Create the definitions that operate connectors of one cluster.
 
     These are for each connector its asset, between what it reads and what it writes, which Materialize applies and
     brings to its state; checks of its states, its configuration, and, with brokers, of its dead letters;
-    a sensor that keeps it as declared; and a resource of its name, for code of one's own. For all of
+    a sensor that keeps it as declared; and a resource of its name, for custom code. For all of
     them there are jobs to apply, pause, resume, stop, restart and delete, and to alter and reset offsets.
 
     The cluster is not asked when definitions load, and an ``EnvVar`` stays unresolved until a run or a tick needs it.
@@ -49,7 +49,7 @@ def build_connector_definitions(
         Definitions: To be merged with others.
 
     Raises:
-        DagsterInvalidDefinitionError: There is no connector, or two of them have the same name or other workspaces.
+        DagsterInvalidDefinitionError: No connector is given, or two have the same name or different workspaces.
 
     Examples:
         .. code-block:: python
@@ -90,7 +90,7 @@ def declared_connectors_definitions(
     default_sensor_status: dg.DefaultSensorStatus = dg.DefaultSensorStatus.RUNNING,
     execute: Execute = apply_connector,
 ) -> dg.Definitions:
-    """The same for declarations; see :func:`build_connector_definitions`.
+    """Create the definitions of declared connectors; see :func:`build_connector_definitions`.
 
     Args:
         workspace: The Connect cluster.
@@ -157,7 +157,7 @@ def _one_workspace(connectors: Sequence[ConnectorResource]) -> KafkaConnectWorks
         if other.workspace != first.workspace:
             raise dg.DagsterInvalidDefinitionError(
                 f"Connectors '{first.name}' and '{other.name}' have different workspaces: "
-                "call build_connector_definitions once for each cluster, with a job_prefix of its own"
+                "call build_connector_definitions once for each cluster, each with a separate job_prefix"
             )
     return first.workspace
 

@@ -1,4 +1,4 @@
-"""What a run tells of the connectors it applied: a chain of events that can be asked to tell more.
+"""Events of the connectors that a run applied, with optional metadata.
 
 The worker is asked once for each connector; what more is told costs requests to brokers or a schema registry, and
 where those fail a warning is logged and the rest is told all the same.
@@ -57,7 +57,7 @@ KafkaConnectEvent: TypeAlias = MaterializeResult[Any] | AssetMaterialization | A
 
 
 class KafkaConnectApplyConfig(dg.Config):
-    """How connectors are applied."""
+    """Options of applying connectors."""
 
     state: DesiredState | None = Field(
         default=None, description="The state they are to reach; by default the declared one, or else RUNNING."
@@ -69,7 +69,7 @@ class KafkaConnectApplyConfig(dg.Config):
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """What an asset's metadata carries from its definition to its run, unseen by the event log.
+    """Declaration in an asset's metadata, passed from its definition to its run, absent from the event log.
 
     Attributes:
         connector: The declared connector; None when it is taken as the cluster has it.
@@ -82,7 +82,7 @@ class Declaration:
 
 @dataclass(frozen=True, slots=True)
 class AppliedConnector:
-    """A connector that is where it is to be, and what is told about it and its data.
+    """A connector in its target state, with metadata about it and its data.
 
     Attributes:
         key: Its asset.
@@ -99,20 +99,20 @@ class AppliedConnector:
     data: dict[AssetKey, dict[str, Any]] = field(default_factory=dict)
 
     def add_metadata(self, key: AssetKey, **metadata: Any) -> None:
-        """Add to what is told of one of its data."""
+        """Add metadata to one of its data assets."""
         self.data.setdefault(key, {}).update(metadata)
 
     def topic_asset(self, topic: str) -> AssetKey:
-        """The asset of one of its topics."""
+        """Return the asset key of one of its topics."""
         return self.translator.get_asset_spec(KafkaConnectTopicProps(topic)).key
 
     def outputs(self) -> dict[AssetKey, KafkaConnectDatasetProps]:
-        """What it writes, by asset."""
+        """Return the data it writes, by asset."""
         return {self.translator.get_asset_spec(one).key: one for one in self.snapshot.lineage.outputs}
 
 
 class KafkaConnectEventIterator(Iterator[KafkaConnectEvent]):
-    """Events of applied connectors: a materialisation of each, and what is asked for about its data.
+    """Events of applied connectors: a materialisation of each, and optional events of its data.
 
     That is told as observations; columns that are new or changed as a materialisation, because the UI takes columns
     from nowhere else.
@@ -151,15 +151,15 @@ class KafkaConnectEventIterator(Iterator[KafkaConnectEvent]):
         return self
 
     def fetch_offsets(self) -> "KafkaConnectEventIterator":
-        """Tell committed offsets, and with brokers the lag, of each connector."""
+        """Add the committed offsets, and with brokers the lag, of each connector."""
         return self._with(lambda one: one.metadata.update(offsets_metadata(one.snapshot)))
 
     def fetch_topic_stats(self) -> "KafkaConnectEventIterator":
-        """Observe each topic: its partitions, and where it begins and ends. Needs ``bootstrap_servers``."""
+        """Observe each topic: its partitions, first and end offsets. Needs ``bootstrap_servers``."""
         return self._with(_add_topic_stats)
 
     def fetch_column_metadata(self) -> "KafkaConnectEventIterator":
-        """Tell the columns of topics and tables, and which comes from which.
+        """Add the columns of topics and tables, and their lineage.
 
         Columns come from the workspace's schema registry, or else, with ``bootstrap_servers``, from the schema that
         the newest JSON record carries.
@@ -225,7 +225,7 @@ class KafkaConnectEventIterator(Iterator[KafkaConnectEvent]):
 def apply_and_poll(
     workspace: ConnectCluster, context: dg.AssetExecutionContext, config: KafkaConnectApplyConfig
 ) -> KafkaConnectEventIterator:
-    """Apply the connectors whose assets a run has selected; see :meth:`KafkaConnectWorkspace.apply_and_poll`."""
+    """Apply the connectors whose assets a run selected; see :meth:`KafkaConnectWorkspace.apply_and_poll`."""
     specs = [spec for spec in context.assets_def.specs if spec.key in context.selected_asset_keys]
     unknown = [spec.key.to_user_string() for spec in specs if DECLARATION_KEY not in spec.metadata]
     if unknown:

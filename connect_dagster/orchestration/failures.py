@@ -1,4 +1,4 @@
-"""Failures of runs as one sentence that tells what is wrong and what would be right, in place of a stack."""
+"""Failures of runs as one sentence with the cause and the remedy, instead of a stack."""
 
 import difflib
 from collections.abc import Collection, Iterator, Mapping
@@ -14,7 +14,7 @@ MOST_NAMES = 20
 
 @contextmanager
 def one_sentence() -> Iterator[None]:
-    """Turn what the worker did not do, or say, into a failure whose description is its sentence."""
+    """Turn errors of the worker into a failure whose description is their message."""
     try:
         yield
     except (KafkaConnectError, StateNotReachedError) as error:
@@ -22,7 +22,7 @@ def one_sentence() -> Iterator[None]:
 
 
 def unknown_names(unknown: Collection[str], known: Collection[str], where: str) -> dg.Failure:
-    """The failure of a run that is given names of connectors nobody knows.
+    """Return the failure of a run with unknown names of connectors.
 
     Args:
         unknown: The names.
@@ -34,13 +34,13 @@ def unknown_names(unknown: Collection[str], known: Collection[str], where: str) 
 
 
 def listed(names: Collection[str]) -> str:
-    """Names for a sentence, cut where they are very many."""
+    """Return names for a sentence, at most 20 of them."""
     shown = ", ".join(sorted(names)[:MOST_NAMES]) or "none"
     return shown if len(names) <= MOST_NAMES else f"{shown} and {len(names) - MOST_NAMES} more"
 
 
 def reasons(by_name: Mapping[str, str]) -> str:
-    """What each connector says, in one line."""
+    """Return the reason of each connector, in one line."""
     return "; ".join(f"'{name}': {reason}" for name, reason in by_name.items())
 
 

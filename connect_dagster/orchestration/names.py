@@ -1,10 +1,10 @@
-"""Names as Dagster takes them for sensors, ops, checks and resources."""
+"""Valid names of Dagster's sensors, ops, checks and resources."""
 
 import re
 
 
 def identifier(text: str) -> str:
-    """The text with all but letters of the English alphabet, digits and ``_`` replaced.
+    """Return the text with every character replaced that is not an ASCII letter, a digit or ``_``.
 
     Examples:
         >>> identifier("mysql-products.v2")

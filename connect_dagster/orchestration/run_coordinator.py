@@ -1,4 +1,4 @@
-"""The queue of runs, saying at once when no daemon will take a run from it.
+"""Dagster's queue of runs, with a warning when no daemon takes runs from it.
 
 ``dagster job launch`` queues a run and ends, whether or not a daemon runs. This says which of the two it was. In
 ``dagster.yaml``::
@@ -22,10 +22,10 @@ log = logging.getLogger("dagster.connect_dagster.queue")
 
 
 class DaemonAwareRunCoordinator(QueuedRunCoordinator):
-    """Dagster's queue, with a sentence for each run on whether a daemon is there to start it."""
+    """Dagster's queue, which logs for each run if a daemon is there to start it."""
 
     def submit_run(self, context: SubmitRunContext) -> DagsterRun:
-        """Queue the run, and say what becomes of it."""
+        """Queue the run, and log if a daemon will start it."""
         run = super().submit_run(context)
         if run.status is DagsterRunStatus.QUEUED:
             _log_to_stderr()
@@ -49,7 +49,7 @@ class DaemonAwareRunCoordinator(QueuedRunCoordinator):
 
 
 def _log_to_stderr() -> None:
-    """Write to standard error where nobody set up logging, as in ``dagster job launch``."""
+    """Log to standard error when logging is not configured, as in ``dagster job launch``."""
     if not log.hasHandlers():
         log.addHandler(logging.StreamHandler())
         log.setLevel(logging.INFO)

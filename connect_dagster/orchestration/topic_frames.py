@@ -14,7 +14,7 @@ JARS = "spark.jars"
 
 
 class KafkaPySparkResource(dg.ConfigurableResource["KafkaPySparkResource"]):
-    """A lazy session of dagster-pyspark that finds Spark's Kafka source without further ado.
+    """A lazy session of dagster-pyspark that includes Spark's Kafka source.
 
     PySpark, the session's JVM and missing jars cost nothing until a step first asks for them.
 
@@ -43,7 +43,7 @@ class KafkaPySparkResource(dg.ConfigurableResource["KafkaPySparkResource"]):
 
     @property
     def spark_session(self) -> "SparkSession":
-        """The session; Spark's Kafka source is added to the jars of ``spark_config``.
+        """Return the session; Spark's Kafka source is added to the jars of ``spark_config``.
 
         Raises:
             JarUnavailable: A jar is missing and cannot be downloaded; names it.
@@ -59,7 +59,7 @@ class KafkaPySparkResource(dg.ConfigurableResource["KafkaPySparkResource"]):
         return session
 
     def read_topic(self, topic: str, *, start: str = "earliest", end: str = "latest") -> "DataFrame":
-        """The records a topic holds now.
+        """Return the current records of a topic.
 
         Args:
             topic: Name of the topic.

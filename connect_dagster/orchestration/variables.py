@@ -1,4 +1,4 @@
-"""Environment variables that values refer to, and which of them are missing."""
+"""Environment variables in values, and the missing ones."""
 
 import os
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ import dagster as dg
 
 
 def unset_variables(values: Mapping[str, object]) -> list[str]:
-    """Variables that are not set, each with what it is for: ``PASSWORD (for connection.password)``.
+    """Return variables that are not set, each with its key: ``PASSWORD (for connection.password)``.
 
     Args:
         values: Values by name; those that are an ``EnvVar`` count.

@@ -38,7 +38,7 @@ class KafkaConnectWorkspace(ConnectCluster):
     """
 
     def fetch_kafka_connect_workspace_data(self) -> KafkaConnectWorkspaceData:
-        """Ask the cluster for its connectors. Raises KafkaConnectError."""
+        """Request the connectors of the cluster. Raises KafkaConnectError."""
         return KafkaConnectWorkspaceData.fetch(self.get_client(), self.cluster, self.bootstrap_servers)
 
     def load_asset_specs(
@@ -48,7 +48,7 @@ class KafkaConnectWorkspace(ConnectCluster):
         connector_selector_fn: ConnectorSelectorFn | None = None,
         snapshot_path: str | Path | None = None,
     ) -> Sequence[dg.AssetSpec]:
-        """The connectors of the cluster and their data as assets; see :func:`load_kafka_connect_asset_specs`."""
+        """Return the connectors of the cluster and their data as assets; see :func:`load_kafka_connect_asset_specs`."""
         return load_kafka_connect_asset_specs(
             workspace=self,
             dagster_kafka_connect_translator=dagster_kafka_connect_translator,
@@ -59,7 +59,7 @@ class KafkaConnectWorkspace(ConnectCluster):
     def apply_and_poll(
         self, context: dg.AssetExecutionContext, config: KafkaConnectApplyConfig | None = None
     ) -> KafkaConnectEventIterator:
-        """Bring the connectors of ``@kafka_connect_assets`` to what is declared, and wait until they are there.
+        """Apply the connectors of ``@kafka_connect_assets``, and wait for their states.
 
         Validates, compares with the live configuration, changes what differs, and asks for the desired state. Doing
         it twice changes nothing.
@@ -81,7 +81,7 @@ def load_kafka_connect_asset_specs(
     connector_selector_fn: ConnectorSelectorFn | None = None,
     snapshot_path: str | Path | None = None,
 ) -> Sequence[AssetSpec]:
-    """Loads the connectors a cluster has, with all they read and write, as external assets.
+    """Load the connectors of a cluster, and their data, as external assets.
 
     The cluster is asked when a code location loads, and not again by the runs it starts.
 
@@ -96,7 +96,7 @@ def load_kafka_connect_asset_specs(
         Sequence[AssetSpec]: The assets, each once.
 
     Raises:
-        Failure: The cluster cannot be asked, and there is no snapshot.
+        Failure: The request fails, and the snapshot is missing.
 
     Examples:
         .. code-block:: python
@@ -123,7 +123,7 @@ def build_kafka_connect_asset_specs(
     connectors: Iterable[KafkaConnectConnectorSpec],
     dagster_kafka_connect_translator: DagsterKafkaConnectTranslator | None = None,
 ) -> Sequence[AssetSpec]:
-    """Builds external assets for declared connectors and all they read and write, without asking the cluster.
+    """Build external assets for declared connectors and their data, without a request to the cluster.
 
     Args:
         workspace (KafkaConnectWorkspace): The Connect cluster they belong to.

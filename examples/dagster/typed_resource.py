@@ -1,4 +1,4 @@
-"""A typed resource for a connector of one's own, the die of ``examples/plugins/dice.py``."""
+"""A typed resource for a custom connector, the die of ``examples/plugins/dice.py``."""
 
 from connect_dagster import (
     KafkaConnectWorkspace,

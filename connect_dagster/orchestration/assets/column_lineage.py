@@ -1,4 +1,4 @@
-"""Which column of what a connector writes comes from which column of what it reads.
+"""Column lineage of a connector, from the columns it reads to the columns it writes.
 
 Told only where it is certain: the columns of the output are known, it has one upstream, and the transforms do no more
 than route topics, rename fields or leave some out.
@@ -17,7 +17,7 @@ _ROUTERS = frozenset({"RegexRouter", "TimestampRouter"})
 
 
 def field_renames(config: Config) -> Mapping[str, str] | None:
-    """New names of fields of values by old ones; None when a transform does more than route, rename or leave out."""
+    """Return new names of value fields by old ones; None when a transform does more than route, rename or drop."""
     renames: dict[str, str] = {}
     for alias, kind in transforms_of(config):
         if kind in _ROUTERS:
@@ -33,13 +33,13 @@ def field_renames(config: Config) -> Mapping[str, str] | None:
 
 
 def upstream_of(lineage: ConnectorLineage, output: KafkaConnectDatasetProps) -> KafkaConnectDatasetProps | None:
-    """What an output is made of; None when that is more than one thing, or not known."""
+    """Return the upstream of an output; None when it has several, or an unknown one."""
     sources = {route.source for route in lineage.routes if route.target == output}
     return sources.pop() if len(sources) == 1 else None
 
 
 def columns_after(columns: TableSchema, renames: Mapping[str, str]) -> TableSchema:
-    """A topic's columns as a sink's transforms leave them."""
+    """Return a topic's columns after a sink's transforms."""
     return TableSchema(
         [
             TableColumn(renames.get(column.name, column.name), column.type, column.description, column.constraints)
@@ -49,7 +49,7 @@ def columns_after(columns: TableSchema, renames: Mapping[str, str]) -> TableSche
 
 
 def column_lineage(columns: TableSchema, upstream: AssetKey, renames: Mapping[str, str]) -> TableColumnLineage:
-    """Lineage of an output with these columns, each of which comes from one column of the upstream.
+    """Return the lineage of an output whose columns each come from one column of the upstream.
 
     Args:
         columns: The output's columns.

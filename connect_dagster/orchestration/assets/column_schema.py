@@ -1,7 +1,7 @@
 """Columns of a topic's records, from the schemas they are written with: Connect's own, Avro's, JSON Schema's.
 
 Types are named as Connect names them: ``int32``, ``string``, ``Timestamp``. A column that may be null has no
-constraint; one that may not is ``non-nullable``. A change event of Debezium has the columns of the row it tells of.
+constraint; one that may not is ``non-nullable``. A change event of Debezium has the columns of its row.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ _ROW_OF_CHANGE = "after"
 
 
 def connect_columns(schema: Mapping[str, Any]) -> TableSchema | None:
-    """Columns of the schema that JSON records carry beside their payload; None when it is no struct."""
+    """Return the columns of the schema in a JSON record; None when it is not a struct."""
     if schema.get("type") != "struct":
         return None
     if str(schema.get("name")).endswith(".Envelope"):
@@ -38,7 +38,7 @@ def connect_columns(schema: Mapping[str, Any]) -> TableSchema | None:
 
 
 def avro_columns(schema: Mapping[str, Any]) -> TableSchema | None:
-    """Columns of an Avro record; None for another Avro type."""
+    """Return the columns of an Avro record; None for another Avro type."""
     if schema.get("type") != "record":
         return None
     if schema.get("name") == "Envelope":
@@ -54,7 +54,7 @@ def avro_columns(schema: Mapping[str, Any]) -> TableSchema | None:
 
 
 def json_schema_columns(schema: Mapping[str, Any]) -> TableSchema | None:
-    """Columns of a JSON Schema object; None for another type. Connect's converter adds ``connect.…`` keys."""
+    """Return the columns of a JSON Schema object; None for another type. Reads Connect's ``connect.…`` keys."""
     properties = schema.get("properties")
     if not isinstance(properties, Mapping):
         return None
@@ -89,13 +89,13 @@ def _connect_type(schema: Mapping[str, Any]) -> str:
 
 
 def _logical(name: str) -> str | None:
-    """The simple name of a logical type of Connect or Debezium; None for the name of a struct."""
+    """Return the simple name of a logical type of Connect or Debezium; None for the name of a struct."""
     prefix = next((prefix for prefix in _LOGICAL_PREFIXES if name.startswith(prefix)), None)
     return name.removeprefix(prefix) if prefix else None
 
 
 def _avro_alternatives(kind: Any) -> tuple[Any, bool]:
-    """An Avro type without ``null``, and whether it had it."""
+    """Return an Avro type without ``null``, and True if it had it."""
     if not isinstance(kind, Sequence) or isinstance(kind, str):
         return kind, False
     others = [one for one in kind if one != "null"]

@@ -1,4 +1,4 @@
-"""Asset keys: where connectors, workers and the data they move stand in Dagster's catalogue.
+"""Asset keys of connectors, workers and their data in Dagster's catalogue.
 
 The one place that spells them, because definitions (from configuration files) and sensors (from REST) have to
 arrive at the same keys.
@@ -13,35 +13,35 @@ GROUP_NAME = "connect"
 
 
 def connector_key(cluster: str, connector: str) -> AssetKey:
-    """Key of a connector."""
+    """Return the key of a connector."""
     return AssetKey(["connect", cluster, connector])
 
 
 def worker_key(worker_id: str) -> AssetKey:
-    """Key of a worker; ``worker_id`` is the name Dagster gives it, not its address."""
+    """Return the key of a worker; ``worker_id`` is its name in Dagster, not its address."""
     return AssetKey(["connect", "workers", worker_id])
 
 
 def group_key(group_id: str) -> AssetKey:
-    """Key of a group of workers, by its ``group.id``."""
+    """Return the key of a group of workers, by its ``group.id``."""
     return AssetKey(["connect", "groups", group_id])
 
 
 def topic_key(topic: str, cluster: str | None = None) -> AssetKey:
-    """Key of a topic; ``cluster`` is the alias of a Kafka cluster that is not the workers' own."""
+    """Return the key of a topic; ``cluster`` is the alias of a Kafka cluster other than the workers'."""
     return AssetKey(["kafka", *([cluster] if cluster else []), topic])
 
 
 def table_key(system: str, path: Sequence[str]) -> AssetKey:
-    """Key of a table, index or collection by its system and its names from the database on."""
+    """Return the key of a table, index or collection by its system and its names from the database on."""
     return AssetKey([system, *path])
 
 
 def bucket_key(system: str, bucket: str, prefix: str) -> AssetKey:
-    """Key of the objects of a bucket below a prefix."""
+    """Return the key of the objects of a bucket below a prefix."""
     return AssetKey([system, bucket, *filter(None, prefix.split("/"))])
 
 
 def file_key(file: str) -> AssetKey:
-    """Key of a file by its absolute path, relative ones from the working directory."""
+    """Return the key of a file by its absolute path; relative ones start from the working directory."""
     return AssetKey(["file", *Path(file).absolute().parts[1:]])

@@ -1,4 +1,4 @@
-"""Metadata and tags of our own namespace on assets and events."""
+"""Metadata and tags of assets and events under ``connect-dagster/``."""
 
 from typing import Literal
 
@@ -10,7 +10,7 @@ NAMESPACE = "connect-dagster"
 
 
 class KafkaConnectMetadataSet(NamespacedMetadataSet):
-    """What definitions of connectors and their data, and events about them, say besides Dagster's standard keys.
+    """Metadata of connectors, their data and their events in addition to Dagster's standard keys.
 
     Args:
         cluster (Optional[str]): Name of the Connect cluster.

@@ -1,4 +1,4 @@
-"""Columns of topics from a schema registry with Confluent's API, asked over HTTP."""
+"""Columns of topics from a schema registry with Confluent's API."""
 
 import json
 from typing import Any
@@ -14,11 +14,11 @@ _COLUMNS_OF = {"AVRO": avro_columns, "JSON": json_schema_columns}
 
 
 class SchemaRegistryError(Exception):
-    """The registry could not be asked, or answered with an error."""
+    """The registry is unreachable, or returned an error."""
 
 
 def registered_columns(url: str, topic: str, timeout: float) -> TableSchema | None:
-    """Columns of the newest schema of a topic's values; None when it has none that has columns.
+    """Return the columns of the newest schema of a topic's values; None without a schema that has columns.
 
     Args:
         url: Address of the registry; may hold ``user:password@``.

@@ -1,4 +1,4 @@
-"""Connectors and all they read and write, joined into one graph of assets."""
+"""Connectors and their data, joined into one graph of assets."""
 
 import logging
 from collections.abc import Callable, Iterable
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 def declared_props(workspace: ConnectCluster, connector: KafkaConnectConnectorSpec) -> KafkaConnectConnectorProps:
-    """A declared connector for a translator, as far as its declaration tells."""
+    """Return the props of a declared connector, made from its declaration alone."""
     config = connector.declared_config()
     return connector_props(
         workspace.cluster,
@@ -42,7 +42,7 @@ def load_connector_props(
     connector_selector_fn: ConnectorSelectorFn | None = None,
     snapshot_path: str | Path | None = None,
 ) -> list[KafkaConnectConnectorProps]:
-    """The connectors a cluster has, asked once for a code location; see ``load_kafka_connect_asset_specs``."""
+    """Return the connectors of a cluster, requested once per code location; see ``load_kafka_connect_asset_specs``."""
     state = _WorkspaceState(workspace, Path(snapshot_path) if snapshot_path else None).get_or_fetch_state()
     chosen = connector_selector_fn or (lambda _: True)
     return [props for props in KafkaConnectWorkspaceData.model_validate_json(state).connector_props() if chosen(props)]
@@ -51,7 +51,7 @@ def load_connector_props(
 def asset_graph(
     connectors: Iterable[KafkaConnectConnectorProps], translator: DagsterKafkaConnectTranslator
 ) -> list[AssetSpec]:
-    """The assets of connectors, of what they read, and of what they write, which depends on them."""
+    """Return the assets of connectors and of their data; outputs depend on their connector."""
     specs: dict[AssetKey, AssetSpec] = {}
     for connector in connectors:
         own = translator.get_asset_spec(connector)
@@ -72,12 +72,12 @@ def _united(one: AssetSpec, other: AssetSpec) -> AssetSpec:
 
 
 def _plain(text: str | None) -> str | None:
-    """A setting of a workspace; None for an ``EnvVar``, which definitions do not resolve."""
+    """Return a field of a workspace; None for an ``EnvVar``, which definitions do not resolve."""
     return None if isinstance(text, dg.EnvVar) else text
 
 
 class _WorkspaceState(StateBackedDefinitionsLoader[str]):
-    """The snapshot as JSON text, fetched when a location loads and handed on to its runs."""
+    """The snapshot as JSON text, fetched when a location loads and passed to its runs."""
 
     def __init__(self, workspace: ConnectCluster, snapshot: Path | None) -> None:
         self._workspace = workspace
@@ -113,6 +113,6 @@ class _WorkspaceState(StateBackedDefinitionsLoader[str]):
             state = self._snapshot.read_text()
             KafkaConnectWorkspaceData.model_validate_json(state)
         except (OSError, ValidationError):
-            raise dg.Failure(f"{what}. There is no snapshot of them in {self._snapshot} either") from None
+            raise dg.Failure(f"{what}. A snapshot of them in {self._snapshot} is missing too") from None
         log.warning("%s. The snapshot %s is used instead", what, self._snapshot)
         return state

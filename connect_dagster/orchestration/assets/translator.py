@@ -1,4 +1,4 @@
-"""How connectors and their data become assets: one class that users subclass to change any of it."""
+"""The translator of connectors and their data into assets, which users subclass."""
 
 import hashlib
 import json
@@ -35,7 +35,7 @@ _TYPES: Mapping[Direction, Literal["source", "sink"]] = {Direction.SOURCE: "sour
 
 
 class DagsterKafkaConnectTranslator:
-    """Gives the asset of a connector, and of each topic, table, bucket and file it reads or writes.
+    """Makes the asset of a connector, and of each topic, table, bucket and file it reads or writes.
 
     Override :meth:`get_asset_spec` to change keys, groups, owners, descriptions or anything else. Keys have to
     follow from the props alone, because definitions and sensors both ask for them.
@@ -55,7 +55,7 @@ class DagsterKafkaConnectTranslator:
     """
 
     def get_asset_spec(self, props: KafkaConnectConnectorProps | KafkaConnectDatasetProps) -> AssetSpec:
-        """The asset of a connector, or of data at either end of one.
+        """Return the asset of a connector, or of data at either end of one.
 
         A connector's asset depends on what it reads. The specs of what it writes get their dependency on the
         connector where the graph is put together.
@@ -70,7 +70,7 @@ class DagsterKafkaConnectTranslator:
 
     @singledispatchmethod
     def _spec(self, props: object) -> AssetSpec:
-        raise TypeError(f"There is no asset for {type(props).__name__}")
+        raise TypeError(f"No asset is defined for {type(props).__name__}")
 
     @_spec.register
     def _connector(self, props: KafkaConnectConnectorProps) -> AssetSpec:
@@ -141,10 +141,10 @@ class DagsterKafkaConnectTranslator:
 
 
 def config_version(config: Mapping[str, str | None]) -> str:
-    """Hash of a configuration whose secrets are masked, the same whatever its order."""
+    """Return the hash of a masked configuration, independent of the order of its keys."""
     return hashlib.sha256(json.dumps(dict(config), sort_keys=True).encode()).hexdigest()[:16]
 
 
 def tag_value(text: str) -> str | None:
-    """The text as a tag can hold it; None when nothing of it is left."""
+    """Return the text as a valid tag value; None when nothing of it is left."""
     return re.sub(r"[^\w.-]", "_", text)[:_LONGEST_TAG].strip("._-") or None

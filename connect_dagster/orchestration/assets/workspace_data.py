@@ -1,4 +1,4 @@
-"""What a Connect cluster has, as a value that can be stored: definitions are built from it without the cluster.
+"""The connectors of a Connect cluster as a value that can be stored: definitions are built from it without the cluster.
 
 It goes to the processes of runs and into snapshot files, so secrets are masked before it is made.
 """
@@ -63,7 +63,7 @@ class KafkaConnectWorkspaceData(BaseModel):
     def fetch(
         cls, client: KafkaConnectClient, cluster: str, bootstrap_servers: str | None = None
     ) -> "KafkaConnectWorkspaceData":
-        """Ask the cluster: one request for all connectors, one for each class of them, and one for each one's topics.
+        """Request all connectors at once, then the keys of each class and the topics of each connector.
 
         Raises:
             KafkaConnectError: The cluster cannot be asked.
@@ -88,7 +88,7 @@ class KafkaConnectWorkspaceData(BaseModel):
         )
 
     def connector_props(self) -> list[KafkaConnectConnectorProps]:
-        """The connectors with what they read and write, for a translator."""
+        """Return the props of the connectors and of their data."""
         return [
             connector_props(
                 self.cluster,
@@ -104,7 +104,7 @@ class KafkaConnectWorkspaceData(BaseModel):
 def connector_props(
     cluster: str, config: Config, lineage: ConnectorLineage, *, rest_url: str | None, bootstrap_servers: str | None
 ) -> KafkaConnectConnectorProps:
-    """A connector for a translator.
+    """Return the props of a connector.
 
     Args:
         cluster: Name of the Connect cluster.
@@ -126,7 +126,7 @@ def connector_props(
 
 
 def live_props(workspace: ConnectCluster, connector: Connector) -> KafkaConnectConnectorProps:
-    """A connector for a translator, as the cluster describes it, but for topics it does not name in its configuration.
+    """Return the props of a connector of the cluster, without topics that its configuration does not name.
 
     Args:
         workspace: The cluster, its fields resolved.
@@ -143,14 +143,14 @@ def live_props(workspace: ConnectCluster, connector: Connector) -> KafkaConnectC
 
 
 def connector_url(rest_url: str, connector: str) -> str:
-    """Where a connector answers; without credentials, should the address hold any."""
+    """Return the URL of a connector, without credentials."""
     return f"{mask_text(rest_url).rstrip('/')}/connectors/{quote(connector, safe='')}"
 
 
 def _located(
     datasets: Iterable[KafkaConnectDatasetProps], bootstrap_servers: str | None
 ) -> tuple[KafkaConnectDatasetProps, ...]:
-    """The data with the brokers of those topics that are on the workers' own cluster."""
+    """Return the data, with the brokers added to topics of the workers' cluster."""
     return tuple(
         replace(one, bootstrap_servers=bootstrap_servers)
         if isinstance(one, KafkaConnectTopicProps) and one.cluster is None

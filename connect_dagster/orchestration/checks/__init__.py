@@ -1,1 +1,1 @@
-"""Asset checks of connectors: each measures something, judges it, and keeps the number so that it can be plotted."""
+"""Asset checks of connectors; each records its number as metadata, so that it can be plotted."""

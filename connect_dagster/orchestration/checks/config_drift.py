@@ -1,4 +1,4 @@
-"""The check of drift: the cluster has a connector's configuration as it is declared."""
+"""The check ``config_drift``: the live configuration of a connector is the declared one."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -71,7 +71,7 @@ def build_connector_config_drift_checks(
 
 
 def drift_outcome(planned: ApplyPlan) -> CheckOutcome:
-    """Judge what it would take to bring a connector to its declaration."""
+    """Return the outcome for the plan that would apply the declaration."""
     changed = planned.diff.changed_keys
     diff = MetadataValue.md("```diff\n" + "\n".join(planned.diff.lines()) + "\n```")
     metadata = {"changed_keys": len(changed)} | ({"diff": diff} if changed else {})

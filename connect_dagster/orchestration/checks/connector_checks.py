@@ -1,4 +1,4 @@
-"""Checks of connectors that look at the cluster once for all of them: the shape they share."""
+"""The common form of checks that query the cluster once for all connectors."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -32,14 +32,14 @@ def connector_checks(
     assets: Mapping[str, AssetKey],
     judge: Judge,
 ) -> Sequence[dg.AssetChecksDefinition]:
-    """One check of each connector's asset, all of them executed by one step.
+    """Create one check per connector's asset, all executed by one step.
 
     Args:
         name: Of the check.
         description: What it checks.
         workspace: The cluster.
         assets: The connectors' assets, by the connectors' names.
-        judge: Looks at connectors and tells a outcome on each. What it raises of the worker becomes the outcome on
+        judge: Returns the outcome of each connector. An error of the worker that it raises becomes the outcome of
             all.
     """
     if not assets:
@@ -62,7 +62,7 @@ def connector_checks(
 
 
 def connector_assets(workspace: KafkaConnectWorkspace, connectors: Iterable[ConnectorAsset]) -> dict[str, AssetKey]:
-    """Assets of connectors by the connectors' names; assets of anything else are left out."""
+    """Return the assets of connectors by name, without assets of anything else."""
     found: dict[str, AssetKey] = {}
     for connector in connectors:
         if isinstance(connector, str):
@@ -77,7 +77,7 @@ def connector_assets(workspace: KafkaConnectWorkspace, connectors: Iterable[Conn
 def snapshots(
     context: dg.AssetCheckExecutionContext, workspace: KafkaConnectWorkspace, connectors: Iterable[str]
 ) -> dict[str, ConnectorSnapshot]:
-    """What worker and brokers know of connectors; those that do not exist are left out. Raises KafkaConnectError."""
+    """Return snapshots of the connectors that exist. Raises KafkaConnectError."""
     poll = ConnectorPoll(workspace)
     found = poll.connectors()
     taken = list(poll.snapshots([found[connector] for connector in connectors if connector in found]))
@@ -91,6 +91,6 @@ def _missing(cluster: str, connector: str) -> CheckOutcome:
 
 
 def _op_name(name: str, cluster: str, connectors: Sequence[str]) -> str:
-    """Distinct for distinct connectors, as a code location may call a builder more than once."""
+    """Return a name that differs for other connectors: a code location may call a builder more than once."""
     whom = connectors[0] if len(connectors) == 1 else hashlib.sha256("\n".join(connectors).encode()).hexdigest()[:8]
     return f"kafka_connect_{identifier(cluster)}__{identifier(whom)}__{name}"

@@ -1,4 +1,4 @@
-"""The check of data: what a connector, or a chain of them, has moved is on the other side."""
+"""The check ``source_matches_sink``: rows of the source have arrived in the sink."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

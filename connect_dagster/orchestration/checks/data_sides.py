@@ -1,4 +1,4 @@
-"""Data on either side of a connector, for the check that compares them: how many rows, and which keys.
+"""Sides of a connector for the check that compares them: the number of rows, and keys.
 
 A side is read in runs, never in sensors. Files and topics are read here; for anything else :class:`QueriedRows` takes
 three functions of the user's, such as queries of a database.
@@ -19,7 +19,7 @@ from connect_dagster.kafka.topic_reading import read_topic
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What a look at one side found: how many rows there are, and keys of some of them."""
+    """Number of rows of one side, and keys of some of them."""
 
     rows: int
     keys: frozenset[str]
@@ -34,15 +34,15 @@ class DataSide(ABC):
 
     @abstractmethod
     def find(self, keys: Collection[str]) -> Survey:
-        """Count the rows, and tell which of ``keys`` are there."""
+        """Count the rows, and find those of ``keys`` that are there."""
 
 
 class StreamedRows(DataSide):
-    """Rows that can only be read from their beginning to their end; one reading answers all."""
+    """Rows that can only be read from first to last."""
 
     @abstractmethod
     def read(self) -> Iterator[str]:
-        """The keys of all rows."""
+        """Yield the keys of all rows."""
 
     def sample(self, size: int) -> Survey:
         """Count the rows, and take keys spread over all of them, the same ones each time."""
@@ -51,7 +51,7 @@ class StreamedRows(DataSide):
         return Survey(counted.rows, frozenset(chosen))
 
     def find(self, keys: Collection[str]) -> Survey:
-        """Count the rows, and tell which of ``keys`` go by."""
+        """Count the rows, and find those of ``keys`` among them."""
         wanted, counted = frozenset(keys), _Counted(self.read())
         found = frozenset(key for key in counted if key in wanted)
         return Survey(counted.rows, found)
@@ -70,14 +70,14 @@ class FileLines(StreamedRows):
     key: Callable[[str], str] = str
 
     def read(self) -> Iterator[str]:
-        """The keys of all lines. Raises OSError."""
+        """Yield the keys of all lines. Raises OSError."""
         with Path(self.file).open(encoding="utf-8", errors="replace") as lines:
             for line in lines:
                 yield self.key(line.removesuffix("\n"))
 
 
 def value_text(message: Message) -> str:
-    """The value of a record as text; empty for a tombstone."""
+    """Return the value of a record as text; empty for a tombstone."""
     return (message.value() or b"").decode("utf-8", "replace")
 
 
@@ -100,19 +100,19 @@ class TopicRecords(StreamedRows):
     client_properties: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def read(self) -> Iterator[str]:
-        """The keys of all records. Raises BrokersError."""
+        """Return the keys of all records. Raises BrokersError."""
         brokers = Brokers(self.bootstrap_servers, self.client_properties)
         return map(self.key, read_topic(brokers, self.topic, self.timeout))
 
 
 @dataclass(frozen=True, slots=True)
 class QueriedRows(DataSide):
-    """Rows of a store that answers questions, such as a database.
+    """Rows of a store with queries, such as a database.
 
     Attributes:
-        count: How many rows there are: ``select count(*) from …``.
-        some_keys: Keys of at most so many rows: ``select id from … limit …``.
-        present_keys: Which of some keys are there: ``select id from … where id in (…)``.
+        count: The number of rows: ``select count(*) from …``.
+        some_keys: Keys of at most n rows: ``select id from … limit …``.
+        present_keys: Those of the given keys that are there: ``select id from … where id in (…)``.
     """
 
     count: Callable[[], int]
@@ -120,16 +120,16 @@ class QueriedRows(DataSide):
     present_keys: Callable[[Collection[str]], Collection[str]]
 
     def sample(self, size: int) -> Survey:
-        """Ask for the count and for some keys."""
+        """Query the count and some keys."""
         return Survey(self.count(), frozenset(self.some_keys(size)))
 
     def find(self, keys: Collection[str]) -> Survey:
-        """Ask for the count and for these keys."""
+        """Query the count and these keys."""
         return Survey(self.count(), frozenset(self.present_keys(keys)) & frozenset(keys))
 
 
 class _Counted:
-    """Keys, counted as they go by."""
+    """An iterator of keys that counts them."""
 
     def __init__(self, keys: Iterator[str]) -> None:
         self._keys = keys

@@ -1,4 +1,4 @@
-"""The check of dead letters: a sink has put nothing more into its topic of records it could not process."""
+"""The check ``dead_letters``: the dead letter queue of a sink has not grown."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -71,7 +71,7 @@ def build_dead_letter_checks(
 
 
 def dead_letter_outcome(snapshot: ConnectorSnapshot, former: int | None, max_growth: int) -> CheckOutcome:
-    """Judge the growth of a connector's topic of dead letters.
+    """Return the outcome for the growth of a connector's dead letter queue.
 
     Args:
         snapshot: The connector, with the bounds of its topics.
@@ -83,9 +83,9 @@ def dead_letter_outcome(snapshot: ConnectorSnapshot, former: int | None, max_gro
         return CheckOutcome(True, "It has no topic of dead letters (errors.deadletterqueue.topic.name)")
     total = snapshot.dead_letters
     if total is None:
-        message = f"The brokers did not tell the end of '{topic}' in time"
+        message = f"The brokers did not return the end of '{topic}' in time"
         return CheckOutcome(False, message, severity=AssetCheckSeverity.WARN)
-    # A topic that was deleted and made again begins anew.
+    # A topic that was deleted and created again starts at 0.
     growth = 0 if former is None else total - former if total >= former else total
     metadata = {TOTAL: total, "dead_letter_growth": growth, "dead_letter_topic": topic}
     if former is None:
@@ -94,7 +94,7 @@ def dead_letter_outcome(snapshot: ConnectorSnapshot, former: int | None, max_gro
 
 
 def last_total(instance: DagsterInstance, key: AssetCheckKey) -> int | None:
-    """The end offsets that the check's last evaluation found; None when there is none that did."""
+    """Return the end offsets of the check's last evaluation that has them; None without one."""
     for record in instance.event_log_storage.get_asset_check_execution_history(key, limit=LOOKED_BACK):
         evaluation = record.evaluation
         metadata = getattr(evaluation, "metadata", {})

@@ -1,4 +1,4 @@
-"""The check of lag: a sink is not too far behind the ends of its topics."""
+"""The check ``connector_lag``: a sink is close to the ends of its topics."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -65,7 +65,7 @@ def build_connector_lag_checks(
 
 
 def lag_outcome(snapshot: ConnectorSnapshot, max_lag: int) -> CheckOutcome:
-    """Judge how far a connector is behind."""
+    """Return the outcome for the lag of a connector."""
     if snapshot.lineage.direction is not Direction.SINK:
         return CheckOutcome(True, "A source has no lag", {"max_lag": max_lag})
     if snapshot.lags is None:
@@ -77,7 +77,7 @@ def lag_outcome(snapshot: ConnectorSnapshot, max_lag: int) -> CheckOutcome:
 
 
 def require_brokers(workspace: KafkaConnectWorkspace, what: str) -> None:
-    """Refuse a workspace that names no brokers."""
+    """Refuse a workspace without brokers."""
     if not workspace.bootstrap_servers:
         raise dg.DagsterInvalidDefinitionError(
             f"Checks of {what} ask the brokers: give bootstrap_servers to the workspace '{workspace.cluster}'"

@@ -1,4 +1,4 @@
-"""What a check finds, as a value: the same whether a run's step or a sensor's tick reports it."""
+"""The outcome of a check as a value, which a run's step or a sensor's tick reports."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ class CheckOutcome:
     severity: AssetCheckSeverity = AssetCheckSeverity.ERROR
 
     def result(self, key: AssetCheckKey) -> AssetCheckResult:
-        """As a run's step returns it."""
+        """Return the result for a run's step."""
         return AssetCheckResult(
             passed=self.passed,
             asset_key=key.asset_key,
@@ -35,7 +35,7 @@ class CheckOutcome:
         )
 
     def evaluation(self, key: AssetCheckKey) -> AssetCheckEvaluation:
-        """As a sensor's tick reports it."""
+        """Return the evaluation for a sensor's tick."""
         return AssetCheckEvaluation(
             asset_key=key.asset_key,
             check_name=key.name,

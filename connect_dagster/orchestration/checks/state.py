@@ -1,4 +1,4 @@
-"""The check of states: a connector and all of its tasks do what they are asked to."""
+"""The check ``connector_state``: neither a connector nor a task of it FAILED."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -59,12 +59,12 @@ def build_connector_state_checks(
 
 
 def state_evaluation(asset: AssetKey, connector: Connector) -> AssetCheckEvaluation:
-    """The check's outcome for a connector that was read already, for a sensor to report."""
+    """Return the evaluation of a connector that was already read, for a sensor."""
     return state_outcome(connector).evaluation(AssetCheckKey(asset, STATE_CHECK))
 
 
 def state_outcome(connector: Connector) -> CheckOutcome:
-    """Judge the states of a connector and its tasks."""
+    """Return the outcome for the states of a connector and its tasks."""
     status = connector.status
     failed = status.tasks_in(State.FAILED)
     metadata = status_metadata(connector)

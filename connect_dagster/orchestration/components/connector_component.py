@@ -25,7 +25,7 @@ from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
 @dg.scaffold_with(ConnectorScaffolder)
 class KafkaConnectConnectorComponent(dg.Component, dg.Model, dg.Resolvable):
-    """Declares Kafka Connect connectors, which Dagster creates, changes, keeps as declared, and shows as assets.
+    """Declares Kafka Connect connectors; Dagster creates, changes, keeps them as declared, and shows them as assets.
 
     The cluster is not asked when definitions load. Job ``kafka_connect_<folder>_apply`` validates, compares, changes
     what differs, and waits; with ``dry_run: true`` it prints the difference alone, as does ``connect-dagster diff``.
@@ -64,11 +64,11 @@ class KafkaConnectConnectorComponent(dg.Component, dg.Model, dg.Resolvable):
 
     @cached_property
     def translator(self) -> ComponentTranslator:
-        """Makes the assets."""
+        """Return the translator that makes the assets."""
         return ComponentTranslator(self)
 
     def get_asset_spec(self, props: Props) -> dg.AssetSpec:
-        """Gives the asset of a connector, or of what it reads or writes.
+        """Return the asset of a connector, or of its data.
 
         Override this method to change assets by their configuration:
 
@@ -92,9 +92,9 @@ class KafkaConnectConnectorComponent(dg.Component, dg.Model, dg.Resolvable):
         config: KafkaConnectApplyConfig,
         kafka_connect: KafkaConnectWorkspace,
     ) -> Iterator[KafkaConnectEvent]:
-        """Does what Materialize is to do: apply the connector, and tell its offsets, topics and columns.
+        """Materialize a connector: apply it, and report its offsets, topics and columns.
 
-        Override this method to do more, or to tell less:
+        Override this method to do more, or to report less:
 
         .. code-block:: python
 
@@ -108,7 +108,7 @@ class KafkaConnectConnectorComponent(dg.Component, dg.Model, dg.Resolvable):
         yield from apply_connector(context, config, kafka_connect)
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
-        """Assets, checks, sensors and jobs of the connectors."""
+        """Return the assets, checks, sensors and jobs of the connectors."""
         folder = context.path.stem
         status = dg.DefaultSensorStatus.RUNNING if self.sensors_running else dg.DefaultSensorStatus.STOPPED
         driven = declared_connectors_definitions(

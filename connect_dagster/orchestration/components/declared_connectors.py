@@ -1,4 +1,4 @@
-"""Declared connectors as they are written in YAML: with their configuration, or as a file."""
+"""Declared connectors in YAML: with their configuration, or as a file."""
 
 from dataclasses import replace
 from typing import Annotated, TypeAlias
@@ -25,7 +25,7 @@ class ConnectorModel(dg.Model):
 
 
 class ConnectorFileModel(dg.Model):
-    """A connector in a file of its own."""
+    """A connector in a separate file."""
 
     file: str = Field(description="Properties or JSON, as connect-standalone takes them; beside this file.")
     state: str | None = Field(default=None, description="The state it is to be in; the file's otherwise.")

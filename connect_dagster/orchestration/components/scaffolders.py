@@ -1,4 +1,4 @@
-"""What ``dg scaffold defs`` writes for each component: a ``defs.yaml`` that loads as it is."""
+"""Scaffolders of the components: ``dg scaffold defs`` writes a ``defs.yaml`` that loads unchanged."""
 
 from typing import Any
 
@@ -12,18 +12,18 @@ BOOTSTRAP_SERVERS = "127.0.0.1:9092"
 
 
 class WorkspaceParams(BaseModel):
-    """What can be given to ``dg scaffold defs`` for a component of a cluster."""
+    """Parameters of ``dg scaffold defs`` for the component of a cluster."""
 
     url: str = Field(default=REST_URL, description="REST address of a worker.")
     cluster: str = Field(default="local", description="Name of the cluster.")
 
     def workspace(self) -> dict[str, Any]:
-        """The cluster as it stands in YAML."""
+        """Return the cluster as YAML attributes."""
         return {"url": self.url, "cluster": self.cluster}
 
 
 class WorkspaceScaffolder(dg.Scaffolder[WorkspaceParams]):
-    """Scaffolds what a cluster has."""
+    """Scaffolds the component of a cluster's connectors."""
 
     @classmethod
     def get_scaffold_params(cls) -> type[WorkspaceParams]:
@@ -34,7 +34,7 @@ class WorkspaceScaffolder(dg.Scaffolder[WorkspaceParams]):
 
 
 class ConnectorParams(WorkspaceParams):
-    """What can be given for declared connectors."""
+    """Parameters for declared connectors."""
 
     name: str = Field(default="local-file-source", description="Name of the connector.")
     connector_class: str = Field(default="FileStreamSource", description="Its plugin.")
@@ -57,14 +57,14 @@ class ConnectorScaffolder(dg.Scaffolder[ConnectorParams]):
 
 
 class WorkerParams(WorkspaceParams):
-    """What can be given for workers."""
+    """Parameters for workers."""
 
     bootstrap_servers: str = Field(default=BOOTSTRAP_SERVERS, description="Kafka brokers.")
     group_id: str = Field(default="connect", description="The group the workers join.")
 
 
 class WorkerScaffolder(dg.Scaffolder[WorkerParams]):
-    """Scaffolds the worker of a group."""
+    """Scaffolds a worker of a group."""
 
     @classmethod
     def get_scaffold_params(cls) -> type[WorkerParams]:

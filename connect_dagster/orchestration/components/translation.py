@@ -1,4 +1,4 @@
-"""What components say of their assets in YAML: one translation for connectors, one for what they read and write."""
+"""Translations of assets in YAML: one for connectors, one for their data."""
 
 from typing import Annotated, Protocol, TypeAlias
 
@@ -27,28 +27,28 @@ ResolvedDataTranslation: TypeAlias = (
 
 
 class TranslatingComponent(Protocol):
-    """A component whose assets YAML and subclasses may change."""
+    """A component whose assets can be changed by YAML and by subclasses."""
 
     translation: ResolvedTranslation
     data_translation: ResolvedDataTranslation
 
     def get_asset_spec(self, props: Props) -> dg.AssetSpec:
-        """The asset of a connector, or of its data, before YAML's translation."""
+        """Return the asset of a connector, or of its data, before YAML's translation."""
 
 
 class ComponentTranslator(DagsterKafkaConnectTranslator):
-    """Makes assets as a component says: its method first, which subclasses override, then what stands in YAML."""
+    """Makes assets with a component's ``get_asset_spec``, then applies its translation in YAML."""
 
     def __init__(self, component: TranslatingComponent) -> None:
         self._component = component
 
     def get_asset_spec(self, props: Props) -> dg.AssetSpec:
-        """The asset of a connector, or of its data."""
+        """Return the asset of a connector, or of its data."""
         spec = self._component.get_asset_spec(props)
         if isinstance(props, KafkaConnectConnectorProps):
             return self._component.translation(spec, props) if self._component.translation else spec
         return self._component.data_translation(spec, props) if self._component.data_translation else spec
 
     def untranslated(self, props: Props) -> dg.AssetSpec:
-        """The asset as any project has it, upstream keys apart, which are the component's."""
+        """Return the default asset; its upstream keys are the component's."""
         return super().get_asset_spec(props)

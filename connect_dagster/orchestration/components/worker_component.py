@@ -16,13 +16,13 @@ from connect_dagster.orchestration.workers.resource import (
     StandaloneConnectWorkerResource,
 )
 
-# They have fields of their own in the component.
+# The component has separate fields for them.
 ELSEWHERE = ("workspace", "spark")
 FILES = ("worker_properties", "connector_files")
 
 
 def _fields(context: dg.ResolutionContext, model: BaseModel) -> Mapping[str, Any]:
-    """What YAML gives for a worker; files are found beside it."""
+    """Return the fields of a worker in YAML; paths of files are relative to it."""
     given = given_fields(context, model)
     return given | {name: _beside(context, given[name]) for name in FILES if given.get(name)}
 
@@ -39,7 +39,7 @@ def _resolver(worker: type[HostedWorker], description: str) -> dg.Resolver:
 
 @dg.scaffold_with(WorkerScaffolder)
 class ConnectWorkerComponent(dg.Component, dg.Model, dg.Resolvable):
-    """Runs Kafka Connect workers as runs of a job, kept alive by a sensor, shown as assets with checks.
+    """Hosts Kafka Connect workers in runs of a job, kept alive by a sensor, shown as assets with checks.
 
     Examples:
         .. code-block:: yaml
@@ -74,7 +74,7 @@ class ConnectWorkerComponent(dg.Component, dg.Model, dg.Resolvable):
     job_name: str = Field(default=WORKER_JOB, description="Name of the job, which the sensors' names begin with.")
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
-        """The job, the sensors, the workers' assets and checks.
+        """Return the job, the sensors, and the workers' assets and checks.
 
         Raises:
             DagsterInvalidDefinitionError: Neither ``worker`` nor ``standalone`` is given, or both.
@@ -82,7 +82,7 @@ class ConnectWorkerComponent(dg.Component, dg.Model, dg.Resolvable):
         return build_connect_worker_definitions(workers=self.workers(), job_name=self.job_name)
 
     def workers(self) -> Mapping[str, HostedWorker]:
-        """The workers by their names in Dagster."""
+        """Return the workers by their names in Dagster."""
         if (self.worker is None) == (self.standalone is None):
             raise dg.DagsterInvalidDefinitionError(
                 "ConnectWorkerComponent needs either `worker`, one of a group, or `standalone`"

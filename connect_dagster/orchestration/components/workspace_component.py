@@ -1,4 +1,4 @@
-"""The connectors a cluster has, in YAML."""
+"""The connectors of a cluster, in YAML."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -41,13 +41,13 @@ ConnectorSelector = Callable[[KafkaConnectConnectorProps], bool]
 
 
 class ByName(dg.Model):
-    """Connectors by their names."""
+    """Connectors selected by name."""
 
     by_name: list[str] = Field(description="Names of the connectors.")
 
 
 class ByType(dg.Model):
-    """Sources, or sinks."""
+    """Connectors selected by type: sources, or sinks."""
 
     by_type: Direction = Field(description="source or sink.")
 
@@ -62,10 +62,10 @@ def _resolve_selector(context: dg.ResolutionContext, model: ByName | ByType) -> 
 
 @dg.scaffold_with(WorkspaceScaffolder)
 class KafkaConnectWorkspaceComponent(dg.StateBackedComponent, dg.Model, dg.Resolvable):
-    """Loads the connectors of a Kafka Connect cluster, ours or Java's, as assets with all they read and write.
+    """Loads the connectors of a Kafka Connect cluster, ours or Java's, and their data as assets.
 
-    What the cluster has is kept as state, so that definitions load while it is down; ``dg dev`` asks it anew at each
-    load, ``dg utils refresh-defs-state`` elsewhere.
+    The connectors are kept as state, so that definitions load while the cluster is down; ``dg dev`` refreshes it at
+    each load, ``dg utils refresh-defs-state`` elsewhere.
 
     Examples:
         .. code-block:: yaml
@@ -99,18 +99,18 @@ class KafkaConnectWorkspaceComponent(dg.StateBackedComponent, dg.Model, dg.Resol
 
     @cached_property
     def translator(self) -> ComponentTranslator:
-        """Makes the assets."""
+        """Return the translator that makes the assets."""
         return ComponentTranslator(self)
 
     @property
     def defs_state_config(self) -> DefsStateConfig:
-        """Where what the cluster has is kept."""
+        """Return the place of the stored state."""
         return DefsStateConfig.from_args(
             self.defs_state, default_key=f"{type(self).__name__}[{self.workspace.cluster}]"
         )
 
     def get_asset_spec(self, props: Props) -> dg.AssetSpec:
-        """Gives the asset of a connector, or of what it reads or writes.
+        """Return the asset of a connector, or of its data.
 
         Override this method to change assets by what they stand for:
 
@@ -134,9 +134,9 @@ class KafkaConnectWorkspaceComponent(dg.StateBackedComponent, dg.Model, dg.Resol
         config: KafkaConnectApplyConfig,
         kafka_connect: KafkaConnectWorkspace,
     ) -> Iterator[KafkaConnectEvent]:
-        """Does what Materialize is to do: have the connector run, and tell its offsets, topics and columns.
+        """Materialize a connector: start it, and report its offsets, topics and columns.
 
-        Override this method to do more, or to tell less:
+        Override this method to do more, or to report less:
 
         .. code-block:: python
 
@@ -149,7 +149,7 @@ class KafkaConnectWorkspaceComponent(dg.StateBackedComponent, dg.Model, dg.Resol
         yield from apply_connector(context, config, kafka_connect)
 
     async def refresh_state(self, project_root: Path) -> str:
-        """Ask the cluster for its connectors; the last state stays when it does not answer.
+        """Request the connectors of the cluster; the last state stays when the request fails.
 
         Raises:
             KafkaConnectError: It cannot be asked.
@@ -159,12 +159,12 @@ class KafkaConnectWorkspaceComponent(dg.StateBackedComponent, dg.Model, dg.Resol
         return await super().refresh_state(project_root)
 
     def write_state_to_path(self, state_path: Path) -> None:
-        """Write what the cluster has."""
+        """Write the connectors of the cluster to the state file."""
         found = self._fetched or self._fetch()
         state_path.write_text(found.model_dump_json(), encoding="utf-8")
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
-        """Definitions of what the cluster has, or had when it was last asked."""
+        """Return definitions of the cluster's connectors, from the last state when the cluster is down."""
         try:
             return super().build_defs(context)
         except KafkaConnectError as error:
@@ -175,7 +175,7 @@ class KafkaConnectWorkspaceComponent(dg.StateBackedComponent, dg.Model, dg.Resol
                 return self.build_defs_from_state(context, state_path)
 
     def build_defs_from_state(self, context: dg.ComponentLoadContext, state_path: Path | None) -> dg.Definitions:
-        """Assets of the connectors, and what operates and watches the whole cluster."""
+        """Return the assets and checks of the connectors, and the jobs and the sensor of the cluster."""
         connectors = self._connectors(state_path)
         sensor = build_kafka_connect_polling_sensor(
             workspace=self.workspace,

@@ -1,4 +1,4 @@
-"""How resources are written in YAML: their own fields, and ``{env: NAME}`` for what must not stand there.
+"""Resources in YAML: their fields, and ``{env: NAME}`` for secrets.
 
 A template ``{{ env.NAME }}`` becomes text when definitions load; ``{env: NAME}`` becomes an ``EnvVar``, which is
 resolved when a run or a tick needs it, so that a secret never becomes part of a definition.
@@ -21,7 +21,7 @@ class EnvReference(dg.Model):
 
 
 def resource_model(resource: type[BaseModel], *, without: Collection[str] = ()) -> type[dg.Model]:
-    """The shape of a resource in YAML: its fields with their texts; templates and ``{env: …}`` where text stands.
+    """Return the YAML model of a resource: its fields, which also accept templates and ``{env: …}`` for text.
 
     Args:
         resource: The resource's class.
@@ -36,12 +36,12 @@ def resource_model(resource: type[BaseModel], *, without: Collection[str] = ()) 
 
 
 def given_fields(context: dg.ResolutionContext, model: BaseModel) -> dict[str, Any]:
-    """The fields that YAML gives, templates resolved."""
+    """Return the fields given in YAML, with templates resolved."""
     return {name: resolved(context.at_path(name), getattr(model, name)) for name in model.model_fields_set}
 
 
 def resolved(context: dg.ResolutionContext, value: Any) -> Any:
-    """A value from YAML, templates resolved and references to the environment as ``EnvVar``."""
+    """Return a value from YAML, with templates resolved and environment references as ``EnvVar``."""
     match value:
         case EnvReference():
             return dg.EnvVar(value.env)

@@ -1,1 +1,1 @@
-"""Connectors declared in code, and how the cluster gets to run them."""
+"""Connectors declared in code, and their application to a cluster."""

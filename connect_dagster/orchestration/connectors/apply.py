@@ -1,4 +1,4 @@
-"""Bringing a connector to what is declared: validate, compare, change what differs, reach the state.
+"""Apply a declared connector: validate, compare, change the keys that differ, reach the state.
 
 Doing it twice does nothing the second time. :func:`plan` only looks, which is the dry run; :func:`carry_out` acts.
 """
@@ -25,7 +25,7 @@ class InvalidConnectorError(dg.Failure):
 
 
 class InvalidConnectorsError(dg.Failure):
-    """Several declared connectors of which the worker refuses some, so that none is changed.
+    """Several declared connectors, some of which the worker refuses; none is changed.
 
     Attributes:
         sentences: What is wrong with each, and what follows.
@@ -38,7 +38,7 @@ class InvalidConnectorsError(dg.Failure):
 
 @dataclass(frozen=True, slots=True)
 class ApplyPlan:
-    """What is to be done so that the cluster has a connector as it is declared.
+    """Changes that bring a connector of the cluster to its declaration.
 
     Attributes:
         spec: The declaration.
@@ -54,32 +54,32 @@ class ApplyPlan:
 
     @property
     def creates(self) -> bool:
-        """Whether the cluster does not have the connector yet."""
+        """True if the cluster does not have the connector yet."""
         return self.diff.live is None
 
     @property
     def changes_state(self) -> bool:
-        """Whether the connector is asked for another state. What FAILED is restarted, which is another request."""
+        """True if the target state changes. A FAILED connector or task is restarted instead."""
         settled = (None, State(self.spec.state.value), State.FAILED, State.UNASSIGNED, State.RESTARTING)
         return self.state not in settled
 
     @property
     def goal(self) -> DesiredState:
-        """The state the connector ends in."""
+        """The final state of the connector."""
         return self.spec.state
 
     @property
     def restarts(self) -> bool:
-        """Whether what FAILED is restarted: it would never run otherwise."""
+        """True if FAILED parts are restarted."""
         return self.failed and self.goal is DesiredState.RUNNING
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is to be done."""
+        """True if the plan changes nothing."""
         return self.diff.is_empty and not self.changes_state and not self.restarts
 
     def lines(self) -> list[str]:
-        """The plan as a person reads it, a heading first; secrets masked."""
+        """Return the plan as text: a heading, then the masked diff."""
         if self.is_empty:
             return [f"{self.spec.name}: no change"]
         steps = {
@@ -93,7 +93,7 @@ class ApplyPlan:
 
 
 def plan(client: KafkaConnectClient, spec: KafkaConnectConnectorSpec) -> ApplyPlan:
-    """Have the worker validate a declared connector, and compare it with the live one.
+    """Validate a declared connector on the worker, and compare it with the live one.
 
     Raises:
         InvalidConnectorError: The worker refuses the configuration; names each key and what is wrong with it.
@@ -115,7 +115,7 @@ def plan(client: KafkaConnectClient, spec: KafkaConnectConnectorSpec) -> ApplyPl
 
 
 def plan_all(client: KafkaConnectClient, specs: Iterable[KafkaConnectConnectorSpec]) -> list[ApplyPlan]:
-    """Plans for all of several connectors, as :func:`plan` makes them, or for none.
+    """Return the plans of several connectors, see :func:`plan`.
 
     Raises:
         InvalidConnectorsError: Names every connector that the worker refuses, and why.
@@ -132,7 +132,7 @@ def plan_all(client: KafkaConnectClient, specs: Iterable[KafkaConnectConnectorSp
 
 
 def carry_out(client: KafkaConnectClient, planned: ApplyPlan) -> None:
-    """Do what a plan says; the worker gets there later.
+    """Send the requests of a plan; the worker carries them out later.
 
     Raises:
         KafkaConnectError: The worker cannot be asked, or refuses.
@@ -149,7 +149,7 @@ def carry_out(client: KafkaConnectClient, planned: ApplyPlan) -> None:
 
 
 def _created(client: KafkaConnectClient, planned: ApplyPlan) -> bool:
-    """Create the connector; False when somebody else was faster."""
+    """Create the connector; return False when it was created meanwhile."""
     try:
         client.create(planned.diff.declared, planned.spec.state.value)
     except KafkaConnectError as error:
@@ -165,7 +165,7 @@ def _validate(
     try:
         validation = client.validate(config)
     except KafkaConnectError as error:
-        # A class the worker lacks is no list of errors but a refusal: 404 from ours, 500 from Java's.
+        # For an unknown class the worker returns an error instead of a list: ours 404, Java's 500.
         if error.status in (400, 404, 500):
             message = mask_text(str(error), [config], spec.hidden_keys)
             raise InvalidConnectorError(spec.name, {"connector.class": (message,)}) from None

@@ -1,4 +1,4 @@
-"""Connectors declared in code: what a user wants a connector to be, wherever the declaration is written down."""
+"""Declarations of connectors, made in Python, YAML or files."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ class KafkaConnectConnectorSpec:
             configuration goes to the worker.
         tasks_max: Upper bound for the number of its tasks.
         state: The state it is to be in.
-        secret_keys: Keys whose values definitions do not show, besides those whose name says so.
+        secret_keys: Further keys whose values definitions do not show; keys with a secret name are always masked.
 
     Examples:
         .. code-block:: python
@@ -51,10 +51,10 @@ class KafkaConnectConnectorSpec:
     def from_config(
         cls, config: Mapping[str, ConfigValue], state: DesiredState = DesiredState.RUNNING
     ) -> "KafkaConnectConnectorSpec":
-        """A connector from its whole configuration, ``name`` and ``connector.class`` included.
+        """Create a declaration from a whole configuration with ``name`` and ``connector.class``.
 
         Raises:
-            DagsterInvalidDefinitionError: One of the two is missing, or ``tasks.max`` is no number.
+            DagsterInvalidDefinitionError: One of the two is missing, or ``tasks.max`` is not a number.
         """
         rest = dict(config)
         missing = [key for key in ("name", "connector.class") if not rest.get(key)]
@@ -72,7 +72,7 @@ class KafkaConnectConnectorSpec:
 
     @classmethod
     def from_file(cls, path: str | Path) -> "KafkaConnectConnectorSpec":
-        """A connector from a file as ``connect-standalone`` takes it: properties or JSON.
+        """Create a declaration from a file of ``connect-standalone``: properties or JSON.
 
         Raises:
             ConfigError: The file cannot be read or is malformed; names file and place.
@@ -83,17 +83,17 @@ class KafkaConnectConnectorSpec:
 
     @property
     def hidden_keys(self) -> frozenset[str]:
-        """Keys whose resolved values are shown to nobody: secret ones, and what comes from the environment."""
+        """Keys whose resolved values are never shown: secret keys, and keys with an ``EnvVar``."""
         return self.secret_keys | {key for key, value in self.config.items() if isinstance(value, dg.EnvVar)}
 
     def declared_config(self) -> dict[str, str | None]:
-        """The whole configuration as text, for definitions: an ``EnvVar`` shows as a placeholder with its name."""
+        """Return the whole configuration as text for definitions, with placeholders for each ``EnvVar``."""
         shown = self._whole(lambda variable: f"${{env:{variable.env_var_name}}}")
         literal = {key for key in self.secret_keys if not isinstance(self.config.get(key), dg.EnvVar)}
         return {key: MASK if key in literal and value is not None else value for key, value in shown.items()}
 
     def resolved_config(self) -> dict[str, str | None]:
-        """The whole configuration as the worker gets it.
+        """Return the whole configuration for the worker.
 
         Raises:
             Failure: An environment variable is not set; names it and the key.

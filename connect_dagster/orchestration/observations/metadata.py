@@ -1,4 +1,4 @@
-"""What Dagster shows about a connector: metadata of its observations and of its outputs' materialisations.
+"""Metadata of a connector's observations and of its outputs' materialisations.
 
 The UI plots whole and decimal numbers only, and one key must keep one type; so each fact that is worth a
 curve has a numeric twin, present in every event as far as it can be known. The event log keeps all of it for
@@ -32,7 +32,7 @@ def observation_metadata(
     trend: ConnectorTrend | None = None,
     generation: int | None = None,
 ) -> dict[str, Any]:
-    """Everything one poll learnt.
+    """Return the metadata of one poll.
 
     Args:
         snapshot: The connector.
@@ -49,7 +49,7 @@ def observation_metadata(
 
 
 def applied_metadata(connector: Connector, rest_url: str, generation: int | None = None) -> dict[str, Any]:
-    """States and configuration, which one request tells; see :func:`observation_metadata`."""
+    """Return states and configuration, from one request; see :func:`observation_metadata`."""
     return {
         **status_metadata(connector, generation),
         "config": MetadataValue.json(shown_config(connector)),
@@ -60,7 +60,7 @@ def applied_metadata(connector: Connector, rest_url: str, generation: int | None
 def materialization_metadata(
     snapshot: ConnectorSnapshot, output: KafkaConnectDatasetProps, now: float
 ) -> dict[str, Any]:
-    """How far an output has come.
+    """Return the progress of an output.
 
     Args:
         snapshot: The connector that writes the output.
@@ -77,7 +77,7 @@ def materialization_metadata(
 
 
 def status_metadata(connector: Connector, generation: int | None = None) -> dict[str, Any]:
-    """States as text and table with their numeric twins, and the traces of what failed."""
+    """Return states as text, table and numbers, and the traces of failures."""
     status = connector.status
     metadata: dict[str, Any] = {
         "state": status.connector.state.value,
@@ -99,18 +99,18 @@ def status_metadata(connector: Connector, generation: int | None = None) -> dict
 
 
 def shown_config(connector: Connector) -> dict[str, str | None]:
-    """A connector's configuration without secrets, long values cut."""
+    """Return the masked configuration of a connector, with long values cut."""
     masked = mask_config(connector.info.config, connector.secret_keys)
     return {key: value and _cut(value, _LONGEST_VALUE) for key, value in masked.items()}
 
 
 def shown_trace(trace: str, connector: Connector) -> str:
-    """A trace without the secrets of its connector."""
+    """Return a trace without the secrets of its connector."""
     return mask_text(trace.strip(), [connector.info.config], connector.secret_keys)
 
 
 def offsets_metadata(snapshot: ConnectorSnapshot) -> dict[str, Any]:
-    """Committed offsets, and what follows from them with the end offsets that brokers tell an admin client.
+    """Return committed offsets, and lag and totals from the brokers' end offsets.
 
     The offsets have the shape REST gives them; of very many, the first and how many more there are.
     """
@@ -132,7 +132,7 @@ def offsets_metadata(snapshot: ConnectorSnapshot) -> dict[str, Any]:
 
 
 def shown_offsets(offsets: Iterable[PartitionOffset]) -> list[dict[str, Any]]:
-    """Offsets in the shape REST gives them, without secrets: a source may name its partitions by a URL."""
+    """Return offsets in the form of the REST API, masked: a source may name its partitions by a URL."""
     return [{name: mask_json(value) for name, value in entry.model_dump().items()} for entry in offsets]
 
 
@@ -147,7 +147,7 @@ def _trend_metadata(trend: ConnectorTrend | None) -> dict[str, Any]:
 
 
 def _status_table(status: ConnectorStatus, generation: int | None) -> MetadataValue:
-    """The connector and each task with its state, its worker and, when known, the group's generation."""
+    """Return a table of the connector and its tasks: state, worker and, when known, the group's generation."""
     parts = [("connector", status.connector), *((f"task {task.id}", task) for task in status.tasks)]
     known = {} if generation is None else {"generation": generation}
     rows = [
@@ -161,7 +161,7 @@ def _status_table(status: ConnectorStatus, generation: int | None) -> MetadataVa
 
 
 def _progress_metadata(progress: Mapping[str, TaskProgress]) -> dict[str, Any]:
-    """Spark's numbers over all tasks, from our ``GET /dagster/progress``; nothing from a worker without Spark."""
+    """Return Spark's numbers over all tasks, from our ``GET /dagster/progress``; empty from a worker without Spark."""
     if not progress:
         return {}
     tasks = progress.values()

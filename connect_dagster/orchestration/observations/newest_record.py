@@ -1,4 +1,4 @@
-"""The newest record of a topic, for the schema it carries. Only runs read records; sensors never do."""
+"""Columns in the schema of a topic's newest record. Only runs read records; sensors never do."""
 
 import json
 import time
@@ -13,14 +13,14 @@ from connect_dagster.orchestration.assets.column_schema import connect_columns
 from connect_dagster.orchestration.observations.topic_offsets import Bounds, Partition
 
 _POLL_SECONDS = 0.2
-# Some of a partition's last offsets may be marks of transactions, which are no records.
+# Some of a partition's last offsets may be transaction markers, which are not records.
 _LAST_OFFSETS = 10
 
 
 def columns_of_newest_record(
     bootstrap_servers: Bootstrap, topic: str, bounds: Mapping[Partition, Bounds], timeout: float
 ) -> TableSchema | None:
-    """Columns of the schema that a topic's newest JSON record carries (``schemas.enable``); None without one.
+    """Return the columns in the schema of a topic's newest JSON record (``schemas.enable``); None without one.
 
     Args:
         bootstrap_servers: Kafka brokers, host:port, separated by commas.
@@ -44,7 +44,7 @@ def columns_of_newest_record(
 
 
 def _read(bootstrap_servers: Bootstrap, places: list[TopicPartition], timeout: float) -> list[Message]:
-    """The last record from each place on, of those that come in time; joins no group, so nothing is committed."""
+    """Return the last record of each partition that arrives in time; joins no group, so nothing is committed."""
     consumer = clients.consumer(
         client_settings(bootstrap_servers),
         {

@@ -1,4 +1,4 @@
-"""Reading connectors from a worker, and their topics' bounds from the brokers: what a sensor or a job observes.
+"""Polls of connectors on a worker, and of their topics' bounds on the brokers, for sensors and jobs.
 
 What cannot be read of one connector is a warning, not the end: its states are reported all the same. All requests
 are bounded, so that a poll of any number of connectors ends in time: see the constants.
@@ -32,7 +32,7 @@ Read = TypeVar("Read")
 
 
 class ConnectorPoll:
-    """One look at a worker; collects warnings on the way."""
+    """One poll of a worker; collects warnings."""
 
     def __init__(self, workspace: ConnectCluster) -> None:
         # Patient, but not for as long as a rebalance may take: the next poll comes soon.
@@ -44,16 +44,16 @@ class ConnectorPoll:
         self._deadline = time.monotonic() + READING_SECONDS
 
     def connectors(self) -> dict[str, Connector]:
-        """Configurations and states by name, with the secret keys of their plugins. Raises KafkaConnectError."""
+        """Return configurations and states by name, with the secret keys of the plugins. Raises KafkaConnectError."""
         return with_secret_keys(self._once, self.client.connectors())
 
     def generation(self) -> int | None:
-        """Generation of the group the worker is in; None from a Java worker, which does not tell it over REST."""
+        """Return the generation of the worker's group; None from a Java worker, whose REST API does not have it."""
         generation = (self._readable(self._once.metrics) or {}).get(GENERATION_METRIC)
         return None if generation is None else int(generation)
 
     def snapshots(self, connectors: Iterable[Connector]) -> Iterator[ConnectorSnapshot]:
-        """What the worker and the brokers know of connectors, in their order, of as many as there is time for."""
+        """Return snapshots of connectors in their order, as many as there is time for."""
         return iter(self._with_bounds(list(self._asked(list(connectors)))))
 
     def _asked(self, connectors: Sequence[Connector]) -> Iterator[ConnectorSnapshot]:
@@ -77,7 +77,7 @@ class ConnectorPoll:
         )
 
     def _with_bounds(self, snapshots: Sequence[ConnectorSnapshot]) -> Sequence[ConnectorSnapshot]:
-        """The snapshots with the bounds of their topics, fetched at once; unchanged when brokers fail."""
+        """Return the snapshots with the bounds of their topics, fetched at once; unchanged when brokers fail."""
         if self._brokers is None or not snapshots:
             return snapshots
         topics = {topic for snapshot in snapshots for topic in snapshot.topics}

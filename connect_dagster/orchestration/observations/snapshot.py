@@ -1,4 +1,4 @@
-"""What one poll learns about a connector, from the worker and, when they can be asked, the brokers."""
+"""Snapshot of a connector from one poll of the worker and, when they are known, the brokers."""
 
 import hashlib
 import json
@@ -29,31 +29,31 @@ class ConnectorSnapshot:
     bounds: Mapping[Partition, Bounds] | None = None
 
     def with_bounds(self, bounds: Mapping[Partition, Bounds]) -> "ConnectorSnapshot":
-        """The same with those of ``bounds`` that belong to its topics."""
+        """Return the snapshot with those of ``bounds`` that belong to its topics."""
         own = {partition: edge for partition, edge in bounds.items() if partition[0] in self.topics}
         return replace(self, bounds=own)
 
     @property
     def topics(self) -> frozenset[str]:
-        """Topics it reads or writes, that of dead letters included."""
+        """Topics it reads or writes, with its dead letter queue."""
         dead_letters = self.lineage.dead_letter_topic
         return frozenset(self.lineage.topics) | ({dead_letters} if dead_letters else frozenset())
 
     @property
     def offsets_version(self) -> str:
-        """A hash of the committed offsets, the same whatever their order; empty when there are none."""
+        """Hash of the committed offsets, independent of their order; empty without offsets."""
         entries = sorted(json.dumps(entry.model_dump(), sort_keys=True) for entry in self.offsets or ())
         return hashlib.sha256("\n".join(entries).encode()).hexdigest()[:16] if entries else ""
 
     @property
     def position(self) -> int:
-        """All whole numbers of the committed offsets added up: records for a sink, bytes for a file."""
+        """Sum of all integers in the committed offsets: records for a sink, bytes for a file."""
         values = [value for entry in self.offsets or () for value in (entry.offset or {}).values()]
         return sum(value for value in values if isinstance(value, int))
 
     @property
     def lags(self) -> list[int] | None:
-        """Records of each partition that a sink has not committed; None for a source, or when it is not known."""
+        """Records of each partition that a sink has not committed; None for a source, or when unknown."""
         if self.bounds is None or self.offsets is None or self.lineage.direction is not Direction.SINK:
             return None
         own = {partition: edge for partition, edge in self.bounds.items() if partition[0] in self.lineage.topics}
@@ -61,27 +61,27 @@ class ConnectorSnapshot:
 
     @property
     def records(self) -> int | None:
-        """Records a sink has committed, or a source's topics have had; None when the brokers were not asked."""
+        """Records that a sink has committed, or that were written to a source's topics; None without brokers."""
         if self.lineage.direction is Direction.SINK:
             return self.position if self.offsets is not None else None
         return sum(self.end_offset(topic) or 0 for topic in self.lineage.topics) if self.bounds is not None else None
 
     @property
     def dead_letters(self) -> int | None:
-        """Records ever written to the topic of dead letters; None when the brokers were not asked for it."""
+        """Records ever written to the dead letter queue; None without brokers."""
         topic = self.lineage.dead_letter_topic
         if topic is None:
             return 0
         return None if self.bounds is None else self.end_offset(topic) or 0
 
     def end_offset(self, topic: str) -> int | None:
-        """Sum of a topic's end offsets; None when it does not exist, or the brokers were not asked."""
+        """Return the sum of a topic's end offsets; None when it does not exist, or without brokers."""
         ends = [edge.end for (name, _), edge in (self.bounds or {}).items() if name == topic]
         return sum(ends) if ends else None
 
 
 def _committed(offsets: tuple[PartitionOffset, ...]) -> dict[Partition, int]:
-    """Offsets of a sink by partition, in the shape KIP-875 gives them."""
+    """Return the offsets of a sink by partition, from the form of KIP-875."""
     return {
         (str(entry.partition["kafka_topic"]), int(entry.partition["kafka_partition"])): int(
             entry.offset["kafka_offset"]

@@ -1,4 +1,4 @@
-"""Where topics begin and end, asked from the brokers with plain admin calls; what lag is reckoned from.
+"""First and end offsets of topics, read with admin requests, and the lag computed from them.
 
 No consumer: a sensor that polls one could block the daemon for everybody.
 """
@@ -17,14 +17,14 @@ Partition = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """First offset of a partition, and the one its next record gets."""
+    """First offset of a partition, and the offset of its next record."""
 
     start: int
     end: int
 
 
 def fetch_topic_bounds(bootstrap_servers: Bootstrap, topics: Iterable[str], timeout: float) -> dict[Partition, Bounds]:
-    """Bounds of every partition of those of ``topics`` that exist.
+    """Return the bounds of every partition of those of ``topics`` that exist.
 
     Args:
         bootstrap_servers: Kafka brokers, host:port, separated by commas; or with settings of clients.
@@ -51,19 +51,19 @@ def _offsets(admin: AdminClient, partitions: list[Partition], spec: OffsetSpec, 
 
 
 def lags(bounds: Mapping[Partition, Bounds], committed: Mapping[Partition, int]) -> list[int]:
-    """Records between committed offset and end of each partition; one without a commit counts from its start."""
+    """Return the records between committed offset and end of each partition; without a commit, from its start."""
     return [edge.end - committed.get(partition, edge.start) for partition, edge in bounds.items()]
 
 
 def lag(bounds: Mapping[Partition, Bounds], committed: Mapping[Partition, int]) -> int:
-    """The same of all partitions together."""
+    """Return the lag of all partitions together."""
     return sum(lags(bounds, committed))
 
 
 def fetch_committed(
     bootstrap_servers: Bootstrap, group: str, partitions: Iterable[Partition], timeout: float
 ) -> dict[Partition, int]:
-    """Offsets a consumer group has committed, of those of ``partitions`` that have one.
+    """Return the committed offsets of a consumer group, of those of ``partitions`` that have one.
 
     Asked by a consumer that never joins the group: the admin client's request for this kills the process
     (librdkafka 2.16) when the broker does not know the group's coordinator yet, as in its first seconds.

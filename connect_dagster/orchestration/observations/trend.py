@@ -1,4 +1,4 @@
-"""What shows only between two polls of a connector: how fast it is, how long it has not committed, what restarted.
+"""Trend between two polls of a connector: its rate, the age of its last commit, its restarts.
 
 Java's REST API has none of it, so it is reckoned from what both workers tell, and kept in the sensor's cursor.
 """
@@ -14,7 +14,7 @@ DOWN = frozenset({State.FAILED, State.RESTARTING})
 
 
 class ConnectorMark(BaseModel):
-    """What a poll remembers of a connector.
+    """State of a connector at one poll, kept for the next.
 
     Attributes:
         polled_at: When it was, in epoch seconds, as all times here.
@@ -36,7 +36,7 @@ class ConnectorMark(BaseModel):
 
     @classmethod
     def of(cls, snapshot: ConnectorSnapshot, now: float, last: "ConnectorMark | None") -> "ConnectorMark":
-        """The mark of a poll.
+        """Return the mark of a poll.
 
         Args:
             snapshot: What it saw.
@@ -60,7 +60,7 @@ class ConnectorMark(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ConnectorTrend:
-    """How a connector does.
+    """Rate, commit age and restarts of a connector.
 
     Attributes:
         records_per_second: Records moved between two polls; None for the first, or when the brokers did not say.
@@ -74,7 +74,7 @@ class ConnectorTrend:
 
     @classmethod
     def between(cls, last: ConnectorMark | None, mark: ConnectorMark) -> "ConnectorTrend":
-        """The trend from one poll to the next; ``last`` is None for the first."""
+        """Return the trend from one poll to the next; ``last`` is None for the first."""
         return cls(_rate(last, mark), mark.polled_at - mark.moved_at, mark.restarts)
 
 

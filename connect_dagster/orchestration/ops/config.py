@@ -1,4 +1,4 @@
-"""What the Launchpad offers for operations on connectors; every default is safe to launch as it is."""
+"""Run configurations of operations on connectors; every default is safe to launch."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ NAMES_NEEDED = "Names of connectors; at least one, as this cannot be undone."
 
 
 class WaitConfig(dg.Config):
-    """How long an operation waits for its effect."""
+    """Bound for the wait of an operation."""
 
     timeout: float | None = Field(
         default=None, description="Seconds until the effect has to be seen; the workspace's poll_timeout if not given."
@@ -20,20 +20,20 @@ class WaitConfig(dg.Config):
 
 
 class ConnectorSelection(WaitConfig):
-    """Which connectors a verb goes to."""
+    """Selection of connectors."""
 
     connectors: list[str] = Field(default=[], description="Names of connectors; none means all of the cluster's.")
     wait: bool = Field(default=True, description="Succeed only after the connectors reached the state.")
 
 
 class RestartSelection(ConnectorSelection):
-    """Which connectors to restart, and how much of them."""
+    """Selection of connectors to restart."""
 
     only_failed: bool = Field(default=True, description="Restart only what FAILED; otherwise connector and all tasks.")
 
 
 class ApplySelection(ConnectorSelection):
-    """Which declared connectors the cluster is to have as they are declared."""
+    """Selection of declared connectors to apply."""
 
     connectors: list[str] = Field(default=[], description="Names of declared connectors; none means all of them.")
     dry_run: bool = Field(default=False, description="Tell what would change, and change nothing.")
@@ -43,20 +43,20 @@ class ApplySelection(ConnectorSelection):
 
 
 class DeleteSelection(WaitConfig):
-    """Which connectors to delete."""
+    """Selection of connectors to delete."""
 
     connectors: list[str] = Field(default=[], description=NAMES_NEEDED)
 
 
 class ResetOffsetsSelection(WaitConfig):
-    """Which connectors forget their offsets."""
+    """Selection of connectors whose offsets are reset."""
 
     connectors: list[str] = Field(default=[], description=NAMES_NEEDED)
     afterwards: DesiredState | None = Field(default=None, description=STATE_BEFORE)
 
 
 class OffsetEntry(dg.Config):
-    """Where one partition is to be read from, in the shape of ``GET /connectors/{c}/offsets``."""
+    """Offset of one partition, in the form of ``GET /connectors/{c}/offsets``."""
 
     partition: dict[str, Any] = Field(description="The partition; of a sink: kafka_topic and kafka_partition.")
     offset: dict[str, Any] | None = Field(

@@ -1,4 +1,4 @@
-"""Jobs that operate connectors from the Launchpad, the command line or a sensor, one for each verb."""
+"""Jobs that operate connectors from the Launchpad, the command line or a sensor."""
 
 from collections.abc import Mapping, Sequence
 
@@ -38,11 +38,11 @@ def build_kafka_connect_jobs(
     prefix: str = "kafka_connect",
     dagster_kafka_connect_translator: DagsterKafkaConnectTranslator | None = None,
 ) -> list[dg.JobDefinition]:
-    """Creates the jobs ``kafka_connect_{apply,pause,resume,stop,restart,delete,alter_offsets,reset_offsets}``.
+    """Create the jobs ``kafka_connect_{apply,pause,resume,stop,restart,delete,alter_offsets,reset_offsets}``.
 
     Each waits until its effect was seen. What they are launched with by default is harmless: pause, resume, stop and
     restart go to the declared connectors, or to all where none is declared; delete, alter_offsets and reset_offsets
-    need names. There is no apply without declarations.
+    need names. Without declarations the job apply is left out.
 
     Args:
         workspace (KafkaConnectWorkspace): The Connect cluster.

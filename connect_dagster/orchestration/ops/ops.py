@@ -1,4 +1,4 @@
-"""Ops that operate connectors: each waits until its effect was seen, and fails with the names where it was not.
+"""Ops that operate connectors: each waits for its effect, and fails with the names of connectors that missed it.
 
 All need a resource ``kafka_connect`` (:class:`KafkaConnectWorkspace`). Names the cluster does not have stop an op
 before it does anything. See :func:`build_kafka_connect_jobs` for jobs of them.
@@ -39,7 +39,7 @@ from connect_dagster.plugin.connector_file import DesiredState
 def kafka_connect_pause_op(
     context: dg.OpExecutionContext, config: ConnectorSelection, kafka_connect: KafkaConnectWorkspace
 ) -> None:
-    """Pauses connectors: their tasks stay, records stop."""
+    """Pauses connectors: their tasks stay, but move no records."""
     _operate(context, config, kafka_connect, Verb("pause", KafkaConnectClient.pause, DesiredState.PAUSED))
 
 
@@ -55,7 +55,7 @@ def kafka_connect_resume_op(
 def kafka_connect_stop_op(
     context: dg.OpExecutionContext, config: ConnectorSelection, kafka_connect: KafkaConnectWorkspace
 ) -> None:
-    """Stops connectors: their tasks are gone, their configuration and offsets stay."""
+    """Stops connectors: their tasks end, their configuration and offsets stay."""
     _operate(context, config, kafka_connect, Verb("stop", KafkaConnectClient.stop, DesiredState.STOPPED))
 
 
@@ -63,7 +63,7 @@ def kafka_connect_stop_op(
 def kafka_connect_restart_op(
     context: dg.OpExecutionContext, config: RestartSelection, kafka_connect: KafkaConnectWorkspace
 ) -> None:
-    """Restarts what failed of connectors, or connectors with all their tasks; paused ones stay paused.
+    """Restarts FAILED connectors and tasks, or connectors with all their tasks; paused ones stay paused.
 
     A restart of what was RUNNING leaves no trace in REST: the run then succeeds as soon as all is RUNNING.
     """
@@ -78,7 +78,7 @@ def kafka_connect_restart_op(
 def kafka_connect_delete_op(
     context: dg.OpExecutionContext, config: DeleteSelection, kafka_connect: KafkaConnectWorkspace
 ) -> None:
-    """Deletes connectors; their offsets stay, and count again when one of the same name is created."""
+    """Deletes connectors; their offsets stay, and apply again when a connector of the same name is created."""
     _require_names(config.connectors, "delete")
     client = kafka_connect.get_client()
     with one_sentence():
@@ -100,7 +100,7 @@ def kafka_connect_delete_op(
 def kafka_connect_reset_offsets_op(
     context: dg.OpExecutionContext, config: ResetOffsetsSelection, kafka_connect: KafkaConnectWorkspace
 ) -> None:
-    """Lets connectors forget their offsets, so that a source sends everything again, and a sink reads it."""
+    """Resets the offsets of connectors: a source sends all its data again, a sink reads all records again."""
     _require_names(config.connectors, "reset the offsets of")
     _change_all(context, kafka_connect, config.connectors, KafkaConnectClient.reset_offsets, config, config.afterwards)
 
@@ -109,10 +109,10 @@ def kafka_connect_reset_offsets_op(
 def kafka_connect_alter_offsets_op(
     context: dg.OpExecutionContext, config: AlterOffsetsConfig, kafka_connect: KafkaConnectWorkspace
 ) -> None:
-    """Sets offsets of a connector, so that it goes on from there."""
+    """Sets offsets of a connector, which continues from them."""
     _require_names([config.connector] if config.connector else [], "alter the offsets of")
     if not config.offsets:
-        raise dg.Failure("There are no offsets to set: list them in `offsets`. Nothing was done.")
+        raise dg.Failure("The list `offsets` is empty: add the offsets to set. Nothing was done.")
     entries = [{"partition": entry.partition, "offset": entry.offset} for entry in config.offsets]
     _change_all(
         context,
@@ -127,7 +127,7 @@ def kafka_connect_alter_offsets_op(
 def build_kafka_connect_apply_op(
     *, connectors: Iterable[KafkaConnectConnectorSpec], name: str = "kafka_connect_apply_op"
 ) -> dg.OpDefinition:
-    """Creates the op ``kafka_connect_apply_op``, which brings connectors to what is declared.
+    """Create the op ``kafka_connect_apply_op``, which applies declared connectors.
 
     Args:
         connectors (Iterable[KafkaConnectConnectorSpec]): The declarations.
@@ -142,7 +142,7 @@ def build_kafka_connect_apply_op(
     def kafka_connect_apply_op(
         context: dg.OpExecutionContext, config: ApplySelection, kafka_connect: KafkaConnectWorkspace
     ) -> None:
-        """Creates and changes connectors so that the cluster has them as they are declared."""
+        """Creates and changes connectors as declared."""
         client = kafka_connect.get_client()
         if unknown := [name for name in config.connectors if name not in declared]:
             raise unknown_names(unknown, declared, "The project")
@@ -162,14 +162,14 @@ def build_kafka_connect_apply_op(
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """What is asked of each connector, and the state it ends in; None for the one it was to be in before."""
+    """Request to each connector, and the final state; None for its former target state."""
 
     name: str
     ask: Callable[[KafkaConnectClient, str], None]
     goal: DesiredState | None
 
     def goal_of(self, before: ConnectorStatus) -> DesiredState:
-        """The state a connector ends in."""
+        """Return the final state of a connector."""
         return self.goal or target_state_of(before)
 
 
@@ -205,7 +205,7 @@ def _ask_and_await(
     ask: Callable[[str], None],
     before: Mapping[str, str],
 ) -> dict[str, MetadataValue]:
-    """Ask each connector, wait for all of them, tell where they are; fail with those that are elsewhere."""
+    """Send the request to each connector, wait for all of them, and return their states; fail with those elsewhere."""
     outcome = ask_and_await(
         workspace.get_client(),
         goals,
@@ -262,10 +262,10 @@ def _shown_offsets(offsets: Iterable[PartitionOffset]) -> MetadataValue:
 def _chosen(
     client: KafkaConnectClient, workspace: KafkaConnectWorkspace, names: Collection[str], verb: str
 ) -> dict[str, Connector]:
-    """The connectors of these names, or all there are.
+    """Return the connectors of these names, or all.
 
     Raises:
-        Failure: A name is not known, or there is no connector at all.
+        Failure: A name is not known, or the cluster has no connector.
     """
     known = client.connectors()
     where = f"The cluster '{workspace.cluster}' at {mask_text(client.url)}"
@@ -278,7 +278,7 @@ def _chosen(
 
 def _require_names(names: Collection[str], verb: str) -> None:
     if not names:
-        raise dg.Failure(f"Name the connectors to {verb}: there is no default for what cannot be undone.")
+        raise dg.Failure(f"Name the connectors to {verb}: there are defaults only for operations that can be undone.")
 
 
 def _summaries(connectors: Mapping[str, Connector]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What a run shows of its operation: states before and after as its output's metadata, and observations."""
+"""Report of an operation: states before and after as metadata of the output, and observations."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -16,7 +16,7 @@ STATES = TableSchema([TableColumn(name) for name in ("connector", "before", "aft
 
 
 def states_table(before: Mapping[str, str], after: Mapping[str, str]) -> MetadataValue:
-    """Connectors with their states before and after."""
+    """Return a table of connectors with their states before and after."""
     rows = [
         TableRecord({"connector": name, "before": state, "after": after.get(name, "not looked at")})
         for name, state in before.items()
@@ -30,13 +30,13 @@ def observe(
     names: Collection[str],
     further: Mapping[str, Any] | None = None,
 ) -> None:
-    """Show connectors as they are now, with all numbers a sensor's poll would give, so that no curve has a hole.
+    """Observe connectors with all numbers of a sensor's poll, so that plots have no gaps.
 
     Args:
         context: Of the op.
         workspace: The cluster.
         names: The connectors; those that do not exist are left out.
-        further: Metadata to show besides.
+        further: Additional metadata.
     """
     poll = ConnectorPoll(workspace)
     try:
@@ -51,6 +51,6 @@ def observe(
 
 
 def observed_key(context: dg.OpExecutionContext, cluster: str, connector: str) -> dg.AssetKey:
-    """The connector's asset: the one the job was built with, or the one that connectors have by default."""
+    """Return the connector's asset: the one the job was built with, or the default."""
     asset = context.job_def.metadata.get(connector)
     return asset.asset_key if isinstance(asset, DagsterAssetMetadataValue) else connector_key(cluster, connector)

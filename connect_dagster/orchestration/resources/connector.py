@@ -1,4 +1,4 @@
-"""A connector as a Dagster resource: what it is to be, and every verb on it.
+"""A connector as a Dagster resource: its declaration, and every operation on it.
 
 Each verb waits for its effect, within the workspace's ``poll_timeout``. They work in runs, where Dagster has resolved
 the fields, and as well in a script or notebook, where an ``EnvVar`` is resolved when a verb needs it.
@@ -36,7 +36,7 @@ CONNECTOR_CLASS_TEXT = "Its plugin, as `connector.class` takes it."
 
 
 class ConnectorResource(dg.ConfigurableResource[Any]):
-    """A declared connector. Subclasses have a field for each key their plugin knows.
+    """A declared connector. Subclasses have a field for each key of their plugin.
 
     Examples:
         .. code-block:: python
@@ -58,14 +58,14 @@ class ConnectorResource(dg.ConfigurableResource[Any]):
     # Its asset shows it with only the secrets masked.
     config: dict[str, str] = Field(
         default={},
-        description="Its configuration, or what no field of its own has.",
+        description="Its configuration, or the keys without a field.",
         json_schema_extra={SECRET: True},
     )
     tasks_max: int = Field(default=1, ge=1, description="How many tasks the connector may have at most.")
     state: DesiredState = Field(default=DesiredState.RUNNING, description="The state it is to be in.")
 
     def spec(self) -> KafkaConnectConnectorSpec:
-        """The declaration these fields make; an ``EnvVar`` stays unresolved in it.
+        """Return the declaration of the fields; an ``EnvVar`` stays unresolved in it.
 
         Raises:
             DagsterInvalidDefinitionError: A key is given twice, as a field and in ``config``.
@@ -86,7 +86,7 @@ class ConnectorResource(dg.ConfigurableResource[Any]):
         )
 
     def plan(self) -> ApplyPlan:
-        """What :meth:`apply` would do, the dry run.
+        """Return the plan of :meth:`apply`, without changes: the dry run.
 
         Raises:
             InvalidConnectorError: The worker refuses the configuration.
@@ -96,7 +96,7 @@ class ConnectorResource(dg.ConfigurableResource[Any]):
             return plan(connector.client, self.spec())
 
     def apply(self) -> ApplyPlan:
-        """Have the cluster run the connector as it is declared; a second time does nothing.
+        """Apply the connector as declared; a second call changes nothing.
 
         Returns:
             What was done.
@@ -110,27 +110,27 @@ class ConnectorResource(dg.ConfigurableResource[Any]):
             return connector.apply(self.spec())
 
     def start(self) -> ApplyPlan:
-        """As :meth:`apply`, but to RUNNING, whichever state is declared."""
+        """Apply the connector with the state RUNNING instead of the declared one."""
         with self._operations() as connector:
             return connector.apply(replace(self.spec(), state=DesiredState.RUNNING))
 
     def pause(self) -> None:
-        """Keep the tasks, but have them move no records."""
+        """Pause the connector: its tasks stay, but move no records."""
         with self._operations() as connector:
             connector.go_to(DesiredState.PAUSED)
 
     def resume(self) -> None:
-        """Have a paused or stopped connector run again."""
+        """Resume a paused or stopped connector."""
         with self._operations() as connector:
             connector.go_to(DesiredState.RUNNING)
 
     def stop(self) -> None:
-        """End the tasks; configuration and offsets stay."""
+        """Stop the connector: its tasks end, its configuration and offsets stay."""
         with self._operations() as connector:
             connector.go_to(DesiredState.STOPPED)
 
     def restart(self, only_failed: bool = True) -> None:
-        """Restart what FAILED, or otherwise the connector and all its tasks.
+        """Restart the FAILED parts, or the connector and all its tasks.
 
         Raises:
             Failure: It did not get back to its state in time.
@@ -139,7 +139,7 @@ class ConnectorResource(dg.ConfigurableResource[Any]):
             connector.restart(only_failed=only_failed)
 
     def delete(self) -> None:
-        """Have the cluster forget the connector; its offsets stay.
+        """Delete the connector; its offsets stay.
 
         Raises:
             Failure: The worker still knew it after the bound.
@@ -148,17 +148,17 @@ class ConnectorResource(dg.ConfigurableResource[Any]):
             connector.delete()
 
     def status(self) -> ConnectorStatus:
-        """The states of the connector and of its tasks."""
+        """Return the states of the connector and of its tasks."""
         with self._operations() as connector:
             return connector.client.status(self.name)
 
     def offsets(self) -> list[PartitionOffset]:
-        """Committed offsets of a source, or of a sink's consumer group."""
+        """Return the committed offsets of a source, or of a sink's consumer group."""
         with self._operations() as connector:
             return connector.client.offsets(self.name)
 
     def alter_offsets(self, offsets: Sequence[Mapping[str, Any]]) -> OffsetsChange:
-        """Set offsets: the connector is stopped for it, and taken back to the state it was in.
+        """Set offsets: stop the connector, change them, and return it to its former state.
 
         Args:
             offsets: Entries ``{"partition": …, "offset": …}``; an offset of None resets that partition.
@@ -170,7 +170,7 @@ class ConnectorResource(dg.ConfigurableResource[Any]):
             return connector.change_offsets(lambda client, name: client.alter_offsets(name, offsets))
 
     def reset_offsets(self) -> OffsetsChange:
-        """Forget all offsets: the connector is stopped for it, and taken back to the state it was in.
+        """Reset all offsets: stop the connector, delete them, and return it to its former state.
 
         Returns:
             The offsets before and after.
@@ -185,13 +185,13 @@ class ConnectorResource(dg.ConfigurableResource[Any]):
 
 
 def config_fields(resource: type[ConnectorResource]) -> list[tuple[str, str]]:
-    """Keys of a connector's configuration that a resource has fields for, each with its field."""
+    """Return the configuration keys that a resource has fields for, each with its field."""
     keys = ((_said(field).get(CONFIG_KEY), name) for name, field in resource.model_fields.items())
     return [(key, name) for key, name in keys if isinstance(key, str)]
 
 
 def secret_config_keys(resource: type[ConnectorResource]) -> frozenset[str]:
-    """Those of the keys whose values a resource keeps secret."""
+    """Return the keys whose values a resource keeps secret."""
     fields = resource.model_fields
     return frozenset(key for key, name in config_fields(resource) if _said(fields[name]).get(SECRET))
 
@@ -202,7 +202,7 @@ def _said(field: FieldInfo) -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Operations:
-    """Verbs on one connector, each of which ends when its effect was seen."""
+    """Operations on one connector; each returns when its effect was seen."""
 
     name: str
     workspace: KafkaConnectWorkspace

@@ -1,4 +1,4 @@
-"""Typed resources as source, which editors and type checkers can read, laid out as the formatter leaves it."""
+"""Source code of typed resources, formatted, for editors and type checkers."""
 
 import json
 from collections.abc import Iterable
@@ -10,13 +10,13 @@ from pydantic.fields import FieldInfo
 
 from connect_dagster.orchestration.resources.connector import ConnectorResource
 
-# What is left of 120 columns beside an argument's name, and on a line of its own.
+# The rest of 120 columns after an argument's name, and on a separate line.
 LONGEST_BESIDE, LONGEST_ALONE = 97, 106
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenResource:
-    """A resource to be written.
+    """A resource whose source is written.
 
     Attributes:
         name: Its name.
@@ -33,7 +33,7 @@ class WrittenResource:
     base_fields: frozenset[str]
 
     def source(self) -> str:
-        """The class."""
+        """Return the source of the class."""
         own = {name: field for name, field in self.made.model_fields.items() if self._is_own(name, field)}
         fields = [line for name, field in own.items() for line in _field_lines(name, field)]
         return "\n".join([f"class {self.name}({self.base}):", f'    """{self.doc}"""', "", *fields, ""])
@@ -43,7 +43,7 @@ class WrittenResource:
 
 
 def module_source(title: str, imported_from: str, imported: str, classes: Iterable[WrittenResource]) -> str:
-    """A module with typed resources.
+    """Return the source of a module with typed resources.
 
     Args:
         title: Its docstring.
@@ -71,7 +71,7 @@ def _type_source(annotation: Any) -> str:
 
 
 def _literal(value: Any) -> str:
-    """A constant with double quotes."""
+    """Return the source of a constant, with double quotes."""
     match value:
         case str():
             return json.dumps(value, ensure_ascii=False)
@@ -82,7 +82,7 @@ def _literal(value: Any) -> str:
 
 
 def _text_lines(name: str, text: str) -> list[str]:
-    """The text as an argument, on several lines where it is too long for one."""
+    """Return the text as an argument, on several lines where it is too long for one."""
     if len(text) <= LONGEST_BESIDE:
         return [f"{name}={_literal(text)},"]
     return [f"{name}=(", *(f"    {_literal(piece)}" for piece in _pieces(text)), "),"]

@@ -36,7 +36,7 @@ _PYTHON_TYPES: dict[Type, Any] = {
 def connector_resource_type(
     config_def: type[ConfigDef], connector_class: str, *, base: type[ConnectorResource] = ConnectorResource
 ) -> type[Any]:
-    """Creates the typed resource for a plugin from its configuration definition.
+    """Create the typed resource for a plugin from its configuration definition.
 
     A key ``batch.size`` becomes a field ``batch_size``. A field that is left out is left out of the configuration,
     so that the plugin's own default counts.
@@ -105,7 +105,7 @@ def _resource_type(
 
 
 def field_name(key: str) -> str:
-    """The field for a configuration key: what no name can hold becomes ``_``; names in use get one at their end.
+    """Return the field name of a configuration key: invalid characters become ``_``, taken names end with one.
 
     Examples:
         >>> field_name("batch.size"), field_name("state"), field_name("from")

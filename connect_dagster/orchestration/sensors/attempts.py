@@ -1,7 +1,7 @@
-"""When to try again and when to give up, for whatever a sensor wants to put right.
+"""Policy of repeated attempts: when a sensor tries again, and when it gives up.
 
-Attempts in a row wait longer and longer for their effect. After the last one the sensor gives up, once. What was well
-for a while is well: the count starts anew after it.
+The delay grows with each attempt in a row. After the last one the sensor gives up, once. The counter resets after a
+stable period.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from connect_dagster.orchestration.sensors.back_off import BackOff
 
 
 class Decision(Enum):
-    """What a sensor does next about something that is not in order."""
+    """Next action of a sensor."""
 
     NOTHING = auto()
     WAIT = auto()
@@ -23,7 +23,7 @@ class Decision(Enum):
 
 
 class Attempts(BaseModel):
-    """What is remembered of attempts between two looks.
+    """Attempts so far, kept between two ticks.
 
     Attributes:
         count: Attempts in a row.
@@ -42,7 +42,7 @@ class Attempts(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class AttemptPolicy:
-    """How often and how patiently something is tried.
+    """Number of attempts, and the delays between them.
 
     Attributes:
         most: Attempts in a row after which it is given up.
@@ -53,13 +53,13 @@ class AttemptPolicy:
     back_off: BackOff
 
     def when_healthy(self, attempts: Attempts, now: float) -> Attempts:
-        """What is remembered when all is well at ``now`` (epoch seconds)."""
+        """Return the attempts after a healthy observation at ``now`` (epoch seconds)."""
         since = now if attempts.well_since is None else attempts.well_since
         is_settled = now - since >= self.back_off.settled
         return Attempts() if is_settled or attempts == Attempts() else attempts.model_copy(update={"well_since": since})
 
     def when_unhealthy(self, attempts: Attempts, now: float) -> tuple[Decision, Attempts]:
-        """What to do when all is not well at ``now`` (epoch seconds), and what is remembered then."""
+        """Return the next action and the attempts after an unhealthy observation at ``now`` (epoch seconds)."""
         known = attempts.model_copy(update={"well_since": None})
         if known.gave_up:
             return Decision.GIVEN_UP, known
@@ -70,5 +70,5 @@ class AttemptPolicy:
         return Decision.TRY, known.model_copy(update={"count": known.count + 1, "last_at": now})
 
     def due(self, attempts: Attempts) -> float:
-        """When the next attempt may be made, in epoch seconds."""
+        """Return the earliest time of the next attempt, in epoch seconds."""
         return attempts.last_at + self.back_off.delay(attempts.count)

@@ -1,4 +1,4 @@
-"""The sensor that restarts what FAILED anywhere in a cluster, declared or not, and nothing else.
+"""The sensor that restarts FAILED connectors and tasks of a cluster, declared or not.
 
 PAUSED and STOPPED connectors are somebody's will; it never touches them. Connectors that fail together are restarted by
 one run.
@@ -39,7 +39,7 @@ AUTO_RESTART_TAG = "connect-dagster/auto_restart"
 
 
 class AutoRestartCursor(SensorCursor):
-    """What the sensor remembers between two ticks.
+    """Cursor of the sensor.
 
     Attributes:
         connectors: Attempts at restarting connectors that failed lately, by name.
@@ -61,10 +61,9 @@ def build_kafka_connect_auto_restart_sensor(
     default_status: dg.DefaultSensorStatus = dg.DefaultSensorStatus.RUNNING,
     dagster_kafka_connect_translator: DagsterKafkaConnectTranslator | None = None,
 ) -> dg.SensorDefinition:
-    """Creates the sensor ``kafka_connect_<cluster>__auto_restart_sensor``, which restarts what FAILED.
+    """Create the sensor ``kafka_connect_<cluster>__auto_restart_sensor``, which restarts FAILED connectors and tasks.
 
-    Connectors that have a sensor of their own (:func:`build_connector_sensor`) are to be left out here, as both would
-    restart them.
+    Leave out connectors that have their own sensor (:func:`build_connector_sensor`), as both would restart them.
 
     Args:
         workspace (KafkaConnectWorkspace): The Connect cluster.
@@ -150,7 +149,7 @@ def build_kafka_connect_auto_restart_sensor(
 
 
 class RestartTick:
-    """One look at connectors: what is to be done about each that fails, and what is remembered.
+    """One tick: the decision about each connector that fails, and the attempts kept for the next tick.
 
     Args:
         known: Attempts by connector, as remembered.
@@ -166,7 +165,7 @@ class RestartTick:
         self.remembered: dict[str, Attempts] = {}
 
     def observe(self, name: str, connector: Connector) -> None:
-        """Take a connector in."""
+        """Decide about a connector."""
         attempts = self._known.get(name, Attempts())
         if connector.status.has_failed and target_state_of(connector.status) is DesiredState.RUNNING:
             self._decisions[name], attempts = self._policy.when_unhealthy(attempts, self._now)
@@ -176,16 +175,16 @@ class RestartTick:
             self.remembered[name] = attempts
 
     def names_at(self, decision: Decision) -> list[str]:
-        """Connectors for which this is to be done."""
+        """Return the connectors with this decision."""
         return [name for name, due in self._decisions.items() if due is decision]
 
     def event(self, key: dg.AssetKey, connector: Connector) -> AssetObservation:
-        """What is told of a connector that is given up."""
+        """Return the event of a connector that is given up."""
         message = f"Gave up on connector '{connector.name}' after {self._policy.most} restarts: it FAILED again"
         return given_up(key, connector, message, self._policy.most)
 
     def message(self, looked_at: int) -> str:
-        """The tick as a sentence, when nothing is to be done."""
+        """Return the summary of a tick that launches nothing."""
         parts = {
             "waiting for the effect of restarts of": self.names_at(Decision.WAIT),
             "given up on": [*self.names_at(Decision.GIVE_UP), *self.names_at(Decision.GIVEN_UP)],

@@ -1,4 +1,4 @@
-"""How long to wait before something that failed is tried again: workers' lives, restarts of tasks, corrections."""
+"""Delays after failures of workers, tasks and corrections."""
 
 from dataclasses import dataclass
 
@@ -7,9 +7,9 @@ from connect_dagster.backoff import Backoff
 
 @dataclass(frozen=True, slots=True)
 class BackOff:
-    """Waiting times in seconds: ``base`` doubled with each failure in a row, up to ``cap``.
+    """Delays in seconds: ``base`` doubled with each failure in a row, up to ``cap``.
 
-    What went well for ``settled`` seconds is well, and the count of failures starts anew after it.
+    The count of failures resets after ``settled`` seconds without a failure.
 
     Examples:
         >>> [BackOff(base=5.0, cap=30.0).delay(failures) for failures in range(5)]
@@ -21,5 +21,5 @@ class BackOff:
     settled: float = 600.0
 
     def delay(self, failures: int) -> float:
-        """Waiting time after so many failures in a row; none after none."""
+        """Return the delay after a number of failures in a row; 0 after none."""
         return Backoff(self.base, self.cap).delay(failures) if failures else 0.0

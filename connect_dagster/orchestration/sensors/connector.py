@@ -1,4 +1,4 @@
-"""The sensor that drives one declared connector: it compares it with its declaration, and asks for runs that act.
+"""The sensor of one declared connector: it compares the connector with its declaration, and launches runs.
 
 The rules are in :mod:`connect_dagster.orchestration.sensors.reconciliation`. The sensor itself changes nothing: what
 it wants done is a run of the jobs ``apply`` and ``restart``, so everything that was done is to be seen among the runs.
@@ -51,11 +51,11 @@ def build_connector_sensor(
     default_status: dg.DefaultSensorStatus = dg.DefaultSensorStatus.RUNNING,
     dagster_kafka_connect_translator: DagsterKafkaConnectTranslator | None = None,
 ) -> dg.SensorDefinition:
-    """Creates the sensor ``kafka_connect_<cluster>__<connector>_sensor``, which keeps a connector as it is declared.
+    """Create the sensor ``kafka_connect_<cluster>__<connector>_sensor``, which keeps a connector as it is declared.
 
     It creates the connector when it is missing, changes its configuration when it differs, brings it to its declared
     state, and restarts what FAILED, alone, waiting longer after each attempt; after the last one it gives up with one
-    observation on the connector's asset. The count starts anew once a correction is seen, when nothing FAILED for a
+    observation on the connector's asset. The count resets once a correction is seen, when nothing FAILED for a
     while, and with another declaration.
 
     A connector that was once in its declared state and is then PAUSED, STOPPED or RUNNING instead was moved by a
@@ -151,7 +151,7 @@ def build_connector_sensor(
 
 
 def job_with(op: str, jobs: Sequence[dg.JobDefinition]) -> dg.JobDefinition:
-    """The job that consists of an op.
+    """Return the job that consists of an op.
 
     Raises:
         DagsterInvalidDefinitionError: There is none.
@@ -167,7 +167,7 @@ def job_with(op: str, jobs: Sequence[dg.JobDefinition]) -> dg.JobDefinition:
 
 
 def fetch_connector(client: KafkaConnectClient, name: str) -> Connector | None:
-    """A connector as the cluster has it; None when it does not.
+    """Return a connector of the cluster; None when the cluster does not have it.
 
     One with a trace has the secret keys of its plugin, for the trace may quote them.
 
@@ -182,7 +182,7 @@ def fetch_connector(client: KafkaConnectClient, name: str) -> Connector | None:
 
 
 def given_up(key: dg.AssetKey, live: Connector | None, message: str, attempts: int) -> AssetObservation:
-    """The event of a sensor that gives up on a connector: its states, its traces without secrets, and the count."""
+    """Return the event of a sensor that gives up on a connector: states, masked traces, and the count."""
     metadata: Mapping[str, Any] = status_metadata(live) if live else {}
     return AssetObservation(key, description=message, metadata={**metadata, "gave_up": 1, "attempts": attempts})
 

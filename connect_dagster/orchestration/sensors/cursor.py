@@ -1,4 +1,4 @@
-"""What a sensor remembers between two ticks, kept by Dagster as text."""
+"""Cursors of sensors, which Dagster stores as text."""
 
 from typing import Self
 
@@ -10,7 +10,7 @@ class SensorCursor(BaseModel):
 
     @classmethod
     def read(cls, text: str | None) -> Self:
-        """The cursor a tick left; a fresh one when there is none, or none that can be read."""
+        """Return the cursor of the last tick; a new one when it is missing or unreadable."""
         try:
             return cls.model_validate_json(text) if text else cls()
         except ValidationError:

@@ -1,4 +1,4 @@
-"""The sensor that polls a Connect cluster and writes what it sees into Dagster's event log.
+"""The sensor that polls a Connect cluster and reports events to Dagster's event log.
 
 It looks often and writes seldom, because the event log is never pruned: a connector is observed at once when its
 states or its configuration changed, and otherwise once in an interval. A change is an evaluation of the check
@@ -44,7 +44,7 @@ AssetEvent: TypeAlias = AssetObservation | AssetMaterialization | AssetCheckEval
 
 
 class ConnectorMemory(BaseModel):
-    """What the sensor remembers of a connector.
+    """State of a connector in the cursor.
 
     Attributes:
         mark: Of its last poll.
@@ -64,7 +64,7 @@ class ConnectorMemory(BaseModel):
 
 
 class KafkaConnectPollingSensorCursor(SensorCursor):
-    """What the sensor remembers between ticks.
+    """Cursor of the sensor.
 
     Attributes:
         connectors: Connectors by name.
@@ -85,7 +85,7 @@ def build_kafka_connect_polling_sensor(
     event_interval_seconds: int = EVENT_INTERVAL_SECONDS,
     default_status: dg.DefaultSensorStatus = dg.DefaultSensorStatus.RUNNING,
 ) -> dg.SensorDefinition:
-    """Creates a sensor that polls a Connect cluster and reports its connectors and their progress.
+    """Create a sensor that polls a Connect cluster and reports its connectors and their progress.
 
     Works for connectors operated from anywhere, by Dagster or not, on our workers or Java's.
 
@@ -142,7 +142,7 @@ def build_kafka_connect_polling_sensor(
 
 
 class PollingTick:
-    """One tick: polls the cluster, tells the events, and moves the cursor on.
+    """One tick: polls the cluster, yields the events, and advances the cursor.
 
     Args:
         workspace: The cluster, its fields resolved.
@@ -171,11 +171,11 @@ class PollingTick:
 
     @property
     def warnings(self) -> list[str]:
-        """What could not be read."""
+        """Warnings about failed requests."""
         return self._poll.warnings
 
     def events(self, selector: ConnectorSelectorFn | None) -> Iterator[AssetEvent]:
-        """Observations and checks of connectors, materialisations of what advanced. Raises KafkaConnectError."""
+        """Yield observations and checks of connectors, and materialisations of their data. Raises KafkaConnectError."""
         connectors = self._chosen(selector)
         known = self.cursor.connectors
         self.cursor.connectors = {name: memory for name, memory in known.items() if name in connectors}
@@ -243,13 +243,13 @@ class PollingTick:
 
 
 def rotated(names: list[str], last: str | None) -> list[str]:
-    """Sorted names, beginning after ``last``, around to it."""
+    """Return sorted names, starting after ``last`` and wrapping around."""
     ordered = sorted(names)
     return sorted(ordered, key=lambda name: last is not None and name <= last)
 
 
 def _state_hash(connector: Connector) -> str:
-    """States and configuration, in short."""
+    """Return a hash of states and configuration."""
     status = connector.status
     states = [status.connector, *status.tasks]
     text = "|".join(f"{part.state}@{part.worker_id}" for part in states)

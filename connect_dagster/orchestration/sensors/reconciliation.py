@@ -1,4 +1,4 @@
-"""What a connector's sensor makes of one look at its connector: the rules, without cluster, clock or Dagster.
+"""Rules of a connector's sensor, from an observation to a decision, without cluster, clock or Dagster.
 
 The declaration is a configuration and a state. The configuration is always the declared one: what differs is changed.
 The state is the declared one until the connector was seen in it; from then on a connector that is RUNNING, PAUSED or
@@ -28,7 +28,7 @@ Config = Mapping[str, str | None]
 
 
 class Drift(Enum):
-    """What is not as it should be."""
+    """Difference between a connector and its declaration."""
 
     MISSING = "it is missing"
     CONFIG = "its configuration differs from the declared one"
@@ -37,7 +37,7 @@ class Drift(Enum):
 
 
 class ConnectorSensorCursor(SensorCursor):
-    """What the sensor remembers of its connector between two ticks.
+    """Cursor of the sensor.
 
     Attributes:
         state: The declared state at the last tick; None at first.
@@ -60,7 +60,7 @@ class ConnectorSensorCursor(SensorCursor):
     launches: int = 0
 
     def declaring(self, state: DesiredState, config: Config) -> "ConnectorSensorCursor":
-        """The memory under a declaration; another one than the last is tried afresh."""
+        """Return the cursor under a declaration; a changed declaration resets the attempts."""
         version = hashlib.sha256(json.dumps(dict(config), sort_keys=True).encode()).hexdigest()[:16]
         if (state, version) == (self.state, self.version):
             return self
@@ -72,7 +72,7 @@ class ConnectorSensorCursor(SensorCursor):
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One look at a connector.
+    """One observation of a connector.
 
     Attributes:
         state: Its declared state.
@@ -88,17 +88,17 @@ class Observation:
 
     @property
     def is_there(self) -> bool:
-        """Whether the connector is in its declared state, whatever its tasks do."""
+        """True if the connector is in its declared state, regardless of its tasks."""
         return self.live is not None and self.live.status.connector.state is State(self.state.value)
 
     @property
     def moved_by_person(self) -> bool:
-        """Whether somebody has paused, stopped or resumed it against the declaration."""
+        """True if a user paused, stopped or resumed it against the declaration."""
         return self.cursor.reached and self._is_elsewhere
 
     @property
     def persons_state(self) -> DesiredState | None:
-        """The state a person wants it in; None for the declared one."""
+        """The state that a user chose; None for the declared one."""
         if self.live is not None and self.moved_by_person:
             return target_state_of(self.live.status)
         return None if self.is_there else self.cursor.persons_state
@@ -110,7 +110,7 @@ class Observation:
 
     @property
     def drift(self) -> Drift | None:
-        """What is not as it should be, the gravest first; None when all is well."""
+        """The most serious difference from the declaration; None without one."""
         if self.live is None:
             return Drift.MISSING
         if not ConfigDiff({**self.live.info.config, "name": self.live.name}, self.config).is_empty:
@@ -121,7 +121,7 @@ class Observation:
         return Drift.FAILED if self.live.status.has_failed and is_to_run else None
 
     def message(self) -> str:
-        """Where the connector is, as a sentence."""
+        """Return the state of the connector as a sentence."""
         if self.live is None:
             return "The cluster does not have it"
         summary = self.live.status.summary()
@@ -132,7 +132,7 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Reconciliation:
-    """What comes of a observation.
+    """Result of an observation.
 
     Attributes:
         drift: What is not as it should be; None when all is well.
@@ -146,7 +146,7 @@ class Reconciliation:
 
 
 def reconcile(observation: Observation, policy: AttemptPolicy, now: float) -> Reconciliation:
-    """Decide what is to be done.
+    """Return the decision about a connector.
 
     Args:
         observation: At the connector.

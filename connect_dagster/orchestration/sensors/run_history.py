@@ -1,4 +1,4 @@
-"""Runs a sensor asked for: whether one is under way, and the number the next one gets.
+"""Runs that a sensor launched: the unfinished one, and the number of the next.
 
 Dagster runs a key once, ever, and drops it silently when it comes again. So keys count, and the count is taken from
 the runs as well as from the cursor: a cursor that was reset must not bring back old keys.
@@ -21,16 +21,16 @@ UNFINISHED = frozenset(
     }
 )
 
-# An operation takes minutes. A run that is older and not over lost its process, and nobody will ever say so.
+# An operation takes minutes. The process of an older unfinished run is gone, and Dagster does not notice.
 OVERDUE_SECONDS = 900.0
 
 
 class RunHistory:
-    """The newest of the runs that carry a sensor's tags, looked up once.
+    """The newest runs with a sensor's tags, queried once.
 
     Args:
         instance: Where the runs are.
-        tags: What they carry besides their number.
+        tags: Their tags, except the number.
         now: Epoch seconds.
     """
 
@@ -44,16 +44,16 @@ class RunHistory:
 
     @property
     def under_way(self) -> str | None:
-        """Id of the newest run, shortened, if it is not over and not overdue."""
+        """Short id of the newest run, if it is neither finished nor overdue."""
         if self._newest is None or self._newest.dagster_run.status not in UNFINISHED:
             return None
         is_overdue = self._now - self._newest.create_timestamp.timestamp() > OVERDUE_SECONDS
         return None if is_overdue else self._newest.dagster_run.run_id[:8]
 
     def next_number(self, remembered: int) -> int:
-        """Number of the next run, given the last one that the cursor knows."""
+        """Return the number of the next run, given the last number in the cursor."""
         return max(remembered, self._last_number) + 1
 
     def tags(self, number: int) -> dict[str, str]:
-        """Tags of the run with this number."""
+        """Return the tags of the run with this number."""
         return {**self._tags, ATTEMPT_TAG: str(number)}

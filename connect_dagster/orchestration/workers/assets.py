@@ -1,4 +1,4 @@
-"""Workers and their groups as assets: where observations of workers and what brokers say of groups are shown."""
+"""Workers and their groups as assets, which carry observations of workers and the groups' state on the brokers."""
 
 from collections.abc import Iterable, Mapping
 
@@ -23,7 +23,7 @@ TOPIC_PROPERTIES = {
 
 
 def build_worker_asset_spec(worker_id: str = "standalone") -> AssetSpec:
-    """The worker as an external asset, which carries the observations of the job's runs.
+    """Return the worker as an external asset, which carries the observations of the job's runs.
 
     Args:
         worker_id (str): Name of the worker in Dagster.
@@ -37,7 +37,7 @@ def build_worker_asset_spec(worker_id: str = "standalone") -> AssetSpec:
 
 
 def build_connect_group_assets(*, worker: ConnectWorkerResource, worker_ids: Iterable[str] = ()) -> dg.AssetsDefinition:
-    """Creates the assets of a group of workers: the group, and the three topics that hold its state.
+    """Create the assets of a group of workers: the group, and the three topics that hold its state.
 
     Materialising one reads it from the brokers, not from a worker: who is in the group and runs what; per connector
     the number of tasks and the names of its properties, the offset of each partition, the state with its generation.

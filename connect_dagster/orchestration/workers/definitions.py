@@ -1,4 +1,4 @@
-"""Everything that hosts workers, in one call; and several workers made of one."""
+"""Definitions of hosted workers in one call, and several workers made of one."""
 
 from collections.abc import Mapping
 from typing import TypeVar
@@ -26,9 +26,9 @@ def build_connect_worker_definitions(
     max_heartbeat_age_seconds: float = 900.0,
     minimum_interval_seconds: int = 10,
 ) -> dg.Definitions:
-    """Creates all that hosts workers and shows them.
+    """Create the definitions that host workers.
 
-    These are the job that runs a worker, the sensor that keeps all of them alive, the one that tells why a worker
+    These are the job that runs a worker, the sensor that keeps all of them alive, the one that reports why a worker
     died, an asset with a heartbeat check for each worker, and for each group of workers the assets of the group and
     its topics.
 
@@ -97,7 +97,7 @@ def build_connect_worker_definitions(
 def numbered_workers(
     worker: ConnectWorkerResource, count: int, name: str = "worker"
 ) -> dict[str, ConnectWorkerResource]:
-    """Makes several workers of one group on one machine: each listens a port above the one before.
+    """Make several workers of one group on one machine, on consecutive ports.
 
     Args:
         worker (ConnectWorkerResource): The first of them; its listener and the URL of its workspace name their ports.

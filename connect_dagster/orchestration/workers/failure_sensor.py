@@ -1,4 +1,4 @@
-"""The sensor that shows on a worker's asset why its run failed, also when the run could not say it itself."""
+"""The sensor that reports on a worker's asset why its run failed, also when the run could not report it."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from connect_dagster.orchestration.workers.job import WORKER_ID_TAG
 def build_connect_worker_failure_sensor(
     *, job: dg.JobDefinition, minimum_interval_seconds: int = 30
 ) -> dg.SensorDefinition:
-    """Creates the sensor ``connect_worker__failure_sensor``, named after the job.
+    """Create the sensor ``connect_worker__failure_sensor``, named after the job.
 
     It observes the worker's asset for each failed run: the process id, the signal or exit code, the last lines of
     the worker's output where the run could tell them, and the run.
@@ -42,7 +42,7 @@ def build_connect_worker_failure_sensor(
 
 
 def failure_metadata(context: dg.RunFailureSensorContext) -> dict[str, Any]:
-    """What is known of a failed run: what its step said, else what the worker was last seen as."""
+    """Return the metadata of a failed run: its step's failure, and the worker's last observed process id."""
     reported: dict[str, Any] = {}
     for event in context.get_step_failure_events():
         failure = event.step_failure_data.user_failure_data

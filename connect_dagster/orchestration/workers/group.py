@@ -1,4 +1,4 @@
-"""The group that workers form, as brokers know it: who is in it, who leads, what each one runs."""
+"""The group of workers as brokers describe it: members, leader, and the work of each member."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from connect_dagster.protocol.work import Work
 
 @dataclass(frozen=True, slots=True)
 class MemberDescription:
-    """One worker of a group; while the group forms, ``None`` and nothing for what is not agreed on yet.
+    """One worker of a group; while the group rebalances, ``None`` and empty for undecided values.
 
     Attributes:
         member_id: Which the broker gave it.
@@ -62,7 +62,7 @@ class WorkerGroup:
 
 
 def read_worker_group(bootstrap_servers: Bootstrap, group_id: str, timeout: float) -> WorkerGroup:
-    """Ask the group's coordinator, and read the generation off its record, which alone tells it.
+    """Describe the group at its coordinator, and read the generation from its record, the only place that has it.
 
     Args:
         bootstrap_servers: Brokers, ``host:port``, separated by commas.
@@ -70,7 +70,7 @@ def read_worker_group(bootstrap_servers: Bootstrap, group_id: str, timeout: floa
         timeout: Bound for each request, in seconds.
 
     Raises:
-        BrokersError: No broker answers, or there is no such group, or it is none of workers.
+        BrokersError: No broker responds, the group does not exist, or it is not a group of workers.
     """
     live = live_group(bootstrap_servers, group_id, timeout)
     if live.protocol_type not in ("", PROTOCOL_TYPE):
@@ -81,7 +81,7 @@ def read_worker_group(bootstrap_servers: Bootstrap, group_id: str, timeout: floa
 
 
 def worker_group(described: DescribedGroup, generation: int | None) -> WorkerGroup:
-    """The group that a coordinator described, with its members' words decoded.
+    """Return the group that a coordinator described, with its members' metadata decoded.
 
     Args:
         described: What the coordinator said.
@@ -120,7 +120,7 @@ def _member(member: DescribedMember, leader: str | None, generation: int | None)
 
 
 def _current_work(metadata: WorkerMetadata | None, assignment: Assignment | None) -> Work:
-    """What a member runs: what it ran when it joined, less what it was told to stop, and what it was told to start.
+    """Return the work of a member: its work when it joined, minus the revoked, plus the assigned work.
 
     In the eager protocol (version 0) it ran nothing then, and is told everything.
     """
@@ -131,7 +131,7 @@ def _current_work(metadata: WorkerMetadata | None, assignment: Assignment | None
 
 
 def _generation(bootstrap_servers: Bootstrap, live: DescribedGroup, timeout: float) -> int | None:
-    """Of the group's last record, as long as it tells of the same members."""
+    """Return the generation in the group's last record, if the record has the same members."""
     try:
         recorded = recorded_group(bootstrap_servers, live.group or "", timeout)
     except BrokersError:

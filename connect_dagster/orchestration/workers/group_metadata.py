@@ -1,4 +1,4 @@
-"""What Dagster shows of a group and its topics: tables to read, numbers to plot; no values of configurations."""
+"""Metadata of a group and its topics: tables and numbers, without values of configurations."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ from connect_dagster.protocol.states import State
 
 
 def group_metadata(group: WorkerGroup) -> dict[str, Any]:
-    """Who is in the group, with the numbers of each member."""
+    """Return the members of the group, and its numbers."""
     members = [
         {
             "member_id": member.member_id,
@@ -45,7 +45,7 @@ def group_metadata(group: WorkerGroup) -> dict[str, Any]:
 
 
 def configs_metadata(configs: StoredConfigs) -> dict[str, Any]:
-    """Per connector the number of its tasks and the names of its properties."""
+    """Return the number of tasks and the names of properties per connector."""
     connectors = configs.connectors.values()
     rows = [
         {
@@ -66,7 +66,7 @@ def configs_metadata(configs: StoredConfigs) -> dict[str, Any]:
 
 
 def offsets_metadata(offsets: Sequence[StoredOffset]) -> dict[str, Any]:
-    """Per connector each partition with its offset."""
+    """Return each partition with its offset per connector."""
     rows = [
         {"connector": stored.connector, "partition": _json(stored.partition), "offset": _json(stored.offset)}
         for stored in offsets
@@ -79,7 +79,7 @@ def offsets_metadata(offsets: Sequence[StoredOffset]) -> dict[str, Any]:
 
 
 def statuses_metadata(statuses: Sequence[StoredStatus], configs: StoredConfigs) -> dict[str, Any]:
-    """Per connector and task its state, with the generation in which it was reported.
+    """Return the state and its generation per connector and task.
 
     Args:
         statuses: What workers reported.
@@ -122,5 +122,5 @@ def _json(value: Mapping[str, Any]) -> str:
 
 
 def _number(value: int | None) -> int:
-    """A column keeps one type: -1 stands for what is not known."""
+    """Return the value, or -1 when it is unknown: a column has one type."""
     return -1 if value is None else value

@@ -1,4 +1,4 @@
-"""What a group's three topics hold: configurations, offsets and statuses of its connectors.
+"""Content of a group's three topics: configurations, offsets and statuses of its connectors.
 
 Read from the brokers, not from a worker: so they tell the same when no worker runs.
 """
@@ -38,7 +38,7 @@ class StoredConfig:
 
 @dataclass(frozen=True, slots=True)
 class StoredConfigs:
-    """The config topic: its connectors by name, and the offset up to which that is so (-1 when it is empty)."""
+    """Content of the config topic: connectors by name, and the last offset (-1 when it is empty)."""
 
     connectors: Mapping[str, StoredConfig]
     offset: int
@@ -46,7 +46,7 @@ class StoredConfigs:
 
 @dataclass(frozen=True, slots=True)
 class StoredOffset:
-    """Where a source connector stands in one of its partitions."""
+    """Offset of a source connector in one of its partitions."""
 
     connector: str
     partition: Mapping[str, Any]
@@ -55,7 +55,7 @@ class StoredOffset:
 
 @dataclass(frozen=True, slots=True)
 class StoredStatus:
-    """What a worker reported of a connector, or of one of its tasks.
+    """Status of a connector, or of one of its tasks, as a worker reported it.
 
     Attributes:
         connector: Its name.
@@ -85,7 +85,7 @@ def read_configs(bootstrap_servers: Bootstrap, topic: str, timeout: float) -> St
         timeout: How long the brokers may say nothing, in seconds.
 
     Raises:
-        BrokersError: No broker answers, or there is no such topic.
+        BrokersError: No broker responds, or the topic does not exist.
     """
     table = ConfigTable()
     for record in read_topic(bootstrap_servers, topic, timeout):

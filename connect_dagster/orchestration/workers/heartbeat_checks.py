@@ -1,4 +1,4 @@
-"""Asset checks of workers: whether they were seen alive lately."""
+"""Asset checks of workers: they were observed alive lately."""
 
 import time
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ LATEST = 10
 def build_worker_heartbeat_checks(
     *, worker_ids: Iterable[str], max_age_seconds: float = 900.0
 ) -> Sequence[dg.AssetChecksDefinition]:
-    """Creates the check ``heartbeat`` of each worker's asset.
+    """Create the check ``heartbeat`` of each worker's asset.
 
     It fails when the last observation says that the worker has ended or that its REST API did not answer, or is older
     than the bound; and it warns when the instance ends runs after some time (``run_monitoring.max_runtime_seconds``),
@@ -56,7 +56,7 @@ def _check(worker_id: str, max_age: float) -> dg.AssetChecksDefinition:
 
 
 def heartbeat_result(instance: DagsterInstance, worker_id: str, max_age: float, now: float) -> AssetCheckResult:
-    """What the check finds.
+    """Return the result of the check.
 
     Args:
         instance: Where the observations are.
@@ -67,7 +67,7 @@ def heartbeat_result(instance: DagsterInstance, worker_id: str, max_age: float, 
     for record in instance.fetch_observations(worker_key(worker_id), limit=LATEST).records:
         observation = record.asset_observation
         last = {name: value.value for name, value in observation.metadata.items()} if observation else {}
-        # Why a former life ended is told later, maybe when a new one runs already; it is no heartbeat.
+        # The reason why a former run ended is reported later, maybe when a new one runs; it is not a heartbeat.
         if "worker_running" in last:
             return _judged(last, now - record.timestamp, max_age, instance.run_monitoring_max_runtime_seconds)
     return AssetCheckResult(passed=False, description="The worker was never seen.")

@@ -1,9 +1,8 @@
 """The job that hosts workers: one run is one life of a worker.
 
 Its op supervises the worker, reports it as observations of the worker's asset, and drains it when the run is
-terminated. The run's end tells why: CANCELED when a user stopped it, FAILURE when the worker died or the run
-was interrupted otherwise. There is no retry policy and no run retry: the keep-alive sensor decides on the
-next life.
+terminated. The status of the run shows the reason: CANCELED when a user stopped it, FAILURE when the worker died or
+the run was interrupted otherwise. Neither the op nor the run is retried: the keep-alive sensor decides on the next run.
 """
 
 from collections.abc import Mapping
@@ -27,7 +26,7 @@ PROCESS_TAG = "connect-dagster/process"
 
 
 class ConnectWorkerConfig(dg.Config):
-    """How a run hosts its worker; all times in seconds."""
+    """Options of a run that hosts a worker; all times in seconds."""
 
     worker_id: str | None = Field(default=None, description="Which worker, by its name in Dagster; else the first.")
     report_interval: float = Field(
@@ -38,7 +37,7 @@ class ConnectWorkerConfig(dg.Config):
 
 
 def build_connect_worker_job(*, workers: Mapping[str, HostedWorker], name: str = WORKER_JOB) -> dg.JobDefinition:
-    """Creates the job that runs a worker for as long as its run lasts.
+    """Create the job that runs a worker as long as its run lasts.
 
     Terminating the run stops the worker, which first delivers what is under way; launching the job starts it again.
 
@@ -71,7 +70,7 @@ def build_connect_worker_job(*, workers: Mapping[str, HostedWorker], name: str =
         """Runs the worker until it ends or the run is terminated."""
         worker_id = config.worker_id or first
         if worker_id not in workers:
-            raise dg.Failure(f"There is no worker {worker_id!r}; there are {', '.join(workers)}.")
+            raise dg.Failure(f"The job has no worker {worker_id!r}; it has {', '.join(workers)}.")
         with workers[worker_id].process_config_and_initialize_cm() as resource:
             _tag(context, worker_id, resource.generation)
             _Host(context, config, resource, worker_id).run()
@@ -91,7 +90,7 @@ def build_connect_worker_job(*, workers: Mapping[str, HostedWorker], name: str =
 
 
 def run_config(job_name: str, worker_id: str) -> dg.RunConfig:
-    """Config of a run that hosts a worker as usual.
+    """Return the default config of a run that hosts a worker.
 
     Args:
         job_name: Of the workers' job.
@@ -101,7 +100,7 @@ def run_config(job_name: str, worker_id: str) -> dg.RunConfig:
 
 
 def _op_name(job_name: str) -> str:
-    """Ops of two jobs must not have one name."""
+    """Return the name of the op, different for each job."""
     return f"{job_name}_op"
 
 
@@ -119,7 +118,7 @@ class _Host:
         self._rest_worker_id = resource.rest_worker_id
 
     def run(self) -> None:
-        """Start the worker, observe it, and stop it however this ends."""
+        """Start the worker, observe it, and stop it in any case."""
         worker = self._resource.start(self._config.start_timeout)
         try:
             where = mask_text(self._client.url)

@@ -37,7 +37,7 @@ REPLACED_TAG = "connect-dagster/replaced_by_generation"
 
 
 class KeepaliveCursor(SensorCursor):
-    """Number of the last attempt this sensor asked for, by worker, in case the runs that carry it are deleted."""
+    """Number of the last attempt by worker, in case the runs with these numbers are deleted."""
 
     attempts: dict[str, int] = Field(default={})
 
@@ -50,9 +50,9 @@ def build_connect_worker_keepalive_sensor(
     back_off: BackOff | None = None,
     minimum_interval_seconds: int = 10,
 ) -> dg.SensorDefinition:
-    """Creates the sensor ``connect_worker__keepalive_sensor``, named after the job.
+    """Create the sensor ``connect_worker__keepalive_sensor``, named after the job.
 
-    Each worker has a life of its own: one that was terminated in the UI stays down while the others are kept alive.
+    Workers are independent: one that was terminated in the UI stays down while the others are kept alive.
 
     Args:
         job (JobDefinition): The workers' job, see :func:`build_connect_worker_job`.
@@ -119,14 +119,14 @@ def build_connect_worker_keepalive_sensor(
 
 @dataclass(frozen=True, slots=True)
 class WorkerProbe:
-    """What a tick learns of a worker outside of Dagster: whether its REST API answers, and its configuration's hash."""
+    """Result of one REST request to a worker, and the hash of its configuration."""
 
     alive: bool
     generation: str
 
 
 def _probe(workers: Mapping[str, HostedWorker]) -> dict[str, WorkerProbe]:
-    """Asks all workers at once: each of them may take two seconds to not answer."""
+    """Send a request to all workers at once: each of them may take two seconds to time out."""
     with ExitStack() as stack, ThreadPoolExecutor(max_workers=len(workers)) as pool:
         ready = [stack.enter_context(worker.process_config_and_initialize_cm()) for worker in workers.values()]
         alive = pool.map(HostedWorker.is_alive, ready)
@@ -144,7 +144,7 @@ def _request(job_name: str, observation: "WorkerObservation", attempt: int) -> d
 
 
 class WorkerObservation:
-    """One observation of a worker: its newest runs, newest first, whether it answers, and what it should run with.
+    """One observation of a worker: its newest runs, newest first, its response, and its configuration.
 
     Args:
         instance: Where its runs and observations are.
@@ -167,7 +167,7 @@ class WorkerObservation:
 
     @property
     def is_outdated(self) -> bool:
-        """Whether its run started it with another configuration than it has now."""
+        """True if its run started it with another configuration than its current one."""
         run = self._newest()
         if run is None or run.status is not DagsterRunStatus.STARTED:
             return False
@@ -175,12 +175,12 @@ class WorkerObservation:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether somebody terminated its newest run, and not this sensor."""
+        """True if a user, not this sensor, terminated its newest run."""
         run = self._newest()
         return run is not None and run.status is DagsterRunStatus.CANCELED and REPLACED_TAG not in run.tags
 
     def replace(self) -> str:
-        """Terminate its run, for a later tick to launch another; answers what was done."""
+        """Terminate its run, so that a later tick launches another; return a message."""
         run = self._newest()
         assert run is not None  # it is outdated
         self._instance.add_run_tags(run.run_id, {REPLACED_TAG: self.generation})
@@ -188,11 +188,11 @@ class WorkerObservation:
         return f"{self.worker_id}: run {run.run_id[:8]} is terminated, as the worker's configuration has changed"
 
     def last_attempt(self) -> int:
-        """Highest attempt number the runs carry; 0 without any."""
+        """Return the highest attempt number of the runs; 0 without any."""
         return max((int(run.dagster_run.tags.get(ATTEMPT_TAG, 0)) for run in self._runs), default=0)
 
     def reason_to_skip(self, now: float) -> str | None:
-        """Why no new life is due at ``now`` (epoch seconds), or None. Marks a zombie run as what it is."""
+        """Return the reason not to launch a run at ``now`` (epoch seconds), or None. Ends the run of a dead process."""
         for run in self._runs:
             if run.dagster_run.status in UNFINISHED and (reason := self._reason_of_unfinished(run, now)):
                 return reason
@@ -218,7 +218,7 @@ class WorkerObservation:
         return None
 
     def _death(self, run: RunRecord, now: float) -> str | None:
-        """Why a run that is not over is dead all the same; None while it may live."""
+        """Return the reason why an unfinished run is dead; None while it may live."""
         process = RunProcess.read(run.dagster_run.tags.get(PROCESS_TAG))
         if process is not None and process.is_gone():
             return f"The worker does not answer, and process {process.pid} of the run is gone"
@@ -241,7 +241,7 @@ class WorkerObservation:
 
 
 def failures_in_a_row(runs: Sequence[RunRecord], settled: float) -> int:
-    """How many of the newest of ``runs`` (newest first) failed, up to one that lasted ``settled`` seconds."""
+    """Return the number of newest ``runs`` (newest first) that failed, up to one that lasted ``settled`` seconds."""
     count = 0
     for run in runs:
         if run.dagster_run.status is not DagsterRunStatus.FAILURE:

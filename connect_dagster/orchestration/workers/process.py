@@ -1,4 +1,4 @@
-"""A Connect worker as a child process: started in a session of its own, watched, stopped, never left behind.
+"""A Connect worker as a child process: started in a separate session, watched, stopped, never left behind.
 
 The child gets a pipe as stdin that stays open as long as the parent lives; a worker of ours drains and exits
 when it closes, so even ``kill -9`` of the parent leaves no orphan. Signals sent to the parent's group
@@ -24,7 +24,7 @@ POLL_SECONDS = 0.2
 
 
 class WorkerProcess:
-    """A running child, see :meth:`spawn`. Its output goes on to stderr, the last lines are remembered."""
+    """A running child, see :meth:`spawn`. Its output is copied to stderr, and its last lines are kept."""
 
     def __init__(self, process: subprocess.Popen[bytes], mask: Callable[[str], str]) -> None:
         self._process = process
@@ -57,7 +57,7 @@ class WorkerProcess:
 
     @property
     def pid(self) -> int:
-        """Process id, which is the id of its session and group too."""
+        """Process id, also the id of its session and group."""
         return self._process.pid
 
     @property
@@ -67,15 +67,15 @@ class WorkerProcess:
 
     @property
     def memory(self) -> int | None:
-        """Resident bytes of it and of all that it started; None where the system does not tell."""
+        """Resident bytes of its session; None where the system does not report them."""
         return session_memory(self.pid)
 
     def is_alive(self) -> bool:
-        """Whether the process runs."""
+        """Return True if the process runs."""
         return self._process.poll() is None
 
     def wait(self, seconds: float) -> bool:
-        """Wait until the process ends or ``seconds`` are over; whether it ended.
+        """Wait until the process ends or ``seconds`` have passed; return True if it ended.
 
         Waits in short slices, so that a signal to this process is handled at once on every platform.
         """
@@ -98,7 +98,7 @@ class WorkerProcess:
         self._copier.join(timeout=1.0)
 
     def exit_description(self) -> str:
-        """How it ended: ``exit code 2`` or ``signal SIGKILL``; ``running`` when it did not."""
+        """Return how it ended: ``exit code 2`` or ``signal SIGKILL``; ``running`` when it did not."""
         match self._process.poll():
             case None:
                 return "running"
@@ -108,7 +108,7 @@ class WorkerProcess:
                 return f"exit code {code}"
 
     def last_lines(self) -> str:
-        """The end of its output; after its end all of it was read, if nothing it started still writes."""
+        """Return the last lines of its output, complete once it and its children have ended."""
         if not self.is_alive():
             self._copier.join(timeout=1.0)
         return "\n".join(self._last_lines)

@@ -1,11 +1,11 @@
-"""Memory of a worker: of its process and all that it started, such as Spark's JVM."""
+"""Memory of a worker's session: of its process and its children, such as Spark's JVM."""
 
 import os
 from pathlib import Path
 
 
 def session_memory(session: int) -> int | None:
-    """Resident bytes of all processes of a session; None where the system has no ``/proc``.
+    """Return the resident bytes of all processes of a session; None without ``/proc``.
 
     Args:
         session: Id of the session, which is the pid of the process that began it.

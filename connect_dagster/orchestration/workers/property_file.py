@@ -1,4 +1,4 @@
-"""A worker's property file: what a resource says on top of the file a user has, and how a line is written.
+"""A worker's property file: the user's file with a resource's properties appended.
 
 The last line of a key counts, so what is appended wins. Java: ``Properties.load``.
 """
@@ -17,7 +17,7 @@ _ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "
 
 
 def effective(file: str | None, additions: Mapping[str, str]) -> dict[str, str]:
-    """The properties a worker runs with.
+    """Return the effective properties of a worker.
 
     Args:
         file: The user's property file; None for none.
@@ -30,7 +30,7 @@ def effective(file: str | None, additions: Mapping[str, str]) -> dict[str, str]:
 
 
 def write_effective(file: str | None, additions: Mapping[str, str], folder: Path) -> Path:
-    """The file a worker is started with: the user's own, or a copy in ``folder`` with the additions at its end.
+    """Return the file that starts a worker: the user's, or a copy in ``folder`` with the additions at its end.
 
     Raises:
         ConfigError: The user's file cannot be read; names it.
@@ -45,12 +45,12 @@ def write_effective(file: str | None, additions: Mapping[str, str], folder: Path
 
 
 def property_lines(properties: Mapping[str, str]) -> str:
-    """Properties as lines of such a file."""
+    """Return properties as lines of a property file."""
     return "".join(f"{_key(key)}={_value(value)}\n" for key, value in properties.items())
 
 
 def spark_properties(config: Mapping[str, Any]) -> dict[str, str]:
-    """The ``spark_config`` of dagster-pyspark's resources, flat or nested, as a worker's properties."""
+    """Return the ``spark_config`` of dagster-pyspark's resources, flat or nested, as a worker's properties."""
     flat: dict[str, str] = {}
     for key, value in config.items():
         nested = spark_properties(value) if isinstance(value, Mapping) else None

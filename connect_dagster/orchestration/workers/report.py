@@ -1,4 +1,4 @@
-"""What Dagster shows of a worker: metadata of the observations that its run reports.
+"""Metadata of a worker's observations, which its run reports.
 
 The UI plots whole and decimal numbers only, and one key keeps one type.
 """
@@ -18,7 +18,7 @@ REBALANCES = "kafka_connect_worker_rebalance_completed_rebalances_total"
 
 
 def running(worker: WorkerProcess, client: KafkaConnectClient, rest_worker_id: str) -> dict[str, Any]:
-    """A worker that runs, with what its REST API says.
+    """Return the metadata of a running worker, with data of its REST API.
 
     Args:
         worker: Its process.
@@ -42,7 +42,7 @@ def running(worker: WorkerProcess, client: KafkaConnectClient, rest_worker_id: s
 
 
 def ended(worker: WorkerProcess, rest_worker_id: str) -> dict[str, Any]:
-    """A worker whose process has ended."""
+    """Return the metadata of a worker whose process has ended."""
     return {
         "pid": worker.pid,
         "worker_id": rest_worker_id,

@@ -1,4 +1,4 @@
-"""Workers as Dagster resources: what they run with, starting them, and what brokers know of their group."""
+"""Workers as Dagster resources: their properties, their start, and their group on the brokers."""
 
 import hashlib
 import json
@@ -32,7 +32,7 @@ FAILED_START_GRACE = 10.0
 
 
 class HostedWorker(dg.ConfigurableResource[Any]):
-    """What a worker of either kind is started with.
+    """Properties and start of a worker, standalone or of a group.
 
     Properties count in this order, the later ones win: the file, ``spark``, ``properties``, the fields.
     """
@@ -53,12 +53,12 @@ class HostedWorker(dg.ConfigurableResource[Any]):
 
     @property
     def arguments(self) -> list[str]:
-        """What follows the property file on the command line."""
+        """Arguments after the property file on the command line."""
         return []
 
     @property
     def effective_properties(self) -> dict[str, str]:
-        """All properties the worker runs with.
+        """Effective properties of the worker.
 
         Raises:
             Failure: The file cannot be read.
@@ -70,7 +70,7 @@ class HostedWorker(dg.ConfigurableResource[Any]):
 
     @property
     def generation(self) -> str:
-        """Short hash of all it is started with: a worker that was started with another one is out of date.
+        """Short hash of command, arguments and properties: a worker started with another one is out of date.
 
         Raises:
             Failure: The file cannot be read.
@@ -80,7 +80,7 @@ class HostedWorker(dg.ConfigurableResource[Any]):
 
     @property
     def rest_worker_id(self) -> str:
-        """The ``worker_id`` that connectors and tasks on it report: ``host:port`` where it says it listens."""
+        """The ``worker_id`` in statuses of its connectors and tasks: its advertised ``host:port``."""
         known = self.effective_properties
         listener = urlsplit(known.get("listeners", "").split(",")[0])
         asked = urlsplit(self.workspace.url)
@@ -88,11 +88,11 @@ class HostedWorker(dg.ConfigurableResource[Any]):
         return f"{host}:{known.get('rest.advertised.port') or listener.port or asked.port}"
 
     def is_alive(self) -> bool:
-        """Whether a worker answers at the address, asked once and for at most two seconds."""
+        """Return True if a worker responds at the address within two seconds."""
         return self.workspace.get_client(timeout=ANSWER_TIMEOUT).is_alive()
 
     def start(self, timeout: float = 120.0) -> WorkerProcess:
-        """Start the worker and wait until its REST API answers; a worker of a group has joined it then.
+        """Start the worker and wait until its REST API responds; a worker of a group has joined it by then.
 
         Args:
             timeout: Bound for the wait, in seconds.
@@ -200,45 +200,45 @@ class ConnectWorkerResource(HostedWorker):
     )
 
     def group(self) -> WorkerGroup:
-        """The group as its coordinator knows it.
+        """Return the group as its coordinator describes it.
 
         Raises:
-            Failure: No broker answers, or there is no such group.
+            Failure: No broker responds, or the group does not exist.
         """
         with _sentences(self.brokers) as servers:
             return read_worker_group(servers, self.named("group.id"), self.request_timeout)
 
     def members(self) -> tuple[MemberDescription, ...]:
-        """The workers of the group; as :meth:`group`."""
+        """Return the workers of the group; as :meth:`group`."""
         return self.group().members
 
     def configs(self) -> StoredConfigs:
-        """Connectors in the config topic, read to its end.
+        """Return the connectors in the config topic, read to its end.
 
         Raises:
-            Failure: No broker answers, or there is no such topic.
+            Failure: No broker responds, or the topic does not exist.
         """
         with _sentences(self.brokers) as servers:
             return group_topics.read_configs(servers, self.named("config.storage.topic"), self.request_timeout)
 
     def offsets(self) -> tuple[StoredOffset, ...]:
-        """Offsets of source connectors in the offset topic, read to its end; as :meth:`configs`."""
+        """Return offsets of source connectors in the offset topic, read to its end; as :meth:`configs`."""
         with _sentences(self.brokers) as servers:
             return group_topics.read_offsets(servers, self.named("offset.storage.topic"), self.request_timeout)
 
     def statuses(self) -> tuple[StoredStatus, ...]:
-        """States of connectors and tasks in the status topic, read to its end; as :meth:`configs`."""
+        """Return states of connectors and tasks in the status topic, read to its end; as :meth:`configs`."""
         with _sentences(self.brokers) as servers:
             return group_topics.read_statuses(servers, self.named("status.storage.topic"), self.request_timeout)
 
     @property
     def brokers(self) -> Brokers:
-        """The brokers of the worker, reached with its own login and certificates. Raises Failure as :meth:`named`."""
+        """Return the brokers of the worker, with its security properties. Raises Failure as :meth:`named`."""
         secured = {name: value for name, value in self.effective_properties.items() if name.startswith(_SECURITY)}
         return Brokers(self.named("bootstrap.servers"), secured)
 
     def named(self, name: str) -> str:
-        """A property the worker runs with.
+        """Return an effective property of the worker.
 
         Args:
             name: Its Java name, such as ``group.id``.
@@ -257,7 +257,7 @@ _SECURITY = ("security.", "sasl.", "ssl.")
 
 @contextmanager
 def _sentences(brokers: Brokers) -> Iterator[Brokers]:
-    """Says in one sentence of a Failure what brokers did not tell."""
+    """Turn errors of the brokers into a Failure with one sentence."""
     try:
         yield brokers
     except UnansweredError as error:
@@ -267,12 +267,12 @@ def _sentences(brokers: Brokers) -> Iterator[Brokers]:
 
 
 def _from_environment(value: str | None) -> str | None:
-    """The value; that of the variable where definitions are made and Dagster has not looked it up yet."""
+    """Return the value; the variable's value where Dagster has not resolved it yet."""
     return value.get_value() if isinstance(value, dg.EnvVar) else value
 
 
 def worker_failure(worker: WorkerProcess, what: str) -> dg.Failure:
-    """Failure of a run whose worker is in trouble, with what is needed to see why."""
+    """Return the failure of a run, with the worker's exit and last lines."""
     return dg.Failure(
         f"{what}: {worker.exit_description()}",
         metadata={

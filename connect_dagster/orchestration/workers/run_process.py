@@ -1,6 +1,6 @@
-"""Which process a run lives in, told so exactly that another process can see whether it is gone.
+"""The process of a run, identified so that another process can check that it is gone.
 
-Dagster does not notice when the machine or all of its own processes die: such a run stays STARTED for ever.
+Dagster does not notice when the machine or all Dagster processes end: such a run stays STARTED forever.
 """
 
 import os
@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 @dataclass(frozen=True, slots=True)
 class RunProcess:
-    """A process, among all there ever were on all machines.
+    """A process, unique over machines, boots and namespaces.
 
     Attributes:
         host: The machine's name.
@@ -31,12 +31,12 @@ class RunProcess:
 
     @classmethod
     def current(cls) -> "RunProcess | None":
-        """This process; None where the system does not tell (no ``/proc``)."""
+        """Return this process; None without ``/proc``."""
         return cls.of(os.getpid())
 
     @classmethod
     def of(cls, pid: int) -> "RunProcess | None":
-        """A process of this machine; None when there is none, or the system does not tell."""
+        """Return a process of this machine; None when it does not exist, or without ``/proc``."""
         try:
             boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
             namespace = Path("/proc/self/ns/pid").readlink().name
@@ -48,18 +48,18 @@ class RunProcess:
 
     @classmethod
     def read(cls, text: str | None) -> "RunProcess | None":
-        """What :meth:`text` made; None when it is not that."""
+        """Parse the result of :meth:`text`; None for any other text."""
         try:
             return TypeAdapter(cls).validate_json(text) if text else None
         except ValidationError:
             return None
 
     def text(self) -> str:
-        """For a tag."""
+        """Return the process as text for a tag."""
         return TypeAdapter(dict[str, str | int]).dump_json(asdict(self)).decode()
 
     def is_gone(self) -> bool:
-        """Whether it runs no more for sure; False also when that cannot be told from here."""
+        """Return True if it certainly ended; False also when that is unknown here."""
         here = RunProcess.current()
         if here is None or here.host != self.host:
             return False

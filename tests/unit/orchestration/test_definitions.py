@@ -5,9 +5,13 @@ from collections.abc import Iterator
 import dagster as dg
 import pytest
 
-from connect_dagster.orchestration.assets.keys import connector_key, file_key, topic_key
+from connect_dagster.orchestration.assets.keys import connector_key, file_key, table_key, topic_key
 from connect_dagster.orchestration.definitions import build_connector_definitions
-from connect_dagster.orchestration.resources.bundled import FileStreamSinkResource, FileStreamSourceResource
+from connect_dagster.orchestration.resources.bundled import (
+    FileStreamSinkResource,
+    FileStreamSourceResource,
+    JdbcSourceResource,
+)
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 from connect_dagster.plugin.connector_file import DesiredState
 from connect_dagster.protocol.states import TargetState
@@ -46,6 +50,45 @@ def test_two_connectors_are_one_line_from_file_to_file() -> None:
     assert graph.get_all_asset_keys() == set(line)
     assert [graph.get(key).parent_keys for key in line] == [set(), *({key} for key in line[:-1])]
     assert graph.materializable_asset_keys == {line[1], line[3]}
+
+
+def test_s3_08_a_repository_of_the_seeds_connectors_holds_one_connected_graph() -> None:
+    workspace = KafkaConnectWorkspace()
+    defs = build_connector_definitions(
+        FileStreamSourceResource(
+            workspace=workspace, name="nginx-accesslog-source", file="/logs/access.log", topic="nginx-accesslog"
+        ),
+        FileStreamSinkResource(
+            workspace=workspace, name="nginx-accesslog-sink", file="/logs/access.log.sink", topics=["nginx-accesslog"]
+        ),
+        JdbcSourceResource(
+            workspace=workspace,
+            name="mysql-customers-source",
+            connection_url="jdbc:mysql://mysql:3306/kafkadb",
+            mode="bulk",
+            table_whitelist=["customers"],
+            topic_prefix="mysql-",
+        ),
+    )
+    dg.Definitions.validate_loadable(defs)
+    graph = defs.get_repository_def().asset_graph
+    lines = [
+        [
+            file_key("/logs/access.log"),
+            connector_key("local", "nginx-accesslog-source"),
+            topic_key("nginx-accesslog"),
+            connector_key("local", "nginx-accesslog-sink"),
+            file_key("/logs/access.log.sink"),
+        ],
+        [
+            table_key("mysql", ["kafkadb", "customers"]),
+            connector_key("local", "mysql-customers-source"),
+            topic_key("mysql-customers"),
+        ],
+    ]
+    for line in lines:
+        assert [graph.get(key).parent_keys for key in line] == [set(), *({key} for key in line[:-1])]
+        assert [graph.get(key).child_keys for key in line] == [*({key} for key in line[1:]), set()]
 
 
 def test_jobs_sensors_and_resources_are_named_after_verbs_and_connectors() -> None:

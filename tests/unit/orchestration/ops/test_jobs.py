@@ -128,7 +128,9 @@ def test_a_worker_that_is_down_is_one_sentence(instance: DagsterInstance) -> Non
 def test_what_cannot_be_undone_needs_names(server: ConnectServer, run: Run, verb: str) -> None:
     server.create("a", TargetState.STOPPED)
     server.herder.offsets["a"] = [ConnectorOffset(PLACE, {"position": 7})]
-    with pytest.raises(dg.Failure, match=r"^Name the connectors to .*: there is no default for what cannot be undone"):
+    with pytest.raises(
+        dg.Failure, match=r"^Name the connectors to .*: there are defaults only for operations that can be undone"
+    ):
         run(verb, KafkaConnectConnectorSpec("a", CLASS))
     assert (server.herder.connectors(), len(server.herder.offsets["a"])) == (["a"], 1)
 
@@ -209,7 +211,7 @@ def test_alter_sets_what_is_named_and_leaves_the_rest(server: ConnectServer, run
 
 def test_alter_without_offsets_does_nothing(server: ConnectServer, run: Run) -> None:
     server.create("a")
-    with pytest.raises(dg.Failure, match="There are no offsets to set"):
+    with pytest.raises(dg.Failure, match="The list `offsets` is empty"):
         run("alter_offsets", connector="a")
 
 

@@ -85,7 +85,7 @@ def test_the_launchpad_needs_no_edit() -> None:
 def test_a_worker_of_another_name_fails_with_those_there_are() -> None:
     defs = build_connect_worker_definitions(workers=numbered_workers(worker(), 2))
     config = {"ops": {"connect_worker_op": {"config": {"worker_id": "worker-9"}}}}
-    with pytest.raises(dg.Failure, match="There is no worker 'worker-9'; there are worker-1, worker-2"):
+    with pytest.raises(dg.Failure, match="The job has no worker 'worker-9'; it has worker-1, worker-2"):
         defs.resolve_job_def("connect_worker").execute_in_process(run_config=config)
 
 
