@@ -55,6 +55,10 @@ class ErrantRecordReporter(Protocol):
     Their offsets are committed once they are there. With ``errors.tolerance=none`` the task fails all the same.
     """
 
+    @property
+    def tolerates(self) -> bool:
+        """Whether the task goes on without the records that it reports (``errors.tolerance=all``)."""
+
     def report(self, record: SinkRecord, error: Exception) -> Future[None]:
         """Report a record; the future is done when it was handed on.
 

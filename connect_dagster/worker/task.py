@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -18,11 +19,33 @@ from pyspark.sql import SparkSession
 from connect_dagster.errors import ConnectError
 from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.worker import logs
-from connect_dagster.worker.errors.failed_records import exception_text
+from connect_dagster.worker.errors.failures import exception_text
 
 log = logging.getLogger(__name__)
 
 StatusListener = Callable[[TaskId, State, str | None], None]
+
+
+class Clock(Protocol):
+    """The time that a task measures and waits for."""
+
+    def monotonic(self) -> float:
+        """Return the seconds of a monotonic clock."""
+
+    def wait(self, changed: threading.Condition, seconds: float) -> None:
+        """Wait for a notification, at most for the given seconds; the caller holds the condition's lock."""
+
+
+class SystemClock:
+    """The clock of this machine."""
+
+    def monotonic(self) -> float:
+        """Return the seconds of the machine's monotonic clock."""
+        return time.monotonic()
+
+    def wait(self, changed: threading.Condition, seconds: float) -> None:
+        """Wait on the condition."""
+        changed.wait(seconds)
 
 
 class PluginTask(Protocol):
@@ -41,16 +64,24 @@ class WorkerTask(ABC):
         spark: the worker's session.
         listener: told each state, with the trace of a failure.
         target: the state to begin with.
+        clock: for timeouts, back-off and idle time.
     """
 
     def __init__(
-        self, id: TaskId, task: PluginTask, spark: SparkSession, listener: StatusListener, target: TargetState
+        self,
+        id: TaskId,
+        task: PluginTask,
+        spark: SparkSession,
+        listener: StatusListener,
+        target: TargetState,
+        clock: Clock,
     ) -> None:
         self.id = id
         self.spark = spark
         self._task = task
         self._listener = listener
         self._target = target
+        self._clock = clock
         self._changed = threading.Condition()
         self._stopping = threading.Event()
         self._cancelled = False
@@ -176,9 +207,20 @@ class WorkerTask(ABC):
         self._report(State.FAILED, text)
 
     def _await_change(self, seconds: float) -> None:
-        """Rest until the target changes or the task is asked to end."""
+        """Wait until the target state changes, unless the task is stopping."""
         with self._changed:
-            self._changed.wait(seconds)
+            if not self.stopping:
+                self._clock.wait(self._changed, seconds)
+
+    def _wait_unless_stopped(self, seconds: float) -> bool:
+        """Wait for the given seconds; return ``False`` as soon as the task is asked to stop."""
+        due = self._clock.monotonic() + seconds
+        while not self.stopping:
+            left = due - self._clock.monotonic()
+            if left <= 0:
+                return True
+            self._await_change(left)
+        return False
 
 
 def failure_trace(error: BaseException, kind: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -24,19 +24,27 @@ from connect_dagster.worker.config.sink import SinkConnectorConfig
 from connect_dagster.worker.config.source import SourceConnectorConfig
 from connect_dagster.worker.config.worker import WorkerConfig
 from connect_dagster.worker.converters import ConverterFactory
-from connect_dagster.worker.errors.factory import error_reports
+from connect_dagster.worker.errors.dead_letter_queue import DeadLetterQueue
+from connect_dagster.worker.errors.policy import ErrorPolicy
+from connect_dagster.worker.errors.reporter import ErrorReporter
+from connect_dagster.worker.metrics.errors import ErrorMetrics
 from connect_dagster.worker.metrics.tasks import TaskPlugins, Transformed
 from connect_dagster.worker.metrics.worker_metrics import WorkerMetrics
+from connect_dagster.worker.sink.batches import source_options
+from connect_dagster.worker.sink.consumer import SinkConsumer
 from connect_dagster.worker.sink.pipeline import SinkPipeline
+from connect_dagster.worker.sink.plans import SinkPlanner
+from connect_dagster.worker.sink.stream import SinkStream
 from connect_dagster.worker.sink.task import SinkSettings, WorkerSinkTask
+from connect_dagster.worker.source.batches import SourceBatches
 from connect_dagster.worker.source.delivery import Delivery
+from connect_dagster.worker.source.large_batch_gate import LargeBatchGate
 from connect_dagster.worker.source.pipeline import SourcePipeline
 from connect_dagster.worker.source.task import WorkerSourceTask
 from connect_dagster.worker.source.topic_creation import TopicCreation, topic_groups
-from connect_dagster.worker.source.turns import Turns
 from connect_dagster.worker.spark.session import Session
 from connect_dagster.worker.task_clients import TaskClients
-from connect_dagster.worker.transforms import Step, TransformFactory
+from connect_dagster.worker.transforms import TransformationChain, TransformFactory
 
 log = logging.getLogger(__name__)
 
@@ -85,7 +93,7 @@ class TaskBuilder:
         self._clients = clients
         self._converters = ConverterFactory(plugins, worker)
         self._transforms = TransformFactory(plugins)
-        self._turns = Turns()
+        self._gate = LargeBatchGate()
 
     def build(
         self,
@@ -136,6 +144,8 @@ class TaskBuilder:
         topics = partial(TopicCreation, groups, lambda: TopicAdmin(admin)) if groups else None
         transforms = self._transforms.chain(str(id), connector_config)
         metrics = self._metrics.source_task(id, task_plugins(connector, task, key, value, transforms))
+        reporter = self._reporter(id, connector_config, metrics.errors)
+        pipeline = SourcePipeline(transforms, key, value, self._converters.for_headers(str(id), connector_config))
         return WorkerSourceTask(
             id,
             task,
@@ -143,13 +153,13 @@ class TaskBuilder:
             self._metrics.listening(metrics, listeners.status),
             target,
             config=config,
-            pipeline=SourcePipeline(transforms, key, value, self._converters.for_headers(str(id), connector_config)),
-            make_delivery=lambda: Delivery(settings, str(id), (id.connector, f"task-{id.task}"), self._turns, topics),
+            batches=SourceBatches(self._session.spark, pipeline, reporter.policy),
+            make_delivery=lambda: Delivery(settings, str(id), (id.connector, f"task-{id.task}"), self._gate, topics),
             open_offsets=lambda: self._offsets.open(id.connector, connector_config.originals),
             flush_seconds=self._worker.offset_flush_timeout_ms / 1000,
             on_topics=lambda topics: listeners.topics(id, topics),
             metrics=metrics,
-            reports=error_reports(id, connector_config, self._clients, metrics.errors),
+            reporter=reporter,
         )
 
     def _sink_task(
@@ -164,11 +174,27 @@ class TaskBuilder:
     ) -> WorkerSinkTask:
         key, value = self._converters.pair(str(id), connector_config)
         consumer = self._clients.consumer(id, connector_config)
-        pattern = connector_config.topics_regex
         limit = consumer.get("max.poll.records")
         transforms = self._transforms.chain(str(id), connector_config)
         metrics = self._metrics.sink_task(id, task_plugins(connector, task, key, value, transforms))
-        reports = error_reports(id, connector_config, self._clients, metrics.errors)
+        reporter = self._reporter(id, connector_config, metrics.errors)
+        settings = SinkSettings(
+            max_poll_records=int(limit) if limit else None,
+            flush_interval=self._worker.offset_flush_interval_ms / 1000,
+            flush_timeout=self._worker.offset_flush_timeout_ms / 1000,
+        )
+        pipeline = SinkPipeline(
+            key,
+            value,
+            self._converters.for_headers(str(id), connector_config),
+            tolerate=reporter.policy.tolerate,
+            headers=task.needs_headers or bool(transforms),
+            transforms=transforms,
+            reported=reporter.policy.reports,
+        )
+        topics, pattern = connector_config.topics, connector_config.topics_regex
+        matching = re.compile(pattern) if pattern else None
+        options = source_options(consumer, settings.max_poll_records, headers=pipeline.reads_headers)
         return WorkerSinkTask(
             id,
             task,
@@ -176,27 +202,30 @@ class TaskBuilder:
             self._metrics.listening(metrics, listeners.status),
             target,
             config=config,
-            settings=SinkSettings(
-                topics=connector_config.topics,
-                pattern=re.compile(pattern) if pattern else None,
-                consumer=consumer,
-                max_poll_records=int(limit) if limit else None,
-                flush_interval=self._worker.offset_flush_interval_ms / 1000,
-                flush_timeout=self._worker.offset_flush_timeout_ms / 1000,
-            ),
-            pipeline=SinkPipeline(
-                key,
-                value,
-                tolerate=reports.policy.tolerate,
-                headers=task.needs_headers or bool(transforms),
-                reported=reports.policy.reports,
-                transforms=transforms,
-                header_converter=self._converters.for_headers(str(id), connector_config),
-            ),
+            settings=settings,
+            planner=SinkPlanner(self._session.spark, pipeline),
+            open_consumer=lambda listener: SinkConsumer(consumer, topics, matching, listener),
+            open_stream=lambda start: SinkStream(self._session.spark, str(id), options, start),
             on_topics=lambda topics: listeners.topics(id, topics),
             metrics=metrics,
-            reports=reports,
+            reporter=reporter,
         )
+
+    def _reporter(
+        self, id: TaskId, config: SinkConnectorConfig | SourceConnectorConfig, metrics: ErrorMetrics
+    ) -> ErrorReporter:
+        """Return the error reporter of a task (Java: ``sinkTaskReporters``, ``sourceTaskReporters``).
+
+        Raises:
+            ConnectError: the connector overrides a client setting that the worker's policy forbids.
+        """
+        policy = ErrorPolicy.of(config)
+        settings = policy.dead_letters
+        if settings is None:
+            return ErrorReporter(id, policy, metrics)
+        producer = self._clients.dead_letter_producer(id, config)
+        admin = self._clients.admin(f"connector-dlq-adminclient-{id}", config)
+        return ErrorReporter(id, policy, metrics, lambda: DeadLetterQueue(id, settings, producer, admin, metrics))
 
 
 def task_plugins(
@@ -204,7 +233,7 @@ def task_plugins(
     task: SourceTask | SinkTask,
     key: Converter,
     value: Converter,
-    chain: Sequence[Step],
+    chain: TransformationChain,
 ) -> TaskPlugins:
     """Name the plugins of a task, as its metrics show them (Java: ``TaskPluginsMetadata``).
 

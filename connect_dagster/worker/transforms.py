@@ -36,7 +36,7 @@ _BEFORE, _HOLDS = "__before", "__holds"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TransformationStage:
     """One transform of a chain, and for which records it is applied (Java: ``TransformationStage``).
 
     Attributes:
@@ -51,7 +51,7 @@ class Step:
     predicate: Predicate | None = None
     negate: bool = False
 
-    def applied(self, frame: Frame) -> list[Frame]:
+    def apply(self, frame: Frame) -> list[Frame]:
         """The frame after the transform, in two parts where it has two schemas then."""
         holds = None if self.predicate is None else self.predicate.matches_all(frame)
         if holds is not None and holds is self.negate:
@@ -73,11 +73,15 @@ class Step:
             self.predicate.close()
 
 
-class Run(Protocol):
-    """How a step is applied to a frame: as ``Step.applied`` is, with whatever belongs around it."""
+TransformationChain = Sequence[TransformationStage]
+"""Stages in the order in which they are applied."""
 
-    def __call__(self, step: Step, frame: Frame, /) -> list[Frame]:
-        """The frame after the step."""
+
+class ApplyStage(Protocol):
+    """``TransformationStage.apply``, or a function that calls it under an error policy."""
+
+    def __call__(self, stage: TransformationStage, frame: Frame, /) -> list[Frame]:
+        """Return the frame after the stage."""
 
 
 class TransformFactory:
@@ -90,20 +94,20 @@ class TransformFactory:
     def __init__(self, plugins: Plugins) -> None:
         self._plugins = plugins
 
-    def chain(self, task: str, config: ConnectorConfig) -> tuple[Step, ...]:
+    def chain(self, task: str, config: ConnectorConfig) -> TransformationChain:
         """The transforms of a connector's task, in their order.
 
         Raises:
             ConnectError: a class cannot be loaded.
             ConfigError: a type is missing, an option is wrong, or a predicate is not defined.
         """
-        chain = tuple(self._step(alias, config) for alias in config.transforms)
+        chain = tuple(self._stage(alias, config) for alias in config.transforms)
         if chain:
             names = ", ".join(class_name(type(one.transform)) for one in chain)
             log.info("Initializing: transformation chain {%s} for task %s", names, task)
         return chain
 
-    def _step(self, alias: str, config: ConnectorConfig) -> Step:
+    def _stage(self, alias: str, config: ConnectorConfig) -> TransformationStage:
         options = config.with_prefix(f"transforms.{alias}.")
         predicate = options.pop(_PREDICATE, None)
         negate = parse_value(f"transforms.{alias}.{_NEGATE}", options.pop(_NEGATE, "false"), Type.BOOLEAN)
@@ -112,7 +116,7 @@ class TransformFactory:
         restricted = None if predicate is None else self._predicate(predicate, config)
         transform = self._plugins.transformation(type_, version).plugin()
         transform.configure(options)
-        return Step(alias, transform, restricted, negate)
+        return TransformationStage(alias, transform, restricted, negate)
 
     def _predicate(self, alias: str, config: ConnectorConfig) -> Predicate:
         options = config.with_prefix(f"predicates.{alias}.")
@@ -122,12 +126,14 @@ class TransformFactory:
         return predicate
 
 
-def applied(chain: Sequence[Step], frame: Frame, run: Run = Step.applied) -> list[Frame]:
+def apply_chain(
+    chain: TransformationChain, frame: Frame, apply_stage: ApplyStage = TransformationStage.apply
+) -> list[Frame]:
     """The frame after all transforms; several when their schemas differ, with a column ``ROW`` that orders them."""
     frames = [frame]
-    for step in chain:
-        acting = Acting(TRANSFORMATION, class_name(type(step.transform)))
-        frames = [changed for one in frames for changed in run(step, _with(one, acting=acting))]
+    for stage in chain:
+        acting = Acting(TRANSFORMATION, class_name(type(stage.transform)))
+        frames = [changed for one in frames for changed in apply_stage(stage, _with(one, acting=acting))]
     return frames
 
 

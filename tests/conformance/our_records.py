@@ -16,7 +16,7 @@ from connect_dagster.plugin.converter import Converter, Predicate, Transform
 from connect_dagster.plugin.frames import FAILURE, ROW, SinkFrame, SourceFrame
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.schema import Schema
-from connect_dagster.worker.transforms import Step, applied
+from connect_dagster.worker.transforms import TransformationStage, apply_chain
 from tests.conformance.java_records import Failed, Record
 
 _COLUMNS = (
@@ -67,7 +67,7 @@ def transformed_frames(
     written: list[DataFrame] = []
     for frame in frames:
         try:
-            written += map(_written, applied([Step("t", transform)], frame))
+            written += map(_written, apply_chain([TransformationStage("t", transform)], frame))
         except ConnectError as error:
             for row in frame.df.select(ROW).collect():
                 answers[row[ROW]] = Failed(error.java_name, str(error))

@@ -1,4 +1,4 @@
-"""The topic for records that could not be handled (Java: ``DeadLetterQueueReporter``; for sources too)."""
+"""The dead letter queue: a topic for failed records (Java: ``DeadLetterQueueReporter``), of sources also."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from connect_dagster.protocol.dead_letter_headers import (
     TRACE,
 )
 from connect_dagster.protocol.states import TaskId
-from connect_dagster.worker.errors.failed_records import FailedRecord
+from connect_dagster.worker.errors.failures import FailedRecord
 from connect_dagster.worker.errors.policy import DeadLetterSettings
 from connect_dagster.worker.metrics.errors import ErrorMetrics
 
@@ -40,17 +40,17 @@ _GIVEN_UP = (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT)
 
 
 class DeadLetterQueue:
-    """A task's producer for dead letters; made on the task's thread, where the topic is created if need be.
+    """A task's producer for dead letters; created on the task's thread, together with the topic if it is missing.
 
     Args:
         id: the task.
-        settings: which topic, and how.
+        settings: of the topic and its records.
         producer: producer settings in Java's names.
         admin: settings of the client that creates the topic, in Java's names.
         metrics: counts what is written.
 
     Raises:
-        ConnectError: the topic is not there and cannot be created.
+        ConnectError: the topic does not exist and cannot be created.
     """
 
     def __init__(
@@ -70,17 +70,17 @@ class DeadLetterQueue:
         )
 
     def write(self, record: FailedRecord) -> None:
-        """Send a record's original bytes; what cannot be written is logged and counted."""
+        """Send a record's original bytes; log and count a record that cannot be written."""
         self._metrics.dead_letter_requested()
-        original = record.original
-        words: dict[str, Any] = {"headers": [*original.headers]}
+        raw = record.record
+        options: dict[str, Any] = {"headers": [*raw.headers]}
         if self._settings.context_headers:
-            words["headers"] += context_headers(self._id, record)
-        if original.timestamp is not None:
-            words["timestamp"] = original.timestamp
+            options["headers"] += context_headers(self._id, record)
+        if raw.timestamp is not None:
+            options["timestamp"] = raw.timestamp
         while True:
             try:
-                self._producer.produce(self._settings.topic, original.value, original.key, **words)
+                self._producer.produce(self._settings.topic, raw.value, raw.key, **options)
             except BufferError:
                 self._producer.poll(_POLL_SECONDS)
                 continue
@@ -88,15 +88,15 @@ class DeadLetterQueue:
                 self._failed(error.args[0])
             return
 
-    def written(self, go_on: Callable[[], bool]) -> bool:
-        """Wait until the brokers have everything, or refused it; answers ``False`` when the wait was given up."""
+    def flush(self, while_running: Callable[[], bool]) -> bool:
+        """Wait until the brokers acknowledged or refused every record; returns ``False`` when the wait was given up."""
         while self._producer.flush(_POLL_SECONDS):
-            if not go_on():
+            if not while_running():
                 return False
         return True
 
     def close(self) -> None:
-        """Give up what the brokers do not take within seconds."""
+        """Flush for some seconds, then drop the rest."""
         self._producer.flush(_CLOSE_SECONDS)
         self._producer.purge()
         self._producer.flush(_POLL_SECONDS)
@@ -111,22 +111,22 @@ class DeadLetterQueue:
 
 
 def context_headers(id: TaskId, record: FailedRecord) -> list[tuple[str, bytes | None]]:
-    """Headers that tell where a record comes from and what went wrong, all of them text.
+    """Return the headers with a record's origin and its error, all of them text.
 
     Args:
         id: the task.
-        record: what failed.
+        record: the failed record.
     """
-    original, failure = record.original, record.failure
-    places = {
-        TOPIC: original.topic,
-        PARTITION: original.partition,
-        OFFSET: original.offset,
-        SOURCE_PARTITION: original.source_partition,
-        SOURCE_OFFSET: original.source_offset,
+    raw, failure = record.record, record.failure
+    origin = {
+        TOPIC: raw.topic,
+        PARTITION: raw.partition,
+        OFFSET: raw.offset,
+        SOURCE_PARTITION: raw.source_partition,
+        SOURCE_OFFSET: raw.source_offset,
     }
-    told: dict[str, object] = {
-        **{name: value for name, value in places.items() if value is not None},
+    texts: dict[str, object] = {
+        **{name: value for name, value in origin.items() if value is not None},
         CONNECTOR: id.connector,
         TASK: id.task,
         STAGE: failure.stage,
@@ -135,7 +135,7 @@ def context_headers(id: TaskId, record: FailedRecord) -> list[tuple[str, bytes |
         MESSAGE: failure.message,
         TRACE: failure.stacktrace,
     }
-    return [(name, None if value is None else str(value).encode()) for name, value in told.items()]
+    return [(name, None if value is None else str(value).encode()) for name, value in texts.items()]
 
 
 def _ensure_topic(settings: DeadLetterSettings, admin: Settings) -> None:

@@ -1,4 +1,4 @@
-"""What a connector wants done about records that cannot be handled (``errors.*``, KIP-298)."""
+"""The error handling of a connector (``errors.*``, KIP-298)."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from connect_dagster.worker.config.source import SourceConnectorConfig
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterSettings:
-    """Where records go that could not be handled.
+    """The dead letter queue of a connector.
 
     Attributes:
-        topic: its name.
-        replication_factor: when it has to be created.
-        context_headers: whether records get headers that tell what went wrong.
+        topic: its topic.
+        replication_factor: of a topic that the task creates.
+        context_headers: whether records get headers with their origin and error.
     """
 
     topic: str
@@ -28,12 +28,12 @@ class ErrorPolicy:
     """A connector's ``errors.*`` settings.
 
     Attributes:
-        tolerate: whether a record that cannot be handled is left out; otherwise it ends the task.
-        retry_timeout_ms: how long a failed operation is tried again; -1 for ever.
-        retry_delay_max_ms: longest time between two tries.
-        log: whether each such record is logged.
+        tolerate: whether a failed record is skipped; otherwise it fails the task.
+        retry_timeout_ms: how long a failed operation is retried; -1 retries forever.
+        retry_delay_max_ms: longest delay between two attempts.
+        log: whether each failed record is logged.
         log_messages: whether the log shows the record.
-        dead_letters: the topic for such records; ``None`` for none.
+        dead_letters: the dead letter queue; ``None`` for none.
     """
 
     tolerate: bool = False
@@ -60,5 +60,5 @@ class ErrorPolicy:
 
     @property
     def reports(self) -> bool:
-        """Whether anybody is told of single records (Java: ``enableErrantRecordReporter``)."""
+        """Whether failed records are logged or sent to a dead letter queue (Java: ``enableErrantRecordReporter``)."""
         return self.log or self.dead_letters is not None

@@ -1,4 +1,4 @@
-"""Tries operations again that may work later (Java: ``RetryWithToleranceOperator.execAndRetry``)."""
+"""Retries operations with exponential back-off (Java: ``RetryWithToleranceOperator.execAndRetry``)."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from connect_dagster.worker.errors.failed_records import is_retriable
+from connect_dagster.worker.errors.failures import is_retriable
 from connect_dagster.worker.errors.policy import ErrorPolicy
 from connect_dagster.worker.metrics.errors import ErrorMetrics
 
 log = logging.getLogger(__name__)
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 _FIRST_DELAY_MS = 300
-# 300 ms doubled so often is longer than a year: no need to count further.
+# 300 ms doubled 30 times is longer than a year: no need to count further.
 _MOST_DOUBLINGS = 30
 
 
 class RetryGivenUpError(Exception):
-    """The task was asked to do something else while it waited for the next try; nothing of the batch is done."""
+    """The task was asked to do something else while it waited for the next attempt; no part of the batch is done."""
 
 
 class Retries:
     """Retries of one task.
 
     Args:
-        policy: how long, and how often.
-        metrics: counts them.
-        wait: waits so many seconds; answers whether to go on.
-        clock: seconds of a clock that never goes back.
+        policy: timeout and longest delay.
+        metrics: counts attempts that failed.
+        wait: waits for the given seconds; returns whether to continue.
+        clock: seconds of a monotonic clock.
         chance: a random number from 0 to below 1.
     """
 
@@ -49,41 +49,71 @@ class Retries:
         self._clock = clock
         self._chance = chance
 
-    def call(
-        self, operation: Callable[[], Answer], retriable: Callable[[BaseException], bool] = is_retriable
-    ) -> Answer:
-        """The operation's answer, from the first try that has one.
+    def begin(self) -> RetryAttempts:
+        """Start the retry timeout of one operation."""
+        return RetryAttempts(self._policy, self._metrics, self._wait, self._clock, self._chance)
 
-        Args:
-            operation: what is tried.
-            retriable: whether it may work later.
+    def call(self, operation: Callable[[], Result]) -> Result:
+        """Call an operation until it succeeds.
 
         Raises:
             RetryGivenUpError: the task has to do something else.
-            Exception: whatever the operation raises that is not retriable, or still is after the time is over.
+            Exception: an error that is not retriable, or one raised after the retry timeout.
         """
-        deadline = self._clock() + self._policy.retry_timeout_ms / 1000
-        attempt = 0
+        attempts = self.begin()
         while True:
             try:
                 return operation()
             except Exception as error:
-                left = deadline - self._clock() if self._policy.retry_timeout_ms >= 0 else None
-                if not retriable(error) or (left is not None and left <= 0):
+                if not (is_retriable(error) and attempts.wait_after(error)):
                     raise
-                log.debug("An operation will be tried again: %s", error)
-                self._metrics.failed_try()
-            attempt += 1
-            self._rest(attempt, left)
-            self._metrics.retried()
 
-    def _rest(self, attempt: int, left: float | None) -> None:
-        delay = self._delay(attempt)
+
+class RetryAttempts:
+    """Attempts of one operation since ``Retries.begin``."""
+
+    def __init__(
+        self,
+        policy: ErrorPolicy,
+        metrics: ErrorMetrics,
+        wait: Callable[[float], bool],
+        clock: Callable[[], float],
+        chance: Callable[[], float],
+    ) -> None:
+        self._policy = policy
+        self._metrics = metrics
+        self._wait = wait
+        self._clock = clock
+        self._chance = chance
+        self._deadline = clock() + policy.retry_timeout_ms / 1000
+        self._count = 0
+
+    def wait_after(self, error: Exception) -> bool:
+        """Wait before the next attempt.
+
+        Args:
+            error: of the attempt that failed; the caller found it retriable.
+
+        Returns:
+            ``False`` after the retry timeout, at once.
+
+        Raises:
+            RetryGivenUpError: the task has to do something else.
+        """
+        left = self._deadline - self._clock() if self._policy.retry_timeout_ms >= 0 else None
+        if left is not None and left <= 0:
+            return False
+        log.debug("An operation will be tried again: %s", error)
+        self._metrics.failed_try()
+        self._count += 1
+        delay = self._delay()
         if not self._wait(delay if left is None else min(delay, left)):
             raise RetryGivenUpError
+        self._metrics.retried()
+        return True
 
-    def _delay(self, attempt: int) -> float:
-        """Seconds before the next try: ever longer, and at the longest a random part of it, so that tasks spread."""
+    def _delay(self) -> float:
+        """Return the seconds before the next attempt: doubled each time, then a random part of the longest delay."""
         most = self._policy.retry_delay_max_ms
-        delay: float = _FIRST_DELAY_MS << min(attempt - 1, _MOST_DOUBLINGS)
+        delay: float = _FIRST_DELAY_MS << min(self._count - 1, _MOST_DOUBLINGS)
         return (self._chance() * most if delay > most else delay) / 1000

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.plugin.records import TopicPartition
-from connect_dagster.worker.sink.stream import OfferedBatch
+from connect_dagster.worker.sink.stream import MicroBatch
 
 # Bigger batches are no faster and take more memory (docs/decisions/0002-spark-session.md).
 _MOST_RECORDS = 200_000
@@ -46,11 +46,6 @@ def source_options(consumer: Settings, max_poll_records: int | None, *, headers:
     }
 
 
-def size(batch: OfferedBatch) -> int:
-    """Offsets of a batch, with those that have no record (compacted, or of a transaction's end)."""
-    return sum(end - batch.start[place] for place, end in batch.end.items())
-
-
 def latest_offsets(report: Mapping[str, Any]) -> dict[TopicPartition, int]:
     """Where partitions ended when Spark planned the batch of a progress report."""
     # As a mapping, Spark's report has offsets in the words of Python's repr.
@@ -63,14 +58,14 @@ def latest_offsets(report: Mapping[str, Any]) -> dict[TopicPartition, int]:
     }
 
 
-def parts(batch: OfferedBatch, limit: int | None) -> Iterator[OfferedBatch]:
+def parts(batch: MicroBatch, limit: int | None) -> Iterator[MicroBatch]:
     """The batch in parts of at most ``limit`` records (``max.poll.records``), in the order of each partition.
 
     A batch without offsets, as the first of a query is where nothing has come yet, has no parts.
     """
     if all(end == batch.start[place] for place, end in batch.end.items()):
         return
-    if limit is None or size(batch) <= limit:
+    if limit is None or batch.size <= limit:
         yield batch
         return
     for place, end in batch.end.items():
@@ -78,7 +73,7 @@ def parts(batch: OfferedBatch, limit: int | None) -> Iterator[OfferedBatch]:
             yield _part(batch, place, first, min(first + limit, end))
 
 
-def _part(batch: OfferedBatch, place: TopicPartition, first: int, end: int) -> OfferedBatch:
+def _part(batch: MicroBatch, place: TopicPartition, first: int, end: int) -> MicroBatch:
     conditions = (
         F.col("topic") == place.topic,
         F.col("partition") == place.partition,

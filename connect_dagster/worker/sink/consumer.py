@@ -12,9 +12,10 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
-from confluent_kafka import OFFSET_END, OFFSET_INVALID, Consumer, KafkaError, KafkaException
+from confluent_kafka import OFFSET_END, OFFSET_INVALID, KafkaError, KafkaException
+from confluent_kafka import Consumer as KafkaConsumer
 from confluent_kafka import TopicPartition as KafkaPartition
 
 from connect_dagster.errors import ConnectError
@@ -26,7 +27,7 @@ from connect_dagster.plugin.records import TopicPartition
 
 log = logging.getLogger(__name__)
 
-Places = list[TopicPartition]
+TopicPartitions = list[TopicPartition]
 Answer = TypeVar("Answer")
 _REQUEST_SECONDS = 10.0
 _RETRY_SECONDS = 0.5
@@ -42,12 +43,43 @@ _INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__sh
 class RebalanceListener:
     """Called on the thread that polls, while a rebalance waits for it."""
 
-    assigned: Callable[[Places], None]
-    revoked: Callable[[Places], None]
-    lost: Callable[[Places], None]
+    assigned: Callable[[TopicPartitions], None]
+    revoked: Callable[[TopicPartitions], None]
+    lost: Callable[[TopicPartitions], None]
 
 
-class GroupMember:
+class Consumer(Protocol):
+    """The methods of ``SinkConsumer`` that a task calls."""
+
+    def poll(self, seconds: float = 0) -> bool:
+        """Serve rebalances and commit callbacks; return whether a watched partition has a record."""
+
+    def watch(self, offsets: Mapping[TopicPartition, int]) -> bool:
+        """Fetch from these offsets on."""
+
+    def unwatch(self, partitions: Iterable[TopicPartition]) -> None:
+        """Stop fetching."""
+
+    def committed_or_reset(self, partitions: TopicPartitions) -> dict[TopicPartition, int]:
+        """Return the offsets to begin with."""
+
+    def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """Return the end offsets that are known at once."""
+
+    def commit(self, offsets: Mapping[TopicPartition, int], done: Callable[[Exception | None], None]) -> None:
+        """Commit asynchronously."""
+
+    def commit_now(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Commit and wait."""
+
+    def close(self) -> None:
+        """Leave the group."""
+
+    def abandon(self) -> None:
+        """Leave the group from another thread."""
+
+
+class SinkConsumer:
     """One member of ``connect-<connector>``.
 
     Args:
@@ -79,7 +111,7 @@ class GroupMember:
         self._answers: dict[_CommitKey, Callable[[Exception | None], None]] = {}
         self._lock = threading.RLock()
         self._closed = False
-        self._consumer: Consumer = clients.consumer(settings, self._own_settings(settings))
+        self._consumer: KafkaConsumer = clients.consumer(settings, self._own_settings(settings))
         if pattern is None:
             self._subscribe()
 
@@ -122,23 +154,23 @@ class GroupMember:
             return False
         return True
 
-    def unwatch(self, places: Iterable[TopicPartition]) -> None:
+    def unwatch(self, partitions: Iterable[TopicPartition]) -> None:
         """Fetch nothing any more."""
-        self._consumer.pause([KafkaPartition(place.topic, place.partition) for place in places])
+        self._consumer.pause([KafkaPartition(place.topic, place.partition) for place in partitions])
 
-    def committed_or_reset(self, places: Places) -> dict[TopicPartition, int]:
+    def committed_or_reset(self, partitions: TopicPartitions) -> dict[TopicPartition, int]:
         """Where to begin: the committed offset, or what ``auto.offset.reset`` says where there is none.
 
         Raises:
             ConnectError: there is none and the reset policy is ``none``.
         """
-        asked = [KafkaPartition(place.topic, place.partition) for place in places]
+        asked = [KafkaPartition(place.topic, place.partition) for place in partitions]
         committed = self._retried(lambda: self._consumer.committed(asked, timeout=_REQUEST_SECONDS))
         return {_place(one): self._within_log(_place(one), one.offset) for one in committed}
 
-    def ends(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+    def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """Where partitions end, in one request to each broker; what is not told at once is left out."""
-        asked = [KafkaPartition(place.topic, place.partition, OFFSET_END) for place in places]
+        asked = [KafkaPartition(place.topic, place.partition, OFFSET_END) for place in partitions]
         try:
             told = self._consumer.offsets_for_times(asked, timeout=_GLANCE_SECONDS)
         except KafkaException as error:
@@ -227,16 +259,16 @@ class GroupMember:
         if known.keys() >= set(self._topics):
             self._missing_pause = 0.0
 
-    def _on_assign(self, consumer: Consumer, partitions: list[KafkaPartition]) -> None:
+    def _on_assign(self, consumer: KafkaConsumer, partitions: list[KafkaPartition]) -> None:
         assign = consumer.incremental_assign if self._incremental else consumer.assign
         assign(partitions)
         consumer.pause(partitions)
         self._listener.assigned([_place(one) for one in partitions])
 
-    def _on_revoke(self, consumer: Consumer, partitions: list[KafkaPartition]) -> None:
+    def _on_revoke(self, consumer: KafkaConsumer, partitions: list[KafkaPartition]) -> None:
         self._listener.revoked([_place(one) for one in partitions])
 
-    def _on_lost(self, consumer: Consumer, partitions: list[KafkaPartition]) -> None:
+    def _on_lost(self, consumer: KafkaConsumer, partitions: list[KafkaPartition]) -> None:
         self._listener.lost([_place(one) for one in partitions])
 
     def _committed(self, error: KafkaError | None, partitions: list[KafkaPartition]) -> None:
@@ -349,5 +381,5 @@ def _first_error(partitions: list[KafkaPartition] | None) -> KafkaError | None:
     return next((one.error for one in partitions or () if one.error is not None), None)
 
 
-def _ignore(_: Places) -> None:
+def _ignore(_: TopicPartitions) -> None:
     """A listener that is gone."""

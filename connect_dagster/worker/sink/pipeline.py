@@ -25,9 +25,9 @@ from connect_dagster.plugin.converter import Converter, Decoder
 from connect_dagster.plugin.frames import FAILURE, KAFKA_PLACE, ORIGINAL, SinkBatch, SinkFrame
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.schema import OPTIONAL_BYTES_SCHEMA
-from connect_dagster.worker.errors.failed_records import KEY_CONVERTER, VALUE_CONVERTER, exception_text
-from connect_dagster.worker.errors.plan_guard import PlanGuard
-from connect_dagster.worker.transforms import Step, applied
+from connect_dagster.worker.errors.failures import KEY_CONVERTER, VALUE_CONVERTER, exception_text
+from connect_dagster.worker.errors.tolerance import ToleranceOperator
+from connect_dagster.worker.transforms import TransformationStage, apply_chain
 
 OTHER_SCHEMA = "connect_dagster: a record has another schema than the batch before"
 UNREADABLE = "connect_dagster: a record cannot be read by its converter"
@@ -55,7 +55,7 @@ class Mode:
     """
 
     as_data: bool = False
-    originals: bool = False
+    raw_records: bool = False
     watch: Watch = lambda df: df
 
 
@@ -73,11 +73,11 @@ class SinkPipeline:
 
     key_converter: Converter
     value_converter: Converter
+    header_converter: HeaderConverter
     tolerate: bool
     headers: bool
-    transforms: Sequence[Step] = ()
-    header_converter: HeaderConverter | None = None
-    guard: PlanGuard | None = None
+    transforms: Sequence[TransformationStage] = ()
+    tolerance: ToleranceOperator | None = None
     reported: bool = False
     _kept: _Plan | None = field(default=None, init=False)
 
@@ -86,7 +86,7 @@ class SinkPipeline:
         """Whether headers have to be read."""
         return self.headers or self.reported
 
-    def likely(self, df: DataFrame, mode: Mode | None = None) -> SinkBatch | None:
+    def expected(self, df: DataFrame, mode: Mode | None = None) -> SinkBatch | None:
         """The batch if its schemas are those of the one before; ``None`` when none is known yet.
 
         Evaluating it fails with ``OTHER_SCHEMA`` in the text when they are not.
@@ -95,10 +95,10 @@ class SinkPipeline:
         if key is None or value is None:
             return None
         mode = mode or Mode(as_data=self.tolerate)
-        plan = self._plan(key, value, mode, checked=True) if mode.originals else self._likely_plan(key, value, mode)
+        plan = self._plan(key, value, mode, checked=True) if mode.raw_records else self._expected_plan(key, value, mode)
         return SinkBatch(tuple(self._planned(df, plan, mode)))
 
-    def _likely_plan(self, key: Decoder, value: Decoder, mode: Mode) -> _Plan:
+    def _expected_plan(self, key: Decoder, value: Decoder, mode: Mode) -> _Plan:
         if self._kept is None or self._kept.key is not key or self._kept.value is not value:
             self._kept = self._plan(key, value, mode, checked=True)
         return self._kept
@@ -125,9 +125,9 @@ class SinkPipeline:
             nothing, text = F.lit(None).cast("binary"), F.lit(exception_text(error))
             return [Decoder(OPTIONAL_BYTES_SCHEMA, nothing, readable=F.lit(False), error=text)]
 
-        if self.guard is None:
+        if self.tolerance is None:
             return converter.decoders(df, column)
-        return self.guard.made(lambda: converter.decoders(df, column), unreadable)
+        return self.tolerance.build(lambda: converter.decoders(df, column), unreadable)
 
     def _frames(
         self, df: DataFrame, keys: Sequence[Decoder], values: Sequence[Decoder], mode: Mode
@@ -148,7 +148,8 @@ class SinkPipeline:
             key_schema=plan.key.schema,
             header_converter=self.header_converter,
         )
-        frames = applied(self.transforms, frame, Step.applied if self.guard is None else self.guard.step)
+        run = TransformationStage.apply if self.tolerance is None else self.tolerance.apply_stage
+        frames = apply_chain(self.transforms, frame, run)
         return frames if mode.as_data else list(map(_strict, frames))
 
     def _plan(self, key: Decoder, value: Decoder, mode: Mode, *, checked: bool) -> _Plan:
@@ -168,8 +169,8 @@ class SinkPipeline:
             columns.append(failure.alias(FAILURE))
         if self.transforms:
             columns.append(F.struct("topic", "partition", "offset").alias(KAFKA_PLACE))
-        if mode.originals:
-            columns.append(original_column(headers=self.reads_headers).alias(ORIGINAL))
+        if mode.raw_records:
+            columns.append(raw_record_column(headers=self.reads_headers).alias(ORIGINAL))
         return _Plan(key, value, conditions, columns)
 
     def _failure(self, key: Decoder, value: Decoder, checked: bool) -> Column | None:
@@ -204,7 +205,7 @@ class SinkPipeline:
         return F.coalesce(decoder.value, *errors) if errors else decoder.value
 
 
-def original_column(*, headers: bool) -> Column:
+def raw_record_column(*, headers: bool) -> Column:
     """A record as it was read, in Kafka's terms: to be evaluated over what Spark's source gives.
 
     Args:
@@ -233,9 +234,9 @@ def _is_unreadable(decoder: Decoder, checked: bool) -> Column:
 
 
 def _failed(stage: str, converter: Converter, decoder: Decoder) -> Column:
-    told = {"stage": stage, "executor": class_name(type(converter)), "exception": DataError.java_name}
+    parts = {"stage": stage, "executor": class_name(type(converter)), "exception": DataError.java_name}
     message = F.lit("") if decoder.error is None else decoder.error
-    return F.struct(*(F.lit(text).alias(name) for name, text in told.items()), message.alias("message"))
+    return F.struct(*(F.lit(text).alias(name) for name, text in parts.items()), message.alias("message"))
 
 
 def _other(decoder: Decoder) -> Column:

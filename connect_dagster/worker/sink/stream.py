@@ -23,7 +23,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from connect_dagster.plugin.records import TopicPartition
-from connect_dagster.worker.errors.read_failures import StreamFailure, stream_failure
+from connect_dagster.worker.errors.failures import StreamFailure, stream_failure
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ _NO_NEWS = "Waiting for data to arrive"
 
 
 @dataclass(frozen=True, slots=True)
-class OfferedBatch:
+class MicroBatch:
     """One batch of the query.
 
     Attributes:
@@ -64,8 +64,13 @@ class OfferedBatch:
         return reader.options(**_places({place: first}), **until).load()
 
     @property
+    def size(self) -> int:
+        """Return the count of offsets, with those that have no record (compacted, or of a transaction's end)."""
+        return sum(end - self.start[place] for place, end in self.end.items())
+
+    @property
     def topics(self) -> set[str]:
-        """Topics with something in the batch."""
+        """Return the topics with records in the batch."""
         return {place.topic for place, end in self.end.items() if end > self.start.get(place, 0)}
 
 
@@ -83,7 +88,7 @@ class SinkStream:
         self._name = name
         self._options = options
         self._position = dict(start)
-        self._offered: OfferedBatch | None = None
+        self._offered: MicroBatch | None = None
         self._handling = False
         self._closed = False
         self._changed = threading.Condition()
@@ -92,7 +97,7 @@ class SinkStream:
         self._checkpoint = Path(tempfile.mkdtemp(prefix="connect-dagster-", dir=folder))
         self._query = self._start(spark, name, {**options, **_places(start)})
 
-    def next(self, seconds: float) -> OfferedBatch | None:
+    def next(self, seconds: float) -> MicroBatch | None:
         """The batch that waits to be handled, ``None`` when none comes in time."""
         with self._changed:
             self._changed.wait_for(lambda: self._offered is not None, seconds)
@@ -169,7 +174,7 @@ class SinkStream:
                 return
             end = self._planned_end(batch_id)
             start = {place: self._position.get(place, 0) for place in end}
-            self._offered = OfferedBatch(df, start, end, self._options)
+            self._offered = MicroBatch(df, start, end, self._options)
             self._position.update(end)
             self._running_batch = batch_id
             self._handling = True

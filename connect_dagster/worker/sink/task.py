@@ -7,79 +7,115 @@ over and waits. After a put the position moves; what was put up to there is what
 from __future__ import annotations
 
 import logging
-import re
 import threading
-import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from confluent_kafka import KafkaException
 from pyspark.sql import SparkSession
 
 from connect_dagster.errors import RetriableError
-from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.plugin.connector import SinkTask
-from connect_dagster.plugin.records import TopicPartition
+from connect_dagster.plugin.records import SinkRecord, TopicPartition
 from connect_dagster.protocol.states import State, TargetState, TaskId
-from connect_dagster.worker.errors.plan_guard import PlanGuard
-from connect_dagster.worker.errors.reporting import ErrorReports
+from connect_dagster.worker.errors.failures import StreamFailure
+from connect_dagster.worker.errors.raw_record import RawRecord
+from connect_dagster.worker.errors.reporter import ErrorReporter
 from connect_dagster.worker.errors.retry import Retries, RetryGivenUpError
+from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.metrics.tasks import SinkTaskMetrics
 from connect_dagster.worker.sink import batches as sink_batches
 from connect_dagster.worker.sink.commits import Commit, Commits
-from connect_dagster.worker.sink.consumer import GroupMember, Places, RebalanceListener
+from connect_dagster.worker.sink.consumer import Consumer, RebalanceListener, TopicPartitions
 from connect_dagster.worker.sink.context import SinkContext
-from connect_dagster.worker.sink.errant_record_reporter import ErrantRecords
-from connect_dagster.worker.sink.pipeline import SinkPipeline
-from connect_dagster.worker.sink.put import BatchUnavailableError, Handling, Putting
-from connect_dagster.worker.sink.stream import OfferedBatch, SinkStream
-from connect_dagster.worker.source.pipeline import SourcePipeline
+from connect_dagster.worker.sink.errant_record_reporter import WorkerErrantRecordReporter
+from connect_dagster.worker.sink.put import BatchUnavailableError, ErrorContext, Plans, PutAttempt
+from connect_dagster.worker.sink.stream import MicroBatch
 from connect_dagster.worker.spark import references as java_references
 from connect_dagster.worker.spark.progress import Progress
-from connect_dagster.worker.task import StatusListener, WorkerTask
+from connect_dagster.worker.task import Clock, StatusListener, SystemClock, WorkerTask
 
 log = logging.getLogger(__name__)
 
 _IDLE_SECONDS = 0.1
 _CHECK_SECONDS = 1.0
 _DEFAULT_RETRY_MS = 1000
-# A query asks the brokers for news a hundred times a second; a task that had none for so long sleeps instead.
+# A query asks the brokers for records a hundred times a second; a task without any for this long sleeps instead.
 _AWAKE_SECONDS = 10.0
 _BROKERS_AWAY_SECONDS = 1.0
 
 
+class Stream(Protocol):
+    """The methods of ``SinkStream``."""
+
+    def next(self, seconds: float) -> MicroBatch | None:
+        """Return the offered batch."""
+
+    def done(self) -> None:
+        """Release the batch."""
+
+    def failure(self) -> StreamFailure | None:
+        """Return why the query ended."""
+
+    def waits_for_news(self) -> bool:
+        """Whether the query found no records."""
+
+    def report(self) -> Mapping[str, Any] | None:
+        """Return Spark's progress of the last batch."""
+
+    def await_report(self) -> Mapping[str, Any] | None:
+        """Wait for that progress."""
+
+    def stop(self) -> None:
+        """End the query."""
+
+
+class Planner(Protocol):
+    """The methods of ``SinkPlanner``."""
+
+    def under(self, tolerance: ToleranceOperator) -> Planner:
+        """Return the planner whose plugins are called through a tolerance operator."""
+
+    def plans(self, batch: MicroBatch) -> Plans:
+        """Return the plans of a batch."""
+
+    def raw_record(self, record: SinkRecord) -> RawRecord:
+        """Return a record in bytes."""
+
+
+OpenConsumer = Callable[[RebalanceListener], Consumer]
+OpenStream = Callable[[Mapping[TopicPartition, int]], Stream]
+
+
 @dataclass(frozen=True, slots=True)
 class SinkSettings:
-    """What a sink task reads, and how often it commits.
+    """Limits and intervals of a sink task.
 
     Attributes:
-        topics: topic names; empty when there is a pattern.
-        pattern: of ``topics.regex``.
-        consumer: consumer settings in Java's names.
-        max_poll_records: most records of one put; ``None`` for what the engine finds best.
+        max_poll_records: most records of one put; ``None`` leaves the size to the stream.
         flush_interval: seconds between commits (``offset.flush.interval.ms``).
         flush_timeout: seconds a commit may take (``offset.flush.timeout.ms``).
     """
 
-    topics: Sequence[str]
-    pattern: re.Pattern[str] | None
-    consumer: Settings
     max_poll_records: int | None
     flush_interval: float
     flush_timeout: float
 
 
 class WorkerSinkTask(WorkerTask):
-    """One sink task with its group member and its stream.
+    """One sink task with its consumer and its stream.
 
     Args:
         config: the task's configuration.
-        settings: what to read, and how often to commit.
-        pipeline: the converters.
-        on_topics: told the topics of each batch.
-        metrics: told what the task does.
-        reports: told of records that fail.
+        settings: limits and intervals.
+        planner: converters and transforms.
+        open_consumer: joins the group, on the task's thread.
+        open_stream: starts a query from these offsets.
+        on_topics: receives the topics of each batch.
+        metrics: of the task.
+        reporter: of failed records.
+        clock: for timeouts, back-off and idle time.
     """
 
     _kind = "WorkerSinkTask"
@@ -94,43 +130,46 @@ class WorkerSinkTask(WorkerTask):
         *,
         config: Mapping[str, str],
         settings: SinkSettings,
-        pipeline: SinkPipeline,
+        planner: Planner,
+        open_consumer: OpenConsumer,
+        open_stream: OpenStream,
         on_topics: Callable[[set[str]], None],
         metrics: SinkTaskMetrics,
-        reports: ErrorReports,
+        reporter: ErrorReporter,
+        clock: Clock | None = None,
     ) -> None:
-        super().__init__(id, task, spark, listener, target)
+        clock = clock or SystemClock()
+        super().__init__(id, task, spark, listener, target, clock)
         self.progress = Progress(job_group=str(id))
         self._metrics = metrics
         self._sink = task
         self._config = config
         self._settings = settings
-        retries = Retries(reports.policy, metrics.errors, self._waited_for_try)
-        self._pipeline = replace(pipeline, guard=PlanGuard(retries))
+        self._open_consumer = open_consumer
+        self._open_stream = open_stream
+        retries = Retries(reporter.policy, metrics.errors, self._waited_for_retry, clock.monotonic)
+        self._planner = planner.under(ToleranceOperator(retries))
         self._on_topics = on_topics
-        self._reports = reports
-        self._errant = ErrantRecords(spark, reports, _converters_of(pipeline))
-        self._handling = Handling(reports, retries, self._errant)
-        self._part: OfferedBatch | None = None
+        self._reporter = reporter
+        self._errant = WorkerErrantRecordReporter(reporter, planner.raw_record)
+        self._errors = ErrorContext(reporter, retries, self._errant)
+        self._batch: MicroBatch | None = None
         self._abandoned = threading.Event()
-        self._context = SinkContext(spark, errant_record_reporter=self._errant if reports.policy.reports else None)
+        self._context = SinkContext(spark, errant_record_reporter=self._errant if reporter.policy.reports else None)
         self._position: dict[TopicPartition, int] = {}
-        self._member: GroupMember | None = None
-        self._stream: SinkStream | None = None
+        self._consumer: Consumer | None = None
+        self._stream: Stream | None = None
         self._streamed: frozenset[TopicPartition] = frozenset()
         self._watched: frozenset[TopicPartition] = frozenset()
-        self._busy_at = time.monotonic()
-        self._checked = self._not_before = time.monotonic()
-        self._commits = Commits(settings.flush_interval, settings.flush_timeout, str(id))
+        self._busy_at = self._checked = self._not_before = clock.monotonic()
+        self._commits = Commits(settings.flush_interval, settings.flush_timeout, str(id), clock.monotonic)
         task.context = self._context
 
     # Life cycle
 
     def _start_plugin(self) -> None:
-        self._reports.open()
-        listener = RebalanceListener(self._assigned, self._revoked, self._lost)
-        settings = self._settings
-        self._member = GroupMember(settings.consumer, settings.topics, settings.pattern, listener)
+        self._reporter.open()
+        self._consumer = self._open_consumer(RebalanceListener(self._assigned, self._revoked, self._lost))
         self._sink.start(self._config)
         log.info("WorkerSinkTask{id=%s} Sink task finished initialization and start", self.id)
 
@@ -147,12 +186,12 @@ class WorkerSinkTask(WorkerTask):
 
     def _stream_on(self) -> None:
         while not self.stopping:
-            woken = self._joined().poll(_IDLE_SECONDS if self._watched else 0)
+            woken = self._joined.poll(_IDLE_SECONDS if self._watched else 0)
             if self.paused:
                 self._rest()
                 continue
             self._report(State.RUNNING)
-            if self._watched and (woken or self._wanted_anew()):
+            if self._watched and (woken or self._stream_is_outdated()):
                 self._wake()
             if not self._watched:
                 self._steer()
@@ -168,17 +207,17 @@ class WorkerSinkTask(WorkerTask):
 
     def _release(self) -> None:
         self._abandoned.set()
-        self._reports.close()
-        if self._member is None:
+        self._reporter.close()
+        if self._consumer is None:
             return
         if threading.current_thread() is self._thread:
-            self._member.close()
+            self._consumer.close()
         else:
-            self._abandon(self._member)
+            self._abandon(self._consumer)
 
-    def _abandon(self, member: GroupMember) -> None:
-        """Called by another thread, while the task hangs in its own code: free what it holds."""
-        member.abandon()
+    def _abandon(self, consumer: Consumer) -> None:
+        """Release the partitions and the query from another thread, while the task is blocked in its own code."""
+        consumer.abandon()
         self.spark.sparkContext.cancelJobGroup(str(self.id))
         stream = self._stream
         if stream is not None:
@@ -194,72 +233,69 @@ class WorkerSinkTask(WorkerTask):
         self._commit_when_due()
         self._await_change(_IDLE_SECONDS)
 
-    # Rebalance: called by GroupMember.poll on the task's thread
+    # Rebalance: called by SinkConsumer.poll on the task's thread
 
-    def _assigned(self, places: Places) -> None:
+    def _assigned(self, partitions: TopicPartitions) -> None:
         self._stop_stream()
         self._wake()
-        begin = self._joined().committed_or_reset(places)
+        begin = self._joined.committed_or_reset(partitions)
         self._position.update(begin)
         self._commits.begin(begin)
         self._moved()
         self._context.assigned(frozenset(self._position))
-        log.info("WorkerSinkTask{id=%s} Assigned %s", self.id, ", ".join(map(str, places)) or "no partitions")
-        self._sink.open(places)
+        log.info("WorkerSinkTask{id=%s} Assigned %s", self.id, ", ".join(map(str, partitions)) or "no partitions")
+        self._sink.open(partitions)
 
-    def _revoked(self, places: Places) -> None:
+    def _revoked(self, partitions: TopicPartitions) -> None:
         self._stop_stream()
-        self._give_up(places, commit=True)
+        self._give_up(partitions, commit=True)
 
-    def _lost(self, places: Places) -> None:
+    def _lost(self, partitions: TopicPartitions) -> None:
         self._stop_stream()
-        self._give_up(places, commit=False)
+        self._give_up(partitions, commit=False)
 
-    def _give_up(self, places: Places, *, commit: bool, closing: bool = False) -> None:
-        places = [place for place in places if place in self._position]
-        if not places:
+    def _give_up(self, partitions: TopicPartitions, *, commit: bool, closing: bool = False) -> None:
+        partitions = [partition for partition in partitions if partition in self._position]
+        if not partitions:
             return
         self._wake()
         if commit:
             self._commit(wait=True, closing=closing)
         try:
-            self._sink.close(places)
+            self._sink.close(partitions)
         finally:
-            for place in places:
-                self._position.pop(place, None)
-            self._commits.forget(places)
+            for partition in partitions:
+                self._position.pop(partition, None)
+            self._commits.forget(partitions)
             self._moved()
             self._context.assigned(frozenset(self._position))
 
     # The stream
 
-    def _wanted(self) -> frozenset[TopicPartition]:
+    def _readable(self) -> frozenset[TopicPartition]:
         return frozenset(self._position) - self._context.paused
 
-    def _wanted_anew(self) -> bool:
+    def _stream_is_outdated(self) -> bool:
         """Whether the task asked for something else than what is read, or watched, now."""
-        return bool(self._context.rewound) or self._wanted() != (self._watched or self._streamed)
+        return bool(self._context.rewound) or self._readable() != (self._watched or self._streamed)
 
     def _steer(self) -> None:
         """Have the stream read what the task wants now: rewound offsets, no paused partitions."""
-        if self._wanted_anew():
+        if self._stream_is_outdated():
             self._stop_stream()
         rewound = self._context.take_rewound()
-        self._position.update({place: offset for place, offset in rewound.items() if place in self._position})
-        wanted = self._wanted()
-        if self._stream is None and wanted and time.monotonic() >= self._not_before:
-            self._start_stream(wanted)
+        self._position.update(
+            {partition: offset for partition, offset in rewound.items() if partition in self._position}
+        )
+        readable = self._readable()
+        if self._stream is None and readable and self._clock.monotonic() >= self._not_before:
+            self._start_stream(readable)
         self._check_stream()
 
-    def _start_stream(self, wanted: frozenset[TopicPartition]) -> None:
-        settings = self._settings
-        options = sink_batches.source_options(
-            settings.consumer, settings.max_poll_records, headers=self._pipeline.reads_headers
-        )
-        start = {place: self._position[place] for place in wanted}
-        self._stream = SinkStream(self.spark, str(self.id), options, start)
-        self._streamed = wanted
-        self._busy_at = time.monotonic()
+    def _start_stream(self, readable: frozenset[TopicPartition]) -> None:
+        self._stream = self._open_stream({partition: self._position[partition] for partition in readable})
+        self._streamed = readable
+        self._busy_at = self._clock.monotonic()
 
     def _stop_stream(self) -> None:
         stream, self._stream, self._streamed = self._stream, None, frozenset()
@@ -271,19 +307,19 @@ class WorkerSinkTask(WorkerTask):
     def _sleep(self) -> None:
         """Stop the query until the consumer is told of a record."""
         watched = self._streamed
-        if self._joined().watch({place: self._position[place] for place in watched}):
+        if self._joined.watch({partition: self._position[partition] for partition in watched}):
             self._stop_stream()
             self._watched = watched
-        self._busy_at = time.monotonic()
+        self._busy_at = self._clock.monotonic()
 
     def _wake(self) -> None:
         watched, self._watched = self._watched & self._position.keys(), frozenset()
         if watched:
-            self._joined().unwatch(watched)
-        self._busy_at = time.monotonic()
+            self._joined.unwatch(watched)
+        self._busy_at = self._clock.monotonic()
 
     def _check_stream(self) -> None:
-        now = time.monotonic()
+        now = self._clock.monotonic()
         if self._stream is None or now - self._checked < _CHECK_SECONDS:
             return
         self._checked = now
@@ -297,11 +333,11 @@ class WorkerSinkTask(WorkerTask):
     def _read_again_later(self, why: str) -> None:
         log.warning("WorkerSinkTask{id=%s} Lost the brokers, reading again from the last position: %s", self.id, why)
         self._stop_stream()
-        self._not_before = time.monotonic() + _BROKERS_AWAY_SECONDS
+        self._not_before = self._clock.monotonic() + _BROKERS_AWAY_SECONDS
 
     def _take_progress(self, report: Mapping[str, Any] | None) -> None:
         if report is not None:
-            offsets = {str(place): offset for place, offset in self._position.items()}
+            offsets = {str(partition): offset for partition, offset in self._position.items()}
             self.progress.batch_done(report["numInputRows"], dict(report["durationMs"]), offsets)
             self._metrics.batches_counted(report["numInputRows"])
             self._metrics.ends_seen(sink_batches.latest_offsets(report))
@@ -318,78 +354,76 @@ class WorkerSinkTask(WorkerTask):
             self._idle()
             return
         self._take_progress(stream.report())
-        if all(map(self._delivered, sink_batches.parts(batch, self._settings.max_poll_records))):
-            stream.done()
+        part: MicroBatch | None
+        for part in sink_batches.parts(batch, self._settings.max_poll_records):
+            if not (self._put(part) and self._moved_past(part)):
+                self._stop_stream()
+                break
         else:
-            self._stop_stream()
-        batch = None  # else it would not be let go
+            stream.done()
+        part = batch = None  # else the batch stays in memory
         java_references.let_go()
-        self._busy_at = time.monotonic()
+        self._busy_at = self._clock.monotonic()
 
     def _idle(self) -> None:
         if self._stream is None:
             self._await_change(_IDLE_SECONDS)
-        elif time.monotonic() - self._busy_at > _AWAKE_SECONDS and self._stream.waits_for_news():
+        elif self._clock.monotonic() - self._busy_at > _AWAKE_SECONDS and self._stream.waits_for_news():
             self._sleep()
 
-    def _delivered(self, part: OfferedBatch) -> bool:
-        """Put a part until the task takes it; answers whether what was read after it may follow."""
-        if not self._put(part):
-            return False
-        self._position.update({place: end for place, end in part.end.items() if place in self._position})
+    def _moved_past(self, batch: MicroBatch) -> bool:
+        """Advance the position after a put; return whether the batch read after this one may follow."""
+        self._position.update({one: end for one, end in batch.end.items() if one in self._position})
         self._moved()
-        self._on_topics(part.topics)
+        self._on_topics(batch.topics)
         self._commit_when_due()
-        return not self._wanted_anew()
+        return not self._stream_is_outdated()
 
-    def _put(self, part: OfferedBatch) -> bool:
-        """Put a part as often as the task wants it; answers ``False`` when it has to be read again some time."""
-        self._part = part
+    def _put(self, batch: MicroBatch) -> bool:
+        """Put a batch until the task accepts it; return ``False`` when it has to be read again later."""
+        self._batch = batch
+        attempt = PutAttempt(self._sink, self._planner.plans(batch), self._errors)
         try:
-            return self._put_until_taken(Putting(self.spark, self._sink, self._pipeline, self._handling, part))
+            while True:
+                began = self._clock.monotonic()
+                try:
+                    attempt.run()
+                    break
+                except RetriableError as error:
+                    log.error("WorkerSinkTask{id=%s} RetriableException from SinkTask:", self.id, exc_info=error)
+                    self._metrics.errors.retried()
+                    if not self._waited(batch, self._context.take_timeout(_DEFAULT_RETRY_MS)):
+                        return False
+        except RetryGivenUpError:
+            return False
+        except BatchUnavailableError as error:
+            self._read_again_later(str(error))
+            return False
         finally:
-            self._part = None  # else it would not be let go
+            self._batch = None  # else the batch stays in memory
+        took = (self._clock.monotonic() - began) * 1000
+        self._metrics.put_ended(took, batch.size, attempt.plans.arrived)
+        return True
 
-    def _put_until_taken(self, putting: Putting) -> bool:
-        part = putting.batch
-        while True:
-            began = time.monotonic()
-            try:
-                putting.put()
-            except RetryGivenUpError:
-                return False
-            except RetriableError as error:
-                log.error("WorkerSinkTask{id=%s} RetriableException from SinkTask:", self.id, exc_info=error)
-                self._metrics.errors.retried()
-                if not self._waited(part, self._context.take_timeout(_DEFAULT_RETRY_MS)):
-                    return False
-            except BatchUnavailableError as error:
-                self._read_again_later(str(error))
-                return False
-            else:
-                took = (time.monotonic() - began) * 1000
-                self._metrics.put_ended(took, sink_batches.size(part), putting.arrived)
+    def _waited_for_retry(self, seconds: float) -> bool:
+        """Wait before a plugin is called again for the batch that is put."""
+        return self._batch is not None and self._waited(self._batch, seconds)
+
+    def _waited(self, batch: MicroBatch, seconds: float) -> bool:
+        """Wait as a live member of the group; return whether the batch still belongs to this task."""
+        due = self._clock.monotonic() + seconds
+        while self._still_reading(batch):
+            left = due - self._clock.monotonic()
+            if left <= 0:
                 return True
-
-    def _waited_for_try(self, seconds: float) -> bool:
-        """Wait before a plugin is asked again for the batch that is put."""
-        return self._part is not None and self._waited(self._part, seconds)
-
-    def _waited(self, part: OfferedBatch, seconds: float) -> bool:
-        """Wait, in the group all the while; answers whether the batch is still ours."""
-        due = time.monotonic() + seconds
-        while self._still_reading(part):
-            rest = due - time.monotonic()
-            if rest <= 0:
-                return True
-            self._await_change(min(rest, _IDLE_SECONDS))
+            self._await_change(min(left, _IDLE_SECONDS))
         return False
 
-    def _still_reading(self, part: OfferedBatch) -> bool:
-        self._joined().poll()
+    def _still_reading(self, batch: MicroBatch) -> bool:
+        self._joined.poll()
         self._commit_when_due()
         given_up = self.stopping or self.paused or self._context.rewound
-        return not given_up and self._stream is not None and part.end.keys() <= self._position.keys()
+        return not given_up and self._stream is not None and batch.end.keys() <= self._position.keys()
 
     # Commits
 
@@ -403,8 +437,8 @@ class WorkerSinkTask(WorkerTask):
 
     def _look_ahead(self) -> None:
         """Learn where those partitions end of which no batch has told since the last time."""
-        if places := self._metrics.stale_ends(self._position):
-            self._metrics.ends_seen(self._joined().ends(places))
+        if partitions := self._metrics.stale_ends(self._position):
+            self._metrics.ends_seen(self._joined.ends(partitions))
 
     def _commit(self, *, wait: bool, closing: bool = False) -> None:
         if not self._all_reported():
@@ -419,12 +453,12 @@ class WorkerSinkTask(WorkerTask):
         if wait:
             self._commit_now(commit)
         else:
-            self._joined().commit(commit.offsets, lambda error: self._commit_ended(commit, error))
+            self._joined.commit(commit.offsets, lambda error: self._commit_ended(commit, error))
 
     def _all_reported(self) -> bool:
         """Wait for the reports of failed records, which come before the commit of their offsets."""
         self._errant.settle(None)
-        return self._reports.written(lambda: not self._abandoned.is_set())
+        return self._reporter.flush(lambda: not self._abandoned.is_set())
 
     def _commit_ended(self, commit: Commit, error: Exception | None) -> None:
         seconds = self._commits.ended(commit, error)
@@ -436,7 +470,7 @@ class WorkerSinkTask(WorkerTask):
 
     def _commit_now(self, commit: Commit) -> None:
         try:
-            self._joined().commit_now(commit.offsets)
+            self._joined.commit_now(commit.offsets)
         except KafkaException as error:
             self._commit_ended(commit, error)
         else:
@@ -459,30 +493,25 @@ class WorkerSinkTask(WorkerTask):
                 )
                 self._context.rewound.update(self._commits.committed)
             return {}
-        return {place: offset for place, offset in allowed.items() if self._allowed(place, offset)}
+        return {partition: offset for partition, offset in allowed.items() if self._allowed(partition, offset)}
 
     def _taken_in(self) -> dict[TopicPartition, int]:
         """The position, or where the task has asked to go back to, which nobody may commit beyond."""
         rewound = self._context.rewound
-        return {place: min(offset, rewound.get(place, offset)) for place, offset in self._position.items()}
+        return {partition: min(offset, rewound.get(partition, offset)) for partition, offset in self._position.items()}
 
-    def _allowed(self, place: TopicPartition, offset: int) -> bool:
-        if place in self._position and offset <= self._position[place]:
+    def _allowed(self, partition: TopicPartition, offset: int) -> bool:
+        if partition in self._position and offset <= self._position[partition]:
             return True
         log.warning(
             "WorkerSinkTask{id=%s} Ignoring invalid task provided offset %s/%d -- not yet consumed or not assigned",
             self.id,
-            place,
+            partition,
             offset,
         )
         return False
 
-    def _joined(self) -> GroupMember:
-        assert self._member is not None
-        return self._member
-
-
-def _converters_of(pipeline: SinkPipeline) -> SourcePipeline:
-    """The converters in the other direction."""
-    assert pipeline.header_converter is not None
-    return SourcePipeline((), pipeline.key_converter, pipeline.value_converter, pipeline.header_converter)
+    @property
+    def _joined(self) -> Consumer:
+        assert self._consumer is not None
+        return self._consumer

@@ -15,20 +15,22 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.isolation.descriptions import class_name
+from connect_dagster.plugin.bisection import Bisection
 from connect_dagster.plugin.frames import FAILURE, ORIGINAL, ROW, Acting, SourceFrame
-from connect_dagster.worker.errors.bisect import narrowed
-from connect_dagster.worker.errors.failed_records import (
+from connect_dagster.worker.errors.failures import (
     VALUE_CONVERTER,
     FailedRecord,
     Failure,
     is_spark_failure,
+    is_spark_gone,
 )
-from connect_dagster.worker.errors.plan_guard import PlanGuard
 from connect_dagster.worker.errors.policy import ErrorPolicy
-from connect_dagster.worker.source.originals import originals
+from connect_dagster.worker.errors.tolerance import ToleranceOperator
+from connect_dagster.worker.record_frames import Polled, halves, to_frames
 from connect_dagster.worker.source.pipeline import SourcePipeline
+from connect_dagster.worker.source.raw_records import raw_records
 from connect_dagster.worker.spark.progress import rows_into_plan, rows_through_plan
-from connect_dagster.worker.transforms import TRANSFORMATION, applied
+from connect_dagster.worker.transforms import TRANSFORMATION, apply_chain
 
 _NONE = pa.table({"value": pa.array([], pa.binary())})
 
@@ -87,20 +89,32 @@ class SourceBatches:
         self._pipeline = pipeline
         self._policy = policy
 
+    def under(self, tolerance: ToleranceOperator) -> SourceBatches:
+        """Return the batches whose plugins are called through a tolerance operator."""
+        return SourceBatches(self._spark, replace(self._pipeline, tolerance=tolerance), self._policy)
+
+    def frames(self, polled: Polled) -> list[SourceFrame]:
+        """Return the frames of the result of a poll.
+
+        Raises:
+            DataError: a value does not fit its schema.
+        """
+        return to_frames(self._spark, polled, self._pipeline.header_converter)
+
     def planned(self, frame: SourceFrame) -> Planned:
         """The plan of a frame; to be called on the task's thread.
 
         Raises:
             RetryGivenUpError: the task was asked to end while a plugin's answer was waited for.
         """
-        frame = self._with_originals(frame)
+        frame = self._with_raw_records(frame)
         try:
             transformed = self._pipeline.transform(frame)
             if len(transformed) != 1:
                 return Planned(frame, None, self._pipeline.encode(transformed))
             return Planned(frame, transformed[0].topic, *self._pipeline.encode_with_prefix(transformed[0]))
         except Exception as error:
-            if not self._is_narrowed(error):
+            if not self._is_bisected(error):
                 raise
             return Planned(frame, frame.topic, None, error=error)
 
@@ -108,22 +122,22 @@ class SourceBatches:
         """The bytes of a frame; runs its plan. Raises what the plan does, unless that is tolerated."""
         if planned.plan is None:
             assert planned.error is not None
-            return self._narrowed(planned.frame, planned.error)
+            return self._bisected(planned.frame, planned.error)
         try:
             table = _in_order(planned.plan.toArrow())
         except Exception as error:
-            if not self._is_narrowed(error):
+            if not self._is_bisected(error):
                 raise
-            return self._narrowed(planned.frame, error)
+            return self._bisected(planned.frame, error)
         rows = table.num_rows
         polled = max(rows_into_plan(planned.plan), rows) if self._pipeline.transforms else rows
         well, failed = self._split(table, planned.frame)
         return Encoded(_with_heads(well, planned.heads), failed, polled, planned.plan)
 
-    def _is_narrowed(self, error: Exception) -> bool:
+    def _is_bisected(self, error: Exception) -> bool:
         return self._policy.tolerate and is_spark_failure(error)
 
-    def _with_originals(self, frame: SourceFrame) -> SourceFrame:
+    def _with_raw_records(self, frame: SourceFrame) -> SourceFrame:
         if not self._policy.reports:
             return frame
         columns = [F.col(name) for name in frame.df.columns if name not in (FAILURE, ROW)]
@@ -145,19 +159,19 @@ class SourceBatches:
         rows = None
         if ORIGINAL in table.column_names:
             rows = pa.Table.from_struct_array(table.column(ORIGINAL))
-        found = originals(self._spark, self._pipeline, frame, rows, len(failures))
+        found = raw_records(self._spark, self._pipeline, frame, rows, len(failures))
         return [
             FailedRecord(failure, original, self._cause(failure))
             for failure, original in zip(failures, found, strict=True)
         ]
 
     def _cause(self, failure: Failure) -> Exception | None:
-        guard: PlanGuard | None = self._pipeline.guard
-        return None if guard is None else guard.cause(failure.message)
+        tolerance: ToleranceOperator | None = self._pipeline.tolerance
+        return None if tolerance is None else tolerance.cause_of(failure.message)
 
     # Where the plan fails
 
-    def _narrowed(self, frame: SourceFrame, error: Exception) -> Encoded:
+    def _bisected(self, frame: SourceFrame, error: Exception) -> Encoded:
         try:
             rows = frame.df.drop(ORIGINAL).toArrow()
         except Exception:
@@ -165,20 +179,20 @@ class SourceBatches:
         if not rows.num_rows:
             raise error
 
-        def run(part: pa.Table) -> tuple[pa.Table, list[FailedRecord]]:
+        def attempt(part: pa.Table) -> tuple[pa.Table, list[FailedRecord]]:
             again = self._part(frame, part)
             return self._split(self._run(again), frame)
 
-        def poison(row: pa.Table, error: Exception) -> tuple[pa.Table, list[FailedRecord]]:
-            return _NONE, [self._poisoned(frame, row, error)]
+        def rejected(row: pa.Table, error: Exception) -> tuple[pa.Table, list[FailedRecord]]:
+            return _NONE, [self._poison_record(frame, row, error)]
 
-        found = list(narrowed(rows, run, poison))
+        found = list(Bisection(rows, attempt, halves, rejected, is_spark_gone))
         well = pa.concat_tables([table for table, _ in found], promote_options="default")
         return Encoded(well, [one for _, failed in found for one in failed], rows.num_rows)
 
     def _run(self, frame: SourceFrame) -> pa.Table:
         """The encoded records, each with its topic: parts of a frame may differ in whether all go to one."""
-        transformed = self._pipeline.transform(self._with_originals(frame))
+        transformed = self._pipeline.transform(self._with_raw_records(frame))
         table = _in_order(self._pipeline.encode(transformed).toArrow())
         if "topic" in table.column_names:
             return table
@@ -187,16 +201,16 @@ class SourceBatches:
     def _part(self, frame: SourceFrame, rows: pa.Table) -> SourceFrame:
         return replace(frame, df=self._spark.createDataFrame(rows))
 
-    def _poisoned(self, frame: SourceFrame, row: pa.Table, error: Exception) -> FailedRecord:
+    def _poison_record(self, frame: SourceFrame, row: pa.Table, error: Exception) -> FailedRecord:
         acting = self._culprit(self._part(frame, row))
-        (original,) = originals(self._spark, self._pipeline, frame, row, 1)
+        (original,) = raw_records(self._spark, self._pipeline, frame, row, 1)
         return FailedRecord(Failure.of(acting.stage, acting.executor, error), original, error)
 
     def _culprit(self, frame: SourceFrame) -> Acting:
         """What fails at a single record: the first transform with which it does, else a converter."""
         for count, step in enumerate(self._pipeline.transforms, 1):
             try:
-                parts = applied(self._pipeline.transforms[:count], frame)
+                parts = apply_chain(self._pipeline.transforms[:count], frame)
                 for part in parts:
                     part.df.toArrow()
             except Exception:

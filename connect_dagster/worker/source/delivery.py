@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import pyarrow as pa
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
@@ -23,8 +23,8 @@ from connect_dagster.errors import ConnectError
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.worker import logs
+from connect_dagster.worker.source.large_batch_gate import LargeBatchGate
 from connect_dagster.worker.source.topic_creation import TopicCreation
-from connect_dagster.worker.source.turns import Turns
 from connect_dagster.worker.spark import references as java_references
 
 log = logging.getLogger(__name__)
@@ -39,33 +39,48 @@ _PRODUCER_EXTRAS: dict[str, object] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
-    """A record that Kafka refused for good.
+class RejectedRecord:
+    """A record that Kafka rejected with an error that is not retriable.
 
     Attributes:
-        error: why, with the record's topic and size.
-        words: the record, as arguments of ``Producer.produce``.
+        error: with the record's topic and size.
+        record: as arguments of ``Producer.produce``.
     """
 
     error: ConnectError
-    words: Mapping[str, Any]
+    record: Mapping[str, Any]
+
+
+class Encoded(Protocol):
+    """Records in bytes.
+
+    Attributes:
+        table: columns ``value`` and perhaps ``key, topic, partition, headers, timestamp``.
+    """
+
+    @property
+    def table(self) -> pa.Table:
+        """Return the records."""
+
+
+E = TypeVar("E", bound=Encoded)
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    """Records to be encoded and sent.
+class Batch(Generic[E]):
+    """Records to encode and send.
 
     Attributes:
-        encode: runs the plan; columns ``value`` and perhaps ``key, topic, partition, headers, timestamp``.
+        encode: runs the plan.
         topic: topic of all of them, unless the table has a column for it.
-        delivered: called on the delivery thread, with the table, once all records are acknowledged.
-        tolerate: told each record that Kafka refused for good; answers whether to go on without it.
+        delivered: called on the delivery thread once all records are acknowledged.
+        tolerate: called for each record that Kafka rejects; returns whether to continue without it.
     """
 
-    encode: Callable[[], pa.Table]
+    encode: Callable[[], E]
     topic: str | None
-    delivered: Callable[[pa.Table], None]
-    tolerate: Callable[[Refused], bool] = lambda _: False
+    delivered: Callable[[E], None]
+    tolerate: Callable[[RejectedRecord], bool] = lambda _: False
 
 
 class Delivery:
@@ -74,7 +89,7 @@ class Delivery:
     Args:
         settings: producer settings in Java's names.
         name: for the thread's name and the log.
-        turns: those of the worker.
+        gate: of the worker.
         topics: makes what creates topics before their first record, told how to wait; ``None`` leaves them to brokers.
     """
 
@@ -83,18 +98,18 @@ class Delivery:
         settings: Settings,
         name: str,
         log_context: tuple[str, str],
-        turns: Turns,
+        gate: LargeBatchGate,
         topics: Callable[[Callable[[float], bool]], TopicCreation] | None = None,
     ) -> None:
-        self._turns = turns
-        self._sending: Batch | None = None
+        self._gate = gate
+        self._sending: Batch[Any] | None = None
         self._error: Exception | None = None
         self._client_id = settings.get("client.id", "")
         self._producer: Producer = clients.producer(
-            settings, {**_PRODUCER_EXTRAS, "on_delivery": self._refused, "error_cb": self._shut_out}
+            settings, {**_PRODUCER_EXTRAS, "on_delivery": self._delivery_failed, "error_cb": self._shut_out}
         )
-        self._batches: queue.Queue[Batch | None] = queue.Queue(maxsize=1)
-        self._encoded: queue.Queue[tuple[Batch, pa.Table] | None] = queue.Queue(maxsize=1)
+        self._batches: queue.Queue[Batch[Any] | None] = queue.Queue(maxsize=1)
+        self._encoded: queue.Queue[tuple[Batch[Any], Encoded] | None] = queue.Queue(maxsize=1)
         self._unfinished = 0
         self._changed = threading.Condition()
         self._abandoned = threading.Event()
@@ -107,7 +122,7 @@ class Delivery:
         for thread in self._threads:
             thread.start()
 
-    def submit(self, batch: Batch) -> None:
+    def submit(self, batch: Batch[E]) -> None:
         """Queue a batch; blocks while the ones before fill the way.
 
         Raises:
@@ -159,11 +174,11 @@ class Delivery:
                     rows = self._encode(batch, rows)
                 batch = None  # what waits for the next one must not hold this one
 
-    def _encode(self, batch: Batch, rows_before: int) -> int:
-        with self._turns.taken(rows_before):
-            table = batch.encode()
-        self._hand_on(self._encoded, (batch, table))
-        return int(table.num_rows)
+    def _encode(self, batch: Batch[E], rows_before: int) -> int:
+        with self._gate.admit(rows_before):
+            encoded = batch.encode()
+        self._hand_on(self._encoded, (batch, encoded))
+        return int(encoded.table.num_rows)
 
     def _deliver_all(self) -> None:
         logs.set_context(*self._context)
@@ -192,15 +207,15 @@ class Delivery:
     def _waited(self, seconds: float) -> bool:
         return not self._abandoned.wait(seconds)
 
-    def _deliver(self, batch: Batch, table: pa.Table) -> None:
+    def _deliver(self, batch: Batch[E], encoded: E) -> None:
         if self._topics is not None:
-            self._topics.ensure(topics_of(batch.topic, table))
+            self._topics.ensure(topics_of(batch.topic, encoded.table))
         self._sending = batch
-        self._produce(table, batch.topic)
+        self._produce(encoded.table, batch.topic)
         flushed = self._flushed()
         self._sending = None  # nor is it held here
         if flushed:
-            batch.delivered(table)
+            batch.delivered(encoded)
             with self._changed:
                 self._unfinished -= 1
                 self._changed.notify_all()
@@ -217,8 +232,8 @@ class Delivery:
             if chunk.schema.names == ["value"] and topic is not None:
                 self._produce_values(chunk.column(0).to_numpy(zero_copy_only=False), topic)
             else:
-                for words in _arguments(chunk, topic):
-                    self._produce_one(produce, words)
+                for record in _arguments(chunk, topic):
+                    self._produce_one(produce, record)
 
     def _produce_values(self, values: Any, topic: str) -> None:
         produce = self._producer.produce
@@ -228,34 +243,34 @@ class Delivery:
             except BufferError:
                 self._produce_one(produce, {"topic": topic, "value": value})
             except KafkaException as error:
-                self._refuse(error, {"topic": topic, "value": value})
+                self._reject(error, {"topic": topic, "value": value})
 
-    def _produce_one(self, produce: Callable[..., None], words: dict[str, Any]) -> None:
+    def _produce_one(self, produce: Callable[..., None], record: dict[str, Any]) -> None:
         while not self._abandoned.is_set():
             try:
-                produce(**words)
+                produce(**record)
                 return
             except BufferError:  # the queue is full: the brokers are slower than we are
                 self._producer.poll(0.01)
                 self.check()
             except KafkaException as error:
-                self._refuse(error, words)
+                self._reject(error, record)
                 return
 
     def _shut_out(self, error: KafkaError) -> None:
         """Told of errors of connections; one that will not pass is the task's."""
         self._error = self._error or clients.refusal(self._client_id, error)
 
-    def _refused(self, error: KafkaError | None, message: Message) -> None:
+    def _delivery_failed(self, error: KafkaError | None, message: Message) -> None:
         if error is not None and error.code() not in (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT):
-            words = {"topic": message.topic(), "value": message.value(), "key": message.key()}
-            self._refuse(KafkaException(error), {**words, "headers": message.headers() or []})
+            record = {"topic": message.topic(), "value": message.value(), "key": message.key()}
+            self._reject(KafkaException(error), {**record, "headers": message.headers() or []})
 
-    def _refuse(self, error: KafkaException, words: Mapping[str, Any]) -> None:
+    def _reject(self, error: KafkaException, record: Mapping[str, Any]) -> None:
         text = error.args[0].str() if error.args and isinstance(error.args[0], KafkaError) else str(error)
-        record = f"a record for topic {words.get('topic')} with a value of {len(words.get('value') or b'')} bytes"
-        failure = ConnectError(f"Unrecoverable exception from producer send callback: {text}: {record}")
-        tolerated = self._sending is not None and self._sending.tolerate(Refused(failure, words))
+        what = f"a record for topic {record.get('topic')} with a value of {len(record.get('value') or b'')} bytes"
+        failure = ConnectError(f"Unrecoverable exception from producer send callback: {text}: {what}")
+        tolerated = self._sending is not None and self._sending.tolerate(RejectedRecord(failure, record))
         if not tolerated and self._error is None:
             self._error = failure
 

@@ -15,9 +15,9 @@ from connect_dagster.plugin.converter import Converter
 from connect_dagster.plugin.frames import FAILURE, ORIGINAL, ROW, Acting, SourceFrame
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.schema import Schema
-from connect_dagster.worker.errors.failed_records import KEY_CONVERTER, VALUE_CONVERTER, exception_class, exception_text
-from connect_dagster.worker.errors.plan_guard import PlanGuard
-from connect_dagster.worker.transforms import Step, applied
+from connect_dagster.worker.errors.failures import KEY_CONVERTER, VALUE_CONVERTER, exception_class, exception_text
+from connect_dagster.worker.errors.tolerance import ToleranceOperator
+from connect_dagster.worker.transforms import TransformationStage, apply_chain
 
 _KEPT = 100
 
@@ -54,11 +54,11 @@ class SourcePipeline:
         guard: stands around transforms and converters; ``None`` lets all they raise through.
     """
 
-    transforms: Sequence[Step]
+    transforms: Sequence[TransformationStage]
     key_converter: Converter
     value_converter: Converter
     header_converter: HeaderConverter
-    guard: PlanGuard | None = None
+    tolerance: ToleranceOperator | None = None
     _made: dict[tuple[str, str | None], _Side] = field(default_factory=dict)
 
     def transform(self, frame: SourceFrame) -> list[SourceFrame]:
@@ -66,8 +66,8 @@ class SourcePipeline:
         frames = [frame]
         if self.transforms:
             frame = replace(frame, header_converter=self.header_converter)
-            run = Step.applied if self.guard is None else self.guard.step
-            frames = [replace(one, ascii=False) for one in applied(self.transforms, frame, run)]
+            run = TransformationStage.apply if self.tolerance is None else self.tolerance.apply_stage
+            frames = [replace(one, ascii=False) for one in apply_chain(self.transforms, frame, run)]
         if self.key_converter.needs_topic or self.value_converter.needs_topic:
             return [part for one in frames for part in _by_topic(one)]
         return frames
@@ -144,7 +144,7 @@ class SourcePipeline:
             nothing = F.lit(None).cast("binary")
             return _Side(schema, frame.ascii, b"", nothing, F.lit(exception_text(error)), exception_class(error))
 
-        made = make() if self.guard is None else self.guard.made(make, failing)
+        made = make() if self.tolerance is None else self.tolerance.build(make, failing)
         if made.exception is None:
             if len(self._made) > _KEPT:
                 self._made.clear()

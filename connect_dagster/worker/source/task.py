@@ -8,46 +8,73 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 
-import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from connect_dagster.errors import RetriableError
 from connect_dagster.plugin.connector import OffsetReader, SourceTask
 from connect_dagster.plugin.frames import SourceFrame
-from connect_dagster.plugin.records import SourceRecord
 from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.storage.offset_store import SourceOffsets
-from connect_dagster.worker.errors.failed_records import KAFKA_PRODUCE, FailedRecord, Failure
-from connect_dagster.worker.errors.plan_guard import PlanGuard
-from connect_dagster.worker.errors.reporting import ErrorReports
+from connect_dagster.worker.errors.failures import KAFKA_PRODUCE, FailedRecord, Failure
+from connect_dagster.worker.errors.reporter import ErrorReporter
 from connect_dagster.worker.errors.retry import Retries, RetryGivenUpError
+from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.metrics.tasks import SourceTaskMetrics
-from connect_dagster.worker.source import arrow_frames
-from connect_dagster.worker.source.batches import Encoded, Planned, SourceBatches
-from connect_dagster.worker.source.delivery import Batch, Delivery, Refused, topics_of
-from connect_dagster.worker.source.originals import refused_original
-from connect_dagster.worker.source.pipeline import SourcePipeline
+from connect_dagster.worker.record_frames import Polled
+from connect_dagster.worker.source.batches import Encoded, Planned
+from connect_dagster.worker.source.delivery import Batch, RejectedRecord, topics_of
+from connect_dagster.worker.source.raw_records import rejected_raw_record
 from connect_dagster.worker.spark.progress import Progress
-from connect_dagster.worker.task import StatusListener, WorkerTask
+from connect_dagster.worker.task import Clock, StatusListener, SystemClock, WorkerTask
 
 log = logging.getLogger(__name__)
 
-Polled = Sequence[SourceFrame] | Sequence[SourceRecord] | SourceFrame | None
 _RETRY_SECONDS = 0.1
 _LEAST_SECONDS_OF_A_POLL = 0.02
 """So that a source whose polls return nothing at once does not keep a core, and Python's lock, busy."""
 _JAVA_TASK = "org.apache.kafka.connect.runtime.WorkerSourceTask"
 
 
+class Batches(Protocol):
+    """The methods of ``SourceBatches``."""
+
+    def under(self, tolerance: ToleranceOperator) -> Batches:
+        """Return the batches whose plugins are called through a tolerance operator."""
+
+    def frames(self, polled: Polled) -> list[SourceFrame]:
+        """Return the frames of the result of a poll."""
+
+    def planned(self, frame: SourceFrame) -> Planned:
+        """Return the plan of a frame."""
+
+    def encoded(self, planned: Planned) -> Encoded:
+        """Run the plan."""
+
+
+class Deliveries(Protocol):
+    """The methods of ``Delivery``."""
+
+    def submit(self, batch: Batch[Encoded]) -> None:
+        """Queue a batch."""
+
+    def check(self) -> None:
+        """Raise the error of an earlier batch."""
+
+    def drain(self, seconds: float) -> bool:
+        """Wait until every batch is acknowledged."""
+
+    def close(self) -> None:
+        """Drop what is not acknowledged."""
+
+
 @dataclass(frozen=True, slots=True)
 class SourceContext:
-    """What a source task may ask of its worker (see ``SourceTaskContext``)."""
+    """The worker's side of ``SourceTaskContext``."""
 
     spark: SparkSession
     offsets: OffsetReader
@@ -58,13 +85,14 @@ class WorkerSourceTask(WorkerTask):
 
     Args:
         config: the task's configuration.
-        pipeline: transforms and converters.
+        batches: transforms and converters.
         make_delivery: opens the producer, on the task's thread.
         open_offsets: opens the connector's committed offsets, on the task's thread.
         flush_seconds: how long the end waits for acknowledgements (``offset.flush.timeout.ms``).
-        on_topics: told the topics of each batch.
-        metrics: told what the task does.
-        reports: told of records that fail.
+        on_topics: receives the topics of each batch.
+        metrics: of the task.
+        reporter: of failed records.
+        clock: for timeouts, back-off and idle time.
     """
 
     _kind = "WorkerSourceTask"
@@ -78,27 +106,27 @@ class WorkerSourceTask(WorkerTask):
         target: TargetState,
         *,
         config: Mapping[str, str],
-        pipeline: SourcePipeline,
-        make_delivery: Callable[[], Delivery],
+        batches: Batches,
+        make_delivery: Callable[[], Deliveries],
         open_offsets: Callable[[], SourceOffsets],
         flush_seconds: float,
         on_topics: Callable[[set[str]], None],
         metrics: SourceTaskMetrics,
-        reports: ErrorReports,
+        reporter: ErrorReporter,
+        clock: Clock | None = None,
     ) -> None:
-        super().__init__(id, task, spark, listener, target)
+        clock = clock or SystemClock()
+        super().__init__(id, task, spark, listener, target, clock)
         self.progress = Progress(job_group=str(id))
-        retries = Retries(reports.policy, metrics.errors, lambda seconds: not self._stopping.wait(seconds))
-        pipeline = replace(pipeline, guard=PlanGuard(retries))
-        self._batches = SourceBatches(spark, pipeline, reports.policy)
-        self._reports = reports
+        retries = Retries(reporter.policy, metrics.errors, self._wait_unless_stopped, clock.monotonic)
+        self._batches = batches.under(ToleranceOperator(retries))
+        self._reporter = reporter
         self._released = threading.Event()
         self._metrics = metrics
         self._source = task
         self._config = config
-        self._pipeline = pipeline
         self._make_delivery = make_delivery
-        self._delivery: Delivery | None = None
+        self._delivery: Deliveries | None = None
         self._open_offsets = open_offsets
         self._offsets: SourceOffsets | None = None
         self._flush_seconds = flush_seconds
@@ -110,7 +138,7 @@ class WorkerSourceTask(WorkerTask):
     def commit_offsets(self) -> bool:
         """Store the offsets of all acknowledged batches; answers whether there were any (called by the committer)."""
         with self._committing:
-            began = time.monotonic()
+            began = self._clock.monotonic()
             pending, self._committable = self._committable, {}
             if not pending or self._offsets is None:
                 self._metrics.commit_ended(0, succeeded=True)
@@ -119,14 +147,14 @@ class WorkerSourceTask(WorkerTask):
                 self._offsets.save(list(pending.values()))
             except Exception:
                 self._committable = {**pending, **self._committable}
-                self._metrics.commit_ended(_since(began), succeeded=False)
+                self._metrics.commit_ended(self._since(began), succeeded=False)
                 raise
-            self._metrics.commit_ended(_since(began), succeeded=True)
+            self._metrics.commit_ended(self._since(began), succeeded=True)
             self._committed.set()
             return True
 
     def _start_plugin(self) -> None:
-        self._reports.open()
+        self._reporter.open()
         self._delivery = self._make_delivery()
         self._offsets = offsets = self._open_offsets()
         self._source.context = SourceContext(self.spark, offsets)
@@ -139,7 +167,7 @@ class WorkerSourceTask(WorkerTask):
         finally:  # also after a failure: what was delivered before it stays delivered
             self._commit_at_end(self._opened())
 
-    def _stream_on(self, delivery: Delivery) -> None:
+    def _stream_on(self, delivery: Deliveries) -> None:
         while not self.stopping:
             delivery.check()
             self._tell_of_commit()
@@ -153,51 +181,48 @@ class WorkerSourceTask(WorkerTask):
                     self._send(frame, delivery)
 
     def _polled(self) -> Sequence[SourceFrame]:
-        began = time.monotonic()
+        began = self._clock.monotonic()
         frames = self._poll(began)
         if not frames:
-            self._await_change(_LEAST_SECONDS_OF_A_POLL - (time.monotonic() - began))
+            self._await_change(_LEAST_SECONDS_OF_A_POLL - (self._clock.monotonic() - began))
         return frames
 
     def _poll(self, began: float) -> Sequence[SourceFrame]:
         try:
             polled = self._source.poll()
             if polled is not None:
-                self._metrics.poll_ended(_since(began))
-            return arrow_frames.to_frames(self.spark, polled, self._pipeline.header_converter)
+                self._metrics.poll_ended(self._since(began))
+            return self._batches.frames(polled)
         except RetriableError as error:
             log.warning("WorkerSourceTask{id=%s} failed to poll records. Will retry.", self.id, exc_info=error)
             self._metrics.errors.retried()
             self._await_change(_RETRY_SECONDS)
             return ()
 
-    def _send(self, frame: SourceFrame, delivery: Delivery) -> None:
-        began = time.monotonic()
+    def _send(self, frame: SourceFrame, delivery: Deliveries) -> None:
+        began = self._clock.monotonic()
         planned = self._batches.planned(frame)
-        took = {"queryPlanning": time.monotonic() - began}
-        made: list[Encoded] = []
+        took = {"queryPlanning": self._clock.monotonic() - began}
 
-        def encode() -> pa.Table:
-            started = time.monotonic()
+        def encode() -> Encoded:
+            started = self._clock.monotonic()
             encoded = self._encoded(planned)
-            took["addBatch"] = time.monotonic() - started
-            made.append(encoded)
+            took["addBatch"] = self._clock.monotonic() - started
             self._metrics.batch_polled(encoded.polled)
-            self._reports.failed(encoded.failed)
-            return encoded.table
+            self._reporter.failed(encoded.failed)
+            return encoded
 
-        def delivered(table: pa.Table) -> None:
-            (encoded,) = made
-            if not self._reports.written(lambda: not self._released.is_set()):
+        def delivered(encoded: Encoded) -> None:
+            if not self._reporter.flush(lambda: not self._released.is_set()):
                 return
             self._acknowledge(frame)
             self._source.delivered(frame)
-            self._metrics.batch_written(encoded.polled, table.num_rows)
-            took["triggerExecution"] = time.monotonic() - began
+            self._metrics.batch_written(encoded.polled, encoded.table.num_rows)
+            took["triggerExecution"] = self._clock.monotonic() - began
             self.progress.batch_done(encoded.counted(), _milliseconds(took), dict(frame.source_offset or {}))
-            self._on_topics(topics_of(planned.topic, table))
+            self._on_topics(topics_of(planned.topic, encoded.table))
 
-        delivery.submit(Batch(encode, planned.topic, delivered, lambda refused: self._tolerated(refused, frame)))
+        delivery.submit(Batch(encode, planned.topic, delivered, lambda rejected: self._tolerated(rejected, frame)))
 
     def _encoded(self, planned: Planned) -> Encoded:
         """The bytes of a frame, read again as often as the source thinks it of use."""
@@ -206,20 +231,22 @@ class WorkerSourceTask(WorkerTask):
                 return self._batches.encoded(planned)
             except Exception as error:
                 seconds = self._source.reread_delay(error)
-                if seconds is None or self._stopping.wait(seconds):
+                if seconds is None or not self._wait_unless_stopped(seconds):
                     raise
                 log.warning("WorkerSourceTask{id=%s} Records could not be read, will be read again: %s", self.id, error)
                 self._metrics.errors.retried()
 
-    def _tolerated(self, refused: Refused, frame: SourceFrame) -> bool:
+    def _tolerated(self, rejected: RejectedRecord, frame: SourceFrame) -> bool:
         """Whether the task goes on without a record that Kafka refused."""
-        if not self._reports.policy.tolerate:
+        if not self._reporter.policy.tolerate:
             self._metrics.errors.fatal()
             return False
-        log.error("WorkerSourceTask{id=%s} failed to send record: %s", self.id, refused.error)
+        log.error("WorkerSourceTask{id=%s} failed to send record: %s", self.id, rejected.error)
         self._metrics.record_refused()
-        failure = Failure.of(KAFKA_PRODUCE, _JAVA_TASK, refused.error)
-        self._reports.found_later([FailedRecord(failure, refused_original(frame, refused.words), refused.error)])
+        failure = Failure.of(KAFKA_PRODUCE, _JAVA_TASK, rejected.error)
+        self._reporter.execute_failed(
+            [FailedRecord(failure, rejected_raw_record(frame, rejected.record), rejected.error)]
+        )
         return True
 
     def _acknowledge(self, frame: SourceFrame) -> None:
@@ -227,7 +254,7 @@ class WorkerSourceTask(WorkerTask):
             for partition, offset in frame.offsets:
                 self._committable[repr(sorted(partition.items()))] = (partition, offset)
 
-    def _commit_at_end(self, delivery: Delivery) -> None:
+    def _commit_at_end(self, delivery: Deliveries) -> None:
         if not delivery.drain(self._flush_seconds):
             log.error(
                 "WorkerSourceTask{id=%s} Failed to flush: records were not acknowledged within %d ms; "
@@ -260,7 +287,7 @@ class WorkerSourceTask(WorkerTask):
         self._released.set()
         if self._delivery is not None:
             self._delivery.close()
-        self._reports.close()
+        self._reporter.close()
         self._commit_or_log()
         with self._committing:
             # Whoever runs this task next may have committed since: one that was abandoned commits nothing more.
@@ -268,14 +295,13 @@ class WorkerSourceTask(WorkerTask):
         if offsets is not None:
             offsets.close()
 
-    def _opened(self) -> Delivery:
+    def _opened(self) -> Deliveries:
         assert self._delivery is not None
         return self._delivery
 
-
-def _since(began: float) -> float:
-    """Milliseconds since a moment of ``time.monotonic``."""
-    return (time.monotonic() - began) * 1000
+    def _since(self, began: float) -> float:
+        """Return the milliseconds since a moment of the clock."""
+        return (self._clock.monotonic() - began) * 1000
 
 
 def _milliseconds(seconds: Mapping[str, float]) -> dict[str, int]:

@@ -12,7 +12,7 @@ from connect_dagster.expressions.spark_schemas import connect_schema
 from connect_dagster.plugin.frames import FAILURE, SourceFrame
 from connect_dagster.plugin.schema import STRING_SCHEMA, Schema, SchemaType
 from connect_dagster.transforms.lookup_join import LookupJoin
-from connect_dagster.worker.transforms import Step, applied
+from connect_dagster.worker.transforms import TransformationStage, apply_chain
 
 COUNTRIES = [("KR", "Korea", 51_700_000), ("DE", "Germany", 83_200_000), ("NR", None, 12_000)]
 
@@ -44,7 +44,7 @@ def values(frame: SourceFrame) -> list[object]:
 
 def test_columns_of_a_parquet_table(orders: SourceFrame, countries: Path) -> None:
     transform = join(path=str(countries), fields="country", keys="code", columns="name:country_name,people")
-    (frame,) = applied([Step("j", transform)], orders)
+    (frame,) = apply_chain([TransformationStage("j", transform)], orders)
     assert values(frame) == [
         (1, "KR", "Korea", 51_700_000),
         (2, "XX", None, None),
@@ -63,9 +63,9 @@ def test_columns_of_a_parquet_table(orders: SourceFrame, countries: Path) -> Non
 
 def test_only_records_with_a_match(orders: SourceFrame, countries: Path) -> None:
     transform = join(path=str(countries), fields="country", keys="code", columns="people:country", join_type="inner")
-    (frame,) = applied([Step("j", transform)], orders)
+    (frame,) = apply_chain([TransformationStage("j", transform)], orders)
     assert values(frame) == [(1, 51_700_000), (4, 12_000)]
-    (frame,) = applied([Step("j", transform)], orders.fail_where(F.col("value.id") == 2, "bad"))
+    (frame,) = apply_chain([TransformationStage("j", transform)], orders.fail_where(F.col("value.id") == 2, "bad"))
     assert values(frame) == [(1, 51_700_000), (2, None), (4, 12_000)]
     assert [row[FAILURE] and row[FAILURE].message for row in frame.df.collect()] == [None, "bad", None]
     transform.close()
@@ -79,7 +79,7 @@ def test_json_without_a_schema_and_two_keys(spark: SparkSession, tmp_path: Path)
     df = spark.createDataFrame([(text,) for text in texts], "value string").localCheckpoint()
     frame = SourceFrame(df, {}, {}, topic="t", value_schema=None)
     transform = join(format="json", path=str(table), fields="sku,size", columns="price,tags")
-    (changed,) = applied([Step("j", transform)], frame)
+    (changed,) = apply_chain([TransformationStage("j", transform)], frame)
     assert [text and json.loads(text) for text in (row.value for row in changed.df.collect())] == [
         {"sku": 1, "size": "L", "n": 1.5, "price": 2.5, "tags": ["a"]},
         {"sku": "1", "size": "M", "price": 2.0, "tags": None},
@@ -101,7 +101,7 @@ def test_the_table_is_read_again(spark: SparkSession, orders: SourceFrame, tmp_p
         fresh.replace(table)
 
     def first(transform: LookupJoin) -> str:
-        (frame,) = applied([Step("j", transform)], orders)
+        (frame,) = apply_chain([TransformationStage("j", transform)], orders)
         return str(frame.df.collect()[0].value.name)
 
     options = {"format": "csv", "path": str(table), "options_header": "true", "fields": "country", "columns": "name"}
@@ -132,7 +132,7 @@ def test_what_cannot_be_joined(spark: SparkSession, orders: SourceFrame, countri
 
 def test_a_schema_is_optional_where_the_values_were(orders: SourceFrame, countries: Path) -> None:
     transform = join(path=str(countries), fields="country", keys="code", columns="name")
-    (frame,) = applied([Step("j", transform)], orders)
+    (frame,) = apply_chain([TransformationStage("j", transform)], orders)
     assert isinstance(frame.value_schema, Schema)
     assert frame.value_schema.optional
     transform.close()

@@ -16,12 +16,16 @@ from connect_dagster.plugin.frames import FAILURE, ROW, SinkFrame, SourceFrame
 from connect_dagster.plugin.schema import Schema, SchemaType
 from connect_dagster.transforms.filter import Filter
 from connect_dagster.transforms.sql_transform import SqlTransform
-from connect_dagster.worker.transforms import Step, applied
+from connect_dagster.worker.transforms import TransformationStage, apply_chain
 from tests.conftest import Broker
 from tests.integration import topics
 from tests.integration.worker_process import WorkerProcess
 
 OPTIONAL_STRING = Schema(SchemaType.STRING, optional=True)
+
+
+def stage(transform: SqlTransform) -> TransformationStage:
+    return TransformationStage("s", transform)
 
 
 def select(sql: str) -> SqlTransform:
@@ -42,7 +46,7 @@ def orders(spark: SparkSession) -> SourceFrame:
 
 def test_columns_become_the_value(orders: SourceFrame) -> None:
     sql = "SELECT value.id, upper(value.name) AS name, value.price * 2 AS double, key AS origin FROM record"
-    (frame,) = applied([Step("s", select(sql))], orders)
+    (frame,) = apply_chain([stage(select(sql))], orders)
     values = [row.value and row.value.asDict() for row in frame.df.collect()]
     assert values == [
         {"id": 1, "name": "TEA", "double": Decimal("5.00"), "origin": "a"},
@@ -63,7 +67,7 @@ def test_columns_become_the_value(orders: SourceFrame) -> None:
 
 def test_places_of_the_record(orders: SourceFrame) -> None:
     sql = "SELECT concat(topic, '-', key) AS _topic, value.id AS _key, 3 AS _partition, 5 AS _timestamp FROM record"
-    (frame,) = applied([Step("s", select(sql))], orders)
+    (frame,) = apply_chain([stage(select(sql))], orders)
     rows = [
         (row.topic, row.key, row.partition, row.timestamp, row.value and row.value.id) for row in frame.df.collect()
     ]
@@ -73,7 +77,7 @@ def test_places_of_the_record(orders: SourceFrame) -> None:
 
 
 def test_a_record_without_a_topic_has_failed(orders: SourceFrame) -> None:
-    (frame,) = applied([Step("s", select("SELECT if(key = 'a', null, topic) AS _topic FROM record"))], orders)
+    (frame,) = apply_chain([stage(select("SELECT if(key = 'a', null, topic) AS _topic FROM record"))], orders)
     assert [(row.topic, row[FAILURE] and row[FAILURE].message) for row in frame.df.collect()] == [
         (None, "SqlTransform gave no topic"),
         ("orders", None),
@@ -83,14 +87,14 @@ def test_a_record_without_a_topic_has_failed(orders: SourceFrame) -> None:
 
 def test_where_and_names_and_stars(orders: SourceFrame) -> None:
     sql = "SELECT r.value.*, length(r.value.name) AS n -- all of it\nFROM record AS r WHERE r.value.price > 100"
-    (frame,) = applied([Step("s", select(sql))], orders)
+    (frame,) = apply_chain([stage(select(sql))], orders)
     (row,) = frame.df.collect()
     assert row.value.asDict() == {"id": 2, "name": None, "price": Decimal("120.00"), "n": None}
 
 
 def test_where_keeps_what_has_failed(orders: SourceFrame) -> None:
     where = "SELECT value.id FROM record WHERE value.price > 100"
-    (frame,) = applied([Step("s", select(where))], orders.fail_where(F.col("key") == "a", "bad"))
+    (frame,) = apply_chain([stage(select(where))], orders.fail_where(F.col("key") == "a", "bad"))
     assert [(row.key, row[FAILURE] and row[FAILURE].message) for row in frame.df.collect()] == [
         ("a", "bad"),
         ("b", None),
@@ -98,7 +102,7 @@ def test_where_keeps_what_has_failed(orders: SourceFrame) -> None:
 
 
 def test_one_column_as_the_value(orders: SourceFrame) -> None:
-    (frame,) = applied([Step("s", select("SELECT value.name AS _value FROM record"))], orders)
+    (frame,) = apply_chain([stage(select("SELECT value.name AS _value FROM record"))], orders)
     assert [row.value for row in frame.df.collect()] == ["tea", None, None]
     assert frame.value_schema == OPTIONAL_STRING
 
@@ -109,7 +113,7 @@ def test_several_records_of_one_and_hidden_columns(spark: SparkSession) -> None:
         f"{ROW} long, topic string, partition int, offset long, timestamp long, key string, value string",
     )
     frame = SinkFrame(df, Schema(SchemaType.STRING), None)
-    (split,) = applied([Step("s", select("SELECT explode(split(value, ' ')) AS word, offset FROM record"))], frame)
+    (split,) = apply_chain([stage(select("SELECT explode(split(value, ' ')) AS word, offset FROM record"))], frame)
     assert [(row[ROW], row.value.asDict()) for row in split.df.collect()] == [
         (7, {"word": "a", "offset": 5}),
         (7, {"word": "b", "offset": 5}),
@@ -121,7 +125,7 @@ def test_without_a_schema_values_are_variants(spark: SparkSession) -> None:
     frame = SourceFrame(df, {}, {}, topic="t", value_schema=None)
     tag = "try_variant_get(value, '$.tags[1]', 'string') AS tag"
     sql = f"SELECT try_variant_get(value, '$.id', 'int') AS id, {tag} FROM record"
-    (changed,) = applied([Step("s", select(sql))], frame)
+    (changed,) = apply_chain([stage(select(sql))], frame)
     assert [row.value and tuple(row.value) for row in changed.df.collect()] == [(1, "y"), (None, None), None]
 
 
@@ -147,7 +151,7 @@ def test_bad_sql_names_the_option(spark: SparkSession, sql: str, reason: str) ->
     ("sql", "text"),
     [
         ("SELECT value.nothing FROM record", "No such struct field `nothing` in `id`, `name`, `price`"),
-        ("SELECT count(*) AS n FROM record", "cannot be applied"),
+        ("SELECT count(*) AS n FROM record", "cannot be apply_chain"),
         ("SELECT 1 AS a, 2 AS a FROM record", "two columns of one name"),
         ("SELECT 1 AS _value, 2 AS a FROM record", "_value and fields besides it: a"),
         ("SELECT make_interval(1) AS i FROM record", "Column i is of Spark's type interval"),
@@ -160,7 +164,7 @@ def test_a_select_that_does_not_fit_the_records(orders: SourceFrame, sql: str, t
 
 def test_after_another_transform(orders: SourceFrame) -> None:
     nothing: Transform = Filter()
-    (frame,) = applied([Step("f", nothing), Step("s", select("SELECT key AS k FROM record"))], orders)
+    (frame,) = apply_chain([TransformationStage("f", nothing), stage(select("SELECT key AS k FROM record"))], orders)
     assert frame.df.collect() == []
 
 

@@ -12,7 +12,7 @@ from connect_dagster.plugin.frames import FAILURE, ROW, Frame, RecordFrame, Sour
 from connect_dagster.plugin.schema import STRING_SCHEMA, Schema, SchemaType
 from connect_dagster.predicates.topic_name_matches import TopicNameMatches
 from connect_dagster.transforms.regex_router import RegexRouter
-from connect_dagster.worker.transforms import Step, applied
+from connect_dagster.worker.transforms import TransformationStage, apply_chain
 
 
 class Even(Predicate):
@@ -60,7 +60,7 @@ def frame(spark: SparkSession) -> SourceFrame:
 
 
 def test_a_predicate_leaves_one_frame_when_the_schemas_stay(frame: SourceFrame) -> None:
-    (changed,) = applied([Step("u", Upper(), Even())], frame)
+    (changed,) = apply_chain([TransformationStage("u", Upper(), Even())], frame)
     assert [tuple(row) for row in changed.df.select("value", "topic").collect()] == [
         ("a", "t"),
         ("BB", "upper"),
@@ -72,10 +72,10 @@ def test_a_predicate_leaves_one_frame_when_the_schemas_stay(frame: SourceFrame) 
 def test_a_predicate_decides_which_records_of_one_topic_are_routed(frame: SourceFrame) -> None:
     router = RegexRouter()
     router.configure({"regex": "t", "replacement": "even"})
-    (routed,) = applied([Step("r", router, Even())], frame)
+    (routed,) = apply_chain([TransformationStage("r", router, Even())], frame)
     assert routed.topic is None
     assert [row.topic for row in routed.df.collect()] == ["t", "even", "t", "even"]
-    (routed,) = applied([Step("r", router)], frame)
+    (routed,) = apply_chain([TransformationStage("r", router)], frame)
     assert routed.topic == "even"
 
 
@@ -86,33 +86,33 @@ def test_a_predicate_of_the_topic_leaves_one_topic_to_records_of_one(frame: Sour
     for pattern, negate, topic in (("t", False, "other"), ("t", True, "t"), ("x", False, "t"), ("x", True, "other")):
         matches = TopicNameMatches()
         matches.configure({"pattern": pattern})
-        (routed,) = applied([Step("r", router, matches, negate=negate)], frame)
+        (routed,) = apply_chain([TransformationStage("r", router, matches, negate=negate)], frame)
         assert (routed.topic, routed.has("topic")) == (topic, False)
 
 
 def test_a_negated_predicate(frame: SourceFrame) -> None:
-    (changed,) = applied([Step("u", Upper(), Even(), negate=True)], frame)
+    (changed,) = apply_chain([TransformationStage("u", Upper(), Even(), negate=True)], frame)
     assert [row.value for row in changed.df.collect()] == ["A", "bb", "CCC", "aaaa"]
 
 
 def test_a_frame_in_two_where_the_schemas_differ_then(frame: SourceFrame) -> None:
-    lengths, others = applied([Step("l", Length(), Even())], frame)
+    lengths, others = apply_chain([TransformationStage("l", Length(), Even())], frame)
     assert (lengths.value_schema, others.value_schema) == (Schema(SchemaType.INT32), STRING_SCHEMA)
     rows = [(row[ROW], row.value) for one in (lengths, others) for row in one.df.collect()]
     assert [value for _, value in sorted(rows)] == ["a", 2, "ccc", 4]
 
 
 def test_records_left_out_where_the_predicate_holds(frame: SourceFrame) -> None:
-    (left,) = applied([Step("d", Drop(), Even())], frame)
+    (left,) = apply_chain([TransformationStage("d", Drop(), Even())], frame)
     assert [row.value for row in left.df.collect()] == ["a", "ccc"]
-    (left,) = applied([Step("d", Drop())], frame)
+    (left,) = apply_chain([TransformationStage("d", Drop())], frame)
     assert left.df.collect() == []
-    parts = applied([Step("a", OnlyA(), Even())], frame)
+    parts = apply_chain([TransformationStage("a", OnlyA(), Even())], frame)
     assert sorted(row.value for one in parts for row in one.df.collect()) == ["a", "aaaa", "ccc"]
 
 
 def test_a_record_that_failed_says_where_and_why(frame: SourceFrame) -> None:
-    (failed,) = applied([Step("f", Fail()), Step("u", Upper())], frame)
+    (failed,) = apply_chain([TransformationStage("f", Fail()), TransformationStage("u", Upper())], frame)
     found = {row.value: row[FAILURE] and row[FAILURE].asDict() for row in failed.df.collect()}
     assert found.pop("BB") == {
         "stage": "TRANSFORMATION",
@@ -124,27 +124,29 @@ def test_a_record_that_failed_says_where_and_why(frame: SourceFrame) -> None:
 
 
 def test_a_predicate_spares_records_from_failing(frame: SourceFrame) -> None:
-    (spared,) = applied([Step("f", Fail(), Even(), negate=True)], frame)
+    (spared,) = apply_chain([TransformationStage("f", Fail(), Even(), negate=True)], frame)
     assert [row[FAILURE] for row in spared.df.collect()] == [None] * 4
 
 
 def test_a_frame_keeps_its_place(frame: SourceFrame) -> None:
-    (changed,) = applied([Step("u", Upper(), Even())], replace(frame, other_offsets=(({"p": 2}, {"o": 3}),)))
+    (changed,) = apply_chain(
+        [TransformationStage("u", Upper(), Even())], replace(frame, other_offsets=(({"p": 2}, {"o": 3}),))
+    )
     assert changed.offsets == (({"p": 1}, {"o": 1}), ({"p": 2}, {"o": 3}))
 
 
 @pytest.mark.parametrize(
     "step",
     [
-        Step("a", OnlyA()),
-        Step("a", OnlyA(), Even()),
-        Step("a", OnlyA(), Even(), negate=True),
-        Step("d", Drop()),
-        Step("d", Drop(), Even()),
-        Step("l", Length(), Even()),
+        TransformationStage("a", OnlyA()),
+        TransformationStage("a", OnlyA(), Even()),
+        TransformationStage("a", OnlyA(), Even(), negate=True),
+        TransformationStage("d", Drop()),
+        TransformationStage("d", Drop(), Even()),
+        TransformationStage("l", Length(), Even()),
     ],
 )
-def test_a_record_that_failed_is_never_left_out(frame: SourceFrame, step: Step) -> None:
-    parts = applied([Step("f", Fail()), step], frame)
+def test_a_record_that_failed_is_never_left_out(frame: SourceFrame, step: TransformationStage) -> None:
+    parts = apply_chain([TransformationStage("f", Fail()), step], frame)
     failed = [row[FAILURE].message for one in parts for row in one.df.collect() if row[FAILURE]]
     assert failed == ["not bb"]

@@ -33,7 +33,7 @@ from connect_dagster.connectors.jdbc.sink.failures import (
     fails_together,
     found_again,
     is_certain,
-    narrow,
+    write_apart,
 )
 from connect_dagster.connectors.jdbc.sink.offsets import OffsetsMovedError, OffsetsRefusedError, SinkOffsets
 from connect_dagster.connectors.jdbc.sink.tables import TableError
@@ -51,7 +51,7 @@ log = logging.getLogger(__name__)
 # Smaller batches are written before anything else is done: then it is known at once whether they could be.
 _WORTH_A_THREAD = 10_000
 # Records that do not fit are looked for no longer at a time: the group has to hear of the task meanwhile.
-_NARROWING_SECONDS = 60.0
+_BISECTION_SECONDS = 60.0
 
 
 class JdbcSinkTask(SinkTask):
@@ -195,15 +195,20 @@ class JdbcSinkTask(SinkTask):
         reporter = self.context.errant_record_reporter
         try:
             # What was known of the table may be old: a column may have been widened.
-            refused = self._written_again(arrivals)
-            if refused is None:
-                return []
-            if reporter is None and not fails_together(refused):
-                raise _failing(str(refused)) from error
-            found: list[Unwritten] = []
-            take = found.append if self._tolerates() else self._first_fails
             try:
-                return narrow(arrivals, self._written_again, take, _NARROWING_SECONDS)
+                self._write_again(arrivals)
+            except (DatabaseError, TableError) as refused:
+                if isinstance(refused, DatabaseUnavailableError):
+                    raise
+                if reporter is None and not fails_together(refused):
+                    raise _failing(str(refused)) from error
+            else:
+                return []
+            found: list[Unwritten] = []
+            tolerates = reporter is not None and reporter.tolerates
+            take = found.append if tolerates else self._first_fails
+            try:
+                return write_apart(arrivals, self._write_again, take, _BISECTION_SECONDS)
             finally:  # with exactly.once those that the database's offset has passed are not written again
                 self._report(found)
         except DatabaseUnavailableError as lost:
@@ -212,10 +217,6 @@ class JdbcSinkTask(SinkTask):
             raise self._moved(moved) from moved
         except OffsetsRefusedError as without:
             raise self._refused(without) from without
-
-    def _tolerates(self) -> bool:
-        reporter = self.context.errant_record_reporter
-        return reporter is not None and self._config.originals.get("errors.tolerance") == "all"
 
     def _first_fails(self, one: Unwritten) -> None:
         """The task ends here: with exactly.once it would go on behind what is written after this record."""
@@ -233,16 +234,15 @@ class JdbcSinkTask(SinkTask):
             for one in part.records:
                 del self._unreported[one.place]
 
-    def _written_again(self, arrivals: Sequence[Arrival]) -> ConnectError | None:
-        """Write some records by themselves; answers why they cannot be written."""
+    def _write_again(self, arrivals: Sequence[Arrival]) -> None:
+        """Write some records by themselves; roll back where the database rejects them."""
         try:
             self._writer.write(arrivals)
         except DatabaseUnavailableError:
             raise
-        except (DatabaseError, TableError) as error:
+        except (DatabaseError, TableError):
             self._writer.undo()
-            return error
-        return None
+            raise
 
     def _again(self, error: ConnectError) -> RetriableError:
         """The error that brings the batch again, as long as there are retries left."""

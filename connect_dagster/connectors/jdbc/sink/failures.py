@@ -18,8 +18,10 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.connectors.jdbc.sink.arrivals import Arrival
 from connect_dagster.connectors.jdbc.sink.plan import OFFSET, PARTITION
+from connect_dagster.connectors.jdbc.sink.tables import TableError
 from connect_dagster.connectors.jdbc.sql_errors import DatabaseError, DatabaseUnavailableError
 from connect_dagster.errors import ConnectError
+from connect_dagster.plugin.bisection import Bisection
 from connect_dagster.plugin.frames import SinkFrame
 
 # Keys that only the database finds equal, such as 1.0 and 1.00: they may not be in one statement.
@@ -31,8 +33,7 @@ _CERTAIN_STATES = ("22", "23502", "23505", "23514", _TWICE)
 _CERTAIN_CODES = frozenset({1048, 1062, 1263, 1264, 1265, 1292, 1364, 1366, 1406, 3819, 4025})
 _AT_ONCE = 500
 
-Write = Callable[[Sequence[Arrival]], ConnectError | None]
-"""Writes records by themselves and answers why they cannot be written, ``None`` when they are."""
+Write = Callable[[Sequence[Arrival]], None]
 
 
 def is_certain(error: ConnectError) -> bool:
@@ -48,7 +49,7 @@ def fails_together(error: ConnectError) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Row:
     """One row: number of its arrival, its own number, and where its record was."""
 
     arrival: int
@@ -94,57 +95,66 @@ class Unwritable:
         return [cls(part[0].frame, part) for part in parts]
 
 
-def narrow(
-    arrivals: Sequence[Arrival], write: Write, refused: Callable[[Unwritten], None], seconds: float
+def write_apart(
+    arrivals: Sequence[Arrival], write: Write, rejected: Callable[[Unwritten], None], seconds: float
 ) -> list[Arrival]:
-    """Write all that can be written; answers what is left after some time, the last of each partition.
+    """Write every record that the database takes; return the rest after some time, the last of each partition.
 
     Args:
         arrivals: known to fail together.
-        write: raises what ends the whole attempt.
-        refused: told of each record that cannot be, before anything after it is written.
+        write: raises an error of the records, or one that ends the whole attempt.
+        rejected: called for each record that the database rejects, before a record after it is written.
         seconds: how long to begin with further records.
     """
-    waiting = [_places(arrivals)]
-    deadline, has_gone_on = time.monotonic() + seconds, False
-    while waiting and not (has_gone_on and time.monotonic() > deadline):
-        places = waiting.pop()
-        error = write(_taken(arrivals, places))
-        if error is not None and (middle := _middle(arrivals, places)):
-            waiting += [places[middle:], places[:middle]]
-            continue
-        has_gone_on = True
-        if error is not None:
-            place = places[0]
-            arrival = arrivals[place.arrival]
-            refused(Unwritten(arrival.frame, arrival.read_from, place.partition, place.offset, str(error)))
-    return _taken(arrivals, [place for places in waiting for place in places])
+
+    def attempt(rows: Sequence[_Row]) -> None:
+        write(_taken(arrivals, rows))
+
+    def report(rows: Sequence[_Row], error: Exception) -> None:
+        row = rows[0]
+        arrival = arrivals[row.arrival]
+        rejected(Unwritten(arrival.frame, arrival.read_from, row.partition, row.offset, str(error)))
+
+    def halves(rows: Sequence[_Row]) -> list[Sequence[_Row]]:
+        middle = _middle(arrivals, rows)
+        return [rows[:middle], rows[middle:]] if middle else []
+
+    deadline = time.monotonic() + seconds
+    bisection = Bisection[Sequence[_Row], None](_rows(arrivals), attempt, halves, report, _ends_attempt)
+    for _ in bisection:
+        if time.monotonic() > deadline:
+            break
+    return _taken(arrivals, [row for rows in bisection.waiting for row in rows])
+
+
+def _ends_attempt(error: Exception) -> bool:
+    return isinstance(error, DatabaseUnavailableError) or not isinstance(error, DatabaseError | TableError)
 
 
 def found_again(unwritten: Mapping[tuple[str, int, int], Unwritten], arrivals: Sequence[Arrival]) -> list[Unwritten]:
     """The same records, by their places, in the frames in which they come again."""
-    found = {_record(arrivals, place): arrivals[place.arrival].frame for place in _places(arrivals)}
+    found = {_record(arrivals, place): arrivals[place.arrival].frame for place in _rows(arrivals)}
     return [replace(one, frame=found[place]) for place, one in unwritten.items() if place in found]
 
 
-def _middle(arrivals: Sequence[Arrival], places: Sequence[_Place]) -> int:
+def _middle(arrivals: Sequence[Arrival], places: Sequence[_Row]) -> int:
     """Where to halve rows, 0 where all are of one record: the offset that is written with its first is that of all."""
     records = [_record(arrivals, place) for place in places]
     begins = [row for row in range(1, len(records)) if records[row] != records[row - 1]]
     return min(begins, key=lambda row: abs(row - len(records) // 2), default=0)
 
 
-def _record(arrivals: Sequence[Arrival], place: _Place) -> tuple[str, int, int]:
+def _record(arrivals: Sequence[Arrival], place: _Row) -> tuple[str, int, int]:
     return arrivals[place.arrival].read_from, place.partition, place.offset
 
 
-def _places(arrivals: Sequence[Arrival]) -> list[_Place]:
-    found: list[tuple[str, _Place]] = []
+def _rows(arrivals: Sequence[Arrival]) -> list[_Row]:
+    found: list[tuple[str, _Row]] = []
     for number, arrival in enumerate(arrivals):
         partitions = np.asarray(arrival.rows[PARTITION].to_numpy()).tolist()
         offsets = np.asarray(arrival.rows[OFFSET].to_numpy()).tolist()
         found += [
-            (arrival.read_from, _Place(number, row, *place))
+            (arrival.read_from, _Row(number, row, *place))
             for row, place in enumerate(zip(partitions, offsets, strict=True))
         ]
     # Each part is to hold what comes first of a partition, as offsets are written with it.
@@ -152,7 +162,7 @@ def _places(arrivals: Sequence[Arrival]) -> list[_Place]:
     return [place for _, place in found]
 
 
-def _taken(arrivals: Sequence[Arrival], places: Sequence[_Place]) -> list[Arrival]:
+def _taken(arrivals: Sequence[Arrival], places: Sequence[_Row]) -> list[Arrival]:
     rows: dict[int, list[int]] = {}
     for place in places:
         rows.setdefault(place.arrival, []).append(place.row)

@@ -40,7 +40,8 @@ DELETES = {"insert.mode": "upsert", "pk.mode": "record_key", "pk.fields": "id", 
 class Reports:
     """Stands for the worker's reporter."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, tolerates: bool = True) -> None:
+        self.tolerates = tolerates
         self.offsets: list[int] = []
         self.failing = False
 
@@ -61,8 +62,7 @@ def started(
     task.context = SinkContext(
         spark, frozenset([PLACE]), errant_record_reporter=cast("ErrantRecordReporter | None", reports)
     )
-    tolerance = {} if reports is None else {"errors.tolerance": "all"}
-    task.start({"name": "s", "topics": "t", **tolerance, **database.connection_config, **config})
+    task.start({"name": "s", "topics": "t", **database.connection_config, **config})
     try:
         task.open([PLACE])
         yield task
@@ -113,8 +113,8 @@ def test_nothing_is_written_behind_a_record_that_ends_the_task(
 ) -> None:
     """With exactly.once the task would go on behind it."""
     postgresql_database.execute("CREATE TABLE t (id INT, name VARCHAR(5))")
-    reports = Reports()
-    with started(spark, postgresql_database, {**ONCE, "errors.tolerance": "none"}, reports) as task:
+    reports = Reports(tolerates=False)
+    with started(spark, postgresql_database, ONCE, reports) as task:
         with pytest.raises(ConnectError, match="too long"):
             put(task, ["a", "too long", "b", "too long"])
         assert reports.offsets == [1]

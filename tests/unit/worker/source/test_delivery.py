@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import pyarrow as pa
 import pytest
@@ -9,8 +10,14 @@ import pytest
 from connect_dagster.embedded.ports import HOST, free_port
 from connect_dagster.errors import ConnectError
 from connect_dagster.kafka import clients
-from connect_dagster.worker.source.delivery import Batch, Delivery, Refused, _arguments
-from connect_dagster.worker.source.turns import Turns
+from connect_dagster.worker.source.delivery import Batch, Delivery, RejectedRecord, _arguments
+from connect_dagster.worker.source.large_batch_gate import LargeBatchGate
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    table: pa.Table
+
 
 MakeDelivery = Callable[[], Delivery]
 
@@ -21,7 +28,7 @@ def make() -> Iterator[MakeDelivery]:
 
     def delivery() -> Delivery:
         settings = clients.producer_settings(f"{HOST}:{free_port()}", "test", {"max.request.size": "2000"})
-        made.append(Delivery(settings, "test-0", ("test", "task-0"), Turns()))
+        made.append(Delivery(settings, "test-0", ("test", "task-0"), LargeBatchGate()))
         return made[-1]
 
     yield delivery
@@ -32,10 +39,10 @@ def make() -> Iterator[MakeDelivery]:
 def batch(
     *values: bytes,
     delivered: Callable[[], None] = lambda: None,
-    tolerate: Callable[[Refused], bool] = lambda _: False,
-) -> Batch:
+    tolerate: Callable[[RejectedRecord], bool] = lambda _: False,
+) -> Batch[Records]:
     table = pa.table({"value": pa.array(values, pa.binary())})
-    return Batch(lambda: table, "t", lambda _: delivered(), tolerate)
+    return Batch(lambda: Records(table), "t", lambda _: delivered(), tolerate)
 
 
 def wait_for_error(delivery: Delivery) -> Exception:
@@ -81,10 +88,10 @@ def test_a_record_too_large_is_the_tasks_error(make: MakeDelivery) -> None:
 
 
 def test_a_record_too_large_may_be_tolerated(make: MakeDelivery) -> None:
-    told: list[Refused] = []
+    told: list[RejectedRecord] = []
     called: list[str] = []
 
-    def tolerate(refused: Refused) -> bool:
+    def tolerate(refused: RejectedRecord) -> bool:
         told.append(refused)
         return True
 
@@ -92,7 +99,7 @@ def test_a_record_too_large_may_be_tolerated(make: MakeDelivery) -> None:
     delivery.submit(batch(b"x" * 3000, b"y" * 3000, delivered=lambda: called.append("delivered"), tolerate=tolerate))
     assert delivery.drain(20), "nothing is left to wait for"
     assert called == ["delivered"]
-    assert [one.words["value"][:1] for one in told] == [b"x", b"y"]
+    assert [one.record["value"][:1] for one in told] == [b"x", b"y"]
 
 
 def test_an_error_after_the_delivery_is_the_tasks_error(make: MakeDelivery) -> None:

@@ -1,6 +1,6 @@
-"""Records that could not be handled: what went wrong with each, and the record as it came.
+"""Failures: of single records, of Spark jobs, and of reads whose brokers are away.
 
-Java: ``ProcessingContext``. Knows nothing of who is told, nor of what becomes of the task.
+Java: ``ProcessingContext``. This module classifies errors. It does not report them and does not end tasks.
 """
 
 from __future__ import annotations
@@ -11,10 +11,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JJavaError, Py4JNetworkError
 from pyspark.errors import PySparkException
+from pyspark.sql.streaming.query import StreamingQuery
 
 from connect_dagster.errors import ConnectError, DataError, RetriableError
+from connect_dagster.worker.errors.raw_record import RawRecord
 
 KEY_CONVERTER, VALUE_CONVERTER = "KEY_CONVERTER", "VALUE_CONVERTER"
 KAFKA_PRODUCE, TASK_PUT = "KAFKA_PRODUCE", "TASK_PUT"
@@ -25,6 +28,17 @@ _LONGEST_TEXT = 4000
 # PySpark leaves errors as Py4J gives them that a job meets before its first task: its optimizer evaluates what it can.
 _IN_SPARK = (PySparkException, Py4JJavaError)
 _JAVA_ERROR = re.compile(r"(?:^|\n)(?:Caused by)?: ([\w.$]+)(?:: (.*?))?(?=\n\t|\nCaused by: |\Z)", re.DOTALL)
+
+# What Java's clients try again by themselves, as far as a reader meets it (subclasses of RetriableException).
+_PASSING = re.compile(
+    r"org\.apache\.kafka\.common\.errors\."
+    r"(?:Timeout|Disconnect|Network|CoordinatorNotAvailable|CoordinatorLoadInProgress|NotCoordinator"
+    r"|NotLeaderOrFollower|LeaderNotAvailable|ReplicaNotAvailable|UnknownTopicOrPartition|UnknownTopicId"
+    r"|KafkaStorage|OffsetNotAvailable|FencedLeaderEpoch|UnknownLeaderEpoch|Retriable)Exception"
+    # Spark's own: no record came within kafkaConsumer.pollTimeoutMs.
+    r"|java\.util\.concurrent\.TimeoutException: Cannot fetch record"
+)
+_SPARKS_READER = "org.apache.spark.sql.kafka010.consumer."
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,42 +78,17 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Original:
-    """A record as it came, in bytes.
-
-    Attributes:
-        topic: where it was read from; for a record of a source, where it was to be written to.
-        partition: likewise; ``None`` where that was not chosen yet.
-        offset: ``None`` for a record of a source.
-        timestamp: epoch milliseconds; ``None`` for none.
-        timestamp_type: ``CreateTime`` or ``LogAppendTime``; ``None`` where there is none.
-        headers: in their order.
-        source_partition: where a source read it, as JSON.
-        source_offset: as JSON, the place right after the records that were read with it.
-    """
-
-    topic: str | None
-    key: bytes | None
-    value: bytes | None
-    partition: int | None = None
-    offset: int | None = None
-    timestamp: int | None = None
-    timestamp_type: str | None = None
-    headers: tuple[tuple[str, bytes | None], ...] = ()
-    source_partition: str | None = None
-    source_offset: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class FailedRecord:
     """A record that could not be handled.
 
     Attributes:
-        error: what was raised; ``None`` where the failure is data.
+        failure: stage, class and error.
+        record: in bytes.
+        error: the exception; ``None`` where the failure is data.
     """
 
     failure: Failure
-    original: Original
+    record: RawRecord
     error: BaseException | None = field(default=None, compare=False)
 
 
@@ -171,3 +160,53 @@ def is_spark_failure(error: BaseException) -> bool:
 def is_spark_gone(error: BaseException) -> bool:
     """Whether nobody answers where Spark was."""
     return any(isinstance(one, Py4JNetworkError | ConnectionRefusedError) for one in chain(error))
+
+
+@dataclass(frozen=True, slots=True)
+class StreamFailure:
+    """Why a query ended by itself.
+
+    Attributes:
+        text: the failure with its causes.
+        passing: whether the query may be started again where it was.
+    """
+
+    text: str
+    passing: bool
+
+
+def stream_failure(query: StreamingQuery) -> StreamFailure:
+    """The failure of a query that has ended."""
+    error = query._jsq.exception()
+    if not error.isDefined():
+        return StreamFailure("The query ended without an error", passing=False)
+    text = "\nCaused by: ".join(cause.toString() for cause in _causes(error.get().getCause()))
+    return StreamFailure(text, passing=_PASSING.search(text) is not None)
+
+
+def is_passing_read(error: BaseException) -> bool:
+    """Whether a Spark job failed because the brokers did not give it the batch's records."""
+    texts = [text for one in chain(error) for text in _java_texts(one)]
+    return any(_SPARKS_READER in text and _PASSING.search(text) for text in texts)
+
+
+def says(error: BaseException, text: str) -> bool:
+    """Whether an error or one that it was raised from holds a text."""
+    return any(text in str(one) for one in chain(error))
+
+
+def _java_texts(error: BaseException) -> Iterator[str]:
+    yield str(error)
+    origin: Any = None
+    if isinstance(error, Py4JJavaError):
+        origin = error.java_exception
+    elif isinstance(error, PySparkException):
+        origin = getattr(error, "_origin", None)
+    for cause in _causes(origin):
+        yield f"{cause.toString()}\n" + "\n".join(frame.toString() for frame in cause.getStackTrace())
+
+
+def _causes(error: JavaObject | None) -> Iterator[JavaObject]:
+    while error is not None:
+        yield error
+        error = error.getCause()

@@ -17,7 +17,7 @@ from connect_dagster.plugin.frames import SourceFrame
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.records import SourceRecord
 from connect_dagster.plugin.schema import Schema
-from connect_dagster.worker.source.record_values import fitting
+from connect_dagster.worker.record_values import fitting
 
 Polled = Sequence[SourceFrame] | Sequence[SourceRecord] | SourceFrame | None
 
@@ -51,6 +51,15 @@ def to_frames(spark: SparkSession, polled: Polled, headers: HeaderConverter) -> 
     records = cast("Sequence[SourceRecord]", polled)
     runs = itertools.groupby(records, key=lambda record: (record.key_schema, record.value_schema))
     return [_frame(spark, list(run), headers, *schemas) for schemas, run in runs]
+
+
+def halves(rows: pa.Table) -> list[pa.Table]:
+    """Return the two halves of a table; none of a single row."""
+    middle = rows.num_rows // 2
+    if not middle:
+        return []
+    # Copied: Spark does not take slices of nested columns.
+    return [rows.take(pa.array(part, pa.int64())) for part in (range(middle), range(middle, rows.num_rows))]
 
 
 def _frame(
@@ -87,10 +96,6 @@ def _frame(
         value_schema=value_schema,
         key_schema=key_schema,
     )
-
-
-def _headers(record: SourceRecord, converter: HeaderConverter) -> list[dict[str, Any]]:
-    return [{"key": one.key, "value": converter.to_bytes(one.schema, one.value)} for one in record.headers]
 
 
 def _any(values: list[Any]) -> bool:

@@ -10,22 +10,23 @@ from connect_dagster.protocol.states import TaskId
 from connect_dagster.worker.config.sink import SinkConnectorConfig
 from connect_dagster.worker.config.source import SourceConnectorConfig
 from connect_dagster.worker.errors.dead_letter_queue import context_headers
-from connect_dagster.worker.errors.failed_records import FailedRecord, Failure, Original, ToleranceExceededError
+from connect_dagster.worker.errors.failures import FailedRecord, Failure, ToleranceExceededError
 from connect_dagster.worker.errors.policy import DeadLetterSettings, ErrorPolicy
-from connect_dagster.worker.errors.reporting import ErrorReports
+from connect_dagster.worker.errors.raw_record import RawRecord
+from connect_dagster.worker.errors.reporter import ErrorReporter
 from connect_dagster.worker.metrics.errors import ErrorMetrics
-from connect_dagster.worker.sink.errant_record_reporter import ErrantRecords, _Reported
+from connect_dagster.worker.sink.errant_record_reporter import WorkerErrantRecordReporter, _Reported
 
 TASK = TaskId("orders", 3)
 NAMED = {"name": "orders", "connector.class": "Orders"}
 FAILURE = Failure("VALUE_CONVERTER", "x.Json", "org.apache.kafka.connect.errors.DataException", "no JSON")
-READ = Original("t", b"k", b"v", partition=2, offset=7, timestamp=5, timestamp_type="CreateTime")
-POLLED = Original("t", None, b"v", source_partition='{"file":"a"}', source_offset='{"position":9}')
+READ = RawRecord("t", b"k", b"v", partition=2, offset=7, timestamp=5, timestamp_type="CreateTime")
+POLLED = RawRecord("t", None, b"v", source_partition='{"file":"a"}', source_offset='{"position":9}')
 
 
-def reports(policy: ErrorPolicy) -> tuple[ErrorReports, ErrorMetrics]:
+def reports(policy: ErrorPolicy) -> tuple[ErrorReporter, ErrorMetrics]:
     metrics = ErrorMetrics(TASK)
-    return ErrorReports(TASK, policy, metrics), metrics
+    return ErrorReporter(TASK, policy, metrics), metrics
 
 
 def test_policy_of_a_connector() -> None:
@@ -65,7 +66,7 @@ def test_policy_of_a_connector() -> None:
         ),
     ],
 )
-def test_the_log(caplog: pytest.LogCaptureFixture, original: Original, messages: bool, shown: str) -> None:
+def test_the_log(caplog: pytest.LogCaptureFixture, original: RawRecord, messages: bool, shown: str) -> None:
     found, metrics = reports(ErrorPolicy(tolerate=True, log=True, log_messages=messages))
     with caplog.at_level(logging.ERROR):
         found.failed([FailedRecord(FAILURE, original)])
@@ -89,7 +90,7 @@ def test_without_tolerance_the_first_one_ends_the_task() -> None:
 
 def test_what_is_found_later_is_a_failure_alone() -> None:
     found, metrics = reports(ErrorPolicy(tolerate=True))
-    found.found_later([FailedRecord(FAILURE, READ)] * 2)
+    found.execute_failed([FailedRecord(FAILURE, READ)] * 2)
     counted = {name: value for name, value in metrics.read().values.items() if value}
     assert counted.pop("last-error-timestamp")
     assert counted == {"total-record-failures": 2}
@@ -118,7 +119,7 @@ def test_context_headers() -> None:
 
 def test_who_waits_for_a_report_hears_that_it_failed() -> None:
     found, _ = reports(ErrorPolicy())
-    errant = ErrantRecords(cast("Any", None), found, cast("Any", None))
+    errant = WorkerErrantRecordReporter(found, cast("Any", None))
     reported = _Reported("t", 0, 0, FAILURE)
     errant._take([reported])
     with pytest.raises(ToleranceExceededError):

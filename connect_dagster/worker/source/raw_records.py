@@ -14,16 +14,16 @@ from pyspark.sql import SparkSession
 
 from connect_dagster.plugin.frames import FAILURE, SourceFrame
 from connect_dagster.plugin.schema import Schema
-from connect_dagster.worker.errors.failed_records import Original
+from connect_dagster.worker.errors.raw_record import RawRecord
 from connect_dagster.worker.errors.retry import RetryGivenUpError
 from connect_dagster.worker.source.pipeline import SourcePipeline
 
 Row = Mapping[str, Any]
 
 
-def originals(
+def raw_records(
     spark: SparkSession, pipeline: SourcePipeline, frame: SourceFrame, rows: pa.Table | None, count: int
-) -> list[Original]:
+) -> list[RawRecord]:
     """The records in bytes, in their order.
 
     Args:
@@ -34,40 +34,40 @@ def originals(
         count: how many there are.
     """
     if rows is None:
-        return [_placed(Original(frame.topic, None, None), frame)] * count
+        return [_placed(RawRecord(frame.topic, None, None), frame)] * count
     encoded = _encoded(spark, pipeline, frame, rows)
-    return [_original(frame, row, made) for row, made in zip(rows.to_pylist(), encoded or [{}] * count, strict=True)]
+    return [_raw_record(frame, row, made) for row, made in zip(rows.to_pylist(), encoded or [{}] * count, strict=True)]
 
 
-def refused_original(frame: SourceFrame, words: Mapping[str, Any]) -> Original:
+def rejected_raw_record(frame: SourceFrame, record: Mapping[str, Any]) -> RawRecord:
     """A record that Kafka refused, as it was sent: what it came from is not held so long.
 
     Args:
         frame: as polled.
-        words: the record, as arguments of ``Producer.produce``.
+        record: as arguments of ``Producer.produce``.
     """
-    original = Original(
-        words.get("topic"),
-        words.get("key"),
-        words.get("value"),
-        partition=words.get("partition"),
-        timestamp=words.get("timestamp"),
-        headers=tuple(words.get("headers") or ()),
+    raw = RawRecord(
+        record.get("topic"),
+        record.get("key"),
+        record.get("value"),
+        partition=record.get("partition"),
+        timestamp=record.get("timestamp"),
+        headers=tuple(record.get("headers") or ()),
     )
-    return _placed(original, frame)
+    return _placed(raw, frame)
 
 
-def _placed(original: Original, frame: SourceFrame) -> Original:
+def _placed(raw: RawRecord, frame: SourceFrame) -> RawRecord:
     partition, offset = _json(frame.source_partition), _json(frame.source_offset)
-    return replace(original, source_partition=partition, source_offset=offset)
+    return replace(raw, source_partition=partition, source_offset=offset)
 
 
-def _original(frame: SourceFrame, row: Row, made: Row) -> Original:
+def _raw_record(frame: SourceFrame, row: Row, made: Row) -> RawRecord:
     key, value = (
         made[name] if name in made else _as_json(row.get(name), schema)
         for name, schema in (("key", frame.key_schema), ("value", frame.value_schema))
     )
-    original = Original(
+    raw = RawRecord(
         row.get("topic", frame.topic),
         key,
         value,
@@ -75,7 +75,7 @@ def _original(frame: SourceFrame, row: Row, made: Row) -> Original:
         timestamp=row.get("timestamp"),
         headers=tuple((header["key"], header["value"]) for header in row.get("headers") or ()),
     )
-    return _placed(original, frame)
+    return _placed(raw, frame)
 
 
 def _encoded(spark: SparkSession, pipeline: SourcePipeline, frame: SourceFrame, rows: pa.Table) -> Sequence[Row] | None:
