@@ -1,0 +1,450 @@
+"""A sink task with a group, a log and plans in memory.
+
+Values say what their records do: ``bad…`` cannot be read by the converter, ``poison…`` fails the Spark job that reads
+it, ``other…`` has another schema than the records before it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from confluent_kafka import KafkaError, KafkaException
+from pyspark.errors import PySparkException
+
+from connect_dagster.errors import DataError
+from connect_dagster.plugin.bisection import Bisection
+from connect_dagster.plugin.connector import SinkTask
+from connect_dagster.plugin.frames import SinkBatch, SinkFrame
+from connect_dagster.plugin.records import SinkRecord, TopicPartition
+from connect_dagster.plugin.schema import STRING_SCHEMA
+from connect_dagster.protocol.states import State, TargetState
+from connect_dagster.worker.errors.failures import VALUE_CONVERTER, FailedRecord, Failure, StreamFailure
+from connect_dagster.worker.errors.policy import DeadLetterSettings, ErrorPolicy
+from connect_dagster.worker.errors.raw_record import RawRecord
+from connect_dagster.worker.errors.tolerance import ToleranceOperator
+from connect_dagster.worker.metrics.tasks import SinkTaskMetrics
+from connect_dagster.worker.sink.consumer import RebalanceListener
+from connect_dagster.worker.sink.pipeline import OTHER_SCHEMA, UNREADABLE
+from connect_dagster.worker.sink.stream import MicroBatch
+from connect_dagster.worker.sink.task import SinkSettings, WorkerSinkTask
+from tests.unit.worker.local_worker import (
+    PLUGINS,
+    TASK,
+    WINDOWS,
+    Clock,
+    DeadLetters,
+    LocalSpark,
+    States,
+    Steps,
+    reporter,
+)
+
+FIRST, SECOND = TopicPartition("t", 0), TopicPartition("t", 1)
+JSON = "x.Json"
+
+NONE = ErrorPolicy()
+REPORTING = ErrorPolicy(dead_letters=DeadLetterSettings("dead"))
+TOLERANT = ErrorPolicy(tolerate=True, dead_letters=DeadLetterSettings("dead"))
+RETRYING = ErrorPolicy(retry_timeout_ms=1000, retry_delay_max_ms=60_000)
+CONNECT_EXCEPTION = "org.apache.kafka.connect.errors.ConnectException: "
+UNRECOVERABLE = f"{CONNECT_EXCEPTION}Exiting WorkerSinkTask due to unrecoverable exception."
+EXCEEDED = f"{CONNECT_EXCEPTION}Tolerance exceeded in error handler"
+RUN = [State.RUNNING, State.UNASSIGNED]
+FAILED = [State.RUNNING, State.FAILED]
+READ_TIMEOUT = "org.apache.spark.sql.kafka010.consumer.X: java.util.concurrent.TimeoutException: Cannot fetch record"
+RETRIABLE_JOB = "connect_dagster.errors.RetriableError: the registry is away"
+
+Log = dict[TopicPartition, list[str]]
+
+
+def refused(code: int = KafkaError.NOT_COORDINATOR) -> KafkaException:
+    """A commit that the group refuses."""
+    return KafkaException(KafkaError(code))
+
+
+def spark_failure(text: str) -> PySparkException:
+    """What PySpark raises for a job that fails."""
+    return PySparkException(f"Job aborted: {text}\n")
+
+
+@dataclass(slots=True)
+class Group:
+    """A consumer group with one member: the task under test."""
+
+    clock: Clock
+    committed: dict[TopicPartition, int] = field(default_factory=dict)
+    commits: list[dict[TopicPartition, int]] = field(default_factory=list)
+    answers: list[Callable[[], None]] = field(default_factory=list)
+    refusals: list[Exception] = field(default_factory=list)
+    silent: bool = False
+    watched: dict[TopicPartition, int] = field(default_factory=dict)
+    has_record: bool = False
+    closed: bool = False
+    abandoned: bool = False
+    listener: RebalanceListener | None = None
+    steps: Steps | None = None
+
+    # What a test does
+
+    def assign(self, *partitions: TopicPartition) -> None:
+        assert self.listener is not None
+        self.listener.assigned(list(partitions))
+
+    def revoke(self, *partitions: TopicPartition) -> None:
+        assert self.listener is not None
+        self.listener.revoked(list(partitions))
+
+    def lose(self, *partitions: TopicPartition) -> None:
+        assert self.listener is not None
+        self.listener.lost(list(partitions))
+
+    # The consumer
+
+    def poll(self, seconds: float = 0) -> bool:
+        self.clock.now += seconds
+        answers, self.answers = self.answers, []
+        for answer in answers:
+            answer()
+        assert self.steps is not None
+        self.steps.next()
+        return self.has_record
+
+    def watch(self, offsets: Mapping[TopicPartition, int]) -> bool:
+        self.watched = dict(offsets)
+        return True
+
+    def unwatch(self, partitions: Iterable[TopicPartition]) -> None:
+        for partition in partitions:
+            self.watched.pop(partition, None)
+
+    def committed_or_reset(self, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
+        return {partition: self.committed.get(partition, 0) for partition in partitions}
+
+    def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        return {}
+
+    def commit(self, offsets: Mapping[TopicPartition, int], done: Callable[[Exception | None], None]) -> None:
+        self.commits.append(dict(offsets))
+        if self.silent:
+            return
+        error = self.refusals.pop(0) if self.refusals else None
+        if error is None:
+            self.committed.update(offsets)
+        self.answers.append(lambda: done(error))
+
+    def commit_now(self, offsets: Mapping[TopicPartition, int]) -> None:
+        self.commits.append(dict(offsets))
+        if self.refusals:
+            raise self.refusals.pop(0)
+        self.committed.update(offsets)
+
+    def close(self) -> None:
+        self.closed = True
+
+    def abandon(self) -> None:
+        self.abandoned = True
+
+
+@dataclass(slots=True)
+class Stream:
+    """A query over the log; each batch has all records that are there."""
+
+    log: Log
+    position: dict[TopicPartition, int]
+    started_at: dict[TopicPartition, int]
+    clock: Clock
+    failures: list[StreamFailure]
+    running: bool = True
+    offered: bool = False
+
+    def next(self, seconds: float) -> MicroBatch | None:
+        assert self.running
+        assert not self.offered, "the batch before was not released"
+        end = {one: len(self.log.get(one, [])) for one in self.position}
+        if all(end[one] <= self.position[one] for one in end):
+            self.clock.now += seconds
+            return None
+        rows = [
+            Row(one, offset, self.log[one][offset])
+            for one in sorted(end, key=str)
+            for offset in range(self.position[one], end[one])
+        ]
+        batch = MicroBatch(cast("Any", rows), dict(self.position), end, {})
+        self.position, self.offered = end, True
+        return batch
+
+    def done(self) -> None:
+        self.offered = False
+
+    def failure(self) -> StreamFailure | None:
+        return self.failures.pop(0) if self.failures else None
+
+    def waits_for_news(self) -> bool:
+        return True
+
+    def report(self) -> Mapping[str, Any] | None:
+        return None
+
+    def await_report(self) -> Mapping[str, Any] | None:
+        return None
+
+    def stop(self) -> None:
+        self.running = False
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A record of the log."""
+
+    partition: TopicPartition
+    offset: int
+    value: str
+
+    @property
+    def raw(self) -> RawRecord:
+        return RawRecord(
+            self.partition.topic, None, self.value.encode(), partition=self.partition.partition, offset=self.offset
+        )
+
+    def failed(self, error: Exception) -> FailedRecord:
+        return FailedRecord(Failure.of(VALUE_CONVERTER, JSON, error), self.raw, error)
+
+
+@dataclass(frozen=True, slots=True)
+class LocalFrame:
+    """A frame whose plan runs when its records are asked for."""
+
+    rows: Sequence[Row]
+    expects: bool
+    strict: bool
+
+    def records(self) -> list[SinkRecord]:
+        for row in self.rows:
+            if self.expects and row.value.startswith("other"):
+                raise spark_failure(OTHER_SCHEMA)
+            if self.strict and row.value.startswith("bad"):
+                raise spark_failure(f"{UNREADABLE}: no JSON")
+            if row.value.startswith("poison"):
+                raise spark_failure(f"poison: {row.value}")
+        return [
+            SinkRecord(
+                row.partition.topic,
+                row.partition.partition,
+                row.offset,
+                None,
+                row.value,
+                None,
+                STRING_SCHEMA,
+                None,
+            )
+            for row in self.rows
+            if not row.value.startswith("bad")
+        ]
+
+
+@dataclass(slots=True)
+class Plans:
+    """Plans of a batch of rows."""
+
+    planner: "Planner"
+    rows: list[Row]
+    arrived: int | None = None
+    is_expected: bool = True
+
+    @property
+    def tolerates(self) -> bool:
+        return self.planner.tolerates
+
+    @property
+    def may_have_failed(self) -> bool:
+        return self.tolerates and any(row.value.startswith("bad") for row in self.rows)
+
+    def expected(self) -> SinkBatch | None:
+        if not (self.is_expected and self.planner.knows_schema):
+            return None
+        return self._batch(expects=True)
+
+    @contextmanager
+    def searched(self) -> Iterator[SinkBatch]:
+        self.is_expected = False
+        self.planner.searches += 1
+        self.planner.knows_schema = True
+        yield self._batch(expects=False)
+
+    def failed_records(self, *, first: bool = False) -> list[FailedRecord]:
+        found = [row.failed(DataError("no JSON")) for row in self.rows if row.value.startswith("bad")]
+        return found[:1] if first else found
+
+    def drop_poison_records(self) -> list[FailedRecord]:
+        failed: list[FailedRecord] = []
+
+        def attempt(rows: list[Row]) -> list[Row]:
+            LocalFrame(rows, expects=False, strict=False).records()
+            return rows
+
+        def rejected(rows: list[Row], error: Exception) -> list[Row]:
+            failed.append(rows[0].failed(error))
+            return []
+
+        def halves(rows: list[Row]) -> list[list[Row]]:
+            middle = len(rows) // 2
+            return [rows[:middle], rows[middle:]] if middle else []
+
+        try:
+            attempt(self.rows)
+        except PySparkException:
+            self.rows = [row for part in Bisection(self.rows, attempt, halves, rejected) for row in part]
+        return failed
+
+    def raw_records_at(self, offsets: Sequence[tuple[int, int]]) -> Mapping[tuple[int, int], Sequence[RawRecord]]:
+        return {(row.partition.partition, row.offset): [row.raw] for row in self.rows}
+
+    def _batch(self, *, expects: bool) -> SinkBatch:
+        frame = LocalFrame(self.rows, expects, strict=not self.tolerates)
+        return SinkBatch((cast("SinkFrame", frame),))
+
+
+@dataclass(slots=True)
+class Planner:
+    """The plans of a task, and the schema that it has seen."""
+
+    tolerates: bool
+    knows_schema: bool = False
+    searches: int = 0
+    tolerance: ToleranceOperator | None = None
+
+    def under(self, tolerance: ToleranceOperator) -> "Planner":
+        self.tolerance = tolerance
+        return self
+
+    def plans(self, batch: MicroBatch) -> Plans:
+        return Plans(self, list(cast("Any", batch.df)))
+
+    def raw_record(self, record: SinkRecord) -> RawRecord:
+        return RawRecord(record.topic, None, f"encoded {record.value}".encode(), offset=record.offset)
+
+
+class RecordingTask(SinkTask):
+    """Journals its calls; ``on`` gives the behaviour of each further call of a name, then all is well."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[Any, ...]] = []
+        self.on: dict[str, list[Callable[..., Any]]] = {}
+
+    def start(self, config: Mapping[str, str]) -> None:
+        self._called("start")
+
+    def open(self, partitions: Sequence[TopicPartition]) -> None:
+        self._called("open", list(partitions))
+
+    def put(self, batch: SinkBatch) -> None:
+        self._called("put", [record.value for record in batch.records()], argument=batch)
+
+    def pre_commit(self, offsets: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
+        return cast(
+            "Mapping[TopicPartition, int]", self._called("pre_commit", dict(offsets), argument=offsets) or offsets
+        )
+
+    def close(self, partitions: Sequence[TopicPartition]) -> None:
+        self._called("close", list(partitions))
+
+    def stop(self) -> None:
+        self._called("stop")
+
+    def _called(self, name: str, *shown: object, argument: Any = None) -> object:
+        self.calls.append((name, *shown))
+        behaviour = self.on.get(name)
+        if not behaviour:
+            return None
+        return behaviour.pop(0)(argument)
+
+
+def raises(error: BaseException) -> Callable[..., Any]:
+    """The behaviour of a call that raises."""
+
+    def behaviour(_: object) -> None:
+        raise error
+
+    return behaviour
+
+
+def well(_: object) -> None:
+    """The behaviour of a call that does nothing."""
+
+
+class LocalSink:
+    """A sink task, and all that is around it."""
+
+    def __init__(self, policy: ErrorPolicy | None = None, *, max_interval: float = 60.0, timeout: float = 5.0) -> None:
+        self.policy = policy or ErrorPolicy()
+        self.clock = Clock()
+        self.log: Log = {FIRST: [], SECOND: []}
+        self.group = Group(self.clock)
+        self.streams: list[Stream] = []
+        self.stream_failures: list[StreamFailure] = []
+        self.planner = Planner(self.policy.tolerate)
+        self.plugin = RecordingTask()
+        self.spark = LocalSpark()
+        self.states = States()
+        self.topics: list[set[str]] = []
+        self.queue = DeadLetters()
+        self.metrics = SinkTaskMetrics(TASK, WINDOWS, PLUGINS, self.clock.monotonic)
+        self.task = WorkerSinkTask(
+            TASK,
+            self.plugin,
+            self.spark.as_session,
+            self.states,
+            TargetState.STARTED,
+            config={},
+            settings=SinkSettings(None, max_interval, timeout),
+            planner=self.planner,
+            open_consumer=self._open_consumer,
+            open_stream=self._open_stream,
+            on_topics=self.topics.append,
+            metrics=self.metrics,
+            reporter=reporter(self.policy, self.metrics.errors, self.queue),
+            clock=self.clock,
+        )
+
+    def run(self, script: Callable[[], Iterator[None]]) -> None:
+        """Run the task until the script has ended, and it with it."""
+        self.group.steps = Steps(script(), self.task.stop)
+        self.task.start()
+        assert self.task.await_stop(60)
+
+    @property
+    def context(self) -> Any:
+        return self.plugin.context
+
+    @property
+    def puts(self) -> list[list[str]]:
+        return [call[1] for call in self.plugin.calls if call[0] == "put"]
+
+    def calls(self, *names: str) -> list[tuple[Any, ...]]:
+        return [call for call in self.plugin.calls if call[0] in names]
+
+    def counts(self) -> dict[str, int]:
+        values = self.metrics.errors.read().values
+        return {name: int(value) for name, value in values.items() if value and name != "last-error-timestamp"}
+
+    def _open_consumer(self, listener: RebalanceListener) -> Group:
+        self.group.listener = listener
+        return self.group
+
+    def _open_stream(self, start: Mapping[TopicPartition, int]) -> Stream:
+        stream = Stream(self.log, dict(start), dict(start), self.clock, self.stream_failures)
+        self.streams.append(stream)
+        return stream
+
+
+def put_values(sink: LocalSink, *values: str) -> Callable[[], Iterator[None]]:
+    """Assign a partition with these values, and let the task run until they are put or it fails."""
+
+    def script() -> Iterator[None]:
+        sink.log[FIRST] += values
+        sink.group.assign(FIRST)
+        for _ in range(5):
+            yield
+
+    return script
