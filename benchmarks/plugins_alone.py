@@ -34,7 +34,7 @@ from connect_dagster.plugin.converter import Converter, Decoder
 from connect_dagster.plugin.frames import SinkFrame
 from connect_dagster.plugin.schema import Schema
 from connect_dagster.worker.spark.session import Session
-from connect_dagster.worker.transforms import Step, applied
+from connect_dagster.worker.transforms import TransformationStage, apply_chain
 from tests.registry_converters import JAVAS_JARS, registry_options
 from tests.registry_server import registry_server
 
@@ -201,7 +201,7 @@ class _Ours:
     def _transformed(self, case: Case) -> DataFrame:
         transform = self._plugins.transformation(case.java_class).plugin()
         transform.configure(case.options)
-        (frame,) = applied([Step("t", transform)], self._frame)
+        (frame,) = apply_chain([TransformationStage("t", transform)], self._frame)
         return frame.df
 
     def _part(self, case: Case) -> tuple[Schema | None, DataFrame]:

@@ -67,7 +67,6 @@ class ReportingConfig(ConfigDef):
     out: str = config_key("out", importance=Importance.HIGH, doc="File for the values.")
     bad: str = config_key("bad", importance=Importance.HIGH, doc="What the reported values are.")
     whole: bool = config_key("whole", default=False, importance=Importance.LOW, doc="By frames.")
-    swallow: bool = config_key("swallow", default=False, importance=Importance.LOW, doc="Refusals.")
 
 
 class ReportingTask(SinkTask):
@@ -101,13 +100,7 @@ class ReportingTask(SinkTask):
     def _report(self, record: SinkRecord) -> None:
         reporter = self.context.errant_record_reporter
         assert reporter is not None
-        try:
-            reporter.report(record, ValueError(f"not written: {record.value}"))
-        except DataError:
-            raise
-        except Exception:
-            if not self._config.swallow:
-                raise
+        reporter.report(record, ValueError(f"not written: {record.value}"))
 
     def stop(self) -> None: ...
 

@@ -141,14 +141,6 @@ def test_one_poisoned_record_in_100000_costs_that_record_alone(
     assert running.count("total-records-skipped") == 1
 
 
-def test_a_put_that_fails_by_itself_is_no_poison(start: Start, topics: Topics, topic_prefix: str) -> None:
-    topic = topics.create(f"{topic_prefix}t")
-    topics.write(topic, ["a"])
-    running = start({"topics": topic, **ALL, "on.put": "fail the disk is full"})
-    running.await_states("RUNNING", "FAILED")
-    assert "Exiting WorkerSinkTask due to unrecoverable exception." in running.trace()
-
-
 def test_a_transform_that_refuses_frames_fails_their_records(
     start: Start, topics: Topics, topic_prefix: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -211,27 +203,3 @@ def test_a_reported_record_goes_out_as_it_was_before_transforms(
     (letter,) = read(topics, dead, 1)
     assert letter.value() == b"bad"
     assert headers(letter)["topic"] == topic
-
-
-@pytest.mark.parametrize("swallow", ["false", "true"])
-def test_a_report_fails_the_task_without_tolerance(
-    start: Start, topics: Topics, topic_prefix: str, tmp_path: Path, swallow: str
-) -> None:
-    topic, dead = topics.create(f"{topic_prefix}t"), f"{topic_prefix}dead"
-    topics.write(topic, ["good", "bad"])
-    running = start({"topics": topic, **_reporting(tmp_path, swallow=swallow), **dead_letters(dead)})
-    running.await_states("RUNNING", "FAILED")
-    assert "Tolerance exceeded in error handler" in running.trace()
-    assert "not written: bad" in running.trace()
-    assert values(topics, dead, 1) == ["bad"]
-    assert topics.committed(running.group, topic) == {}
-
-
-def test_without_log_and_dead_letters_there_is_no_reporter(
-    start: Start, topics: Topics, topic_prefix: str, tmp_path: Path
-) -> None:
-    topic = topics.create(f"{topic_prefix}t")
-    topics.write(topic, ["bad"])
-    running = start({"topics": topic, **_reporting(tmp_path), **ALL})
-    running.await_states("RUNNING", "FAILED")
-    assert "assert reporter is not None" in running.trace()

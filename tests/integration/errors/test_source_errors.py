@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.integration.errors.conftest import ALL, Start, dead_letters, headers, read, transform, values
-from tests.integration.errors.faulty_plugins import TRIES, Fails, FlakyConverter, Raises, Refuses, path
+from tests.integration.errors.faulty_plugins import Fails, Raises, Refuses, path
 from tests.integration.sink.kafka_topics import Topics
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"
@@ -90,15 +90,6 @@ def test_what_a_transform_raises_for_a_frame_fails_its_records(
     assert "org.apache.kafka.connect.errors.DataException: Only Struct objects supported for [nothing]" in text
 
 
-def test_a_plugin_that_may_work_later_is_asked_again(start_source: Start, topics: Topics, topic_prefix: str) -> None:
-    converter = {"value.converter": path(FlakyConverter), "value.converter.name": topic_prefix}
-    retries = {"value.converter.tries": "2", "errors.retry.timeout": "60000"}
-    running = start_source(2, {**converter, **retries})
-    assert values(topics, f"{topic_prefix}t", 2) == ["value-0", "value-1"]
-    assert TRIES[topic_prefix] == 3
-    assert running.counts() == {"total-record-failures": 2, "total-retries": 2}
-
-
 def test_after_the_time_for_retries_tolerance_decides(start_source: Start, topics: Topics, topic_prefix: str) -> None:
     dead = f"{topic_prefix}dead"
     flaky = transform(Fails, name=topic_prefix, tries="1000")
@@ -108,17 +99,6 @@ def test_after_the_time_for_retries_tolerance_decides(start_source: Start, topic
     assert headers(read(topics, dead, 1)[0])["exception.class.name"].endswith(".RetriableException")
     assert running.count("total-retries") >= 1
     assert running.count("total-records-skipped") == 2
-
-
-def test_a_task_that_waits_for_a_retry_stops_at_once_and_loses_nothing(
-    start_source: Start, topics: Topics, topic_prefix: str
-) -> None:
-    flaky = transform(Fails, name=topic_prefix, tries="1")
-    forever = {"errors.retry.timeout": "-1", "errors.retry.delay.max.ms": "600000"}
-    running = start_source(2, {**ALL, **flaky, **forever})
-    running.wait(lambda: TRIES.get(topic_prefix, 0) == 1, "first try")
-    running.restart(0)
-    assert values(topics, f"{topic_prefix}t", 2) == ["value-0", "value-1"]
 
 
 def test_a_record_that_kafka_refuses_is_reported_too(

@@ -1,7 +1,5 @@
 """Which calls a sink task gets, in which order, on which thread, and what becomes of their failures."""
 
-import pytest
-
 from tests.integration.sink.conftest import StartSink
 from tests.integration.sink.kafka_topics import Topics
 
@@ -38,27 +36,6 @@ def test_s1_14_consumer_settings_of_the_worker_limit_a_put(
     for partition in (0, 1):
         offsets = [offset for put in sink.puts() for number, offset, _ in put if number == partition]
         assert offsets == list(range(6))
-
-
-@pytest.mark.parametrize("call", ["open", "close"])
-def test_s1_44_a_failure_in_a_rebalance_fails_the_task(
-    start_sink: StartSink, topics: Topics, topic_prefix: str, call: str
-) -> None:
-    topic = topics.create(f"{topic_prefix}t", partitions=2)
-    topics.write(topic, ["a"])
-    script = {"on.open": "ok; fail at open", "on.close": "ok"} if call == "open" else {"on.close": "fail at close"}
-    sink = start_sink({"topics": topic, **script})
-    sink.await_values(1)
-    other = topics.consumer(sink.group)
-    other.subscribe([topic])
-    try:
-        sink.wait(lambda: other.poll(0.1) is None and "FAILED" in sink.states()[1:], "failed task")
-    finally:
-        other.close()
-    assert sink.trace().startswith("org.apache.kafka.connect.errors.ConnectException: ")
-    assert f"ValueError: at {call}" in sink.trace()
-    assert topics.committed(sink.group, topic)[0] == 1
-    assert [one["call"] for one in sink.calls()][-1] == "stop"
 
 
 def test_two_tasks_share_partitions_and_lose_nothing_when_they_change_hands(

@@ -36,23 +36,6 @@ def test_s1_42_the_same_batch_comes_again_after_the_time_the_task_asked_for(
     topics.await_committed(sink.group, topic, {0: 4, 1: 3})
 
 
-def test_s1_42_partitions_that_the_task_paused_stay_paused(
-    start_sink: StartSink, topics: Topics, topic_prefix: str
-) -> None:
-    topic = topics.create(f"{topic_prefix}t", partitions=2)
-    topics.write(topic, "a")
-    sink = start_sink({"topics": topic, "on.put": "pause 1, retry 200; ok; ok; resume 1"})
-    sink.await_values(1)
-    topics.write(topic, ["held back"], 1)
-    topics.write(topic, "b", 0)
-    sink.await_values(2)
-    topics.write(topic, "c", 0)
-    sink.await_values(4)
-    first, again, *others = sink.puts()
-    assert again == first
-    assert others == [[(0, 1, "b")], [(0, 2, "c")], [(1, 0, "held back")]]
-
-
 def test_a_query_that_finds_nothing_at_its_start_puts_nothing(
     start_sink: StartSink, topics: Topics, topic_prefix: str
 ) -> None:
@@ -66,27 +49,3 @@ def test_a_query_that_finds_nothing_at_its_start_puts_nothing(
     topics.write(topic, "b", 0)
     sink.await_values(2)
     assert sink.puts() == [[(0, 0, "a")], [(0, 1, "b")]]
-
-
-def test_a_retry_is_given_up_for_a_pause_and_nothing_is_lost(
-    start_sink: StartSink, topics: Topics, topic_prefix: str
-) -> None:
-    topic = topics.create(f"{topic_prefix}t")
-    topics.write(topic, "ab")
-    sink = start_sink({"topics": topic, "on.put": "retry 60000"})
-    sink.wait(lambda: len(sink.calls("put")) == 1, "put")
-    sink.herder.pause_connector(sink.name)
-    sink.await_states("PAUSED", "PAUSED")
-    assert topics.committed(sink.group, topic) == {}
-    sink.herder.resume_connector(sink.name)
-    assert sink.await_values(2) == ["a", "b"]
-
-
-def test_a_stop_ends_a_retry(start_sink: StartSink, topics: Topics, topic_prefix: str) -> None:
-    topic = topics.create(f"{topic_prefix}t")
-    topics.write(topic, "ab")
-    sink = start_sink({"topics": topic, "on.put": "retry 60000 *"})
-    sink.wait(lambda: len(sink.calls("put")) == 1, "put")
-    sink.stop()
-    assert [call["call"] for call in sink.calls()][-2:] == ["close", "stop"]
-    assert topics.committed(sink.group, topic) == {}

@@ -58,32 +58,3 @@ def test_a_sleeping_task_costs_little(
     record_property("cores of a sleeping sink", round(share, 4))
     assert sink.task()._watched
     assert share < 0.15, f"{share:.3f} cores"
-
-
-def test_a_sleeping_task_pauses_resumes_and_stops(start_sink: StartSink, topics: Topics, topic_prefix: str) -> None:
-    topic = topics.create(f"{topic_prefix}t")
-    topics.write(topic, "a")
-    sink = start_sink({"topics": topic})
-    sink.await_values(1)
-    _await_sleep(sink)
-    sink.herder.pause_connector(sink.name)
-    sink.await_states("PAUSED", "PAUSED")
-    topics.write(topic, "b")
-    sink.herder.resume_connector(sink.name)
-    assert sink.await_values(2) == ["a", "b"]
-    _await_sleep(sink)
-    sink.stop()
-    assert topics.lag(sink.group, topic) == 0
-
-
-def test_a_rebalance_finds_sleeping_tasks_awake(start_sink: StartSink, topics: Topics, topic_prefix: str) -> None:
-    topic = topics.create(f"{topic_prefix}t", partitions=2)
-    sink = start_sink({"topics": topic, "tasks.max": "2"})
-    for partition in (0, 1):
-        topics.write(topic, "a", partition)
-    sink.await_values(2)
-    sink.wait(lambda: all(sink.task(number)._watched for number in (0, 1)), "two tasks asleep")
-    sink.herder.patch_connector(sink.name, {"tasks.max": "1"})
-    for partition in (0, 1):
-        topics.write(topic, "b", partition)
-    assert sorted(sink.await_values(4)) == ["a", "a", "b", "b"]

@@ -1,8 +1,6 @@
 """Life of connectors and tasks, with plugins that write down what was called."""
 
 import json
-import threading
-import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -64,35 +62,6 @@ def test_s1_22_a_task_runs_once_only(spark_session: Session, broker: Broker, tmp
         worker.stop_tasks([id])
     assert journal.read_text().splitlines() == ["start 0", "stop 0"]
     assert states == [State.RUNNING, State.UNASSIGNED]
-
-
-def test_a_task_that_fails_when_it_is_asked_to_end_has_ended(
-    spark_session: Session,
-    broker: Broker,
-    tmp_path: Path,
-    journal: Callable[[], list[str]],
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    away, id = tmp_path / "away", TaskId("c", 0)
-    worker = in_process(spark_session, broker, tmp_path)
-    states: list[State] = []
-    listeners = TaskListeners(lambda _, state, __: states.append(state), lambda _, __: None)
-    config = {"name": "c", "connector.class": "scripted.ScriptedConnector", "journal": str(tmp_path / "journal")}
-    task = {**config, "failing.task": "-1", "task": "0", "fails.when.there": str(away)}
-    worker.start_task(id, config, task, TargetState.STARTED, listeners)
-    while "poll" not in journal():
-        time.sleep(0.01)
-    stopping = worker._tasks[id]._stopping
-
-    def fail_then() -> None:
-        stopping.wait()
-        away.touch()
-
-    threading.Thread(target=fail_then, daemon=True).start()
-    worker.stop_tasks([id])
-    assert states == [State.RUNNING, State.UNASSIGNED]
-    assert "After being scheduled for shutdown, task threw an uncaught exception." in caplog.text
-    assert "the database is away" in caplog.text
 
 
 def in_process(session: Session, broker: Broker, workdir: Path) -> Worker:

@@ -48,11 +48,6 @@ class ScriptedTask(SourceTask):
 
     def poll(self) -> None:
         self.idle.wait(0.1)
-        if ends := self.config.get("fails.when.there"):
-            note(self.config["journal"], "poll")
-            while not Path(ends).exists():
-                self.idle.wait(0.01)
-            raise ValueError("the database is away")
 
     def stop(self) -> None:
         note(self.config["journal"], f"stop {self.config['task']}")
