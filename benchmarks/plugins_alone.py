@@ -31,8 +31,8 @@ from connect_dagster.embedded.java import find_java
 from connect_dagster.errors import ConnectError
 from connect_dagster.isolation.plugins import Plugins
 from connect_dagster.plugin.converter import Converter, Decoder
-from connect_dagster.plugin.frames import SinkFrame
 from connect_dagster.plugin.schema import Schema
+from connect_dagster.worker.frames import WorkerSinkFrame
 from connect_dagster.worker.spark.session import Session
 from connect_dagster.worker.transforms import TransformationStage, apply_chain
 from tests.registry_converters import JAVAS_JARS, registry_options
@@ -175,7 +175,7 @@ class _Ours:
         (decoder,) = (one for one in converter.decoders(given, "value") if one.schema is not None)
         headers = SimpleHeaderConverter()
         headers.configure_headers({})
-        self._frame = SinkFrame(self._kept(_records(given, decoder)), decoder.schema, None, headers)
+        self._frame = WorkerSinkFrame(self._kept(_records(given, decoder)), decoder.schema, None, headers)
 
     @classmethod
     @contextmanager

@@ -14,43 +14,14 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.errors import ConnectError, DataError
+from connect_dagster.plugin.frame_columns import FAILURE, ORIGINAL_COORDINATES
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.records import Header, SinkRecord
 from connect_dagster.plugin.schema import OPTIONAL_BYTES_SCHEMA, STRING_SCHEMA, Schema
 
 _PLACE = ("topic", "partition", "offset")
 
-FAILURE = "__failure"
-"""Column of a frame in which records may fail: struct<stage, executor, exception, message: string>; null is well."""
-
-ROW = "__row"
-"""Column (long) that orders the records of a frame that was split."""
-
-ORIGINAL = "__original"
-"""Column (struct) with a record as it came, for reports of those that fail."""
-
-KAFKA_PLACE = "__kafka_place"
-"""Column (struct<topic: string, partition: int, offset: long>) with where records were read, whatever transforms have
-made of their places (KIP-793); only where there are transforms."""
-
-WORKERS = (FAILURE, ROW, ORIGINAL, KAFKA_PLACE)
-"""Columns of the worker; a transform that makes a frame from others keeps those there are."""
-
-
-@dataclass(frozen=True, slots=True)
-class Acting:
-    """What handles a frame now, as reports of failed records name it.
-
-    Attributes:
-        stage: Kafka Connect's stage, such as ``TRANSFORMATION`` (Java: ``Stage``).
-        executor: class that acts.
-    """
-
-    stage: str
-    executor: str
-
-
-_NOBODY = Acting("TASK_POLL", "")
+_OUTSIDE = ("TASK_POLL", "")
 
 
 class RecordFrame:
@@ -60,18 +31,22 @@ class RecordFrame:
         df: the records.
         key_schema: schema of ``key``; ``None`` for schemaless.
         value_schema: schema of ``value``.
-        header_converter: makes the bytes in ``headers``; ``None`` outside a worker.
-        filtered: whether records were left out by ``where``.
-        acting: what changes the frame now.
     """
 
     __slots__ = ()
     df: DataFrame
     key_schema: Schema | None
     value_schema: Schema | None
-    header_converter: HeaderConverter | None
-    filtered: bool
-    acting: Acting
+
+    @property
+    def header_converter(self) -> HeaderConverter | None:
+        """Return the converter of the bytes in ``headers``; ``None`` outside a worker."""
+        return None
+
+    @property
+    def stage(self) -> tuple[str, str]:
+        """Return stage and class that a failure of a record names (Java: ``Stage``)."""
+        return _OUTSIDE
 
     def has(self, name: str) -> bool:
         """Whether ``df`` has this column."""
@@ -95,7 +70,11 @@ class RecordFrame:
 
     def where(self, condition: Column) -> Self:
         """The frame with those records only for which the condition is true, and those that have failed."""
-        return self._with(df=self.df.where(self.or_failed(condition)), filtered=True)
+        return self.with_rows(self.df.where(self.or_failed(condition)))
+
+    def with_rows(self, df: DataFrame) -> Self:
+        """Return the frame with fewer records, more, or in another order; columns stay."""
+        return self._with(df=df)
 
     def or_failed(self, condition: Column) -> Column:
         """The condition for records to stay: one left out would take its failure with it, and nobody would know."""
@@ -117,7 +96,8 @@ class RecordFrame:
         """
         name = exception if isinstance(exception, str) else exception.java_name
         text = F.lit(message) if isinstance(message, str) else message
-        parts = {"stage": self.acting.stage, "executor": self.acting.executor, "exception": name}
+        stage, executor = self.stage
+        parts = {"stage": stage, "executor": executor, "exception": name}
         failure = F.when(
             condition, F.struct(*(F.lit(part).alias(key) for key, part in parts.items()), text.alias("message"))
         )
@@ -148,7 +128,6 @@ class SourceFrame(RecordFrame):
         value_schema: schema of ``value``; ``None`` for schemaless.
         key_schema: schema of ``key``.
         ascii: whether all text in keys and values is ASCII; what is not known is not.
-        header_converter, filtered, acting: set by the worker, see ``RecordFrame``.
 
     Example:
         >>> df = spark.createDataFrame([("hello",)], "value string")
@@ -163,9 +142,6 @@ class SourceFrame(RecordFrame):
     value_schema: Schema | None = field(default=STRING_SCHEMA)
     key_schema: Schema | None = None
     ascii: bool = False
-    header_converter: HeaderConverter | None = None
-    filtered: bool = False
-    acting: Acting = _NOBODY
 
     @property
     def offsets(self) -> tuple[tuple[Mapping[str, Any], Mapping[str, Any] | None], ...]:
@@ -196,13 +172,10 @@ class SinkFrame(RecordFrame):
     df: DataFrame
     value_schema: Schema | None
     key_schema: Schema | None
-    header_converter: HeaderConverter | None = None
-    filtered: bool = False
-    acting: Acting = _NOBODY
 
-    def kafka_place(self, name: str) -> Column:
-        """Where records were read: ``topic``, ``partition`` or ``offset`` before any transform."""
-        return F.col(KAFKA_PLACE)[name] if self.has(KAFKA_PLACE) else F.col(name)
+    def original_coordinate(self, name: str) -> Column:
+        """Return ``topic``, ``partition`` or ``offset`` that records were read from, before any transform."""
+        return F.col(ORIGINAL_COORDINATES)[name] if self.has(ORIGINAL_COORDINATES) else F.col(name)
 
     def records(self) -> list[SinkRecord]:
         """The records one by one, in the order of their partitions and offsets; a fresh list at each call."""
@@ -211,7 +184,7 @@ class SinkFrame(RecordFrame):
         return [self._record(row) for row in rows]
 
     def _record(self, row: dict[str, Any]) -> SinkRecord:
-        place = row.get(KAFKA_PLACE, row)
+        place = row.get(ORIGINAL_COORDINATES, row)
         return SinkRecord(
             topic=row["topic"],
             partition=row["partition"],

@@ -138,8 +138,9 @@ class LookupJoin(Transform):
             joined = joined.where(frame.or_failed(F.col(_FOUND).isNotNull()))
         column, schema = self._with_found(frame, table)
         df = joined.withColumn("value", column).select(*frame.df.columns)
-        filtered = frame.filtered or self._options.join_type == _INNER
-        return cast("Frame", replace(cast("Any", frame), df=df, value_schema=schema, filtered=filtered))
+        if self._options.join_type == _INNER:
+            frame = frame.with_rows(df)
+        return cast("Frame", replace(cast("Any", frame), df=df, value_schema=schema))
 
     def close(self) -> None:
         """Give the memory back."""

@@ -32,7 +32,8 @@ from connect_dagster.expressions.java_calls import column_of, has_jvm, jvm
 from connect_dagster.expressions.spark_schemas import connect_schema
 from connect_dagster.plugin.config import ConfigDef, Importance, config_key
 from connect_dagster.plugin.converter import Transform
-from connect_dagster.plugin.frames import FAILURE, Frame, RecordFrame
+from connect_dagster.plugin.frame_columns import FAILURE
+from connect_dagster.plugin.frames import Frame, RecordFrame
 from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
 
 _RECORD, _HELD = "record", "__record"
@@ -151,7 +152,7 @@ def _written(frame: Frame, selected: DataFrame, schema: spark.StructType) -> Fra
     kept = [held[name].alias(name) for name in frame.df.columns if name not in made]
     df = selected.select(*kept, *(column.alias(name) for name, column in made.items()))
     one_topic = {"topic": None} if "topic" in made and hasattr(frame, "topic") else {}
-    changed = cast("Frame", replace(cast("Any", frame), df=df, filtered=True, **one_topic, **schemas))
+    changed = cast("Frame", replace(cast("Any", frame.with_rows(df)), **one_topic, **schemas))
     if "topic" in made and schema["_topic"].nullable:
         return changed.fail_where(F.col("topic").isNull(), "SqlTransform gave no topic")
     return changed

@@ -21,8 +21,10 @@ from connect_dagster.errors import ConfigError
 from connect_dagster.isolation.descriptions import class_name
 from connect_dagster.plugin.config import Type, parse_value
 from connect_dagster.plugin.converter import Predicate, Transform
-from connect_dagster.plugin.frames import FAILURE, ROW, Acting, Frame, RecordFrame, SourceFrame
+from connect_dagster.plugin.frame_columns import FAILURE, ROW
+from connect_dagster.plugin.frames import Frame, RecordFrame, SourceFrame
 from connect_dagster.worker.config.connector import ConnectorConfig
+from connect_dagster.worker.frames import Acting, in_worker, is_filtered
 
 if TYPE_CHECKING:  # imports every bundled plugin
     from connect_dagster.isolation.plugins import Plugins
@@ -133,7 +135,7 @@ def apply_chain(
     frames = [frame]
     for stage in chain:
         acting = Acting(TRANSFORMATION, class_name(type(stage.transform)))
-        frames = [changed for one in frames for changed in apply_stage(stage, _with(one, acting=acting))]
+        frames = [changed for one in frames for changed in apply_stage(stage, in_worker(one, acting=acting))]
     return frames
 
 
@@ -144,17 +146,17 @@ def _applied_where(transform: Transform, condition: Column, frame: Frame) -> lis
     if transform.drops:
         return [frame.where(~condition)]
     before = {_BEFORE: F.struct("*"), _HOLDS: condition}
-    after = transform.apply(_with(frame, df=frame.df.withColumns(before), filtered=False))
+    after = transform.apply(in_worker(frame, df=frame.df.withColumns(before), filtered=False))
     if _is_alike(after, frame):
-        return [_with(_chosen(after, frame), filtered=frame.filtered)]
+        return [in_worker(_chosen(after, frame), filtered=is_filtered(frame))]
     ordered = frame if frame.has(ROW) else frame.with_column(ROW, F.monotonically_increasing_id())
-    reached = _with(ordered, df=ordered.df.where(condition), filtered=True)
+    reached = in_worker(ordered, df=ordered.df.where(condition), filtered=True)
     return [transform.apply(reached), ordered.where(~condition)]
 
 
-def _is_alike(after: RecordFrame, before: RecordFrame) -> bool:
+def _is_alike(after: Frame, before: Frame) -> bool:
     same_schemas = (after.key_schema, after.value_schema) == (before.key_schema, before.value_schema)
-    return same_schemas and not after.filtered and after.has(_BEFORE) and after.has(_HOLDS)
+    return same_schemas and not is_filtered(after) and after.has(_BEFORE) and after.has(_HOLDS)
 
 
 def _chosen(after: Frame, before: Frame) -> Frame:

@@ -13,9 +13,11 @@ from connect_dagster.converters.json.converter import JsonConverter
 from connect_dagster.errors import ConnectError
 from connect_dagster.plugin.config import ConfigDef
 from connect_dagster.plugin.converter import Converter, Predicate, Transform
-from connect_dagster.plugin.frames import FAILURE, ROW, SinkFrame, SourceFrame
+from connect_dagster.plugin.frame_columns import FAILURE, ROW
+from connect_dagster.plugin.frames import SinkFrame, SourceFrame
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.schema import Schema
+from connect_dagster.worker.frames import WorkerSinkFrame, WorkerSourceFrame
 from connect_dagster.worker.transforms import TransformationStage, apply_chain
 from tests.conformance.java_records import Failed, Record
 
@@ -109,10 +111,10 @@ def _frames(df: DataFrame, *, is_sink: bool) -> Iterator[AnyFrame]:
                 continue
             read = rows.withColumns({"key": key.value, "value": value.value}).localCheckpoint()
             if is_sink:
-                yield SinkFrame(read, value.schema, key.schema, header_converter=EnvelopeHeaders())
+                yield WorkerSinkFrame(read, value.schema, key.schema, header_converter=EnvelopeHeaders())
             else:
                 source = read.drop("offset")
-                yield SourceFrame(
+                yield WorkerSourceFrame(
                     source, {}, {}, value_schema=value.schema, key_schema=key.schema, header_converter=EnvelopeHeaders()
                 )
 

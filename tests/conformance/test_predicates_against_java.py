@@ -5,7 +5,8 @@ from pyspark.sql import SparkSession
 
 from connect_dagster.errors import ConfigError
 from connect_dagster.plugin.converter import Predicate
-from connect_dagster.plugin.frames import ROW, SourceFrame
+from connect_dagster.plugin.frame_columns import ROW
+from connect_dagster.plugin.frames import SourceFrame
 from connect_dagster.predicates.has_header_key import HasHeaderKey
 from connect_dagster.predicates.record_is_tombstone import RecordIsTombstone
 from connect_dagster.predicates.topic_name_matches import TopicNameMatches

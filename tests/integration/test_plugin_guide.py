@@ -22,7 +22,8 @@ from connect_dagster.embedded.ports import HOST, free_port
 from connect_dagster.isolation.plugins import Plugins
 from connect_dagster.java.properties import load_properties
 from connect_dagster.orchestration.dagster_dev import FRESH_SIGNALS
-from connect_dagster.plugin.frames import FAILURE, SourceFrame
+from connect_dagster.plugin.frame_columns import FAILURE
+from connect_dagster.plugin.frames import SourceFrame
 from connect_dagster.testing.contexts import sink_batch, source_context
 from tests.conftest import Broker
 from tests.guides import replaced

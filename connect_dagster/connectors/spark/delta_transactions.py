@@ -44,12 +44,14 @@ class DeltaTransactions:
         """
         ends: dict[tuple[str, int], int] = {}
         for frame in frames:
-            topic, partition, offset = map(frame.kafka_place, ("topic", "partition", "offset"))
+            topic, partition, offset = map(frame.original_coordinate, ("topic", "partition", "offset"))
             for row in frame.df.groupBy(topic, partition).agg(F.max(offset)).collect():
                 ends[row[0], row[1]] = max(row[2], ends.get((row[0], row[1]), -1))
         for (name, number), last in sorted(ends.items()):
             mine = [
-                frame.where((frame.kafka_place("topic") == name) & (frame.kafka_place("partition") == number))
+                frame.where(
+                    (frame.original_coordinate("topic") == name) & (frame.original_coordinate("partition") == number)
+                )
                 for frame in frames
             ]
             yield mine, {"txnAppId": self._id(TopicPartition(name, number)), "txnVersion": str(last)}

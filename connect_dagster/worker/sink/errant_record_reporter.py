@@ -72,7 +72,7 @@ class WorkerErrantRecordReporter:
     def report_frame(self, frame: SinkFrame, error: Column | str) -> None:
         """Report the records of a frame whose error is not null."""
         text = F.lit(error) if isinstance(error, str) else error
-        place = [frame.kafka_place(name).alias(name) for name in ("topic", "partition", "offset")]
+        place = [frame.original_coordinate(name).alias(name) for name in ("topic", "partition", "offset")]
         rows = frame.df.select(*place, text.alias(_ERROR)).where(F.col(_ERROR).isNotNull())
         found = [
             _Reported(

@@ -22,11 +22,13 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from connect_dagster.errors import DataError
 from connect_dagster.isolation.descriptions import class_name
 from connect_dagster.plugin.converter import Converter, Decoder
-from connect_dagster.plugin.frames import FAILURE, KAFKA_PLACE, ORIGINAL, SinkBatch, SinkFrame
+from connect_dagster.plugin.frame_columns import FAILURE, ORIGINAL_COORDINATES, RAW_RECORD
+from connect_dagster.plugin.frames import SinkBatch, SinkFrame
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.schema import OPTIONAL_BYTES_SCHEMA
 from connect_dagster.worker.errors.failures import KEY_CONVERTER, VALUE_CONVERTER, exception_text
 from connect_dagster.worker.errors.tolerance import ToleranceOperator
+from connect_dagster.worker.frames import WorkerSinkFrame
 from connect_dagster.worker.transforms import TransformationStage, apply_chain
 
 OTHER_SCHEMA = "connect_dagster: a record has another schema than the batch before"
@@ -50,7 +52,7 @@ class Mode:
 
     Attributes:
         as_data: whether records that fail are told by the column ``FAILURE``.
-        originals: whether those that fail are in the column ``ORIGINAL``.
+        originals: whether those that fail are in the column ``RAW_RECORD``.
         watch: put around the records before the transforms see them.
     """
 
@@ -142,7 +144,7 @@ class SinkPipeline:
     def _planned(self, df: DataFrame, plan: _Plan, mode: Mode) -> list[SinkFrame]:
         for condition in plan.conditions:
             df = df.where(condition)
-        frame = SinkFrame(
+        frame: SinkFrame = WorkerSinkFrame(
             mode.watch(df.select(*plan.columns)),
             value_schema=plan.value.schema,
             key_schema=plan.key.schema,
@@ -168,9 +170,9 @@ class SinkPipeline:
         if mode.as_data and (failure := self._failure(key, value, checked)) is not None:
             columns.append(failure.alias(FAILURE))
         if self.transforms:
-            columns.append(F.struct("topic", "partition", "offset").alias(KAFKA_PLACE))
+            columns.append(F.struct("topic", "partition", "offset").alias(ORIGINAL_COORDINATES))
         if mode.raw_records:
-            columns.append(raw_record_column(headers=self.reads_headers).alias(ORIGINAL))
+            columns.append(raw_record_column(headers=self.reads_headers).alias(RAW_RECORD))
         return _Plan(key, value, conditions, columns)
 
     def _failure(self, key: Decoder, value: Decoder, checked: bool) -> Column | None:

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.plugin.frames import FAILURE, ORIGINAL, SinkBatch, SinkFrame
+from connect_dagster.plugin.frame_columns import FAILURE, RAW_RECORD
+from connect_dagster.plugin.frames import SinkBatch, SinkFrame
 from connect_dagster.plugin.records import SinkRecord
 from connect_dagster.worker.errors.failures import FailedRecord
 from connect_dagster.worker.errors.raw_record import RawRecord
@@ -163,7 +164,7 @@ class BatchPlans:
         well = F.col(FAILURE).isNull()
         # Counted below the filter: Spark pushes nothing through it, so values are evaluated once.
         df = frame.df.observe(observation, F.count_if(well).alias(_ARRIVED), F.count_if(~well).alias(_FAILED))
-        return replace(frame, df=df.where(well).drop(FAILURE, ORIGINAL))
+        return replace(frame, df=df.where(well).drop(FAILURE, RAW_RECORD))
 
 
 def _unchanged(df: DataFrame) -> DataFrame:

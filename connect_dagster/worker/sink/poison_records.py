@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 
 from connect_dagster.isolation.descriptions import class_name
 from connect_dagster.plugin.bisection import Bisection
-from connect_dagster.plugin.frames import Acting
 from connect_dagster.worker.errors.failures import VALUE_CONVERTER, FailedRecord, Failure, is_spark_gone
+from connect_dagster.worker.frames import Acting
 from connect_dagster.worker.record_frames import halves
 from connect_dagster.worker.sink.pipeline import SinkPipeline
 from connect_dagster.worker.sink.raw_records import raw_records

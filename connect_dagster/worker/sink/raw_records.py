@@ -9,7 +9,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.plugin.frames import FAILURE, ORIGINAL, SinkBatch, SinkFrame
+from connect_dagster.plugin.frame_columns import FAILURE, RAW_RECORD
+from connect_dagster.plugin.frames import SinkBatch, SinkFrame
 from connect_dagster.worker.errors.failures import FailedRecord, Failure
 from connect_dagster.worker.errors.raw_record import RawRecord
 from connect_dagster.worker.errors.tolerance import ToleranceOperator
@@ -33,23 +34,23 @@ def failed_records(batch: SinkBatch, tolerance: ToleranceOperator | None, *, fir
 
 
 def _failed(frame: SinkFrame, tolerance: ToleranceOperator | None, first: bool) -> list[FailedRecord]:
-    if not frame.has(FAILURE) or not frame.has(ORIGINAL):
+    if not frame.has(FAILURE) or not frame.has(RAW_RECORD):
         return []
-    df = frame.df.where(F.col(FAILURE).isNotNull()).select(FAILURE, ORIGINAL)
+    df = frame.df.where(F.col(FAILURE).isNotNull()).select(FAILURE, RAW_RECORD)
     return [_record(row, tolerance) for row in (df.limit(1) if first else df).toArrow().to_pylist()]
 
 
 def _record(row: Mapping[str, Any], tolerance: ToleranceOperator | None) -> FailedRecord:
     failure = Failure.in_column(row[FAILURE])
     return FailedRecord(
-        failure, _raw_record(row[ORIGINAL]), None if tolerance is None else tolerance.cause_of(failure.message)
+        failure, _raw_record(row[RAW_RECORD]), None if tolerance is None else tolerance.cause_of(failure.message)
     )
 
 
 def raw_records(df: DataFrame) -> list[RawRecord]:
     """Return records as Spark's source gives them."""
     column = raw_record_column(headers="headers" in df.columns)
-    return [_raw_record(row[ORIGINAL]) for row in df.select(column.alias(ORIGINAL)).toArrow().to_pylist()]
+    return [_raw_record(row[RAW_RECORD]) for row in df.select(column.alias(RAW_RECORD)).toArrow().to_pylist()]
 
 
 def raw_records_at(spark: SparkSession, df: DataFrame, offsets: Iterable[Offsets]) -> dict[Offsets, list[RawRecord]]:

@@ -16,7 +16,8 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.isolation.descriptions import class_name
 from connect_dagster.plugin.bisection import Bisection
-from connect_dagster.plugin.frames import FAILURE, ORIGINAL, ROW, Acting, SourceFrame
+from connect_dagster.plugin.frame_columns import FAILURE, RAW_RECORD, ROW
+from connect_dagster.plugin.frames import SourceFrame
 from connect_dagster.worker.errors.failures import (
     VALUE_CONVERTER,
     FailedRecord,
@@ -26,6 +27,7 @@ from connect_dagster.worker.errors.failures import (
 )
 from connect_dagster.worker.errors.policy import ErrorPolicy
 from connect_dagster.worker.errors.tolerance import ToleranceOperator
+from connect_dagster.worker.frames import Acting
 from connect_dagster.worker.record_frames import Polled, halves, to_frames
 from connect_dagster.worker.source.pipeline import SourcePipeline
 from connect_dagster.worker.source.raw_records import raw_records
@@ -141,13 +143,13 @@ class SourceBatches:
         if not self._policy.reports:
             return frame
         columns = [F.col(name) for name in frame.df.columns if name not in (FAILURE, ROW)]
-        return frame.with_column(ORIGINAL, F.struct(*columns))
+        return frame.with_column(RAW_RECORD, F.struct(*columns))
 
     def _split(self, table: pa.Table, frame: SourceFrame) -> tuple[pa.Table, list[FailedRecord]]:
         if FAILURE not in table.column_names:
             return table, []
         well = table.column(FAILURE).is_null()
-        kept = table.drop_columns([name for name in (FAILURE, ORIGINAL) if name in table.column_names])
+        kept = table.drop_columns([name for name in (FAILURE, RAW_RECORD) if name in table.column_names])
         if pc.all(well).as_py() is not False:
             return kept, []
         return kept.filter(well), self._failed(table.filter(pc.invert(well)), frame)
@@ -157,8 +159,8 @@ class SourceBatches:
             table = table.slice(0, 1)
         failures = [Failure.in_column(found) for found in table.column(FAILURE).to_pylist()]
         rows = None
-        if ORIGINAL in table.column_names:
-            rows = pa.Table.from_struct_array(table.column(ORIGINAL))
+        if RAW_RECORD in table.column_names:
+            rows = pa.Table.from_struct_array(table.column(RAW_RECORD))
         found = raw_records(self._spark, self._pipeline, frame, rows, len(failures))
         return [
             FailedRecord(failure, original, self._cause(failure))
@@ -173,7 +175,7 @@ class SourceBatches:
 
     def _bisected(self, frame: SourceFrame, error: Exception) -> Encoded:
         try:
-            rows = frame.df.drop(ORIGINAL).toArrow()
+            rows = frame.df.drop(RAW_RECORD).toArrow()
         except Exception:
             raise error from None  # it is the reading that fails
         if not rows.num_rows:

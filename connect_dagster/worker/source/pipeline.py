@@ -12,11 +12,13 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructT
 
 from connect_dagster.isolation.descriptions import class_name
 from connect_dagster.plugin.converter import Converter
-from connect_dagster.plugin.frames import FAILURE, ORIGINAL, ROW, Acting, SourceFrame
+from connect_dagster.plugin.frame_columns import FAILURE, RAW_RECORD, ROW
+from connect_dagster.plugin.frames import SourceFrame
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.schema import Schema
 from connect_dagster.worker.errors.failures import KEY_CONVERTER, VALUE_CONVERTER, exception_class, exception_text
 from connect_dagster.worker.errors.tolerance import ToleranceOperator
+from connect_dagster.worker.frames import Acting, in_worker
 from connect_dagster.worker.transforms import TransformationStage, apply_chain
 
 _KEPT = 100
@@ -65,7 +67,7 @@ class SourcePipeline:
         """The frame after all transforms; several when their schemas differ, or topics a converter has to know."""
         frames = [frame]
         if self.transforms:
-            frame = replace(frame, header_converter=self.header_converter)
+            frame = in_worker(frame, header_converter=self.header_converter)
             run = TransformationStage.apply if self.tolerance is None else self.tolerance.apply_stage
             frames = [replace(one, ascii=False) for one in apply_chain(self.transforms, frame, run)]
         if self.key_converter.needs_topic or self.value_converter.needs_topic:
@@ -75,7 +77,7 @@ class SourcePipeline:
     def encode(self, frames: Sequence[SourceFrame]) -> DataFrame:
         """Bytes for the producer: column ``value``, those of the others that a frame has, and ``ROW`` of several.
 
-        Where records can fail there is a column ``FAILURE``, and ``ORIGINAL`` of those that did if a frame has it.
+        Where records can fail there is a column ``FAILURE``, and ``RAW_RECORD`` of those that did if a frame has it.
         """
         if len(frames) == 1:
             return self._bytes(frames[0])
@@ -109,7 +111,7 @@ class SourcePipeline:
         # Arrow takes no null for a struct whose fields are never null.
         columns += [
             F.when(failed, F.col(name).cast(_nullable(frame.df.schema[name].dataType))).alias(name)
-            for name in (ORIGINAL, FAILURE)
+            for name in (RAW_RECORD, FAILURE)
             if frame.has(name)
         ]
         return frame.df.select(*columns)
@@ -118,7 +120,7 @@ class SourcePipeline:
         if side.unwritable is None:
             return frame
         stage, converter = self._converter(name)
-        acting = replace(frame, acting=Acting(stage, class_name(type(converter))))
+        acting = in_worker(frame, acting=Acting(stage, class_name(type(converter))))
         if side.exception is None:
             return acting.fail_where(side.unwritable.isNotNull(), side.unwritable)
         return acting.fail_where(side.unwritable.isNotNull(), side.unwritable, side.exception)

@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
-from connect_dagster.plugin.frames import FAILURE, SourceFrame
+from connect_dagster.plugin.frame_columns import FAILURE
+from connect_dagster.plugin.frames import SourceFrame
 from connect_dagster.plugin.schema import Schema
 from connect_dagster.worker.errors.raw_record import RawRecord
 from connect_dagster.worker.errors.retry import RetryGivenUpError

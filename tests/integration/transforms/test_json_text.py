@@ -8,7 +8,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from connect_dagster.isolation.plugins import Plugins
-from connect_dagster.plugin.frames import FAILURE, SourceFrame
+from connect_dagster.plugin.frame_columns import FAILURE
+from connect_dagster.plugin.frames import SourceFrame
 
 
 def changed(spark: SparkSession, name: str, config: Mapping[str, str], texts: Sequence[str | None]) -> list[Any]:

@@ -9,7 +9,8 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.errors import ConfigError, DataError, RetriableError
 from connect_dagster.expressions.spark_schemas import connect_schema
-from connect_dagster.plugin.frames import FAILURE, SourceFrame
+from connect_dagster.plugin.frame_columns import FAILURE
+from connect_dagster.plugin.frames import SourceFrame
 from connect_dagster.plugin.schema import STRING_SCHEMA, Schema, SchemaType
 from connect_dagster.transforms.lookup_join import LookupJoin
 from connect_dagster.worker.transforms import TransformationStage, apply_chain

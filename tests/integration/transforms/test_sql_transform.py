@@ -12,7 +12,8 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from connect_dagster.errors import ConfigError, DataError
 from connect_dagster.expressions.spark_schemas import connect_schema
 from connect_dagster.plugin.converter import Transform
-from connect_dagster.plugin.frames import FAILURE, ROW, SinkFrame, SourceFrame
+from connect_dagster.plugin.frame_columns import FAILURE, ROW
+from connect_dagster.plugin.frames import SinkFrame, SourceFrame
 from connect_dagster.plugin.schema import Schema, SchemaType
 from connect_dagster.transforms.filter import Filter
 from connect_dagster.transforms.sql_transform import SqlTransform

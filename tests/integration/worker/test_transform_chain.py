@@ -8,7 +8,8 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.plugin.converter import Predicate, Transform
-from connect_dagster.plugin.frames import FAILURE, ROW, Frame, RecordFrame, SourceFrame
+from connect_dagster.plugin.frame_columns import FAILURE, ROW
+from connect_dagster.plugin.frames import Frame, RecordFrame, SourceFrame
 from connect_dagster.plugin.schema import STRING_SCHEMA, Schema, SchemaType
 from connect_dagster.predicates.topic_name_matches import TopicNameMatches
 from connect_dagster.transforms.regex_router import RegexRouter

@@ -20,7 +20,8 @@ from connect_dagster.connectors.jdbc.sink.fields import SinkFields
 from connect_dagster.connectors.jdbc.sink.plan import KEY, OFFSET, PARTITION, TOMBSTONE, TOPIC
 from connect_dagster.connectors.jdbc.sink.values import SinkValues
 from connect_dagster.errors import ConnectError
-from connect_dagster.plugin.frames import KAFKA_PLACE, SinkBatch, SinkFrame
+from connect_dagster.plugin.frame_columns import ORIGINAL_COORDINATES
+from connect_dagster.plugin.frames import SinkBatch, SinkFrame
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.plugin.schema import Schema, SchemaType
 
@@ -163,9 +164,9 @@ class Arrivals:
     def _columns(self, frame: SinkFrame, fields: SinkFields, wrong: Column | None) -> list[Column]:
         # Hardly ever another topic than that of the record before: its name is not written a million times.
         columns = [F.nullif(F.col(TOPIC), F.lit(self._usual)).alias(TOPIC)]
-        columns += [frame.kafka_place(name).alias(name) for name in (PARTITION, OFFSET)]
-        if frame.has(KAFKA_PLACE):
-            columns.append(frame.kafka_place(TOPIC).alias(_READ_FROM))
+        columns += [frame.original_coordinate(name).alias(name) for name in (PARTITION, OFFSET)]
+        if frame.has(ORIGINAL_COORDINATES):
+            columns.append(frame.original_coordinate(TOPIC).alias(_READ_FROM))
         if self.config.keyed:
             columns += [self.key_text(fields).alias(KEY), F.col("value").isNull().alias(TOMBSTONE)]
         if wrong is not None:

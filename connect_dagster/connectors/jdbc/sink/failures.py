@@ -174,7 +174,7 @@ def _texts(frame: SinkFrame, found: Sequence[Unwritten]) -> Column:
     for one in found:
         literals += [F.lit(_place_text(one.topic, one.partition, one.offset)), F.lit(one.why)]
     texts = F.create_map(*literals)
-    place = F.concat_ws("-", *(frame.kafka_place(name) for name in ("topic", "partition", "offset")))
+    place = F.concat_ws("-", *(frame.original_coordinate(name) for name in ("topic", "partition", "offset")))
     return F.try_element_at(texts, place)
 
 

@@ -1,0 +1,14 @@
+"""Columns that a worker adds to frames. Not for authors: the methods of the frames read and write them."""
+
+FAILURE = "__failure"
+"""Failure of a record: struct<stage, executor, exception, message: string>; null for a record that has not failed."""
+
+ROW = "__row"
+"""Order (long) of the records of a frame that was split."""
+
+RAW_RECORD = "__original"
+"""The record as it came (struct), for the report of its failure."""
+
+ORIGINAL_COORDINATES = "__kafka_place"
+"""Topic, partition and offset that a record was read from, before any transform (KIP-793):
+struct<topic: string, partition: int, offset: long>; only where there are transforms."""
