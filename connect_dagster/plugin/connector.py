@@ -57,7 +57,7 @@ class ErrantRecordReporter(Protocol):
 
     @property
     def tolerates(self) -> bool:
-        """Whether the task goes on without the records that it reports (``errors.tolerance=all``)."""
+        """Return whether the task goes on without the records that it reports (``errors.tolerance=all``)."""
 
     def report(self, record: SinkRecord, error: Exception) -> Future[None]:
         """Report a record; the future is done when it was handed on.

@@ -25,7 +25,7 @@ _OUTSIDE = ("TASK_POLL", "")
 
 
 class RecordFrame:
-    """What frames of both directions have in common: columns by name, and a copy with other ones.
+    """The common part of source and sink frames: columns by name, and copies with other columns.
 
     Attributes:
         df: the records.
@@ -49,27 +49,27 @@ class RecordFrame:
         return _OUTSIDE
 
     def has(self, name: str) -> bool:
-        """Whether ``df`` has this column."""
+        """Return whether ``df`` has this column."""
         return name in self.df.columns
 
     def column(self, name: str) -> Column:
-        """A column by its name, also where it is constant."""
+        """Return a column by its name, also one that is constant."""
         return F.col(name) if self.has(name) else F.lit(None)
 
     def with_column(self, name: str, column: Column) -> Self:
-        """The frame with a column replaced or added; of ``key`` and ``value`` the schema stays."""
+        """Return the frame with a column replaced or added; ``key`` and ``value`` keep their schema."""
         return self._with(df=self.df.withColumn(name, column))
 
     def with_value(self, column: Column, schema: Schema | None) -> Self:
-        """The frame with other values, of another schema."""
+        """Return the frame with other values and their schema."""
         return self._with(df=self.df.withColumn("value", column), value_schema=schema)
 
     def with_key(self, column: Column, schema: Schema | None) -> Self:
-        """The frame with other keys, of another schema."""
+        """Return the frame with other keys and their schema."""
         return self._with(df=self.df.withColumn("key", column), key_schema=schema)
 
     def where(self, condition: Column) -> Self:
-        """The frame with those records only for which the condition is true, and those that have failed."""
+        """Return the frame with the records for which the condition is true, and failed records."""
         return self.with_rows(self.df.where(self.or_failed(condition)))
 
     def with_rows(self, df: DataFrame) -> Self:
@@ -77,22 +77,22 @@ class RecordFrame:
         return self._with(df=df)
 
     def or_failed(self, condition: Column) -> Column:
-        """The condition for records to stay: one left out would take its failure with it, and nobody would know."""
+        """Return the condition extended by failed records: a failed record that is dropped is never reported."""
         return condition | F.col(FAILURE).isNotNull() if self.has(FAILURE) else condition
 
     def fail_where(
         self, condition: Column, message: Column | str, exception: type[ConnectError] | str = DataError
     ) -> Self:
-        """The frame in which the records for which the condition is true have failed.
+        """Return the frame whose records fail where the condition is true.
 
-        ``errors.tolerance`` decides what becomes of them. Later steps still see them, so no expression over a frame
-        may raise for a record that is not as it should be: it gives null (``try_cast`` and its like) and the record
-        is failed here. The first failure of a record stays.
+        ``errors.tolerance`` decides whether they are skipped or fail the task. Later stages still see them, so an
+        expression over a frame must return null for an invalid value (``try_cast`` and the like) instead of raising,
+        and this method fails the record. A record keeps its first failure.
 
         Args:
-            condition: of columns as they are now, before what is to be changed; null is false.
-            message: the error's text, in Java's words where it has them.
-            exception: our error class, or the name of a Java class.
+            condition: over the columns before their change; null is false.
+            message: the error's text, Java's where it has one.
+            exception: an error class, or the name of a Java class.
         """
         name = exception if isinstance(exception, str) else exception.java_name
         text = F.lit(message) if isinstance(message, str) else message
@@ -121,13 +121,13 @@ class SourceFrame(RecordFrame):
 
     Attributes:
         df: the records; column types follow the schemas (``Schema.to_spark``), schemaless data is JSON text.
-        source_partition: names the place the records come from; empty where no offset is kept.
-        source_offset: the place right after the last record; ``None`` to forget what is stored for the partition.
-        other_offsets: partition and offset of further places, where the records come from several.
+        source_partition: the partition of the source; empty for records without an offset.
+        source_offset: the offset right after the last record; ``None`` deletes the stored offset of the partition.
+        other_offsets: further partitions and offsets, for records of several partitions.
         topic: topic of all records; ``None`` where ``df`` has a column for it.
         value_schema: schema of ``value``; ``None`` for schemaless.
         key_schema: schema of ``key``.
-        ascii: whether all text in keys and values is ASCII; what is not known is not.
+        ascii: whether all text in keys and values is known to be ASCII.
 
     Example:
         >>> df = spark.createDataFrame([("hello",)], "value string")
@@ -145,18 +145,18 @@ class SourceFrame(RecordFrame):
 
     @property
     def offsets(self) -> tuple[tuple[Mapping[str, Any], Mapping[str, Any] | None], ...]:
-        """Every source partition with the offset after the frame."""
+        """Return each source partition with the offset after the frame."""
         own = ((self.source_partition, self.source_offset),) if self.source_partition else ()
         return (*own, *self.other_offsets)
 
     def column(self, name: str) -> Column:
-        """A column by its name, also where it is constant."""
+        """Return a column by its name, also one that is constant."""
         if name == "topic" and not self.has(name):
             return F.lit(self.topic)
         return RecordFrame.column(self, name)
 
     def with_column(self, name: str, column: Column) -> Self:
-        """The frame with a column replaced or added; a column ``topic`` takes the place of the one topic."""
+        """Return the frame with a column replaced or added; a column ``topic`` replaces the common topic."""
         topic = None if name == "topic" else self.topic
         return self._with(df=self.df.withColumn(name, column), topic=topic)
 
@@ -178,8 +178,8 @@ class SinkFrame(RecordFrame):
         return F.col(ORIGINAL_COORDINATES)[name] if self.has(ORIGINAL_COORDINATES) else F.col(name)
 
     def records(self) -> list[SinkRecord]:
-        """The records one by one, in the order of their partitions and offsets; a fresh list at each call."""
-        # Sorted here: Spark would read the batch twice, first to find out how to share it out.
+        """Return the single records by partition and offset; a new list for each call."""
+        # Sorted here: Spark would read the batch twice, first to find its partition bounds.
         rows = self.df.toArrow().sort_by([(name, "ascending") for name in _PLACE]).to_pylist()
         return [self._record(row) for row in rows]
 
@@ -209,12 +209,12 @@ class SinkFrame(RecordFrame):
 
 @dataclass(frozen=True, slots=True)
 class SinkBatch:
-    """What one ``SinkTask.put`` receives: all records of a batch, one frame for each pair of schemas."""
+    """The records of one ``SinkTask.put``, one frame for each pair of schemas."""
 
     frames: tuple[SinkFrame, ...]
 
     def records(self) -> list[SinkRecord]:
-        """All records in the order of their partitions and offsets; a fresh list at each call."""
+        """Return all records by partition and offset; a new list for each call."""
         found = [record for frame in self.frames for record in frame.records()]
         if len(self.frames) > 1:
             found.sort(key=lambda record: (record.topic, record.partition, record.offset))
@@ -225,5 +225,5 @@ class SinkBatch:
 
 
 def _from_column(value: Any, schema: Schema | None) -> Any:
-    """Schemaless data is JSON text in a frame and plain Python in a record."""
+    """Return a value of a record: schemaless data is JSON text in a frame and plain Python in a record."""
     return json.loads(value) if schema is None and value is not None else value

@@ -81,5 +81,5 @@ def in_worker(frame: Frame, **changes: Any) -> Frame:
 
 
 def is_filtered(frame: Frame) -> bool:
-    """Whether records were left out of the frame."""
+    """Return whether records were left out of the frame."""
     return isinstance(frame, WorkerSourceFrame | WorkerSinkFrame) and frame.filtered

@@ -1,4 +1,4 @@
-"""Turns what a source task polled into record frames: lists of records become Arrow tables."""
+"""Makes record frames of polled records: lists of records become Arrow tables."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _HEADERS = spark_types.ArrayType(
 
 
 def to_frames(spark: SparkSession, polled: Polled, headers: HeaderConverter) -> list[SourceFrame]:
-    """Frames of whatever ``SourceTask.poll`` answered; records of equal schemas in a row share a frame.
+    """Return the frames of a result of ``SourceTask.poll``; consecutive records of equal schemas share a frame.
 
     Args:
         spark: the worker's session.
-        polled: what was answered.
-        headers: makes the bytes of the headers of single records.
+        polled: the result.
+        headers: encodes the headers of single records.
 
     Raises:
         DataError: a value that does not fit its schema.
@@ -83,7 +83,7 @@ def _frame(
         ),
         "timestamp": (spark_types.LongType(), [record.timestamp for record in records]),
     }
-    # A key that is null is written all the same when it has a schema: converters put that schema into the record.
+    # A null key with a schema is written all the same: converters put the schema into the record.
     always = {"topic", "value"} | ({"key"} if key_schema is not None else set())
     kept = {name: column for name, column in fields.items() if name in always or _any(column[1])}
     latest = {repr(sorted(r.source_partition.items())): (r.source_partition, r.source_offset) for r in records}

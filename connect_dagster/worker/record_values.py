@@ -1,6 +1,6 @@
-"""Checks the values of single records against their schemas, before Arrow would bend them to fit.
+"""Checks the values of single records against their schemas, before Arrow converts them.
 
-Java: ``ConnectSchema.validateValue`` and ``Struct.validate``; the words of the errors are theirs.
+Java: ``ConnectSchema.validateValue`` and ``Struct.validate``; with the texts of their errors.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from connect_dagster.plugin.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema
 
 
 def fitting(value: Any, schema: Schema, field: str | None = None) -> Any:
-    """The value, with the defaults of its schema in place of what is missing.
+    """Return the value with the defaults of its schema for missing parts.
 
     Args:
         value: in Python's terms.
-        schema: what it should be.
-        field: name of the struct's field it belongs to, for the error.
+        schema: of the value.
+        field: name of its field in the struct, for the error.
 
     Raises:
-        DataError: it does not fit.
+        DataError: the value does not fit the schema.
     """
     if value is None:
         return _absent(schema, field)

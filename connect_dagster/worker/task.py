@@ -1,4 +1,4 @@
-"""Life cycle that source and sink tasks share: a thread, a target state, and reports of what happened.
+"""The life cycle of source and sink tasks: a thread, a target state, and status reports.
 
 Java: ``WorkerTask``. States are reported under one lock, and nothing is reported after FAILED or after the end, so a
 pause that arrives in the moment of a failure cannot hide it.
@@ -49,7 +49,7 @@ class SystemClock:
 
 
 class PluginTask(Protocol):
-    """What is common to source and sink tasks of plugins."""
+    """The common part of source and sink tasks of plugins."""
 
     def stop(self) -> None:
         """Close everything."""
@@ -59,10 +59,10 @@ class WorkerTask(ABC):
     """One task on its thread.
 
     Args:
-        id: whose task it is.
+        id: of the task.
         task: the plugin's task.
         spark: the worker's session.
-        listener: told each state, with the trace of a failure.
+        listener: called with each state, and with the trace of a failure.
         target: the state to begin with.
         clock: for timeouts, back-off and idle time.
     """
@@ -90,7 +90,7 @@ class WorkerTask(ABC):
         self._thread = threading.Thread(target=self._run, name=f"task-thread-{id}", daemon=True)
 
     def start(self) -> None:
-        """Begin on a thread of its own."""
+        """Start the task's thread."""
         self._thread.start()
 
     def transition(self, target: TargetState) -> None:
@@ -100,29 +100,29 @@ class WorkerTask(ABC):
             self._changed.notify_all()
 
     def stop(self) -> None:
-        """Ask for a graceful end; returns at once."""
+        """Request a graceful end; return at once."""
         self._stopping.set()
         with self._changed:
             self._changed.notify_all()
 
     def await_stop(self, seconds: float) -> bool:
-        """Wait for the end; answers whether it came."""
+        """Wait for the end; return whether it came."""
         return self._ended.wait(seconds)
 
     def cancel(self) -> None:
-        """Abandon a task that did not end in time: its thread goes on, its reports are ignored."""
+        """Abandon a task that did not end in time: its thread continues, its reports are ignored."""
         with self._changed:
             self._cancelled = True
         self._release()
 
     @property
     def stopping(self) -> bool:
-        """Whether the task was asked to end."""
+        """Return whether the task was asked to stop."""
         return self._stopping.is_set()
 
     @property
     def paused(self) -> bool:
-        """Whether the task is wanted to rest."""
+        """Return whether the target state is PAUSED."""
         return self._target is TargetState.PAUSED
 
     @abstractmethod
@@ -131,15 +131,15 @@ class WorkerTask(ABC):
 
     @abstractmethod
     def _execute(self) -> None:
-        """Move records until the task is asked to end."""
+        """Move records until the task is asked to stop."""
 
     @abstractmethod
     def _finish(self) -> None:
-        """Commit what is done, at the end of an execution that did not fail."""
+        """Commit the last offsets after an execution that did not fail."""
 
     @abstractmethod
     def _release(self) -> None:
-        """Close the clients; called once or more, raises nothing."""
+        """Close the clients; called once or more, must not raise."""
 
     @property
     @abstractmethod
@@ -151,7 +151,7 @@ class WorkerTask(ABC):
         try:
             self._name_spark_jobs()
             self._run_to_end()
-        except BaseException as error:  # whatever a plugin raises: no task may seem to run that does not
+        except BaseException as error:  # whatever a plugin raises: a task that has ended must not look as if it ran
             self._fail(error)
         else:
             self._report(State.UNASSIGNED)
@@ -188,7 +188,7 @@ class WorkerTask(ABC):
 
     def _fail(self, error: BaseException) -> None:
         text = failure_trace(error, self._kind)
-        if self.stopping:  # nobody waits for its records any more
+        if self.stopping:  # its records are no longer needed
             log.warning(
                 "%s{id=%s} After being scheduled for shutdown, task threw an uncaught exception.\n%s",
                 self._kind,
@@ -224,7 +224,7 @@ class WorkerTask(ABC):
 
 
 def failure_trace(error: BaseException, kind: str) -> str:
-    """A failure as users of Kafka Connect know it, first line in Java's words, then Python's traceback."""
+    """Return the trace of a failure: a first line as Java's, then Python's traceback."""
     java = getattr(type(error), "java_name", None)
     if isinstance(error, ConnectError) and java:
         first = f"{java}: {error}"

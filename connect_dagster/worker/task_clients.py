@@ -13,7 +13,7 @@ from connect_dagster.worker.config.worker import WorkerConfig
 
 
 class TaskClients:
-    """What the clients of one worker's tasks are told.
+    """Settings of the Kafka clients of one worker's tasks.
 
     Args:
         config: the worker's configuration.

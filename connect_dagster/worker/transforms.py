@@ -1,7 +1,7 @@
-"""The chain of transforms that a connector's records pass (``transforms=a,b`` and ``transforms.a.type=…``).
+"""Applies the transformation chain of a connector (``transforms=a,b`` and ``transforms.a.type=…``).
 
-Java: ``ConnectorConfig.transformationStages`` and ``TransformationStage``. Knows nothing of directions: sources apply
-the chain before their converters, sinks after them.
+Java: ``ConnectorConfig.transformationStages`` and ``TransformationStage``. Sources apply the chain
+before their converters, sinks after them.
 
 A frame has one schema, so a transform that a predicate restricts may split it: into the records it changed and the
 others. Where both have the same schemas, they stay one frame.
@@ -39,13 +39,13 @@ _BEFORE, _HOLDS = "__before", "__holds"
 
 @dataclass(frozen=True, slots=True)
 class TransformationStage:
-    """One transform of a chain, and for which records it is applied (Java: ``TransformationStage``).
+    """One transform of a chain, with the records it is applied to (Java: ``TransformationStage``).
 
     Attributes:
         alias: its name in the connector's configuration.
-        transform: what is applied.
-        predicate: where it is applied; ``None`` for everywhere.
-        negate: apply it where the predicate does not hold.
+        transform: changes the records.
+        predicate: selects the records; ``None`` for all.
+        negate: selects the records for which the predicate is false.
     """
 
     alias: str
@@ -54,7 +54,7 @@ class TransformationStage:
     negate: bool = False
 
     def apply(self, frame: Frame) -> list[Frame]:
-        """The frame after the transform, in two parts where it has two schemas then."""
+        """Return the frame after the transform; two parts where the changed records have another schema."""
         holds = None if self.predicate is None else self.predicate.matches_all(frame)
         if holds is not None and holds is self.negate:
             return [frame]
@@ -62,14 +62,14 @@ class TransformationStage:
         return [self.transform.apply(frame)] if condition is None else _applied_where(self.transform, condition, frame)
 
     def condition(self, frame: RecordFrame) -> Column | None:
-        """True for the records that it is applied to; ``None`` for all of them."""
+        """Return a column that is true for the records it is applied to; ``None`` for all."""
         if self.predicate is None:
             return None
         holds = self.predicate.test(frame)
         return ~holds if self.negate else holds
 
     def close(self) -> None:
-        """Let go of what the transform and its predicate hold."""
+        """Close the transform and its predicate."""
         self.transform.close()
         if self.predicate is not None:
             self.predicate.close()
@@ -90,14 +90,14 @@ class TransformFactory:
     """Makes configured chains.
 
     Args:
-        plugins: where the classes are found.
+        plugins: all plugins.
     """
 
     def __init__(self, plugins: Plugins) -> None:
         self._plugins = plugins
 
     def chain(self, task: str, config: ConnectorConfig) -> TransformationChain:
-        """The transforms of a connector's task, in their order.
+        """Return the transformation chain of a connector's task.
 
         Raises:
             ConnectError: a class cannot be loaded.
@@ -131,7 +131,7 @@ class TransformFactory:
 def apply_chain(
     chain: TransformationChain, frame: Frame, apply_stage: ApplyStage = TransformationStage.apply
 ) -> list[Frame]:
-    """The frame after all transforms; several when their schemas differ, with a column ``ROW`` that orders them."""
+    """Return the frame after all stages; several when schemas differ, with a column ``ROW`` for their order."""
     frames = [frame]
     for stage in chain:
         acting = Acting(TRANSFORMATION, class_name(type(stage.transform)))
@@ -141,7 +141,7 @@ def apply_chain(
 
 def _applied_where(transform: Transform, condition: Column, frame: Frame) -> list[Frame]:
     condition = F.coalesce(condition, F.lit(False))
-    if frame.has(FAILURE):  # what has failed stays as it is
+    if frame.has(FAILURE):  # failed records stay unchanged
         condition &= F.col(FAILURE).isNull()
     if transform.drops:
         return [frame.where(~condition)]
@@ -160,9 +160,9 @@ def _is_alike(after: Frame, before: Frame) -> bool:
 
 
 def _chosen(after: Frame, before: Frame) -> Frame:
-    """Of each record the columns after the transform where the condition holds, else those before it."""
+    """Return for each record the columns after the transform where the condition is true, else those before it."""
     if isinstance(after, SourceFrame) and after.topic is not None and after.topic != cast("SourceFrame", before).topic:
-        after = after.with_column("topic", F.lit(after.topic))  # one topic no more
+        after = after.with_column("topic", F.lit(after.topic))  # no longer one topic
     names = [name for name in after.df.columns if name not in (_BEFORE, _HOLDS)]
 
     def earlier(name: str) -> Column:

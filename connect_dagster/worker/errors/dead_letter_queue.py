@@ -47,7 +47,7 @@ class DeadLetterQueue:
         settings: of the topic and its records.
         producer: producer settings in Java's names.
         admin: settings of the client that creates the topic, in Java's names.
-        metrics: counts what is written.
+        metrics: counts the records.
 
     Raises:
         ConnectError: the topic does not exist and cannot be created.

@@ -25,11 +25,11 @@ TOLERANCE_EXCEEDED = "Tolerance exceeded in error handler"
 
 _RETRIABLE_IN_PYTHON = f"{RetriableError.__module__}.{RetriableError.__qualname__}:"
 _LONGEST_TEXT = 4000
-# PySpark leaves errors as Py4J gives them that a job meets before its first task: its optimizer evaluates what it can.
+# PySpark does not convert errors before the first task of a job: the optimizer evaluates constant expressions.
 _IN_SPARK = (PySparkException, Py4JJavaError)
 _JAVA_ERROR = re.compile(r"(?:^|\n)(?:Caused by)?: ([\w.$]+)(?:: (.*?))?(?=\n\t|\nCaused by: |\Z)", re.DOTALL)
 
-# What Java's clients try again by themselves, as far as a reader meets it (subclasses of RetriableException).
+# Errors of a reader that Java's clients retry (subclasses of RetriableException).
 _PASSING = re.compile(
     r"org\.apache\.kafka\.common\.errors\."
     r"(?:Timeout|Disconnect|Network|CoordinatorNotAvailable|CoordinatorLoadInProgress|NotCoordinator"
@@ -43,14 +43,14 @@ _SPARKS_READER = "org.apache.spark.sql.kafka010.consumer."
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What went wrong with a record.
+    """The failure of a record.
 
     Attributes:
         stage: Kafka Connect's stage, such as ``TRANSFORMATION`` (Java: ``Stage``).
-        executor: class that acted.
+        executor: class of the plugin.
         exception: class of the error, Java's where it has one.
         message: the error's text.
-        trace: more of it, where something was raised.
+        trace: Python's traceback of an exception.
     """
 
     stage: str
@@ -61,25 +61,25 @@ class Failure:
 
     @classmethod
     def of(cls, stage: str, executor: str, error: BaseException) -> Failure:
-        """The failure that something raised."""
+        """Return the failure of an exception."""
         trace = "".join(traceback.format_exception(error))
         return cls(stage, executor, exception_class(error), exception_text(error), trace)
 
     @classmethod
     def in_column(cls, found: Mapping[str, Any]) -> Failure:
-        """The failure that a frame's column ``FAILURE`` holds."""
+        """Return the failure in a frame's column ``FAILURE``."""
         return cls(found["stage"], found["executor"], found["exception"], found["message"])
 
     @property
     def stacktrace(self) -> str:
-        """The error as Java prints it, then whatever else is known."""
+        """Return the error as Java prints it, then the trace."""
         first = f"{self.exception}: {self.message}" if self.message is not None else self.exception
         return f"{first}\n{self.trace}" if self.trace else f"{first}\n\tat {self.executor}\n"
 
 
 @dataclass(frozen=True, slots=True)
 class FailedRecord:
-    """A record that could not be handled.
+    """A record that failed.
 
     Attributes:
         failure: stage, class and error.
@@ -93,23 +93,23 @@ class FailedRecord:
 
 
 class ToleranceExceededError(ConnectError):
-    """A record could not be handled and ``errors.tolerance`` is ``none``."""
+    """A record failed and ``errors.tolerance`` is ``none``."""
 
     def __init__(self) -> None:
         super().__init__(TOLERANCE_EXCEEDED)
 
 
 class RecordError(DataError):
-    """What was wrong with one record."""
+    """The error of one record."""
 
     @classmethod
     def of(cls, failure: Failure) -> RecordError:
-        """The error of a failure that is data."""
+        """Return the error of a failure that is data."""
         return cls(f"{failure.exception}: {failure.message}")
 
 
 def exception_class(error: BaseException) -> str:
-    """The class of an error: Java's name where it has one."""
+    """Return the class of an error: Java's name where it has one."""
     if isinstance(error, ConnectError):
         return error.java_name
     if isinstance(error, Py4JJavaError):
@@ -118,7 +118,7 @@ def exception_class(error: BaseException) -> str:
 
 
 def exception_text(error: BaseException) -> str:
-    """The text of an error; of one that Python raised inside a Spark job, its last line, which says what it was."""
+    """Return the text of an error; of a Python error inside a Spark job, the last line of its traceback."""
     text = _first_cause(error)[1] if isinstance(error, Py4JJavaError) else str(error).strip()
     if isinstance(error, PySparkException) and "Traceback (most recent call last)" in text:
         lines = [line for line in text.partition("\nJVM stacktrace:")[0].strip().splitlines() if line.strip()]
@@ -127,13 +127,13 @@ def exception_text(error: BaseException) -> str:
 
 
 def _first_cause(error: Py4JJavaError) -> tuple[str, str]:
-    """Class and text of what all else follows from, out of a Java trace."""
+    """Return class and text of the root cause in a Java trace."""
     name, text = _JAVA_ERROR.findall(str(error))[-1]
     return name, text.strip()
 
 
 def chain(error: BaseException | None) -> Iterator[BaseException]:
-    """An error and those before it."""
+    """Yield an error and its causes."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
@@ -142,33 +142,33 @@ def chain(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def is_retriable(error: BaseException) -> bool:
-    """Whether the same may work when it is tried again: a RetriableError, also one out of Python inside a Spark job."""
+    """Return whether an error is a RetriableError, or a Spark job failed with one raised in Python."""
     return isinstance(error, RetriableError) or is_retriable_job(error)
 
 
 def is_retriable_job(error: BaseException) -> bool:
-    """Whether Python inside a Spark job raised a RetriableError."""
+    """Return whether a Spark job failed with a RetriableError raised in Python."""
     return any(isinstance(one, _IN_SPARK) and _RETRIABLE_IN_PYTHON in str(one) for one in chain(error))
 
 
 def is_spark_failure(error: BaseException) -> bool:
-    """Whether a Spark job failed, or its plan; not that Spark is gone."""
+    """Return whether a Spark job or its plan failed while Spark itself is alive."""
     found = list(chain(error))
     return any(isinstance(one, _IN_SPARK) for one in found) and not is_spark_gone(error)
 
 
 def is_spark_gone(error: BaseException) -> bool:
-    """Whether nobody answers where Spark was."""
+    """Return whether Spark's JVM is gone."""
     return any(isinstance(one, Py4JNetworkError | ConnectionRefusedError) for one in chain(error))
 
 
 @dataclass(frozen=True, slots=True)
 class StreamFailure:
-    """Why a query ended by itself.
+    """The failure of a query that ended by itself.
 
     Attributes:
         text: the failure with its causes.
-        passing: whether the query may be started again where it was.
+        passing: whether the query may be started again at its position.
     """
 
     text: str
@@ -176,7 +176,7 @@ class StreamFailure:
 
 
 def stream_failure(query: StreamingQuery) -> StreamFailure:
-    """The failure of a query that has ended."""
+    """Return the failure of a query that has ended."""
     error = query._jsq.exception()
     if not error.isDefined():
         return StreamFailure("The query ended without an error", passing=False)
@@ -185,13 +185,13 @@ def stream_failure(query: StreamingQuery) -> StreamFailure:
 
 
 def is_passing_read(error: BaseException) -> bool:
-    """Whether a Spark job failed because the brokers did not give it the batch's records."""
+    """Return whether a Spark job failed because the brokers did not give it the batch's records."""
     texts = [text for one in chain(error) for text in _java_texts(one)]
     return any(_SPARKS_READER in text and _PASSING.search(text) for text in texts)
 
 
 def says(error: BaseException, text: str) -> bool:
-    """Whether an error or one that it was raised from holds a text."""
+    """Return whether an error or one of its causes contains a text."""
     return any(text in str(one) for one in chain(error))
 
 

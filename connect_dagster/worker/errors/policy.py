@@ -60,5 +60,5 @@ class ErrorPolicy:
 
     @property
     def reports(self) -> bool:
-        """Whether failed records are logged or sent to a dead letter queue (Java: ``enableErrantRecordReporter``)."""
+        """Return whether failed records are logged or dead letters (Java: ``enableErrantRecordReporter``)."""
         return self.log or self.dead_letters is not None

@@ -1,4 +1,4 @@
-"""How much a sink task reads at once, and how a batch is cut when a user limits the records of a put."""
+"""Options of a sink task's Kafka source, and the parts of a batch where a user limits the records of a put."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.worker.sink.stream import MicroBatch
 
-# Bigger batches are no faster and take more memory (docs/decisions/0002-spark-session.md).
+# Bigger batches take more memory and the same time (docs/decisions/0002-spark-session.md).
 _MOST_RECORDS = 200_000
-# A record that is known to be there and does not come: the brokers are away, and the group must be heard meanwhile.
+# A known record that does not arrive: the brokers are away, and the task must poll its group meanwhile.
 _FETCH_MS = 10_000
 _FASTER_FETCHES = {
     "fetch.max.wait.ms": "10",
@@ -28,18 +28,18 @@ _FASTER_FETCHES = {
 
 
 def source_options(consumer: Settings, max_poll_records: int | None, *, headers: bool) -> dict[str, str]:
-    """Options of Spark's Kafka source.
+    """Return the options of Spark's Kafka source.
 
     Args:
         consumer: settings of the task's consumer.
-        max_poll_records: most records of one put; ``None`` for what the engine finds best.
-        headers: whether they are read.
+        max_poll_records: most records of one put; ``None`` for the default size.
+        headers: whether to read headers.
     """
     return {
         **clients.spark_options({**_FASTER_FETCHES, **consumer}),
         "maxOffsetsPerTrigger": str(max_poll_records or _MOST_RECORDS),
         "minPartitions": "2",
-        # A partition that was truncated goes on at what is left of it, unless the user said otherwise.
+        # A truncated partition continues at its new start, unless the user chose to fail.
         "failOnDataLoss": str(consumer.get("auto.offset.reset") == "none").lower(),
         "kafkaConsumer.pollTimeoutMs": str(_FETCH_MS),
         "includeHeaders": str(headers).lower(),
@@ -47,8 +47,8 @@ def source_options(consumer: Settings, max_poll_records: int | None, *, headers:
 
 
 def latest_offsets(report: Mapping[str, Any]) -> dict[TopicPartition, int]:
-    """Where partitions ended when Spark planned the batch of a progress report."""
-    # As a mapping, Spark's report has offsets in the words of Python's repr.
+    """Return the ends of the partitions when Spark planned the batch of a progress report."""
+    # As a mapping, Spark's report has offsets as Python's repr.
     latest = [json.loads(source.json)["latestOffset"] or {} for source in report["sources"]]
     return {
         TopicPartition(topic, int(partition)): end
@@ -59,9 +59,9 @@ def latest_offsets(report: Mapping[str, Any]) -> dict[TopicPartition, int]:
 
 
 def parts(batch: MicroBatch, limit: int | None) -> Iterator[MicroBatch]:
-    """The batch in parts of at most ``limit`` records (``max.poll.records``), in the order of each partition.
+    """Yield the batch in parts of at most ``limit`` records (``max.poll.records``), in the order of each partition.
 
-    A batch without offsets, as the first of a query is where nothing has come yet, has no parts.
+    A batch without offsets has no parts; the first batch of a query over empty partitions is one.
     """
     if all(end == batch.start[place] for place, end in batch.end.items()):
         return

@@ -1,4 +1,4 @@
-"""When a sink task commits offsets, and what came of it. Knows neither Kafka nor Spark."""
+"""Schedules the commits of a sink task and records their results. Does not use Kafka or Spark."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ Offsets = Mapping[TopicPartition, int]
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """One commit on its way: its number, and the offsets that are news."""
+    """A commit that has no result yet: its number, and the offsets that have changed."""
 
     number: int
     offsets: dict[TopicPartition, int]
 
 
 class Commits:
-    """The commits of one task: one at a time, each with its number, late answers ignored.
+    """The commits of one task: one at a time, each with its number; late results are ignored.
 
     Args:
         interval: seconds from one commit to the next.
         timeout: seconds after which a commit counts as failed.
         task: the task's id, for the log.
-        clock: seconds of a clock that never goes back.
+        clock: seconds of a monotonic clock.
     """
 
     def __init__(self, interval: float, timeout: float, task: str, clock: Callable[[], float] = time.monotonic) -> None:
@@ -43,42 +43,42 @@ class Commits:
         self._began: float | None = None
 
     def begin(self, committed: Offsets) -> None:
-        """Take the offsets that newly assigned partitions begin with as committed."""
+        """Treat the offsets that newly assigned partitions begin with as committed."""
         self.committed.update(committed)
 
     def forget(self, places: Iterable[TopicPartition]) -> None:
-        """Forget partitions that go to another task."""
+        """Remove partitions that move to another task."""
         for place in places:
             self.committed.pop(place, None)
 
     def due(self) -> bool:
-        """Whether the next commit should begin."""
+        """Return whether the next commit should begin."""
         return not self.waiting and self._clock() >= self._next
 
     @property
     def waiting(self) -> bool:
-        """Whether a commit has not been answered yet."""
+        """Return whether a commit has no result yet."""
         return self._began is not None
 
     def postpone(self) -> None:
-        """Have the next commit a whole interval from now."""
+        """Schedule the next commit one interval from now."""
         self._next = self._clock() + self._interval
 
     def started(self, offsets: Offsets) -> Commit | None:
-        """Begin a commit; ``None`` when the offsets hold no news."""
+        """Begin a commit; return ``None`` when no offset has changed."""
         self.postpone()
-        news = {place: offset for place, offset in offsets.items() if self.committed.get(place) != offset}
-        if not news:
+        changed = {place: offset for place, offset in offsets.items() if self.committed.get(place) != offset}
+        if not changed:
             return None
         self._number += 1
         self._began = self._clock()
-        return Commit(self._number, news)
+        return Commit(self._number, changed)
 
     def ended(self, commit: Commit, error: Exception | None) -> float | None:
-        """Take the answer to a commit; that of one which was given up says nothing about the one after it.
+        """Record the result of a commit; ignore that of a commit which has timed out.
 
         Returns:
-            Seconds that the commit took; ``None`` when the answer came too late to count.
+            Seconds that the commit took; ``None`` when the result came too late.
         """
         if commit.number != self._number or self._began is None:
             log.debug("WorkerSinkTask{id=%s} Late answer to commit %d is ignored", self._task, commit.number)
@@ -91,7 +91,7 @@ class Commits:
         return took
 
     def check_timeout(self) -> bool:
-        """Give up a commit that takes too long; answers whether there was one."""
+        """Give up a commit that takes too long; return whether there was one."""
         if self._began is None or self._clock() - self._began <= self._timeout:
             return False
         log.warning("WorkerSinkTask{id=%s} Commit of offsets timed out", self._task)

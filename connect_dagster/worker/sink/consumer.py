@@ -1,7 +1,7 @@
 """A sink task's membership in its consumer group: partitions, committed offsets, commits.
 
 The consumer stays paused on what it is assigned: the data is read by Spark. Any Kafka tool sees the group, its lag and
-its members as usual. Only while a task sleeps does the consumer fetch, to be told of the first record that wakes it.
+its members as usual. Only while a task sleeps does the consumer fetch: the first record wakes the task.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from connect_dagster.plugin.records import TopicPartition
 log = logging.getLogger(__name__)
 
 TopicPartitions = list[TopicPartition]
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 _REQUEST_SECONDS = 10.0
 _RETRY_SECONDS = 0.5
-# Between two looks for a topic that is missing: at first, and at most.
+# Seconds between two searches for a missing topic: first, and longest.
 _MISSING_SECONDS = (0.5, 30.0)
 _GLANCE_SECONDS = 0.5
 _ABANDON_SECONDS = 1.0
-# What Java's consumer leaves out of a pattern (exclude.internal.topics).
+# Java's consumer excludes these from a pattern (exclude.internal.topics).
 _INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 
 
@@ -86,7 +86,7 @@ class SinkConsumer:
         settings: consumer settings in Java's names.
         topics: the topics to read; or
         pattern: a regular expression that whole topic names match (``topics.regex``).
-        listener: told what a rebalance brings and takes.
+        listener: called in rebalances.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class SinkConsumer:
             self._subscribe()
 
     def poll(self, seconds: float = 0) -> bool:
-        """Serve rebalances and commit answers; must be called at least every ``max.poll.interval.ms``.
+        """Serve rebalances and commit results; call it at least every ``max.poll.interval.ms``.
 
         Args:
             seconds: how long to wait for something to happen.
@@ -143,7 +143,7 @@ class SinkConsumer:
         return error is None
 
     def watch(self, offsets: Mapping[TopicPartition, int]) -> bool:
-        """Have :meth:`poll` tell of records from these offsets on; answers whether that is possible now."""
+        """Have :meth:`poll` report records from these offsets on; return whether that is possible now."""
         try:
             for place in _partitions(offsets):
                 self._consumer.seek(place)
@@ -155,28 +155,28 @@ class SinkConsumer:
         return True
 
     def unwatch(self, partitions: Iterable[TopicPartition]) -> None:
-        """Fetch nothing any more."""
+        """Stop fetching."""
         self._consumer.pause([KafkaPartition(place.topic, place.partition) for place in partitions])
 
     def committed_or_reset(self, partitions: TopicPartitions) -> dict[TopicPartition, int]:
-        """Where to begin: the committed offset, or what ``auto.offset.reset`` says where there is none.
+        """Return the offsets to begin with: the committed ones, else those of ``auto.offset.reset``.
 
         Raises:
-            ConnectError: there is none and the reset policy is ``none``.
+            ConnectError: an offset is missing, and the reset policy is ``none``.
         """
         asked = [KafkaPartition(place.topic, place.partition) for place in partitions]
         committed = self._retried(lambda: self._consumer.committed(asked, timeout=_REQUEST_SECONDS))
         return {_place(one): self._within_log(_place(one), one.offset) for one in committed}
 
     def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """Where partitions end, in one request to each broker; what is not told at once is left out."""
+        """Return the ends of partitions, from one request to each broker, without those that take longer."""
         asked = [KafkaPartition(place.topic, place.partition, OFFSET_END) for place in partitions]
         try:
-            told = self._consumer.offsets_for_times(asked, timeout=_GLANCE_SECONDS)
+            found = self._consumer.offsets_for_times(asked, timeout=_GLANCE_SECONDS)
         except KafkaException as error:
             log.debug("The ends of partitions are not known now: %s", error.args[0].str())
             return {}
-        return {_place(one): one.offset for one in told if one.error is None and one.offset >= 0}
+        return {_place(one): one.offset for one in found if one.error is None and one.offset >= 0}
 
     def commit(self, offsets: Mapping[TopicPartition, int], done: Callable[[Exception | None], None]) -> None:
         """Commit without waiting; ``done`` is called by a later :meth:`poll`."""
@@ -192,7 +192,7 @@ class SinkConsumer:
             raise KafkaException(refused)
 
     def close(self) -> None:
-        """Leave the group, without a word to the listener: the task has given up its partitions and is stopped."""
+        """Leave the group without a call to the listener: the task has given up its partitions and is stopped."""
         with self._lock:
             if self._closed:
                 return
@@ -206,7 +206,7 @@ class SinkConsumer:
     def abandon(self) -> None:
         """Leave the group from another thread, unless the consumer is in use.
 
-        For a task that hangs in its own code: its partitions go to others at once, not after ``max.poll.interval.ms``.
+        For a task that is blocked in its own code: its partitions move at once, not after ``max.poll.interval.ms``.
         """
         if not self._lock.acquire(timeout=_ABANDON_SECONDS):
             log.warning("The consumer is in use: the group learns of the end by a timeout")
@@ -223,7 +223,7 @@ class SinkConsumer:
         return {**_WATCHING, **own}
 
     def _refused(self, error: KafkaError) -> None:
-        """Told of errors while the client is polled, or asks something."""
+        """Keep an error that will not pass; called while the client is polled."""
         self._refusal = self._refusal or clients.refusal(self._client_id, error)
 
     def _subscribe(self) -> None:
@@ -248,7 +248,7 @@ class SinkConsumer:
                 self._consumer.unsubscribe()
 
     def _look_for_missing(self) -> None:
-        """Have the client learn of topics that were created meanwhile: it would look again only in five minutes."""
+        """Refresh the metadata for topics created meanwhile: the client itself would wait five minutes."""
         self._missing_looked = time.monotonic()
         self._missing_pause = min(2 * self._missing_pause, _MISSING_SECONDS[1])
         try:
@@ -301,13 +301,13 @@ class SinkConsumer:
         return int(low if self._reset == "earliest" else high)
 
     def _offset_at(self, place: TopicPartition, seconds: float, end: int) -> int:
-        """The first offset of a record that is not older; the end when there is none."""
+        """Return the first offset at or after a time; the end of the partition when there is none."""
         asked = KafkaPartition(place.topic, place.partition, int(seconds * 1000))
         (found,) = self._retried(lambda: self._consumer.offsets_for_times([asked], timeout=_REQUEST_SECONDS))
         return int(found.offset) if found.offset >= 0 else end
 
-    def _retried(self, request: Callable[[], Answer]) -> Answer:
-        """Ask again while the brokers are away: a partition that was assigned must get its offset."""
+    def _retried(self, request: Callable[[], Result]) -> Result:
+        """Repeat a request while the brokers are away: an assigned partition needs its offset."""
         while True:
             try:
                 return request()
@@ -327,7 +327,7 @@ class SinkConsumer:
         log.warning("Consumer of the sink task: %s", error.str())
 
 
-# A sleeping task wants to know that there is a record, not to have it: fetch as little as there is.
+# A sleeping task only needs to see that a record exists: fetch as little as possible.
 _WATCHING: dict[str, object] = {
     "enable.auto.offset.store": False,
     "queued.min.messages": 1,
@@ -340,7 +340,7 @@ _AWAY = frozenset(
         KafkaError._ALL_BROKERS_DOWN,
         KafkaError._TIMED_OUT,
         KafkaError._WAIT_COORD,
-        KafkaError._DESTROY,  # of the connection the request waited on, such as that to a bootstrap address
+        KafkaError._DESTROY,  # of the connection of the request, such as one to a bootstrap address
     }
 )
 _FATAL = frozenset(
@@ -355,7 +355,7 @@ _FATAL = frozenset(
 
 
 def _is_incremental(settings: Settings) -> bool:
-    """Whether a rebalance takes and gives some partitions, not all."""
+    """Return whether a rebalance moves single partitions (cooperative), not all."""
     if settings.get("group.protocol", "classic").strip().lower() == "consumer":
         return True
     names = settings.get("partition.assignment.strategy", "").split(",")
@@ -382,4 +382,4 @@ def _first_error(partitions: list[KafkaPartition] | None) -> KafkaError | None:
 
 
 def _ignore(_: TopicPartitions) -> None:
-    """A listener that is gone."""
+    """Ignore a rebalance after the close."""

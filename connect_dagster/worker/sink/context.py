@@ -1,4 +1,4 @@
-"""What a sink task may ask of its worker; the worker carries it out after the call in which it is asked."""
+"""The worker's side of ``SinkTaskContext``: keeps requests of the task until its current call returns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from connect_dagster.plugin.records import TopicPartition
 
 @dataclass(slots=True)
 class SinkContext:
-    """The worker's side of ``SinkTaskContext``."""
+    """Requests of one sink task."""
 
     spark: SparkSession
     assignment: frozenset[TopicPartition] = frozenset()
@@ -28,40 +28,40 @@ class SinkContext:
         self.rewound.update(offsets)
 
     def timeout(self, milliseconds: int) -> None:
-        """Time to wait before the batch comes again after a RetriableError."""
+        """Set the delay before the batch is put again after a RetriableError."""
         self.timeout_ms = milliseconds
 
     def pause(self, *partitions: TopicPartition) -> None:
-        """Have no records of these partitions."""
+        """Stop reading these partitions."""
         self.paused.update(partitions)
 
     def resume(self, *partitions: TopicPartition) -> None:
-        """Have records of these partitions again."""
+        """Read these partitions again."""
         self.paused.difference_update(partitions)
 
     def request_commit(self) -> None:
-        """Have offsets committed after this ``put``."""
+        """Request a commit after this ``put``."""
         self.commit_requested = True
 
     def assigned(self, places: frozenset[TopicPartition]) -> None:
-        """Take the partitions of the task; what was asked about others is forgotten."""
+        """Set the partitions of the task, and drop requests about others."""
         self.assignment = places
         self.paused.intersection_update(places)
         self.rewound = {place: offset for place, offset in self.rewound.items() if place in places}
 
     def take_rewound(self) -> dict[TopicPartition, int]:
-        """The offsets to go back to; asks for them only once."""
+        """Return and clear the offsets to rewind to."""
         rewound, self.rewound = self.rewound, {}
         return rewound
 
     def take_timeout(self, default: int) -> float:
-        """Seconds to wait for the next try; what the task asked for counts once."""
+        """Return the seconds to wait before the next attempt, and clear the delay that the task has set."""
         milliseconds, self.timeout_ms = self.timeout_ms, None
         return (default if milliseconds is None else milliseconds) / 1000
 
     def take_commit_requested(self) -> bool:
-        """Whether the task asked for a commit since the last time."""
-        if not self.commit_requested:  # a thread of the task may be just asking
+        """Return and clear whether the task has requested a commit."""
+        if not self.commit_requested:  # a thread of the task may request one right now
             return False
         self.commit_requested = False
         return True

@@ -57,7 +57,7 @@ class WorkerErrantRecordReporter:
 
     @property
     def tolerates(self) -> bool:
-        """Whether the task goes on without the records that it reports (``errors.tolerance=all``)."""
+        """Return whether the task goes on without the records that it reports (``errors.tolerance=all``)."""
         return self._reporter.policy.tolerate
 
     def report(self, record: SinkRecord, error: Exception) -> Future[None]:
@@ -102,7 +102,7 @@ class WorkerErrantRecordReporter:
             return
         try:
             self._pass_on(reported, raw_records_at)
-        except Exception as error:  # else whoever waits for one of them waits forever
+        except Exception as error:  # else a task that waits for one of them waits forever
             for one in reported:
                 one.settled.set_exception(error)
             raise

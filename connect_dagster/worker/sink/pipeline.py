@@ -1,10 +1,10 @@
 """The Spark plan between a batch of Kafka records and the frames a sink task receives: converters, then transforms.
 
-A steady stream has one schema, so a batch is first planned as if it had the schemas of the batch before, with a check
-inside the plan. Only when the check fails is the batch kept in memory and searched for its schemas: one pass over the
-data in the ordinary case, and no schema is ever guessed wrong.
+A steady stream has one schema, so a batch is first planned for the schemas of the batch before, with a check inside
+the plan. Only when the check fails is the batch kept in memory and searched for its schemas: one pass over the
+data in the ordinary case, and never a wrong schema.
 
-Where failed records are tolerated, frames have a column ``FAILURE``, which whoever puts them filters. Where they are
+Where failed records are tolerated, frames have a column ``FAILURE``, which ``BatchPlans`` filters. Where they are
 not, the plan itself fails at the first of them, with ``UNREADABLE`` in the text.
 """
 
@@ -38,7 +38,7 @@ Watch = Callable[[DataFrame], DataFrame]
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """The expressions for records of two decoders; kept, since making them takes hundreds of calls into the JVM."""
+    """The expressions for records of two decoders; cached, since building them takes hundreds of calls into the JVM."""
 
     key: Decoder
     value: Decoder
@@ -48,12 +48,12 @@ class _Plan:
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """How a batch is planned.
+    """Options of a plan.
 
     Attributes:
-        as_data: whether records that fail are told by the column ``FAILURE``.
+        as_data: whether the column ``FAILURE`` marks records that fail.
         originals: whether those that fail are in the column ``RAW_RECORD``.
-        watch: put around the records before the transforms see them.
+        watch: wraps the records before the transforms.
     """
 
     as_data: bool = False
@@ -66,11 +66,11 @@ class SinkPipeline:
     """The converters and transforms of a sink connector.
 
     Attributes:
-        tolerate: whether records that cannot be read are left out (``errors.tolerance=all``).
-        headers: whether the task, or a transform, wants the headers.
-        reported: whether failed records are reported as they were read, so with their headers.
-        transforms: what the records pass after the converters, in this order.
-        guard: stands around transforms and converters; ``None`` lets all they raise through.
+        tolerate: whether unreadable records are skipped (``errors.tolerance=all``).
+        headers: whether the task or a transform reads headers.
+        reported: whether failed records are reported as they were read, with their headers.
+        transforms: applied after the converters, in this order.
+        tolerance: applies the error policy to transforms and converters; ``None`` lets their errors through.
     """
 
     key_converter: Converter
@@ -85,13 +85,13 @@ class SinkPipeline:
 
     @property
     def reads_headers(self) -> bool:
-        """Whether headers have to be read."""
+        """Return whether to read headers."""
         return self.headers or self.reported
 
     def expected(self, df: DataFrame, mode: Mode | None = None) -> SinkBatch | None:
-        """The batch if its schemas are those of the one before; ``None`` when none is known yet.
+        """Return the batch for the schemas of the one before; ``None`` when none is known yet.
 
-        Evaluating it fails with ``OTHER_SCHEMA`` in the text when they are not.
+        Evaluating it fails with ``OTHER_SCHEMA`` in the text when a record has another schema.
         """
         key, value = self.key_converter.expected_decoder("key"), self.value_converter.expected_decoder("value")
         if key is None or value is None:
@@ -106,14 +106,14 @@ class SinkPipeline:
         return self._kept
 
     def guess(self, one: DataFrame) -> None:
-        """Take the schemas of one record for those that are likely."""
+        """Expect the schemas of one record."""
         for converter, column in ((self.key_converter, "key"), (self.value_converter, "value")):
             if converter.expected_decoder(column) is None:
                 self._decoders(converter, one, column)
 
     @contextmanager
     def searched(self, df: DataFrame, mode: Mode | None = None) -> Iterator[SinkBatch]:
-        """The batch with all its schemas found, kept in memory for as long as the block runs."""
+        """Yield the batch for all its schemas, cached while the block runs."""
         kept = df.persist()
         try:
             values = self._decoders(self.value_converter, kept, "value")
@@ -157,7 +157,7 @@ class SinkPipeline:
     def _plan(self, key: Decoder, value: Decoder, mode: Mode, *, checked: bool) -> _Plan:
         conditions = []
         if (checks := self._checks(key, mode, checked)) is not None:
-            # A sink may not look at the key: a filter, unlike a column, is worked out all the same.
+            # A sink may not read the key: a filter, unlike a column, is evaluated all the same.
             conditions.append(checks)
         columns = [
             *map(
@@ -176,7 +176,7 @@ class SinkPipeline:
         return _Plan(key, value, conditions, columns)
 
     def _failure(self, key: Decoder, value: Decoder, checked: bool) -> Column | None:
-        """What is wrong with a record that cannot be read; ``None`` when all can."""
+        """Return the failure of an unreadable record; ``None`` when all can be read."""
         sides = ((KEY_CONVERTER, self.key_converter, key), (VALUE_CONVERTER, self.value_converter, value))
         found = [
             F.when(_is_unreadable(decoder, checked), _failed(stage, converter, decoder))
@@ -186,7 +186,7 @@ class SinkPipeline:
         return F.coalesce(*found) if found else None
 
     def _checks(self, decoder: Decoder, mode: Mode, checked: bool) -> Column | None:
-        """True for a record that is as it should be, an error for any other; ``None`` when nothing can be wrong."""
+        """Return a check that is true or raises; ``None`` when no record can be wrong."""
         wrong = []
         if checked and decoder.matches is not None:
             wrong.append((_other(decoder), F.raise_error(F.lit(OTHER_SCHEMA))))
@@ -198,7 +198,7 @@ class SinkPipeline:
         return checks if wrong else None
 
     def _column(self, decoder: Decoder, mode: Mode, checked: bool) -> Column:
-        # Not when(…, value): Spark evaluates what stands in a branch apart from its condition, reading records twice.
+        # Not when(…, value): Spark evaluates a branch apart from its condition, and reads records twice.
         errors = []
         if checked and decoder.matches is not None:
             errors.append(F.when(_other(decoder), F.raise_error(F.lit(OTHER_SCHEMA))))
@@ -208,10 +208,10 @@ class SinkPipeline:
 
 
 def raw_record_column(*, headers: bool) -> Column:
-    """A record as it was read, in Kafka's terms: to be evaluated over what Spark's source gives.
+    """Return the column of records as they were read, over the columns of Spark's source.
 
     Args:
-        headers: whether they were read.
+        headers: whether headers were read.
     """
     millis = F.unix_millis("timestamp").alias("timestamp")
     parts: list[Column | str] = ["topic", "partition", "offset", "timestampType", millis, "key", "value"]
@@ -219,7 +219,7 @@ def raw_record_column(*, headers: bool) -> Column:
 
 
 def _strict(frame: SinkFrame) -> SinkFrame:
-    """The frame whose evaluation fails at the first record that has failed."""
+    """Return the frame whose evaluation fails at the first failed record."""
     if not frame.has(FAILURE):
         return frame
     failure = F.col(FAILURE)
@@ -231,7 +231,7 @@ def _strict(frame: SinkFrame) -> SinkFrame:
 def _is_unreadable(decoder: Decoder, checked: bool) -> Column:
     assert decoder.readable is not None
     unreadable = decoder.value.isNull() & ~decoder.readable
-    # A record of another schema is none of ours: the check of the schema has to find it.
+    # A record of another schema is left to the check of the schema.
     return unreadable & ~_other(decoder) if checked else unreadable
 
 
@@ -242,7 +242,7 @@ def _failed(stage: str, converter: Converter, decoder: Decoder) -> Column:
 
 
 def _other(decoder: Decoder) -> Column:
-    """Whether a record has another schema."""
+    """Return whether a record has another schema."""
     return F.lit(False) if decoder.matches is None else ~F.coalesce(decoder.matches, F.lit(False))
 
 

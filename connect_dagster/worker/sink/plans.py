@@ -74,7 +74,7 @@ class BatchPlans:
 
     @property
     def tolerates(self) -> bool:
-        """Whether records that fail are skipped (``errors.tolerance=all``)."""
+        """Return whether records that fail are skipped (``errors.tolerance=all``)."""
         return self.pipeline.tolerate
 
     @property
@@ -85,7 +85,7 @@ class BatchPlans:
 
     @property
     def may_have_failed(self) -> bool:
-        """Whether a record may have failed as data, by the counts of the plan that has run."""
+        """Return whether a record may have failed as data, by the counts of the plan that has run."""
         if not self._may_fail:
             return False
         read = _sum(self._read, _READ) if self._read else _sum(self._arriving, _ARRIVED)

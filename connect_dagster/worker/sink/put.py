@@ -46,7 +46,7 @@ class Plans(Protocol):
 
     @property
     def tolerates(self) -> bool:
-        """Whether records that fail are skipped."""
+        """Return whether records that fail are skipped."""
 
     @property
     def arrived(self) -> int | None:
@@ -54,7 +54,7 @@ class Plans(Protocol):
 
     @property
     def may_have_failed(self) -> bool:
-        """Whether a record may have failed as data."""
+        """Return whether a record may have failed as data."""
 
     def expected(self) -> SinkBatch | None:
         """Return the plan for the expected schemas."""

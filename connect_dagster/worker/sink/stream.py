@@ -34,18 +34,18 @@ _REPORT_SECONDS = 1.0
 _STOP_SECONDS = 2.0
 _POLL_SECONDS = 0.005
 _OF_STREAMS = ("maxOffsetsPerTrigger", "minPartitions")
-# Spark's own words (MicroBatchExecution).
+# Spark's message (MicroBatchExecution).
 _NO_NEWS = "Waiting for data to arrive"
 
 
 @dataclass(frozen=True, slots=True)
 class MicroBatch:
-    """One batch of the query.
+    """One micro-batch of the query.
 
     Attributes:
         df: Spark's columns of a Kafka source, nothing read yet.
         start: first offset of each partition.
-        end: offset after the batch of each partition, with what compaction and transactions leave out.
+        end: offset after the batch of each partition, with offsets that compaction and transactions leave out.
         options: of Spark's Kafka source, without partitions and offsets.
     """
 
@@ -55,7 +55,7 @@ class MicroBatch:
     options: Mapping[str, str]
 
     def first_record(self) -> DataFrame:
-        """The first record of a partition, if it is still there, by a read of its own: of the batch all reads count."""
+        """Read the first record of a partition, if it still exists, outside of the query, whose reads are counted."""
         place = max(self.end, key=lambda place: self.end[place] - self.start[place])
         first = self.start[place]
         until = {"endingOffsets": _offsets({place: first + 1})}
@@ -98,31 +98,31 @@ class SinkStream:
         self._query = self._start(spark, name, {**options, **_places(start)})
 
     def next(self, seconds: float) -> MicroBatch | None:
-        """The batch that waits to be handled, ``None`` when none comes in time."""
+        """Return the offered batch; ``None`` when none comes in time."""
         with self._changed:
             self._changed.wait_for(lambda: self._offered is not None, seconds)
             batch, self._offered = self._offered, None
             return batch
 
     def done(self) -> None:
-        """The batch is handled: let the query go on."""
+        """Release the batch: the query continues."""
         with self._changed:
             self._done_batch = self._running_batch
             self._handling = False
             self._changed.notify_all()
 
     def failure(self) -> StreamFailure | None:
-        """Why the query ended by itself, ``None`` while it runs."""
+        """Return the failure of a query that ended by itself; ``None`` while it runs."""
         if self._query.isActive:
             return None
         return stream_failure(self._query)
 
     def waits_for_news(self) -> bool:
-        """Whether the query has looked for records and found none; before its first look it has not."""
+        """Return whether the query has searched for records and found none."""
         return bool(self._query.status["message"] == _NO_NEWS)
 
     def report(self) -> dict[str, Any] | None:
-        """Spark's progress of the batch that was done last; each batch's is answered once, when Spark has made it."""
+        """Return Spark's progress of the last released batch, once for each batch; ``None`` before it exists."""
         if self._reported_batch >= self._done_batch:
             return None
         report = self._query.lastProgress
@@ -132,7 +132,7 @@ class SinkStream:
         return dict(report) if report["batchId"] == self._done_batch else None
 
     def await_report(self) -> dict[str, Any] | None:
-        """The same, waiting for Spark, which makes it right after a batch is done."""
+        """Wait for this progress, which Spark makes right after the release of a batch."""
         deadline = time.monotonic() + _REPORT_SECONDS
         while self._reported_batch < self._done_batch and time.monotonic() < deadline:
             report = self.report()
@@ -142,9 +142,9 @@ class SinkStream:
         return None
 
     def stop(self) -> None:
-        """End the query; a batch that is not done with is dropped and will be read again.
+        """End the query; a batch that is not released is dropped and will be read again.
 
-        A query whose brokers are away ends late, its clients wait for them: nobody waits for that, it is not heard.
+        A query whose brokers are away ends late, as its clients wait for them; its batches are ignored from here on.
         """
         with self._changed:
             self._closed = True
@@ -158,7 +158,7 @@ class SinkStream:
     def _end(self) -> None:
         try:
             self._query.stop()
-        except (Py4JError, PySparkException, OSError) as error:  # too late for Spark, or without its JVM
+        except (Py4JError, PySparkException, OSError) as error:  # too late for Spark, or its JVM is gone
             log.warning("The query of %s did not end in time, what it still reads is ignored: %s", self._name, error)
         shutil.rmtree(self._checkpoint, ignore_errors=True)
 
@@ -168,7 +168,7 @@ class SinkStream:
         return writer.queryName(f"{name} {self._checkpoint.name}").start()
 
     def _offer(self, df: DataFrame, batch_id: int) -> None:
-        """Runs on Spark's callback thread: blocks until the task has handled the batch, or stops the query."""
+        """Runs on Spark's callback thread: blocks until the task releases the batch or stops the query."""
         with self._changed:
             if self._closed:  # its checkpoint may be gone
                 return
@@ -182,7 +182,7 @@ class SinkStream:
             self._changed.wait_for(lambda: self._closed or not self._handling)
 
     def _planned_end(self, batch_id: int) -> dict[TopicPartition, int]:
-        """Spark writes down where a batch ends before it runs it (``OffsetSeqLog``: version, metadata, offsets)."""
+        """Read the end offsets that Spark writes before a batch (``OffsetSeqLog``: version, metadata, offsets)."""
         *_, last = (self._checkpoint / "offsets" / str(batch_id)).read_text().splitlines()
         return {
             TopicPartition(topic, int(partition)): offset
@@ -192,7 +192,7 @@ class SinkStream:
 
 
 def _places(start: Offsets) -> dict[str, str]:
-    """Options ``assign`` and ``startingOffsets`` for these offsets."""
+    """Return the options ``assign`` and ``startingOffsets`` for these offsets."""
     assigned: dict[str, list[int]] = {}
     for place in sorted(start, key=lambda place: place.partition):
         assigned.setdefault(place.topic, []).append(place.partition)

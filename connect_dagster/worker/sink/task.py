@@ -1,7 +1,7 @@
-"""A sink task: membership in its group, the stream over its partitions, put, and the commit of offsets.
+"""Runs a sink task: rebalances, the stream over its partitions, put, and the commit of offsets.
 
-Java: ``WorkerSinkTask``. Everything of the plugin's task runs on the task's thread: Spark's callback hands a batch
-over and waits. After a put the position moves; what was put up to there is what the next commit commits.
+Java: ``WorkerSinkTask``. All calls of the plugin's task are made on the task's thread: Spark's callback passes a batch
+to it and waits. The position moves after a put, and the next commit commits the position.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Stream(Protocol):
         """Return why the query ended."""
 
     def waits_for_news(self) -> bool:
-        """Whether the query found no records."""
+        """Return whether the query found no records."""
 
     def report(self) -> Mapping[str, Any] | None:
         """Return Spark's progress of the last batch."""
@@ -176,7 +176,7 @@ class WorkerSinkTask(WorkerTask):
     def _execute(self) -> None:
         try:
             self._stream_on()
-        except BaseException:  # what was put before the failure stays put
+        except BaseException:  # records put before the failure are committed
             try:
                 self._leave()
             except Exception:
@@ -203,7 +203,7 @@ class WorkerSinkTask(WorkerTask):
         self._give_up(list(self._position), commit=True, closing=True)
 
     def _finish(self) -> None:
-        """Nothing is left to do: a sink gives up its partitions however it ends."""
+        """Do nothing: ``_execute`` has given up the partitions."""
 
     def _release(self) -> None:
         self._abandoned.set()
@@ -224,7 +224,7 @@ class WorkerSinkTask(WorkerTask):
             stream.stop()
 
     def _rest(self) -> None:
-        """Paused: the member stays in the group, nothing is read; offsets are committed once."""
+        """Stay in the group without reading, and commit the offsets once."""
         if self._reported is not State.PAUSED:
             self._wake()
             self._stop_stream()
@@ -233,7 +233,7 @@ class WorkerSinkTask(WorkerTask):
         self._commit_when_due()
         self._await_change(_IDLE_SECONDS)
 
-    # Rebalance: called by SinkConsumer.poll on the task's thread
+    # Rebalances: called by Consumer.poll on the task's thread
 
     def _assigned(self, partitions: TopicPartitions) -> None:
         self._stop_stream()
@@ -276,11 +276,11 @@ class WorkerSinkTask(WorkerTask):
         return frozenset(self._position) - self._context.paused
 
     def _stream_is_outdated(self) -> bool:
-        """Whether the task asked for something else than what is read, or watched, now."""
+        """Return whether the task has requested other offsets or partitions than those read, or watched, now."""
         return bool(self._context.rewound) or self._readable() != (self._watched or self._streamed)
 
     def _steer(self) -> None:
-        """Have the stream read what the task wants now: rewound offsets, no paused partitions."""
+        """Start the stream that the task has requested: from rewound offsets, without paused partitions."""
         if self._stream_is_outdated():
             self._stop_stream()
         rewound = self._context.take_rewound()
@@ -305,7 +305,7 @@ class WorkerSinkTask(WorkerTask):
             stream.stop()
 
     def _sleep(self) -> None:
-        """Stop the query until the consumer is told of a record."""
+        """Stop the query until the consumer fetches a record."""
         watched = self._streamed
         if self._joined.watch({partition: self._position[partition] for partition in watched}):
             self._stop_stream()
@@ -436,7 +436,7 @@ class WorkerSinkTask(WorkerTask):
             self._commit(wait=False)
 
     def _look_ahead(self) -> None:
-        """Learn where those partitions end of which no batch has told since the last time."""
+        """Fetch the ends of partitions that no batch has reported since the last time."""
         if partitions := self._metrics.stale_ends(self._position):
             self._metrics.ends_seen(self._joined.ends(partitions))
 
@@ -446,7 +446,7 @@ class WorkerSinkTask(WorkerTask):
         offsets = self._offsets_to_commit(closing=closing)
         commit = self._commits.started(offsets) if offsets else None
         if commit is None:
-            if offsets:  # nothing is news, which Java counts as a commit all the same
+            if offsets:  # no offset has changed, which Java counts as a commit
                 self._metrics.commit_ended(0, succeeded=True)
             return
         self._metrics.commit_began(commit.number)
@@ -456,7 +456,7 @@ class WorkerSinkTask(WorkerTask):
             self._joined.commit(commit.offsets, lambda error: self._commit_ended(commit, error))
 
     def _all_reported(self) -> bool:
-        """Wait for the reports of failed records, which come before the commit of their offsets."""
+        """Wait until the reports of failed records are written, before their offsets are committed."""
         self._errant.settle(None)
         return self._reporter.flush(lambda: not self._abandoned.is_set())
 
@@ -477,7 +477,7 @@ class WorkerSinkTask(WorkerTask):
             self._commit_ended(commit, None)
 
     def _offsets_to_commit(self, *, closing: bool) -> dict[TopicPartition, int]:
-        """What the task allows to be committed; after an error of the task the stream goes back to the last commit."""
+        """Return the offsets that the task allows to commit; after an error of the task, rewind to the last commit."""
         self._commits.postpone()
         if not self._position:
             return {}
@@ -496,7 +496,7 @@ class WorkerSinkTask(WorkerTask):
         return {partition: offset for partition, offset in allowed.items() if self._allowed(partition, offset)}
 
     def _taken_in(self) -> dict[TopicPartition, int]:
-        """The position, or where the task has asked to go back to, which nobody may commit beyond."""
+        """Return the position, but no offset beyond one that the task has rewound to."""
         rewound = self._context.rewound
         return {partition: min(offset, rewound.get(partition, offset)) for partition, offset in self._position.items()}
 

@@ -1,7 +1,7 @@
-"""Makes of a polled frame what is sent: one plan, one Spark job, and the records that failed told apart in Arrow.
+"""Encodes polled frames: one plan and one Spark job for each, whose failed records are split off in Arrow.
 
-Only where the job itself fails, and ``errors.tolerance`` allows it, are the records taken into memory and the plan run
-on ever smaller parts of them, until the one is found that makes it fail.
+Only where the job itself fails, and ``errors.tolerance`` allows it, the records are read into memory and bisected for
+those that make it fail.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ _NONE = pa.table({"value": pa.array([], pa.binary())})
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A polled frame with the plan of what is made of it.
+    """A polled frame with its plan.
 
     Attributes:
         frame: as polled.
         topic: topic of all records; ``None`` where each has its own.
-        plan: the plan; ``None`` where it could not be made because a Spark job failed meanwhile.
-        heads: what all bytes of a column begin with, which the plan leaves out.
-        error: then, that failure.
+        plan: encodes the records; ``None`` where a Spark job failed while it was built.
+        heads: common prefix of all bytes of a column, which the plan omits.
+        error: the failure of that job.
     """
 
     frame: SourceFrame
@@ -58,13 +58,13 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """What came of a frame.
+    """An encoded frame.
 
     Attributes:
         table: records to send.
-        failed: those that are left out.
-        polled: how many records the frame had.
-        plan: what has run, for Spark's own count of its rows; ``None`` where several have.
+        failed: records that are skipped.
+        polled: number of records of the frame.
+        plan: the plan that has run, for Spark's count of its rows; ``None`` where several have.
     """
 
     table: pa.Table
@@ -73,7 +73,7 @@ class Encoded:
     plan: DataFrame | None = None
 
     def counted(self) -> int:
-        """How many records Spark has counted."""
+        """Return the number of records that Spark has counted."""
         return self.polled if self.plan is None else rows_through_plan(self.plan)
 
 
@@ -83,7 +83,7 @@ class SourceBatches:
     Args:
         spark: the worker's session.
         pipeline: transforms and converters.
-        policy: what is done about records that fail.
+        policy: error policy of the connector.
     """
 
     def __init__(self, spark: SparkSession, pipeline: SourcePipeline, policy: ErrorPolicy) -> None:
@@ -104,10 +104,10 @@ class SourceBatches:
         return to_frames(self._spark, polled, self._pipeline.header_converter)
 
     def planned(self, frame: SourceFrame) -> Planned:
-        """The plan of a frame; to be called on the task's thread.
+        """Return the plan of a frame; call it on the task's thread.
 
         Raises:
-            RetryGivenUpError: the task was asked to end while a plugin's answer was waited for.
+            RetryGivenUpError: the task was asked to stop before a retry.
         """
         frame = self._with_raw_records(frame)
         try:
@@ -121,7 +121,7 @@ class SourceBatches:
             return Planned(frame, frame.topic, None, error=error)
 
     def encoded(self, planned: Planned) -> Encoded:
-        """The bytes of a frame; runs its plan. Raises what the plan does, unless that is tolerated."""
+        """Run the plan of a frame; raise its error unless errors are tolerated."""
         if planned.plan is None:
             assert planned.error is not None
             return self._bisected(planned.frame, planned.error)
@@ -171,7 +171,7 @@ class SourceBatches:
         tolerance: ToleranceOperator | None = self._pipeline.tolerance
         return None if tolerance is None else tolerance.cause_of(failure.message)
 
-    # Where the plan fails
+    # Bisection of a plan that fails
 
     def _bisected(self, frame: SourceFrame, error: Exception) -> Encoded:
         try:
@@ -193,7 +193,7 @@ class SourceBatches:
         return Encoded(well, [one for _, failed in found for one in failed], rows.num_rows)
 
     def _run(self, frame: SourceFrame) -> pa.Table:
-        """The encoded records, each with its topic: parts of a frame may differ in whether all go to one."""
+        """Return the encoded records with a column for their topic, which only some parts of a frame may have."""
         transformed = self._pipeline.transform(self._with_raw_records(frame))
         table = _in_order(self._pipeline.encode(transformed).toArrow())
         if "topic" in table.column_names:
@@ -209,7 +209,7 @@ class SourceBatches:
         return FailedRecord(Failure.of(acting.stage, acting.executor, error), original, error)
 
     def _culprit(self, frame: SourceFrame) -> Acting:
-        """What fails at a single record: the first transform with which it does, else a converter."""
+        """Return the plugin that fails for a single record: the first such transform, else a converter."""
         for count, step in enumerate(self._pipeline.transforms, 1):
             try:
                 parts = apply_chain(self._pipeline.transforms[:count], frame)
@@ -221,7 +221,7 @@ class SourceBatches:
 
 
 def _with_heads(table: pa.Table, heads: Mapping[str, bytes]) -> pa.Table:
-    """Records with what the bytes of a column all begin with, but for those that are null."""
+    """Return the records with the common prefix of each column before values that are not null."""
     for name, head in heads.items():
         rest = table.column(name)
         whole = pc.binary_join_element_wise(pa.scalar(head, rest.type), rest, pa.scalar(b"", rest.type))
@@ -230,5 +230,5 @@ def _with_heads(table: pa.Table, heads: Mapping[str, bytes]) -> pa.Table:
 
 
 def _in_order(table: pa.Table) -> pa.Table:
-    """Records of several frames in the order in which they were polled."""
+    """Return the records of several frames in the order in which they were polled."""
     return table.sort_by(ROW).drop_columns([ROW]) if ROW in table.column_names else table

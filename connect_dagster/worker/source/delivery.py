@@ -1,4 +1,4 @@
-"""Has Spark encode batches, sends them to Kafka and says which of them the brokers have acknowledged.
+"""Encodes batches with Spark, sends them to Kafka and reports which of them the brokers have acknowledged.
 
 One producer and two threads for each source task: while one sends batch n, the other has Spark encode batch n+1, and
 the task itself reads batch n+2. Batches are acknowledged whole and in order, so the offset after a batch can be
@@ -84,13 +84,13 @@ class Batch(Generic[E]):
 
 
 class Delivery:
-    """A task's producer with the threads that feed it; made on the task's thread, whose Spark properties they share.
+    """A task's producer with its threads; created on the task's thread, whose Spark properties they share.
 
     Args:
         settings: producer settings in Java's names.
         name: for the thread's name and the log.
         gate: of the worker.
-        topics: makes what creates topics before their first record, told how to wait; ``None`` leaves them to brokers.
+        topics: returns the creator of topics, given a function that waits; ``None`` leaves topics to the brokers.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class Delivery:
             thread.start()
 
     def submit(self, batch: Batch[E]) -> None:
-        """Queue a batch; blocks while the ones before fill the way.
+        """Queue a batch; block while the queue is full.
 
         Raises:
             Exception: an earlier batch could not be encoded or delivered.
@@ -134,18 +134,18 @@ class Delivery:
         self.check()
 
     def check(self) -> None:
-        """Raise what went wrong on the delivery thread, if anything did."""
+        """Raise the error of the delivery thread, if there is one."""
         if self._error is not None:
             raise self._error
 
     def drain(self, seconds: float) -> bool:
-        """Wait until everything submitted is acknowledged; answers whether it is."""
+        """Wait until every submitted batch is acknowledged; return whether all are."""
         with self._changed:
             self._changed.wait_for(lambda: self._unfinished == 0 or self._error is not None, seconds)
             return self._unfinished == 0 and self._error is None
 
     def close(self) -> None:
-        """Give up what is not acknowledged and end the threads."""
+        """Drop records that are not acknowledged, and end the threads."""
         self._abandoned.set()
         self._producer.purge()
         for waiting in (self._batches, self._encoded):
@@ -172,7 +172,7 @@ class Delivery:
             if batch is not None:
                 with self._failing():
                     rows = self._encode(batch, rows)
-                batch = None  # what waits for the next one must not hold this one
+                batch = None  # the wait for the next batch must not hold this one
 
     def _encode(self, batch: Batch[E], rows_before: int) -> int:
         with self._gate.admit(rows_before):
@@ -191,12 +191,12 @@ class Delivery:
             if encoded is not None:
                 with self._failing():
                     self._deliver(*encoded)
-                encoded = None  # nor this one
+                encoded = None  # as above
                 java_references.let_go()
 
     @contextmanager
     def _failing(self) -> Iterator[None]:
-        """What goes wrong here is raised on the task's thread, as its own; whoever waits hears of it."""
+        """Keep an error for the task's thread, and wake a thread that waits for a delivery."""
         try:
             yield
         except Exception as error:
@@ -213,7 +213,7 @@ class Delivery:
         self._sending = batch
         self._produce(encoded.table, batch.topic)
         flushed = self._flushed()
-        self._sending = None  # nor is it held here
+        self._sending = None  # release the batch
         if flushed:
             batch.delivered(encoded)
             with self._changed:
@@ -258,7 +258,7 @@ class Delivery:
                 return
 
     def _shut_out(self, error: KafkaError) -> None:
-        """Told of errors of connections; one that will not pass is the task's."""
+        """Keep a connection error that will not pass, such as a refused login."""
         self._error = self._error or clients.refusal(self._client_id, error)
 
     def _delivery_failed(self, error: KafkaError | None, message: Message) -> None:
@@ -276,7 +276,7 @@ class Delivery:
 
 
 def topics_of(topic: str | None, table: pa.Table) -> set[str]:
-    """Topics of a batch's records: the one that all have, or those of the table's column."""
+    """Return the topics of a batch: the common one, or those of the table's column."""
     if not table.num_rows:
         return set()
     if "topic" in table.column_names:
@@ -285,7 +285,7 @@ def topics_of(topic: str | None, table: pa.Table) -> set[str]:
 
 
 def _arguments(chunk: pa.RecordBatch, topic: str | None) -> Iterator[dict[str, Any]]:
-    """Arguments of ``Producer.produce`` for each record; what is null is left out."""
+    """Yield the arguments of ``Producer.produce`` for each record, without those that are null."""
     columns = {name: chunk.column(name).to_pylist() for name in chunk.schema.names}
     if "headers" in columns:
         columns["headers"] = [[(h["key"], h["value"]) for h in row] if row else None for row in columns["headers"]]

@@ -29,9 +29,9 @@ class _Side:
     """Keys or values of a schema on their way through their converter.
 
     Attributes:
-        head: what the bytes of all of them begin with.
-        rest: what the converter makes of them after that.
-        unwritable: text of the error of each that it cannot write; ``None`` when it can write all.
+        head: common prefix of their bytes.
+        rest: the bytes after the prefix.
+        unwritable: error text of each record that the converter cannot write; ``None`` when it can write all.
         exception: class of that error; ``None`` for the usual one.
     """
 
@@ -44,16 +44,20 @@ class _Side:
 
     @property
     def bytes(self) -> Column:
-        """All that the converter makes of them."""
+        """Return the bytes with their prefix."""
         return F.concat(F.lit(bytearray(self.head)), self.rest) if self.head else self.rest
 
 
 @dataclass(frozen=True, slots=True)
 class SourcePipeline:
-    """What a connector's records pass on their way to Kafka, in this order.
+    """Transforms and converters of a source connector.
 
     Attributes:
-        guard: stands around transforms and converters; ``None`` lets all they raise through.
+        transforms: applied before the converters, in this order.
+        key_converter: of the connector.
+        value_converter: of the connector.
+        header_converter: of the connector.
+        tolerance: applies the error policy to transforms and converters; ``None`` lets their errors through.
     """
 
     transforms: Sequence[TransformationStage]
@@ -64,7 +68,7 @@ class SourcePipeline:
     _made: dict[tuple[str, str | None], _Side] = field(default_factory=dict)
 
     def transform(self, frame: SourceFrame) -> list[SourceFrame]:
-        """The frame after all transforms; several when their schemas differ, or topics a converter has to know."""
+        """Return the frame after all transforms; several when schemas differ, or topics that a converter needs."""
         frames = [frame]
         if self.transforms:
             frame = in_worker(frame, header_converter=self.header_converter)
@@ -75,7 +79,7 @@ class SourcePipeline:
         return frames
 
     def encode(self, frames: Sequence[SourceFrame]) -> DataFrame:
-        """Bytes for the producer: column ``value``, those of the others that a frame has, and ``ROW`` of several.
+        """Return the bytes for the producer: column ``value``, the other columns of the frames, and ``ROW`` of several.
 
         Where records can fail there is a column ``FAILURE``, and ``RAW_RECORD`` of those that did if a frame has it.
         """
@@ -88,7 +92,7 @@ class SourcePipeline:
         return functools.reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), parts)
 
     def encode_with_prefix(self, frame: SourceFrame) -> tuple[DataFrame, Mapping[str, bytes]]:
-        """As ``encode`` for one frame, but for what its keys, or values, all begin with: that goes by column."""
+        """Return the bytes of one frame without common prefixes, and these prefixes by column."""
         heads = {name: side.head for name, side in self._sides(frame).items() if side.head}
         return self._bytes(frame, parted=True), heads
 
@@ -129,7 +133,7 @@ class SourcePipeline:
         return (KEY_CONVERTER, self.key_converter) if name == "key" else (VALUE_CONVERTER, self.value_converter)
 
     def _side(self, name: str, frame: SourceFrame) -> _Side:
-        """The converter's expressions; kept while the schema stays, as making them takes calls into the JVM."""
+        """Return the converter's expressions; cached for a schema, since building them takes calls into the JVM."""
         schema = frame.key_schema if name == "key" else frame.value_schema
         _, converter = self._converter(name)
         kept = (name, frame.topic if converter.needs_topic else None)
@@ -165,7 +169,7 @@ def _expression(
 
 
 def _nullable(type: DataType) -> DataType:
-    """The type with everything in it nullable."""
+    """Return the type with all its parts nullable."""
     match type:
         case StructType():
             return StructType([StructField(field.name, _nullable(field.dataType)) for field in type.fields])
@@ -178,7 +182,7 @@ def _nullable(type: DataType) -> DataType:
 
 
 def _by_topic(frame: SourceFrame) -> list[SourceFrame]:
-    """The frame in parts that each go to one topic, in the order of ``ROW``; records without one keep the column."""
+    """Return the parts of a frame by topic, with the order in ``ROW``; records without a topic keep the column."""
     if not frame.has("topic"):
         return [frame]
     topics = [row.topic for row in frame.df.select("topic").distinct().collect()]

@@ -1,4 +1,4 @@
-"""Records of a source as they were polled, in bytes: by the connector's converters where they can, else as JSON."""
+"""Encodes failed records of a source as they were polled: with the connector's converters, else as JSON."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ Row = Mapping[str, Any]
 def raw_records(
     spark: SparkSession, pipeline: SourcePipeline, frame: SourceFrame, rows: pa.Table | None, count: int
 ) -> list[RawRecord]:
-    """The records in bytes, in their order.
+    """Return records in bytes, in their order.
 
     Args:
         spark: the worker's session.
         pipeline: its converters.
         frame: as polled.
-        rows: columns of the frame, of the records wanted; ``None`` when nobody asked for them in time.
-        count: how many there are.
+        rows: the records with the columns of the frame; ``None`` when the plan did not keep them.
+        count: number of records.
     """
     if rows is None:
         return [_placed(RawRecord(frame.topic, None, None), frame)] * count
@@ -41,7 +41,7 @@ def raw_records(
 
 
 def rejected_raw_record(frame: SourceFrame, record: Mapping[str, Any]) -> RawRecord:
-    """A record that Kafka refused, as it was sent: what it came from is not held so long.
+    """Return a record that Kafka rejected, as it was sent: its polled form is no longer in memory.
 
     Args:
         frame: as polled.
@@ -80,12 +80,12 @@ def _raw_record(frame: SourceFrame, row: Row, made: Row) -> RawRecord:
 
 
 def _encoded(spark: SparkSession, pipeline: SourcePipeline, frame: SourceFrame, rows: pa.Table) -> Sequence[Row] | None:
-    """Bytes of keys and values, nothing of a record that the converters cannot write; ``None`` where all fail."""
+    """Return bytes of keys and values, none for a record that the converters cannot write; ``None`` where all fail."""
     try:
         parts = [_bytes(spark, pipeline, frame, part) for part in _by_topic(pipeline, rows)]
     except RetryGivenUpError:
         raise
-    except Exception:  # whatever it is, the record is reported for another reason: it goes out as JSON
+    except Exception:  # the record is reported for another reason: write it as JSON
         return None
     return [row for part in parts for row in part]
 

@@ -1,4 +1,4 @@
-"""A source task's stream: poll, plan, run in Spark, deliver, commit.
+"""Runs a source task: poll, plan, run in Spark, deliver, commit.
 
 Java: ``AbstractWorkerSourceTask`` and ``WorkerSourceTask``. A micro-batch stream whose cursor the connector owns; an
 idle task costs no Spark job. Offsets become committable when the brokers acknowledged the batch before them.
@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 
 _RETRY_SECONDS = 0.1
 _LEAST_SECONDS_OF_A_POLL = 0.02
-"""So that a source whose polls return nothing at once does not keep a core, and Python's lock, busy."""
+"""A source whose polls return at once would otherwise keep a core, and Python's lock, busy."""
 _JAVA_TASK = "org.apache.kafka.connect.runtime.WorkerSourceTask"
 
 
@@ -136,7 +136,7 @@ class WorkerSourceTask(WorkerTask):
         self._committed = threading.Event()
 
     def commit_offsets(self) -> bool:
-        """Store the offsets of all acknowledged batches; answers whether there were any (called by the committer)."""
+        """Store the offsets of all acknowledged batches; return whether there were any. Called by the committer."""
         with self._committing:
             began = self._clock.monotonic()
             pending, self._committable = self._committable, {}
@@ -164,19 +164,19 @@ class WorkerSourceTask(WorkerTask):
     def _execute(self) -> None:
         try:
             self._stream_on(self._opened())
-        finally:  # also after a failure: what was delivered before it stays delivered
+        finally:  # also after a failure: commit the batches delivered before it
             self._commit_at_end(self._opened())
 
     def _stream_on(self, delivery: Deliveries) -> None:
         while not self.stopping:
             delivery.check()
-            self._tell_of_commit()
+            self._call_commit()
             if self.paused:
                 self._report(State.PAUSED)
                 self._await_change(1)
                 continue
             self._report(State.RUNNING)
-            with suppress(RetryGivenUpError):  # asked to end: what was polled is polled again after the next start
+            with suppress(RetryGivenUpError):  # asked to stop: the next start polls these records again
                 for frame in self._polled():
                     self._send(frame, delivery)
 
@@ -225,7 +225,7 @@ class WorkerSourceTask(WorkerTask):
         delivery.submit(Batch(encode, planned.topic, delivered, lambda rejected: self._tolerated(rejected, frame)))
 
     def _encoded(self, planned: Planned) -> Encoded:
-        """The bytes of a frame, read again as often as the source thinks it of use."""
+        """Encode a frame; read it again for as long as the source asks for it."""
         while True:
             try:
                 return self._batches.encoded(planned)
@@ -237,7 +237,7 @@ class WorkerSourceTask(WorkerTask):
                 self._metrics.errors.retried()
 
     def _tolerated(self, rejected: RejectedRecord, frame: SourceFrame) -> bool:
-        """Whether the task goes on without a record that Kafka refused."""
+        """Report a record that Kafka rejected; return whether the task continues without it."""
         if not self._reporter.policy.tolerate:
             self._metrics.errors.fatal()
             return False
@@ -263,7 +263,7 @@ class WorkerSourceTask(WorkerTask):
                 self._flush_seconds * 1000,
             )
         self._commit_or_log()
-        self._tell_of_commit()
+        self._call_commit()
 
     def _commit_or_log(self) -> None:
         try:
@@ -271,7 +271,7 @@ class WorkerSourceTask(WorkerTask):
         except Exception:
             log.exception("WorkerSourceTask{id=%s} Failed to commit offsets, a restart sends records again", self.id)
 
-    def _tell_of_commit(self) -> None:
+    def _call_commit(self) -> None:
         if not self._committed.is_set():
             return
         self._committed.clear()
@@ -290,7 +290,7 @@ class WorkerSourceTask(WorkerTask):
         self._reporter.close()
         self._commit_or_log()
         with self._committing:
-            # Whoever runs this task next may have committed since: one that was abandoned commits nothing more.
+            # The next run of this task may have committed since: an abandoned one commits nothing more.
             offsets, self._offsets = self._offsets, None
         if offsets is not None:
             offsets.close()

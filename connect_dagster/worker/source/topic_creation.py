@@ -36,7 +36,7 @@ _RETRY_SECONDS = 1.0
 
 
 def uses_topic_creation(connector: Mapping[str, str | None]) -> bool:
-    """Whether a configuration says anything of topics to create."""
+    """Return whether a configuration has topic creation settings."""
     return any(name.startswith(PREFIX) for name in connector)
 
 
@@ -46,10 +46,10 @@ class TopicGroup:
 
     Attributes:
         name: of the group.
-        include: regular expressions; a topic is in the group when one matches all of its name,
-        exclude: and none of these does.
-        partitions: how many a topic gets; -1 for the brokers' choice.
-        replication_factor: likewise.
+        include: regular expressions; one of them matches the whole name of a topic of the group.
+        exclude: regular expressions that match none of its topics.
+        partitions: of a topic; -1 for the brokers' choice.
+        replication_factor: of a topic; -1 for the brokers' choice.
         settings: of the topic, such as ``cleanup.policy``.
     """
 
@@ -61,11 +61,11 @@ class TopicGroup:
     settings: Mapping[str, str]
 
     def matches(self, topic: str) -> bool:
-        """Whether a topic belongs to the group."""
+        """Return whether a topic belongs to the group."""
         return not _matches(self.exclude, topic) and _matches(self.include, topic)
 
     def plan(self, topic: str) -> NewTopic:
-        """What a topic of the group is to be."""
+        """Return the plan of a topic of the group."""
         return NewTopic(topic, self.partitions, self.replication_factor, self.settings)
 
     def __str__(self) -> str:
@@ -98,12 +98,12 @@ def topic_groups(config: SourceConnectorConfig, *, enabled: bool) -> tuple[Topic
 
 
 class TopicCreation:
-    """Sees to it that topics are there; for one thread.
+    """Creates missing topics; for one thread.
 
     Args:
-        groups: as :func:`topic_groups` answers them; at least the default.
-        open_admin: opens the client that asks the brokers.
-        wait: waits so many seconds; answers whether to go on.
+        groups: the result of :func:`topic_groups`; at least the default.
+        open_admin: opens the admin client.
+        wait: waits for the given seconds; returns whether to continue.
     """
 
     def __init__(
@@ -116,10 +116,10 @@ class TopicCreation:
         self._there: set[str] = set()
 
     def ensure(self, topics: set[str]) -> None:
-        """Create those topics that are not there; waits for brokers that are away.
+        """Create the topics that do not exist; wait for brokers that are away.
 
         Raises:
-            ConnectError: one is not there and cannot be created.
+            ConnectError: a topic does not exist and cannot be created.
         """
         for topic in sorted(topics - self._there):
             while True:
@@ -165,7 +165,7 @@ def _matches(patterns: Sequence[str], topic: str) -> bool:
 def _group(name: str, connector: Mapping[str, str], table: ConfigTable) -> TopicGroup:
     prefix = f"{PREFIX}{name}."
     given = under_prefix(connector, prefix)
-    if name == DEFAULT:  # it takes what no other does, whatever its patterns say
+    if name == DEFAULT:  # it matches the topics of no other group, whatever its patterns are
         given = {key: value for key, value in given.items() if key not in (_INCLUDE, _EXCLUDE)}
     full = ConfigTable(tuple(_prefixed(key, prefix) for key in table))
     values = full.parse({prefix + key: value for key, value in given.items()})
@@ -220,7 +220,7 @@ def _default_table() -> ConfigTable:
 
 
 def _table(replication_factor: int, partitions: int) -> ConfigTable:
-    """Of a group that takes from the default group what it does not say itself."""
+    """Return the table of a group, whose defaults are the values of the default group."""
     return ConfigTable(
         (
             ConfigKey(_INCLUDE, Type.LIST, (), Importance.LOW, validator=_patterns),

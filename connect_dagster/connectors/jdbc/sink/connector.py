@@ -268,7 +268,7 @@ class JdbcSinkTask(SinkTask):
 
 
 class JdbcSinkConnector(SinkConnector):
-    """Any number of tasks, each with a connection of its own."""
+    """Any number of tasks, each with its connection."""
 
     config_def: ClassVar[type[ConfigDef]] = JdbcSinkConfig
     java_class: ClassVar[str] = "io.confluent.connect.jdbc.JdbcSinkConnector"

@@ -1,7 +1,6 @@
-"""Finds the records that a database does not take, so that they alone are lost to it.
+"""Finds the records that a database rejects, and writes all others.
 
-What fails is halved, in the order of the partitions and offsets, and what works stays written: a value that does not
-fit costs one record and about 2·log2(n) statements.
+A bisection in the order of partitions and offsets: one rejected value costs its record and about 2·log2(n) statements.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from connect_dagster.errors import ConnectError
 from connect_dagster.plugin.bisection import Bisection
 from connect_dagster.plugin.frames import SinkFrame
 
-# Keys that only the database finds equal, such as 1.0 and 1.00: they may not be in one statement.
+# Keys that only the database finds equal, such as 1.0 and 1.00: one statement cannot have both.
 _TWICE = "21000"
 # Classes of SQLSTATE and states: values that do not fit, a column that wants one, a key that is there, a check.
 _CERTAIN_STATES = ("22", "23502", "23505", "23514", _TWICE)
@@ -37,20 +36,20 @@ Write = Callable[[Sequence[Arrival]], None]
 
 
 def is_certain(error: ConnectError) -> bool:
-    """Whether the same values will be refused again, whatever else happens in the database."""
+    """Return whether the same values will be refused again, whatever else happens in the database."""
     if isinstance(error, DatabaseUnavailableError) or not isinstance(error, DatabaseError):
         return False
     return error.state.startswith(_CERTAIN_STATES) or error.code in _CERTAIN_CODES
 
 
 def fails_together(error: ConnectError) -> bool:
-    """Whether each of the records may well be written by itself."""
+    """Return whether each of the records may well be written by itself."""
     return isinstance(error, DatabaseError) and error.state == _TWICE
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """One row: number of its arrival, its own number, and where its record was."""
+    """One row: index of its arrival, its index there, and partition and offset of its record."""
 
     arrival: int
     row: int
@@ -60,7 +59,7 @@ class _Row:
 
 @dataclass(frozen=True, slots=True)
 class Unwritten:
-    """A record that was refused."""
+    """A record that the database rejected."""
 
     frame: SinkFrame
     topic: str
@@ -70,25 +69,25 @@ class Unwritten:
 
     @property
     def place(self) -> tuple[str, int, int]:
-        """Where it was read."""
+        """Return topic, partition and offset of the record."""
         return self.topic, self.partition, self.offset
 
 
 @dataclass(frozen=True, slots=True)
 class Unwritable:
-    """Records of a frame that were refused, with the text for each."""
+    """Rejected records of a frame, with an error text for each."""
 
     frame: SinkFrame
     records: Sequence[Unwritten]
 
     @property
     def text(self) -> Column:
-        """For each record of the frame the text why it was refused, null for all others."""
+        """Return a column with the error text of each rejected record, null for all others."""
         return _texts(self.frame, self.records)
 
     @classmethod
     def by_frame(cls, found: Iterable[Unwritten]) -> list[Unwritable]:
-        """All of these, some hundred at once."""
+        """Return the records by frame, some hundred at once."""
         ordered = sorted(found, key=lambda one: id(one.frame))
         groups = [list(group) for _, group in groupby(ordered, key=lambda one: id(one.frame))]
         parts = [group[i : i + _AT_ONCE] for group in groups for i in range(0, len(group), _AT_ONCE)]
@@ -132,13 +131,13 @@ def _ends_attempt(error: Exception) -> bool:
 
 
 def found_again(unwritten: Mapping[tuple[str, int, int], Unwritten], arrivals: Sequence[Arrival]) -> list[Unwritten]:
-    """The same records, by their places, in the frames in which they come again."""
+    """Return the same records in the frames in which they come again, matched by partition and offset."""
     found = {_record(arrivals, place): arrivals[place.arrival].frame for place in _rows(arrivals)}
     return [replace(one, frame=found[place]) for place, one in unwritten.items() if place in found]
 
 
 def _middle(arrivals: Sequence[Arrival], places: Sequence[_Row]) -> int:
-    """Where to halve rows, 0 where all are of one record: the offset that is written with its first is that of all."""
+    """Return the index to halve rows at, 0 for the rows of one record, which share one written offset."""
     records = [_record(arrivals, place) for place in places]
     begins = [row for row in range(1, len(records)) if records[row] != records[row - 1]]
     return min(begins, key=lambda row: abs(row - len(records) // 2), default=0)
@@ -157,7 +156,7 @@ def _rows(arrivals: Sequence[Arrival]) -> list[_Row]:
             (arrival.read_from, _Row(number, row, *place))
             for row, place in enumerate(zip(partitions, offsets, strict=True))
         ]
-    # Each part is to hold what comes first of a partition, as offsets are written with it.
+    # A part begins with the first rows of a partition, as offsets are written with them.
     found.sort(key=lambda pair: (pair[0], pair[1].partition, pair[1].offset))
     return [place for _, place in found]
 
