@@ -234,7 +234,7 @@ def test_many_records_that_do_not_fit(
 ) -> None:
     """They are looked for over one connection, and for so long that the group does not give up the task."""
     database.execute("CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(5))")
-    monkeypatch.setattr(connector, "_NARROWING_SECONDS", seconds)
+    monkeypatch.setattr(connector, "_BISECTION_SECONDS", seconds)
     names = ["too long" if number in (1, 3, 6) else "fits" for number in range(8)]
     reports = Reports()
     upsert = {"insert.mode": "upsert", "pk.mode": "record_value", "pk.fields": "id", **ONCE}
@@ -262,7 +262,7 @@ def test_rows_of_one_record_are_written_together_or_not(
 ) -> None:
     """An offset stands for all of them: what was left of a record would not be looked at again."""
     postgresql_database.execute("CREATE TABLE t (id INT, name VARCHAR(5))")
-    monkeypatch.setattr(connector, "_NARROWING_SECONDS", 0.0)
+    monkeypatch.setattr(connector, "_BISECTION_SECONDS", 0.0)
     reports = Reports()
     with started(spark, postgresql_database, ONCE, reports) as task:
         begin = 0
