@@ -77,11 +77,6 @@ def restart_key(connector: str) -> str:
     return RESTART + connector
 
 
-def task_count_key(connector: str) -> str:
-    """Key of the number of tasks whose producers must be fenced out (KIP-618)."""
-    return FENCING + connector
-
-
 def logger_key(namespace: str) -> str:
     """Key of a logger's level in the whole group."""
     return LOGGER + namespace
@@ -114,11 +109,6 @@ def target_state_value(state: TargetState) -> bytes:
 def restart_value(only_failed: bool, include_tasks: bool) -> bytes:
     """Value of a restart request (KIP-745)."""
     return to_json({"include-tasks": include_tasks, "only-failed": only_failed})
-
-
-def task_count_value(tasks: int) -> bytes:
-    """Value of a task count record."""
-    return to_json({"task-count": tasks})
 
 
 def session_key_value(key: SessionKey) -> bytes:

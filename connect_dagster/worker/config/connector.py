@@ -53,14 +53,14 @@ class ConnectorConfig(ConfigDef):
             validator=no_control_characters,
             width=Width.MEDIUM,
             display_name="Connector name",
-            doc="Name of the connector, one of a kind in the cluster.",
+            doc="Globally unique name to use for this connector.",
         )
         connector_class: str = config_key(
             "connector.class",
             importance=Importance.HIGH,
             width=Width.LONG,
             display_name="Connector class",
-            doc="Class of the connector, or a short name of it: FileStreamSink or FileStreamSinkConnector.",
+            doc="Name or alias of the class for this connector, such as FileStreamSinkConnector or FileStreamSink.",
         )
         connector_plugin_version: str | None = config_key(
             "connector.plugin.version",
@@ -68,7 +68,7 @@ class ConnectorConfig(ConfigDef):
             importance=Importance.MEDIUM,
             width=Width.MEDIUM,
             display_name="Connector version",
-            doc="Version of the connector's class.",
+            doc="Version of the connector.",
         )
         tasks_max: int = config_key(
             "tasks.max",
@@ -76,20 +76,20 @@ class ConnectorConfig(ConfigDef):
             importance=Importance.HIGH,
             validator=at_least(1),
             display_name="Tasks max",
-            doc="How many tasks the connector may have at most.",
+            doc="Maximum number of tasks to use for this connector.",
         )
         tasks_max_enforce: bool = config_key(
             "tasks.max.enforce",
             default=True,
             display_name="Enforce tasks max",
-            doc="Whether a connector that wants more tasks than tasks.max fails (deprecated).",
+            doc="(Deprecated) Whether to enforce that the tasks.max property is respected by the connector.",
         )
         key_converter: str | None = config_key(
             "key.converter",
             type=Type.CLASS,
             default=None,
             display_name="Key converter class",
-            doc="Converter of keys instead of the worker's; key.converter.* are its options.",
+            doc="Converter class for keys, instead of the worker's; key.converter.* are its options.",
         )
         key_converter_plugin_version: str | None = config_key(
             "key.converter.plugin.version",
@@ -102,7 +102,7 @@ class ConnectorConfig(ConfigDef):
             type=Type.CLASS,
             default=None,
             display_name="Value converter class",
-            doc="Converter of values instead of the worker's; value.converter.* are its options.",
+            doc="Converter class for values, instead of the worker's; value.converter.* are its options.",
         )
         value_converter_plugin_version: str | None = config_key(
             "value.converter.plugin.version",
@@ -115,7 +115,7 @@ class ConnectorConfig(ConfigDef):
             type=Type.CLASS,
             default=None,
             display_name="Header converter class",
-            doc="Converter of header values instead of the worker's; header.converter.* are its options.",
+            doc="Converter class for headers, instead of the worker's; header.converter.* are its options.",
         )
         header_converter_plugin_version: str | None = config_key(
             "header.converter.plugin.version",
@@ -129,7 +129,8 @@ class ConnectorConfig(ConfigDef):
             default=(),
             validator=ALIASES,
             display_name="Transforms",
-            doc="Names of the transformations in their order; transforms.<name>.* configures one.",
+            doc="Aliases for the transformations to be applied to records, in their order; transforms.<alias>.* "
+            "configures one.",
         )
     with config_group(PREDICATES, importance=Importance.LOW, width=Width.LONG, first=13):
         predicates: tuple[str, ...] = config_key(
@@ -137,7 +138,7 @@ class ConnectorConfig(ConfigDef):
             default=(),
             validator=ALIASES,
             display_name="Predicates",
-            doc="Names of the predicates that transformations refer to; predicates.<name>.* configures one.",
+            doc="Aliases for the predicates used by transformations; predicates.<alias>.* configures one.",
         )
     with config_group(COMMON, importance=Importance.LOW, width=Width.MEDIUM, first=14):
         config_action_reload: str = config_key(
@@ -145,7 +146,8 @@ class ConnectorConfig(ConfigDef):
             default="restart",
             validator=one_of("none", "restart"),
             display_name="Reload Action",
-            doc="What happens when a value from a config provider changes: restart the connector, or none.",
+            doc="The action that Connect should take on the connector when changes in external configuration "
+            "providers result in a change in the connector's configuration properties: none or restart.",
         )
     with config_group(ERRORS, width=Width.SHORT):
         errors_retry_timeout: int = config_key(
@@ -154,7 +156,8 @@ class ConnectorConfig(ConfigDef):
             default=0,
             width=Width.MEDIUM,
             display_name="Retry Timeout for Errors",
-            doc="Milliseconds during which a failed operation is tried again; 0 is never, -1 is for ever.",
+            doc="The maximum duration in milliseconds that a failed operation will be reattempted. The default is 0, "
+            "which means no retries will be attempted. Use -1 for infinite retries.",
         )
         errors_retry_delay_max_ms: int = config_key(
             "errors.retry.delay.max.ms",
@@ -162,27 +165,61 @@ class ConnectorConfig(ConfigDef):
             default=60_000,
             width=Width.MEDIUM,
             display_name="Maximum Delay Between Retries for Errors",
-            doc="Longest time between two tries.",
+            doc="The maximum duration in milliseconds between consecutive retry attempts. Jitter will be added to "
+            "the delay once this limit is reached to prevent thundering herd issues.",
         )
         errors_tolerance: str = config_key(
             "errors.tolerance",
             default="none",
             validator=one_of("none", "all"),
             display_name="Error Tolerance",
-            doc="Whether a record that cannot be handled fails the task (none) or is left out (all).",
+            doc="Behavior for tolerating errors during connector operation. 'none' signals that any error will "
+            "result in an immediate connector task failure; 'all' changes the behavior to skip over problematic "
+            "records.",
         )
         errors_log_enable: bool = config_key(
             "errors.log.enable",
             default=False,
             display_name="Log Errors",
-            doc="Whether tolerated errors are logged too.",
+            doc="If true, write each error and the details of the failed operation and problematic record to the "
+            "Connect application log. This is 'false' by default, so that only errors that are not tolerated are "
+            "reported.",
         )
         errors_log_include_messages: bool = config_key(
             "errors.log.include.messages",
             default=False,
             display_name="Log Error Details",
-            doc="Whether the log shows the record that could not be handled.",
+            doc="Whether to include in the log the Connect record that resulted in a failure.",
         )
+
+
+# The dead letter queue of sinks, and here of sources too: the last keys of both.
+with config_group(ERRORS, width=Width.MEDIUM, first=6):
+    DEAD_LETTER_TOPIC = config_key(
+        "errors.deadletterqueue.topic.name",
+        type=Type.STRING,
+        default="",
+        display_name="Dead Letter Queue Topic Name",
+        doc="Topic for records that result in an error when they are processed by this connector, or its "
+        "transformations or converters (dead letter queue, DLQ). Blank by default, which means that no records are "
+        "written. Kafka Connect has it for sink connectors only; a source's records are written as they were polled.",
+    )
+    DEAD_LETTER_REPLICATION_FACTOR = config_key(
+        "errors.deadletterqueue.topic.replication.factor",
+        type=Type.SHORT,
+        default=3,
+        display_name="Dead Letter Queue Topic Replication Factor",
+        doc="Replication factor used to create the dead letter queue topic when it doesn't already exist.",
+    )
+    DEAD_LETTER_CONTEXT_HEADERS = config_key(
+        "errors.deadletterqueue.context.headers.enable",
+        type=Type.BOOLEAN,
+        default=False,
+        display_name="Enable Error Context Headers",
+        doc="If true, add headers containing error context to the messages written to the dead letter queue. To avoid "
+        "clashing with headers from the original record, all error context header keys will start with "
+        "__connect.errors.",
+    )
 
 
 def enriched(

@@ -18,7 +18,13 @@ from connect_dagster.plugin.config import (
     parse_value,
 )
 from connect_dagster.plugin.config.table import Properties
-from connect_dagster.worker.config.connector import COMMON, ERRORS, ConnectorConfig
+from connect_dagster.worker.config.connector import (
+    COMMON,
+    DEAD_LETTER_CONTEXT_HEADERS,
+    DEAD_LETTER_REPLICATION_FACTOR,
+    DEAD_LETTER_TOPIC,
+    ConnectorConfig,
+)
 
 
 def _regex(name: str, value: Any) -> None:
@@ -33,7 +39,11 @@ class SinkConnectorConfig(ConnectorConfig):
 
     with config_group(COMMON, importance=Importance.HIGH, width=Width.LONG, first=4):
         topics: tuple[str, ...] = config_key(
-            "topics", default=(), validator=UniqueValues(), display_name="Topics", doc="Topics to read."
+            "topics",
+            default=(),
+            validator=UniqueValues(),
+            display_name="Topics",
+            doc="List of topics to consume, separated by commas.",
         )
         topics_regex: str = config_key(
             "topics.regex",
@@ -41,28 +51,11 @@ class SinkConnectorConfig(ConnectorConfig):
             validator=_regex,
             order_in_group=4,
             display_name="Topics regex",
-            doc="Regular expression of the topics to read, instead of topics.",
+            doc="Regular expression giving topics to consume. Only one of topics or topics.regex should be specified.",
         )
-    with config_group(ERRORS, width=Width.MEDIUM, first=6):
-        dead_letter_topic: str = config_key(
-            "errors.deadletterqueue.topic.name",
-            default="",
-            display_name="Dead Letter Queue Topic Name",
-            doc="Topic for records that could not be handled; empty for none.",
-        )
-        dead_letter_replication_factor: int = config_key(
-            "errors.deadletterqueue.topic.replication.factor",
-            type=Type.SHORT,
-            default=3,
-            display_name="Dead Letter Queue Topic Replication Factor",
-            doc="Replication factor of that topic when it has to be created.",
-        )
-        dead_letter_context_headers: bool = config_key(
-            "errors.deadletterqueue.context.headers.enable",
-            default=False,
-            display_name="Enable Error Context Headers",
-            doc="Whether such records get headers __connect.errors.* that tell what went wrong.",
-        )
+    dead_letter_topic: str = DEAD_LETTER_TOPIC
+    dead_letter_replication_factor: int = DEAD_LETTER_REPLICATION_FACTOR
+    dead_letter_context_headers: bool = DEAD_LETTER_CONTEXT_HEADERS
 
 
 def check_topics(props: Properties, values: Sequence[ConfigValue]) -> None:

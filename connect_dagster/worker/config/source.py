@@ -14,7 +14,13 @@ from connect_dagster.plugin.config import (
     non_empty_string,
     one_of_ignoring_case,
 )
-from connect_dagster.worker.config.connector import ALIASES, ERRORS, ConnectorConfig
+from connect_dagster.worker.config.connector import (
+    ALIASES,
+    DEAD_LETTER_CONTEXT_HEADERS,
+    DEAD_LETTER_REPLICATION_FACTOR,
+    DEAD_LETTER_TOPIC,
+    ConnectorConfig,
+)
 
 TOPIC_CREATION = "Topic Creation"
 EXACTLY_ONCE = "Exactly Once Support"
@@ -35,7 +41,8 @@ class SourceConnectorConfig(ConnectorConfig):
             default=(),
             validator=ALIASES,
             display_name="Topic Creation Groups",
-            doc="Groups of topics to create; topic.creation.<group>.* configures one.",
+            doc="Groups of configurations for topics created by source connectors; topic.creation.<group>.* "
+            "configures one.",
         )
     with config_group(EXACTLY_ONCE, width=Width.SHORT, first=2):
         exactly_once_support: str = config_key(
@@ -43,14 +50,16 @@ class SourceConnectorConfig(ConnectorConfig):
             default="requested",
             validator=one_of_ignoring_case("requested", "required"),
             display_name="Exactly once support",
-            doc="Whether the connector is refused when it cannot deliver exactly once (required).",
+            doc="Permitted values are requested, required. If set to required, forces a preflight check for the "
+            "connector to ensure that it can provide exactly-once semantics with the given configuration.",
         )
         transaction_boundary: str = config_key(
             "transaction.boundary",
             default="poll",
             validator=one_of_ignoring_case("poll", "interval", "connector"),
             display_name="Transaction Boundary",
-            doc="What a transaction holds: one poll, all records of an interval, or what the connector says.",
+            doc="Permitted values are: poll, interval, connector. If set to poll, a new producer transaction will be "
+            "started and committed for every batch of records that each task from this connector provides to Connect.",
         )
         transaction_boundary_interval_ms: int | None = config_key(
             "transaction.boundary.interval.ms",
@@ -59,7 +68,9 @@ class SourceConnectorConfig(ConnectorConfig):
             importance=Importance.LOW,
             validator=_null_or_at_least_zero,
             display_name="Transaction boundary interval",
-            doc="Milliseconds of an interval for transaction.boundary=interval; unset: the worker's flush interval.",
+            doc="If transaction.boundary is set to interval, determines the interval for producer transaction "
+            "commits by connector tasks. If unset, defaults to the value of the worker-level "
+            "offset.flush.interval.ms property.",
         )
     with config_group(OFFSETS_TOPIC, importance=Importance.LOW, width=Width.LONG):
         offsets_storage_topic: str | None = config_key(
@@ -67,26 +78,9 @@ class SourceConnectorConfig(ConnectorConfig):
             default=None,
             validator=non_empty_string,
             display_name="Offsets topic",
-            doc="Topic for this connector's offsets instead of the worker's; no effect in standalone mode.",
+            doc="The name of a separate offsets topic to use for this connector. If empty or not specified, the "
+            "worker's global offsets topic name will be used. No effect in standalone mode.",
         )
-    with config_group(ERRORS, width=Width.MEDIUM, first=6):
-        dead_letter_topic: str = config_key(
-            "errors.deadletterqueue.topic.name",
-            default="",
-            display_name="Dead Letter Queue Topic Name",
-            doc="Topic for records that could not be handled, as they were polled; empty for none. "
-            "Kafka Connect has it for sinks only.",
-        )
-        dead_letter_replication_factor: int = config_key(
-            "errors.deadletterqueue.topic.replication.factor",
-            type=Type.SHORT,
-            default=3,
-            display_name="Dead Letter Queue Topic Replication Factor",
-            doc="Replication factor of that topic when it has to be created.",
-        )
-        dead_letter_context_headers: bool = config_key(
-            "errors.deadletterqueue.context.headers.enable",
-            default=False,
-            display_name="Enable Error Context Headers",
-            doc="Whether such records get headers __connect.errors.* that tell what went wrong.",
-        )
+    dead_letter_topic: str = DEAD_LETTER_TOPIC
+    dead_letter_replication_factor: int = DEAD_LETTER_REPLICATION_FACTOR
+    dead_letter_context_headers: bool = DEAD_LETTER_CONTEXT_HEADERS

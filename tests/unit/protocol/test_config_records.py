@@ -24,7 +24,7 @@ def test_keys() -> None:
     assert records.commit_key("kc-src") == "commit-kc-src"
     assert records.restart_key("kc-src") == "restart-connector-kc-src"
     assert records.target_state_key("kc-src") == "target-state-kc-src"
-    assert records.task_count_key("kc-src") == "tasks-fencing-kc-src"
+    assert records.fencing_key("kc-src") == "tasks-fencing-kc-src"
     assert records.logger_key("org.apache") == "logger-cluster-org.apache"
 
 
@@ -34,7 +34,7 @@ def test_values_are_javas_bytes() -> None:
     )
     assert records.commit_value(1) == b'{"tasks":1}'
     assert records.restart_value(only_failed=False, include_tasks=True) == b'{"include-tasks":true,"only-failed":false}'
-    assert records.task_count_value(2) == b'{"task-count":2}'
+    assert records.fencing_value(2) == b'{"task-count":2}'
     assert records.logger_value("WARN") == b'{"level":"WARN"}'
     assert records.session_key_value(SessionKey(b"\x00\xff", "HmacSHA256", 1795206769348)) == (
         b'{"key":"AP8=","algorithm":"HmacSHA256","creation-timestamp":1795206769348}'

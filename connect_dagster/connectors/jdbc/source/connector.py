@@ -58,6 +58,7 @@ from connect_dagster.plugin.frames import SourceFrame
 log = logging.getLogger(__name__)
 
 TABLES = "tables"
+_WITHOUT_EFFECT = ("max.buffer.size", "poll.linger.ms")
 _WAIT_SECONDS = 0.2
 _STOP_SECONDS = 4.0
 
@@ -243,6 +244,8 @@ class JdbcSourceConnector(SourceConnector):
 
     def start(self, config: Properties) -> None:
         """Connect and find the tables."""
+        if ignored := [name for name in _WITHOUT_EFFECT if name in config]:
+            log.warning("These options have no effect, as single rows are not queued: %s", ", ".join(ignored))
         self._properties = dict(config)
         self._ending = threading.Event()
         self._parsed = parsed = JdbcSourceConfig.parse(config)
