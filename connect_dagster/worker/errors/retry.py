@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from connect_dagster.backoff import Backoff
 from connect_dagster.worker.errors.failures import is_retriable
 from connect_dagster.worker.errors.policy import ErrorPolicy
 from connect_dagster.worker.metrics.errors import ErrorMetrics
@@ -15,9 +16,7 @@ from connect_dagster.worker.metrics.errors import ErrorMetrics
 log = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
-_FIRST_DELAY_MS = 300
-# 300 ms doubled 30 times is longer than a year: no need to count further.
-_MOST_DOUBLINGS = 30
+_BACKOFF = Backoff(0.3)
 
 
 class RetryGivenUpError(Exception):
@@ -114,6 +113,5 @@ class RetryAttempts:
 
     def _delay(self) -> float:
         """Return the seconds before the next attempt: doubled each time, then a random part of the longest delay."""
-        most = self._policy.retry_delay_max_ms
-        delay: float = _FIRST_DELAY_MS << min(self._count - 1, _MOST_DOUBLINGS)
-        return (self._chance() * most if delay > most else delay) / 1000
+        delay, longest = _BACKOFF.delay(self._count), self._policy.retry_delay_max_ms / 1000
+        return self._chance() * longest if delay > longest else delay

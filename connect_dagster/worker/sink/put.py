@@ -14,6 +14,7 @@ from typing import NoReturn, Protocol
 from connect_dagster.errors import ConnectError, RetriableError
 from connect_dagster.plugin.connector import SinkTask
 from connect_dagster.plugin.frames import SinkBatch
+from connect_dagster.plugin.records import SinkRecord
 from connect_dagster.worker.errors.failures import (
     FailedRecord,
     ToleranceExceededError,
@@ -25,9 +26,11 @@ from connect_dagster.worker.errors.failures import (
 from connect_dagster.worker.errors.raw_record import RawRecord
 from connect_dagster.worker.errors.reporter import ErrorReporter
 from connect_dagster.worker.errors.retry import Retries, RetryGivenUpError
+from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.sink.errant_record_reporter import WorkerErrantRecordReporter
 from connect_dagster.worker.sink.pipeline import OTHER_SCHEMA, UNREADABLE
 from connect_dagster.worker.sink.raw_records import Offsets
+from connect_dagster.worker.sink.stream import MicroBatch
 
 
 class PutFailedError(ConnectError):
@@ -70,6 +73,19 @@ class Plans(Protocol):
 
     def raw_records_at(self, offsets: Sequence[Offsets]) -> Mapping[Offsets, Sequence[RawRecord]]:
         """Return records by partition and offset."""
+
+
+class Planner(Protocol):
+    """The methods of ``SinkPlanner``."""
+
+    def under(self, tolerance: ToleranceOperator) -> Planner:
+        """Return the planner whose plugins are called through a tolerance operator."""
+
+    def plans(self, batch: MicroBatch) -> Plans:
+        """Return the plans of a batch."""
+
+    def raw_record(self, record: SinkRecord) -> RawRecord:
+        """Return a record in bytes."""
 
 
 @dataclass(frozen=True, slots=True)

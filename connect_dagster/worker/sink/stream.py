@@ -15,7 +15,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -72,6 +72,31 @@ class MicroBatch:
     def topics(self) -> set[str]:
         """Return the topics with records in the batch."""
         return {place.topic for place, end in self.end.items() if end > self.start.get(place, 0)}
+
+
+class Stream(Protocol):
+    """The methods of ``SinkStream``."""
+
+    def next(self, seconds: float) -> MicroBatch | None:
+        """Return the offered batch."""
+
+    def done(self) -> None:
+        """Release the batch."""
+
+    def failure(self) -> StreamFailure | None:
+        """Return why the query ended."""
+
+    def waits_for_news(self) -> bool:
+        """Return whether the query found no records."""
+
+    def report(self) -> Mapping[str, Any] | None:
+        """Return Spark's progress of the last batch."""
+
+    def await_report(self) -> Mapping[str, Any] | None:
+        """Wait for that progress."""
+
+    def stop(self) -> None:
+        """End the query."""
 
 
 class SinkStream:

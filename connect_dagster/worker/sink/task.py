@@ -10,17 +10,15 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from confluent_kafka import KafkaException
 from pyspark.sql import SparkSession
 
 from connect_dagster.errors import RetriableError
 from connect_dagster.plugin.connector import SinkTask
-from connect_dagster.plugin.records import SinkRecord, TopicPartition
+from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.protocol.states import State, TargetState, TaskId
-from connect_dagster.worker.errors.failures import StreamFailure
-from connect_dagster.worker.errors.raw_record import RawRecord
 from connect_dagster.worker.errors.reporter import ErrorReporter
 from connect_dagster.worker.errors.retry import Retries, RetryGivenUpError
 from connect_dagster.worker.errors.tolerance import ToleranceOperator
@@ -30,8 +28,8 @@ from connect_dagster.worker.sink.commits import Commit, Commits
 from connect_dagster.worker.sink.consumer import Consumer, RebalanceListener, TopicPartitions
 from connect_dagster.worker.sink.context import SinkContext
 from connect_dagster.worker.sink.errant_record_reporter import WorkerErrantRecordReporter
-from connect_dagster.worker.sink.put import BatchUnavailableError, ErrorContext, Plans, PutAttempt
-from connect_dagster.worker.sink.stream import MicroBatch
+from connect_dagster.worker.sink.put import BatchUnavailableError, ErrorContext, Planner, PutAttempt
+from connect_dagster.worker.sink.stream import MicroBatch, Stream
 from connect_dagster.worker.spark import references as java_references
 from connect_dagster.worker.spark.progress import Progress
 from connect_dagster.worker.task import Clock, StatusListener, SystemClock, WorkerTask
@@ -44,44 +42,6 @@ _DEFAULT_RETRY_MS = 1000
 # A query asks the brokers for records a hundred times a second; a task without any for this long sleeps instead.
 _AWAKE_SECONDS = 10.0
 _BROKERS_AWAY_SECONDS = 1.0
-
-
-class Stream(Protocol):
-    """The methods of ``SinkStream``."""
-
-    def next(self, seconds: float) -> MicroBatch | None:
-        """Return the offered batch."""
-
-    def done(self) -> None:
-        """Release the batch."""
-
-    def failure(self) -> StreamFailure | None:
-        """Return why the query ended."""
-
-    def waits_for_news(self) -> bool:
-        """Return whether the query found no records."""
-
-    def report(self) -> Mapping[str, Any] | None:
-        """Return Spark's progress of the last batch."""
-
-    def await_report(self) -> Mapping[str, Any] | None:
-        """Wait for that progress."""
-
-    def stop(self) -> None:
-        """End the query."""
-
-
-class Planner(Protocol):
-    """The methods of ``SinkPlanner``."""
-
-    def under(self, tolerance: ToleranceOperator) -> Planner:
-        """Return the planner whose plugins are called through a tolerance operator."""
-
-    def plans(self, batch: MicroBatch) -> Plans:
-        """Return the plans of a batch."""
-
-    def raw_record(self, record: SinkRecord) -> RawRecord:
-        """Return a record in bytes."""
 
 
 OpenConsumer = Callable[[RebalanceListener], Consumer]
