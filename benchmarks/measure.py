@@ -12,8 +12,8 @@ from typing import Self
 import psutil
 
 _TICKS = os.sysconf("SC_CLK_TCK")
-# What holds the leash of a child process (connect_dagster.embedded.leash) does not belong to the worker.
-_LEASH = "leash.py"
+# What holds the leash of a child process (connect_dagster.embedded.child_process) does not belong to the worker.
+_LEASH = "child_process.py"
 _IDLE_SHARE, _IDLE_SECONDS = 0.1, 0.3
 # Positions in /proc/<pid>/stat behind the command's closing bracket: utime, stime, cutime, cstime; starttime.
 _TIMES, _START = slice(11, 15), 19

@@ -23,7 +23,7 @@ import psycopg
 import pymysql
 import pytest
 
-from connect_dagster.embedded.leash import start_leashed
+from connect_dagster.embedded.child_process import start_leashed
 from connect_dagster.embedded.ports import HOST, free_port
 from tests.programs import unpacked
 

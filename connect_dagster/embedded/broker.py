@@ -25,10 +25,10 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from connect_dagster.embedded.broker_config import FAST_START, Listener, jvm_options, server_properties
+from connect_dagster.embedded.child_process import start_leashed
 from connect_dagster.embedded.errors import BrokerFailed, EmbeddedError
 from connect_dagster.embedded.jars import Progress, resolve
 from connect_dagster.embedded.java import find_java
-from connect_dagster.embedded.leash import start_leashed
 from connect_dagster.embedded.ports import HOST, free_port, is_free, is_listening
 
 _log = logging.getLogger(__name__)

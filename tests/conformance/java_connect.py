@@ -13,9 +13,9 @@ from urllib.parse import quote
 import requests
 
 from connect_dagster.embedded.broker_config import FAST_START, jvm_options
+from connect_dagster.embedded.child_process import start_leashed
 from connect_dagster.embedded.jars import resolve
 from connect_dagster.embedded.java import find_java
-from connect_dagster.embedded.leash import start_leashed
 from connect_dagster.embedded.ports import HOST, free_port
 
 POLL_SECONDS = 0.05

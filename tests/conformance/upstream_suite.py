@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from connect_dagster.embedded import leash
+from connect_dagster.embedded import child_process as leash
 from connect_dagster.embedded.broker_config import FAST_START, jvm_options
 from connect_dagster.embedded.jars import resolve
 from connect_dagster.embedded.java import find_java

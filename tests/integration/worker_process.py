@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Self
 
-from connect_dagster.embedded.leash import start_leashed
+from connect_dagster.embedded.child_process import start_leashed
 from connect_dagster.embedded.ports import HOST, free_port
 from tests.rest_calls import Answer, call
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from connect_dagster.embedded.broker import EmbeddedBroker
-from connect_dagster.embedded.leash import start_leashed
+from connect_dagster.embedded.child_process import start_leashed
 from connect_dagster.embedded.ports import HOST, free_port
 from tests.distributed_process import DistributedProcess, group_properties
 from tests.integration.cluster.group_of_workers import (

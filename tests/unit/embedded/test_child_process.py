@@ -9,13 +9,13 @@ from pathlib import Path
 
 import psutil
 
-from connect_dagster.embedded.leash import start_leashed
+from connect_dagster.embedded.child_process import start_leashed
 
 # Starts a child from a thread that ends at once, says its pid, and waits to be killed.
 PARENT = """
 import sys, threading, time
 from pathlib import Path
-from connect_dagster.embedded.leash import start_leashed
+from connect_dagster.embedded.child_process import start_leashed
 
 started = []
 def start():
