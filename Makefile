@@ -82,6 +82,7 @@ network: ## have `ip` for the tests that cut networks: installed in the same way
 docs: install ## write the reference pages and the typed resources from the code
 	$(BIN)/python -m docs.generate
 	$(BIN)/python -m docs.generate_resources
+	$(BIN)/python -m tests.acceptance
 
 demo: install ## run a log through Kafka to a file, seen in Dagster (ONCE=1: check, report, end)
 	$(BIN)/python -m examples.demo $(if $(ONCE),--once)

@@ -1,4 +1,4 @@
-"""Which ring shows which acceptance row: the table of docs/testing.md, written by `python -m tests.acceptance`.
+"""Which ring shows which acceptance row: the table of docs/testing.md, written by `make docs`.
 
 A test shows the rows that its name carries: `test_s1_02_...` shows S1-02. Its ring is the longest of its markers.
 """

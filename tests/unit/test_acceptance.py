@@ -5,7 +5,7 @@ from tests.acceptance import BEGIN, END, PAGE, ROWS, table
 
 def test_the_page_has_the_table_of_the_tests_there_are() -> None:
     written = PAGE.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
-    assert written.strip() == table().strip(), "stale: run `python -m tests.acceptance`"
+    assert written.strip() == table().strip(), "stale: run `make docs`"
 
 
 def test_each_row_is_shown_by_a_change_or_each_night() -> None:
