@@ -63,22 +63,22 @@ def parts(batch: MicroBatch, limit: int | None) -> Iterator[MicroBatch]:
 
     A batch without offsets has no parts; the first batch of a query over empty partitions is one.
     """
-    if all(end == batch.start[place] for place, end in batch.end.items()):
+    if all(end == batch.start[partition] for partition, end in batch.end.items()):
         return
     if limit is None or batch.size <= limit:
         yield batch
         return
-    for place, end in batch.end.items():
-        for first in range(batch.start[place], end, limit):
-            yield _part(batch, place, first, min(first + limit, end))
+    for partition, end in batch.end.items():
+        for first in range(batch.start[partition], end, limit):
+            yield _part(batch, partition, first, min(first + limit, end))
 
 
-def _part(batch: MicroBatch, place: TopicPartition, first: int, end: int) -> MicroBatch:
+def _part(batch: MicroBatch, partition: TopicPartition, first: int, end: int) -> MicroBatch:
     conditions = (
-        F.col("topic") == place.topic,
-        F.col("partition") == place.partition,
+        F.col("topic") == partition.topic,
+        F.col("partition") == partition.partition,
         F.col("offset") >= first,
         F.col("offset") < end,
     )
     rows = batch.df.where(functools.reduce(operator.and_, conditions))
-    return replace(batch, df=rows, start={place: first}, end={place: end})
+    return replace(batch, df=rows, start={partition: first}, end={partition: end})

@@ -46,10 +46,10 @@ class Commits:
         """Treat the offsets that newly assigned partitions begin with as committed."""
         self.committed.update(committed)
 
-    def forget(self, places: Iterable[TopicPartition]) -> None:
+    def forget(self, partitions: Iterable[TopicPartition]) -> None:
         """Remove partitions that move to another task."""
-        for place in places:
-            self.committed.pop(place, None)
+        for partition in partitions:
+            self.committed.pop(partition, None)
 
     def due(self) -> bool:
         """Return whether the next commit should begin."""
@@ -67,7 +67,9 @@ class Commits:
     def started(self, offsets: Offsets) -> Commit | None:
         """Begin a commit; return ``None`` when no offset has changed."""
         self.postpone()
-        changed = {place: offset for place, offset in offsets.items() if self.committed.get(place) != offset}
+        changed = {
+            partition: offset for partition, offset in offsets.items() if self.committed.get(partition) != offset
+        }
         if not changed:
             return None
         self._number += 1

@@ -145,8 +145,8 @@ class SinkConsumer:
     def watch(self, offsets: Mapping[TopicPartition, int]) -> bool:
         """Have :meth:`poll` report records from these offsets on; return whether that is possible now."""
         try:
-            for place in _partitions(offsets):
-                self._consumer.seek(place)
+            for partition in _partitions(offsets):
+                self._consumer.seek(partition)
             self._consumer.resume(_partitions(offsets))
         except KafkaException as error:
             log.debug("The consumer cannot watch partitions now: %s", error.args[0].str())
@@ -156,7 +156,7 @@ class SinkConsumer:
 
     def unwatch(self, partitions: Iterable[TopicPartition]) -> None:
         """Stop fetching."""
-        self._consumer.pause([KafkaPartition(place.topic, place.partition) for place in partitions])
+        self._consumer.pause([KafkaPartition(partition.topic, partition.partition) for partition in partitions])
 
     def committed_or_reset(self, partitions: TopicPartitions) -> dict[TopicPartition, int]:
         """Return the offsets to begin with: the committed ones, else those of ``auto.offset.reset``.
@@ -164,19 +164,19 @@ class SinkConsumer:
         Raises:
             ConnectError: an offset is missing, and the reset policy is ``none``.
         """
-        asked = [KafkaPartition(place.topic, place.partition) for place in partitions]
+        asked = [KafkaPartition(partition.topic, partition.partition) for partition in partitions]
         committed = self._retried(lambda: self._consumer.committed(asked, timeout=_REQUEST_SECONDS))
-        return {_place(one): self._within_log(_place(one), one.offset) for one in committed}
+        return {_topic_partition(one): self._within_log(_topic_partition(one), one.offset) for one in committed}
 
     def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """Return the ends of partitions, from one request to each broker, without those that take longer."""
-        asked = [KafkaPartition(place.topic, place.partition, OFFSET_END) for place in partitions]
+        asked = [KafkaPartition(partition.topic, partition.partition, OFFSET_END) for partition in partitions]
         try:
             found = self._consumer.offsets_for_times(asked, timeout=_GLANCE_SECONDS)
         except KafkaException as error:
             log.debug("The ends of partitions are not known now: %s", error.args[0].str())
             return {}
-        return {_place(one): one.offset for one in found if one.error is None and one.offset >= 0}
+        return {_topic_partition(one): one.offset for one in found if one.error is None and one.offset >= 0}
 
     def commit(self, offsets: Mapping[TopicPartition, int], done: Callable[[Exception | None], None]) -> None:
         """Commit without waiting; ``done`` is called by a later :meth:`poll`."""
@@ -263,13 +263,13 @@ class SinkConsumer:
         assign = consumer.incremental_assign if self._incremental else consumer.assign
         assign(partitions)
         consumer.pause(partitions)
-        self._listener.assigned([_place(one) for one in partitions])
+        self._listener.assigned([_topic_partition(one) for one in partitions])
 
     def _on_revoke(self, consumer: KafkaConsumer, partitions: list[KafkaPartition]) -> None:
-        self._listener.revoked([_place(one) for one in partitions])
+        self._listener.revoked([_topic_partition(one) for one in partitions])
 
     def _on_lost(self, consumer: KafkaConsumer, partitions: list[KafkaPartition]) -> None:
-        self._listener.lost([_place(one) for one in partitions])
+        self._listener.lost([_topic_partition(one) for one in partitions])
 
     def _committed(self, error: KafkaError | None, partitions: list[KafkaPartition]) -> None:
         done = self._answers.pop(_key(partitions), None)
@@ -277,32 +277,32 @@ class SinkConsumer:
             refused = error or _first_error(partitions)
             done(KafkaException(refused) if refused is not None else None)
 
-    def _within_log(self, place: TopicPartition, offset: int) -> int:
+    def _within_log(self, partition: TopicPartition, offset: int) -> int:
         low, high = self._retried(
             lambda: self._consumer.get_watermark_offsets(
-                KafkaPartition(place.topic, place.partition), timeout=_REQUEST_SECONDS
+                KafkaPartition(partition.topic, partition.partition), timeout=_REQUEST_SECONDS
             )
         )
         if offset != OFFSET_INVALID and low <= offset <= high:
             return offset
         if self._back is None and self._reset not in ("earliest", "latest"):
-            raise ConnectError(f"Undefined offset with no reset policy for partition {place} (offset {offset})")
+            raise ConnectError(f"Undefined offset with no reset policy for partition {partition} (offset {offset})")
         if offset != OFFSET_INVALID:
             log.warning(
                 "Offset %d of %s is not in the log (%d to %d): reset to %s",
                 offset,
-                place,
+                partition,
                 low,
                 high,
                 self._reset,
             )
         if self._back is not None:
-            return self._offset_at(place, time.time() - self._back, high)
+            return self._offset_at(partition, time.time() - self._back, high)
         return int(low if self._reset == "earliest" else high)
 
-    def _offset_at(self, place: TopicPartition, seconds: float, end: int) -> int:
+    def _offset_at(self, partition: TopicPartition, seconds: float, end: int) -> int:
         """Return the first offset at or after a time; the end of the partition when there is none."""
-        asked = KafkaPartition(place.topic, place.partition, int(seconds * 1000))
+        asked = KafkaPartition(partition.topic, partition.partition, int(seconds * 1000))
         (found,) = self._retried(lambda: self._consumer.offsets_for_times([asked], timeout=_REQUEST_SECONDS))
         return int(found.offset) if found.offset >= 0 else end
 
@@ -362,12 +362,12 @@ def _is_incremental(settings: Settings) -> bool:
     return assignors(name.strip() for name in names if name.strip())[:1] == [COOPERATIVE]
 
 
-def _place(partition: KafkaPartition) -> TopicPartition:
+def _topic_partition(partition: KafkaPartition) -> TopicPartition:
     return TopicPartition(partition.topic, partition.partition)
 
 
 def _partitions(offsets: Mapping[TopicPartition, int]) -> list[KafkaPartition]:
-    return [KafkaPartition(place.topic, place.partition, offset) for place, offset in offsets.items()]
+    return [KafkaPartition(partition.topic, partition.partition, offset) for partition, offset in offsets.items()]
 
 
 _CommitKey = frozenset[tuple[str, int, int]]

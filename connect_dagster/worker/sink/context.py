@@ -43,11 +43,11 @@ class SinkContext:
         """Request a commit after this ``put``."""
         self.commit_requested = True
 
-    def assigned(self, places: frozenset[TopicPartition]) -> None:
+    def assigned(self, partitions: frozenset[TopicPartition]) -> None:
         """Set the partitions of the task, and drop requests about others."""
-        self.assignment = places
-        self.paused.intersection_update(places)
-        self.rewound = {place: offset for place, offset in self.rewound.items() if place in places}
+        self.assignment = partitions
+        self.paused.intersection_update(partitions)
+        self.rewound = {partition: offset for partition, offset in self.rewound.items() if partition in partitions}
 
     def take_rewound(self) -> dict[TopicPartition, int]:
         """Return and clear the offsets to rewind to."""

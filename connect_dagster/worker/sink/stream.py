@@ -56,22 +56,22 @@ class MicroBatch:
 
     def first_record(self) -> DataFrame:
         """Read the first record of a partition, if it still exists, outside of the query, whose reads are counted."""
-        place = max(self.end, key=lambda place: self.end[place] - self.start[place])
-        first = self.start[place]
-        until = {"endingOffsets": _offsets({place: first + 1})}
+        partition = max(self.end, key=lambda partition: self.end[partition] - self.start[partition])
+        first = self.start[partition]
+        until = {"endingOffsets": _offsets({partition: first + 1})}
         options = {name: value for name, value in self.options.items() if name not in _OF_STREAMS}
         reader = self.df.sparkSession.read.format("kafka").options(**options)
-        return reader.options(**_places({place: first}), **until).load()
+        return reader.options(**_assignment({partition: first}), **until).load()
 
     @property
     def size(self) -> int:
         """Return the count of offsets, with those that have no record (compacted, or of a transaction's end)."""
-        return sum(end - self.start[place] for place, end in self.end.items())
+        return sum(end - self.start[partition] for partition, end in self.end.items())
 
     @property
     def topics(self) -> set[str]:
         """Return the topics with records in the batch."""
-        return {place.topic for place, end in self.end.items() if end > self.start.get(place, 0)}
+        return {partition.topic for partition, end in self.end.items() if end > self.start.get(partition, 0)}
 
 
 class Stream(Protocol):
@@ -120,7 +120,7 @@ class SinkStream:
         self._running_batch = self._done_batch = self._reported_batch = -1
         folder = _MEMORY_FOLDER if _MEMORY_FOLDER.is_dir() else None
         self._checkpoint = Path(tempfile.mkdtemp(prefix="connect-dagster-", dir=folder))
-        self._query = self._start(spark, name, {**options, **_places(start)})
+        self._query = self._start(spark, name, {**options, **_assignment(start)})
 
     def next(self, seconds: float) -> MicroBatch | None:
         """Return the offered batch; ``None`` when none comes in time."""
@@ -198,7 +198,7 @@ class SinkStream:
             if self._closed:  # its checkpoint may be gone
                 return
             end = self._planned_end(batch_id)
-            start = {place: self._position.get(place, 0) for place in end}
+            start = {partition: self._position.get(partition, 0) for partition in end}
             self._offered = MicroBatch(df, start, end, self._options)
             self._position.update(end)
             self._running_batch = batch_id
@@ -216,16 +216,16 @@ class SinkStream:
         }
 
 
-def _places(start: Offsets) -> dict[str, str]:
+def _assignment(start: Offsets) -> dict[str, str]:
     """Return the options ``assign`` and ``startingOffsets`` for these offsets."""
     assigned: dict[str, list[int]] = {}
-    for place in sorted(start, key=lambda place: place.partition):
-        assigned.setdefault(place.topic, []).append(place.partition)
+    for partition in sorted(start, key=lambda partition: partition.partition):
+        assigned.setdefault(partition.topic, []).append(partition.partition)
     return {"assign": json.dumps(assigned), "startingOffsets": _offsets(start)}
 
 
-def _offsets(places: Offsets) -> str:
+def _offsets(partitions: Offsets) -> str:
     offsets: dict[str, dict[str, int]] = {}
-    for place, offset in places.items():
-        offsets.setdefault(place.topic, {})[str(place.partition)] = offset
+    for partition, offset in partitions.items():
+        offsets.setdefault(partition.topic, {})[str(partition.partition)] = offset
     return json.dumps(offsets)
