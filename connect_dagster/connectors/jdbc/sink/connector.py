@@ -1,4 +1,4 @@
-"""JdbcSink: the records of topics become rows of tables.
+"""JDBC sink: the records of topics become rows of tables.
 
     name=orders-db
     connector.class=io.confluent.connect.jdbc.JdbcSinkConnector
@@ -25,7 +25,6 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from connect_dagster.connectors.jdbc.database import Database
-from connect_dagster.connectors.jdbc.sink.arrivals import Arrival, Arrivals, starts
 from connect_dagster.connectors.jdbc.sink.config import JdbcSinkConfig
 from connect_dagster.connectors.jdbc.sink.failures import (
     Unwritable,
@@ -36,6 +35,7 @@ from connect_dagster.connectors.jdbc.sink.failures import (
     write_apart,
 )
 from connect_dagster.connectors.jdbc.sink.offsets import OffsetsMovedError, OffsetsRefusedError, SinkOffsets
+from connect_dagster.connectors.jdbc.sink.record_tables import RecordTable, RecordTables, starts
 from connect_dagster.connectors.jdbc.sink.tables import TableError
 from connect_dagster.connectors.jdbc.sink.write_behind import WriteBehind
 from connect_dagster.connectors.jdbc.sink.writer import SinkWriter
@@ -55,12 +55,12 @@ _BISECTION_SECONDS = 60.0
 
 
 class JdbcSinkTask(SinkTask):
-    """Writes batches, each in a transaction."""
+    """Write batches, each in a transaction."""
 
     needs_headers = False
 
     def start(self, config: Properties) -> None:
-        """Connect: a wrong password or a missing driver is told at once, a database that is away may come back."""
+        """Connect; a wrong password or a missing driver fails now, a missing database is waited for later."""
         self._config = JdbcSinkConfig.parse(config)
         self._database = _database(self._config)
         self._offsets = _offsets(self._config, self._database)
@@ -68,7 +68,7 @@ class JdbcSinkTask(SinkTask):
         self._retries = self._config.max_retries
         self._behind = WriteBehind(self._writer.write, self.context.request_commit)
         self._in_turn: set[TopicPartition] = set()
-        self._arrivals: Arrivals | None = None
+        self._record_tables: RecordTables | None = None
         self._unopened: set[TopicPartition] = set()
         self._unreported: dict[tuple[str, int, int], Unwritten] = {}
         try:
@@ -77,7 +77,7 @@ class JdbcSinkTask(SinkTask):
             log.warning("%s; the first records will try again", error)
 
     def open(self, partitions: Sequence[TopicPartition]) -> None:
-        """Go on after what the database has of these partitions, or ask before their first records are written."""
+        """Continue after the database's offsets of these partitions, or look them up before their first records."""
         if self._offsets is None:
             return
         self._settled()
@@ -92,24 +92,24 @@ class JdbcSinkTask(SinkTask):
         try:
             if self._offsets is not None and self._unopened and (self._settled() or self._go_on(self._offsets)):
                 raise RetriableError("The database has told where to go on")
-            decoded = self._arrived().of(batch)
+            decoded = self._opened_record_tables().of(batch)
         except DatabaseUnavailableError as error:
             raise self._again(error) from error
         if self._settled():
             raise RetriableError("The records before these could not be written")
         if self._unreported:  # before what is behind the database's offset is left out
             self._report(found_again(self._unreported, decoded))
-        arrivals = self._fresh(decoded)
-        if self._goes_behind(arrivals):
-            self._behind.begin(arrivals)
-        elif arrivals:
-            left = self._write(arrivals)
+        tables = self._fresh(decoded)
+        if self._goes_behind(tables):
+            self._behind.begin(tables)
+        elif tables:
+            left = self._write(tables)
             if self._in_turn:
-                self._in_turn.difference_update(starts(arrivals).keys() - left.keys())
+                self._in_turn.difference_update(starts(tables).keys() - left.keys())
         self._retries = self._config.max_retries
 
     def pre_commit(self, offsets: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
-        """Wait for the records that are being written; what could not be is not committed."""
+        """Wait for the records being written; unwritten ones are not committed."""
         unwritten = self._settled()
         return {place: min(offset, unwritten.get(place, offset)) for place, offset in offsets.items()}
 
@@ -132,8 +132,8 @@ class JdbcSinkTask(SinkTask):
             self._behind.close()
             self._writer.close()
 
-    def _goes_behind(self, arrivals: Sequence[Arrival]) -> bool:
-        rows = sum(arrival.rows.num_rows for arrival in arrivals)
+    def _goes_behind(self, tables: Sequence[RecordTable]) -> bool:
+        rows = sum(table.rows.num_rows for table in tables)
         return rows >= _WORTH_A_THREAD and not self._in_turn and not self._writer.loader.needs_spark
 
     def _settled(self) -> Mapping[TopicPartition, int]:
@@ -153,30 +153,30 @@ class JdbcSinkTask(SinkTask):
         return failed.starts
 
     def _go_on(self, offsets: SinkOffsets) -> bool:
-        """Have partitions that are new begin where the database says; answers whether it says so of any."""
+        """Seek new partitions to the database's offsets; returns whether it has any."""
         known = offsets.open(self._writer.connection(), self._unopened)
         self._unopened.clear()
         if known:
             self.context.offset(known)
         return bool(known)
 
-    def _arrived(self) -> Arrivals:
-        if self._arrivals is None:
+    def _opened_record_tables(self) -> RecordTables:
+        if self._record_tables is None:
             loader = self._writer.loader
             reporter = self.context.errant_record_reporter
             report = None if reporter is None else reporter.report_frame
-            self._arrivals = Arrivals(self._config, loader.columns, loader.key_text, report)
-        return self._arrivals
+            self._record_tables = RecordTables(self._config, loader.columns, loader.key_text, report)
+        return self._record_tables
 
-    def _fresh(self, arrivals: Sequence[Arrival]) -> list[Arrival]:
+    def _fresh(self, tables: Sequence[RecordTable]) -> list[RecordTable]:
         if self._offsets is not None:
-            arrivals = [self._offsets.unwritten(arrival) for arrival in arrivals]
-        return [arrival for arrival in arrivals if arrival.rows.num_rows]
+            tables = [self._offsets.unwritten(table) for table in tables]
+        return [table for table in tables if table.rows.num_rows]
 
-    def _write(self, arrivals: Sequence[Arrival]) -> Mapping[TopicPartition, int]:
+    def _write(self, tables: Sequence[RecordTable]) -> Mapping[TopicPartition, int]:
         """Write records; answers where those begin that come again, as there were too many that do not fit."""
         try:
-            self._writer.write(arrivals)
+            self._writer.write(tables)
         except OffsetsMovedError as error:
             raise self._moved(error) from error
         except OffsetsRefusedError as error:
@@ -185,18 +185,18 @@ class JdbcSinkTask(SinkTask):
             self._writer.reset()
             if not (isinstance(error, TableError) or is_certain(error)) and self._retries > 0:
                 raise self._again(error) from error
-            left = starts(self._write_what_can_be(arrivals, error))
+            left = starts(self._write_what_can_be(tables, error))
             self.context.offset(left)
             return left
         return {}
 
-    def _write_what_can_be(self, arrivals: Sequence[Arrival], error: ConnectError) -> list[Arrival]:
-        """Write all but those records that cannot be, which are reported; answers what there was no time for."""
+    def _write_what_can_be(self, tables: Sequence[RecordTable], error: ConnectError) -> list[RecordTable]:
+        """Write all records but rejected ones, which are reported; returns those that did not fit the time limit."""
         reporter = self.context.errant_record_reporter
         try:
             # What was known of the table may be old: a column may have been widened.
             try:
-                self._write_again(arrivals)
+                self._write_again(tables)
             except (DatabaseError, TableError) as refused:
                 if isinstance(refused, DatabaseUnavailableError):
                     raise
@@ -208,7 +208,7 @@ class JdbcSinkTask(SinkTask):
             tolerates = reporter is not None and reporter.tolerates
             take = found.append if tolerates else self._first_fails
             try:
-                return write_apart(arrivals, self._write_again, take, _BISECTION_SECONDS)
+                return write_apart(tables, self._write_again, take, _BISECTION_SECONDS)
             finally:  # with exactly.once those that the database's offset has passed are not written again
                 self._report(found)
         except DatabaseUnavailableError as lost:
@@ -219,13 +219,13 @@ class JdbcSinkTask(SinkTask):
             raise self._refused(without) from without
 
     def _first_fails(self, one: Unwritten) -> None:
-        """The task ends here: with exactly.once it would go on behind what is written after this record."""
+        """Fail the task here: with exactly.once it would continue after records written later than this one."""
         if self.context.errant_record_reporter is not None:
             self._report([one])
         raise _failing(one.why)
 
     def _report(self, found: Sequence[Unwritten]) -> None:
-        """Report refused records; those for which that fails are kept until they come again."""
+        """Report rejected records; those for which that fails are kept until they are read again."""
         reporter = self.context.errant_record_reporter
         self._unreported.update({one.place: one for one in found})
         for part in Unwritable.by_frame(found):
@@ -234,10 +234,10 @@ class JdbcSinkTask(SinkTask):
             for one in part.records:
                 del self._unreported[one.place]
 
-    def _write_again(self, arrivals: Sequence[Arrival]) -> None:
+    def _write_again(self, tables: Sequence[RecordTable]) -> None:
         """Write some records by themselves; roll back where the database rejects them."""
         try:
-            self._writer.write(arrivals)
+            self._writer.write(tables)
         except DatabaseUnavailableError:
             raise
         except (DatabaseError, TableError):
@@ -245,7 +245,7 @@ class JdbcSinkTask(SinkTask):
             raise
 
     def _again(self, error: ConnectError) -> RetriableError:
-        """The error that brings the batch again, as long as there are retries left."""
+        """Return the error that repeats the batch, as long as there are retries left."""
         self._writer.reset()
         if self._retries <= 0:
             raise ConnectError(str(error)) from error
@@ -255,12 +255,12 @@ class JdbcSinkTask(SinkTask):
         return RetriableError(str(error))
 
     def _refused(self, error: OffsetsRefusedError) -> ConnectError:
-        """Another try, as with any refusal that may pass."""
+        """Return the error for another attempt, as after any refusal that may be temporary."""
         cause = error.__cause__
         return error if isinstance(cause, DatabaseError) and is_certain(cause) else self._again(error)
 
     def _moved(self, error: OffsetsMovedError) -> RetriableError:
-        """Have the records from where the other task left off."""
+        """Seek to where the other task stopped."""
         self._writer.reset()
         assert self._offsets is not None
         self.context.offset(self._offsets.open(self._writer.connection(), sorted(self.context.assignment, key=str)))
@@ -278,7 +278,7 @@ class JdbcSinkConnector(SinkConnector):
     task_class = JdbcSinkTask
 
     def alter_offsets(self, config: Properties, offsets: Mapping[TopicPartition, int | None]) -> bool:
-        """With ``exactly.once`` the database's own offsets are changed as well: tasks go by these."""
+        """Change the database's own offsets as well with ``exactly.once``, as tasks continue at these."""
         parsed = JdbcSinkConfig.parse(config)
         database = _database(parsed)
         kept = _offsets(parsed, database)

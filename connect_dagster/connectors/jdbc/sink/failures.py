@@ -1,4 +1,4 @@
-"""Finds the records that a database rejects, and writes all others.
+"""The records that a database rejects; all others are written.
 
 A bisection in the order of partitions and offsets: one rejected value costs its record and about 2·log2(n) statements.
 """
@@ -15,8 +15,8 @@ import numpy as np
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.connectors.jdbc.sink.arrivals import Arrival
-from connect_dagster.connectors.jdbc.sink.plan import OFFSET, PARTITION
+from connect_dagster.connectors.jdbc.sink.merge_order import OFFSET, PARTITION
+from connect_dagster.connectors.jdbc.sink.record_tables import RecordTable
 from connect_dagster.connectors.jdbc.sink.tables import TableError
 from connect_dagster.connectors.jdbc.sql_errors import DatabaseError, DatabaseUnavailableError
 from connect_dagster.errors import ConnectError
@@ -32,7 +32,7 @@ _CERTAIN_STATES = ("22", "23502", "23505", "23514", _TWICE)
 _CERTAIN_CODES = frozenset({1048, 1062, 1263, 1264, 1265, 1292, 1364, 1366, 1406, 3819, 4025})
 _AT_ONCE = 500
 
-Write = Callable[[Sequence[Arrival]], None]
+Write = Callable[[Sequence[RecordTable]], None]
 
 
 def is_certain(error: ConnectError) -> bool:
@@ -49,9 +49,9 @@ def fails_together(error: ConnectError) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """One row: index of its arrival, its index there, and partition and offset of its record."""
+    """One row: index of its table, its index there, and partition and offset of its record."""
 
-    arrival: int
+    table: int
     row: int
     partition: int
     offset: int
@@ -95,65 +95,65 @@ class Unwritable:
 
 
 def write_apart(
-    arrivals: Sequence[Arrival], write: Write, rejected: Callable[[Unwritten], None], seconds: float
-) -> list[Arrival]:
+    tables: Sequence[RecordTable], write: Write, rejected: Callable[[Unwritten], None], seconds: float
+) -> list[RecordTable]:
     """Write every record that the database takes; return the rest after some time, the last of each partition.
 
     Args:
-        arrivals: known to fail together.
+        tables: known to fail together.
         write: raises an error of the records, or one that ends the whole attempt.
         rejected: called for each record that the database rejects, before a record after it is written.
         seconds: how long to begin with further records.
     """
 
     def attempt(rows: Sequence[_Row]) -> None:
-        write(_taken(arrivals, rows))
+        write(_taken(tables, rows))
 
     def report(rows: Sequence[_Row], error: Exception) -> None:
         row = rows[0]
-        arrival = arrivals[row.arrival]
-        rejected(Unwritten(arrival.frame, arrival.read_from, row.partition, row.offset, str(error)))
+        table = tables[row.table]
+        rejected(Unwritten(table.frame, table.read_from, row.partition, row.offset, str(error)))
 
     def halves(rows: Sequence[_Row]) -> list[Sequence[_Row]]:
-        middle = _middle(arrivals, rows)
+        middle = _middle(tables, rows)
         return [rows[:middle], rows[middle:]] if middle else []
 
     deadline = time.monotonic() + seconds
-    bisection = Bisection[Sequence[_Row], None](_rows(arrivals), attempt, halves, report, _ends_attempt)
+    bisection = Bisection[Sequence[_Row], None](_rows(tables), attempt, halves, report, _ends_attempt)
     for _ in bisection:
         if time.monotonic() > deadline:
             break
-    return _taken(arrivals, [row for rows in bisection.waiting for row in rows])
+    return _taken(tables, [row for rows in bisection.waiting for row in rows])
 
 
 def _ends_attempt(error: Exception) -> bool:
     return isinstance(error, DatabaseUnavailableError) or not isinstance(error, DatabaseError | TableError)
 
 
-def found_again(unwritten: Mapping[tuple[str, int, int], Unwritten], arrivals: Sequence[Arrival]) -> list[Unwritten]:
+def found_again(unwritten: Mapping[tuple[str, int, int], Unwritten], tables: Sequence[RecordTable]) -> list[Unwritten]:
     """Return the same records in the frames in which they come again, matched by partition and offset."""
-    found = {_record(arrivals, place): arrivals[place.arrival].frame for place in _rows(arrivals)}
+    found = {_record(tables, place): tables[place.table].frame for place in _rows(tables)}
     return [replace(one, frame=found[place]) for place, one in unwritten.items() if place in found]
 
 
-def _middle(arrivals: Sequence[Arrival], places: Sequence[_Row]) -> int:
+def _middle(tables: Sequence[RecordTable], places: Sequence[_Row]) -> int:
     """Return the index to halve rows at, 0 for the rows of one record, which share one written offset."""
-    records = [_record(arrivals, place) for place in places]
+    records = [_record(tables, place) for place in places]
     begins = [row for row in range(1, len(records)) if records[row] != records[row - 1]]
     return min(begins, key=lambda row: abs(row - len(records) // 2), default=0)
 
 
-def _record(arrivals: Sequence[Arrival], place: _Row) -> tuple[str, int, int]:
-    return arrivals[place.arrival].read_from, place.partition, place.offset
+def _record(tables: Sequence[RecordTable], place: _Row) -> tuple[str, int, int]:
+    return tables[place.table].read_from, place.partition, place.offset
 
 
-def _rows(arrivals: Sequence[Arrival]) -> list[_Row]:
+def _rows(tables: Sequence[RecordTable]) -> list[_Row]:
     found: list[tuple[str, _Row]] = []
-    for number, arrival in enumerate(arrivals):
-        partitions = np.asarray(arrival.rows[PARTITION].to_numpy()).tolist()
-        offsets = np.asarray(arrival.rows[OFFSET].to_numpy()).tolist()
+    for number, table in enumerate(tables):
+        partitions = np.asarray(table.rows[PARTITION].to_numpy()).tolist()
+        offsets = np.asarray(table.rows[OFFSET].to_numpy()).tolist()
         found += [
-            (arrival.read_from, _Row(number, row, *place))
+            (table.read_from, _Row(number, row, *place))
             for row, place in enumerate(zip(partitions, offsets, strict=True))
         ]
     # A part begins with the first rows of a partition, as offsets are written with them.
@@ -161,11 +161,11 @@ def _rows(arrivals: Sequence[Arrival]) -> list[_Row]:
     return [place for _, place in found]
 
 
-def _taken(arrivals: Sequence[Arrival], places: Sequence[_Row]) -> list[Arrival]:
+def _taken(tables: Sequence[RecordTable], places: Sequence[_Row]) -> list[RecordTable]:
     rows: dict[int, list[int]] = {}
     for place in places:
-        rows.setdefault(place.arrival, []).append(place.row)
-    return [arrivals[number].taken(sorted(numbers)) for number, numbers in sorted(rows.items())]
+        rows.setdefault(place.table, []).append(place.row)
+    return [tables[number].taken(sorted(numbers)) for number, numbers in sorted(rows.items())]
 
 
 def _texts(frame: SinkFrame, found: Sequence[Unwritten]) -> Column:

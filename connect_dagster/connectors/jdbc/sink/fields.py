@@ -1,4 +1,4 @@
-"""Which columns of a table come from which part of a record (Java: ``FieldsMetadata``). Pure."""
+"""The columns of a table by parts of a record (Java: ``FieldsMetadata``). Pure."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ class SinkField:
 
     @property
     def optional(self) -> bool:
-        """Whether a column for it allows null."""
+        """Return whether a column for it allows null."""
         return not self.is_key and self.schema.optional
 
     @property
     def default(self) -> Any:
-        """The schema's default value."""
+        """Return the schema's default value."""
         return self.schema.default
 
     def __str__(self) -> str:
@@ -74,12 +74,12 @@ class SinkFields:
 
     @property
     def all(self) -> tuple[SinkField, ...]:
-        """All columns, those of the key first."""
+        """Return all columns, those of the key first."""
         return self.keys + self.values
 
     @classmethod
     def of(cls, config: JdbcSinkConfig, topic: str, key: Schema | None, value: Schema | None) -> SinkFields:
-        """The columns for records of two schemas.
+        """Return the columns for records of two schemas.
 
         Args:
             config: the connector's configuration.
@@ -129,7 +129,7 @@ def _single_value(config: JdbcSinkConfig, topic: str, keys: set[str]) -> SinkFie
 
 
 def _created(keys: Sequence[SinkField], values: Sequence[SinkField], value: Schema | None) -> tuple[SinkField, ...]:
-    """Java's order: Kafka's coordinates, fields of the value in its order, then what only the key has, by name."""
+    """Return Java's order: coordinates, fields of the value in its order, then those of the key only, by name."""
     found = {field.name: field for field in (*keys, *values)}
     of_value = [field.name for field in value.fields] if value is not None else []
     first = [name for name in (*KAFKA_KEY, *of_value, *(one.name for one in values)) if name in found]

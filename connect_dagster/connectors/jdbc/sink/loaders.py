@@ -1,4 +1,4 @@
-"""How rows get into a database: in bulk where it has a way for that, else by Spark's JDBC writer.
+"""Loaders of rows: the bulk load of a database, else Spark's JDBC writer.
 
 =============  ======================================  =============================================
 database       straight into a table                   waiting for a merge
@@ -32,7 +32,7 @@ from pyspark.sql import Column, SparkSession
 
 from connect_dagster.connectors.jdbc.database import Connection, Database
 from connect_dagster.connectors.jdbc.sink.fields import SinkField, SinkFields
-from connect_dagster.connectors.jdbc.sink.plan import KEY
+from connect_dagster.connectors.jdbc.sink.merge_order import KEY
 from connect_dagster.connectors.jdbc.sink.row_text import Text, is_binary, lines, mysql_text, postgresql_text
 from connect_dagster.connectors.jdbc.sink.statements import empty_copy
 from connect_dagster.connectors.jdbc.sink.tables import Table
@@ -69,17 +69,17 @@ class Load:
 
     @property
     def loaded(self) -> tuple[SinkField, ...]:
-        """The fields that are loaded."""
+        """Return the fields to load."""
         return self.fields.keys if self.keys_only else self.fields.all
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The table's columns for them."""
+        """Return the table's columns for them."""
         return tuple(self.table.column(field.name) or field.name for field in self.loaded)
 
 
 def folder_for(size: int) -> Path | None:
-    """Where so many bytes are put: into memory, while half of what is free there will do, as other tasks use it too."""
+    """Return a folder for ``size`` bytes: in memory, up to half of what is free there, as other tasks use it too."""
     if not os.access(_MEMORY_FOLDER, os.W_OK):
         return None
     found = os.statvfs(_MEMORY_FOLDER)
@@ -87,7 +87,7 @@ def folder_for(size: int) -> Path | None:
 
 
 class Loader(ABC):
-    """Loads rows by one connection at a time, within its transaction.
+    """A loader of rows over one connection at a time, within its transaction.
 
     Args:
         database: where to.
@@ -96,44 +96,44 @@ class Loader(ABC):
 
     text: Text
     needs_spark: ClassVar[bool] = False
-    """Whether Spark is busy while it loads."""
+    """True when Spark is busy while it loads."""
 
     def __init__(self, database: Database, values: SinkValues) -> None:
         self.database = database
         self.values = values
 
     def key_text(self, fields: SinkFields) -> Column:
-        """Text of the key's columns."""
+        """Return the text of the key's columns."""
         return lines(fields.keys, self.values, type(self).text)
 
     def opened(self, connection: Connection) -> None:  # noqa: B027 (optional hook)
         """Make a new connection ready. Raises DatabaseError."""
 
     def prepare(self, connection: Connection, loads: Sequence[Load]) -> None:  # noqa: B027 (optional hook)
-        """What has to be done before the transaction in which these will be staged. Raises DatabaseError."""
+        """Prepare for the transaction in which these rows will be staged. Raises DatabaseError."""
 
     @abstractmethod
     def columns(self, fields: SinkFields) -> Sequence[Column]:
-        """What it needs of records."""
+        """Return the columns that it needs of records."""
 
     @abstractmethod
     def goes_straight(self, load: Load) -> bool:
-        """Whether :meth:`insert` can do it."""
+        """Return whether :meth:`insert` is possible."""
 
     @abstractmethod
     def insert(self, connection: Connection, load: Load) -> None:
-        """Put rows into their table; all of them or none. Raises DatabaseError."""
+        """Insert rows into their table; all of them or none. Raises DatabaseError."""
 
     @abstractmethod
     def stage(self, connection: Connection, load: Load) -> str:
-        """The table, quoted, in which rows wait to be merged, put there now or before. Raises DatabaseError."""
+        """Return the staging table, quoted, after putting the rows into it. Raises DatabaseError."""
 
     def committed(self, connection: Connection) -> None:  # noqa: B027 (optional hook)
-        """Called after each commit: what waited has been merged."""
+        """Notify the loader of a commit: staged rows have been merged."""
 
 
 class _TextLoader(Loader):
-    """Loads lines of text."""
+    """A loader of lines of text."""
 
     def columns(self, fields: SinkFields) -> Sequence[Column]:
         return [lines(fields.all, self.values, type(self).text).alias(_LINE)]
@@ -151,7 +151,7 @@ class _TextLoader(Loader):
         return ", ".join(map(self.database.dialect.quoting.name, load.columns))
 
     def _selected(self, load: Load) -> str:
-        """A query with the columns of a stage."""
+        """Return a query with the columns of a stage."""
         return f"SELECT {self._listed(load)} FROM {self._quoted(load)}"
 
     def _quoted(self, load: Load) -> str:
@@ -159,7 +159,7 @@ class _TextLoader(Loader):
 
     @contextmanager
     def _stream(self, load: Load) -> Iterator[Any]:
-        """The lines as an ``InputStream``."""
+        """Return the lines as an ``InputStream``."""
         parts = list(text_bytes(load.rows[KEY if load.keys_only else _LINE]))
         folder = folder_for(sum(part.size for part in parts))
         with tempfile.NamedTemporaryFile(dir=folder, prefix="connect-rows-", buffering=0) as file:
@@ -184,7 +184,7 @@ class CopyLoader(_TextLoader):
 
     @staticmethod
     def works(connection: Connection) -> bool:
-        """Whether the driver is PostgreSQL's own: to py4j any connection has the method, until it is called."""
+        """Return whether the driver is PostgreSQL's: to py4j any connection has the method, until it is called."""
         try:
             connection.java.getCopyAPI()
         except Py4JError:
@@ -192,12 +192,12 @@ class CopyLoader(_TextLoader):
         return True
 
     def prepare(self, connection: Connection, loads: Sequence[Load]) -> None:
-        self._waiting.clear()  # a transaction begins, in which there are no tables yet
+        self._waiting.clear()  # a new transaction, without staging tables yet
 
     def stage(self, connection: Connection, load: Load) -> str:
         text = repr((load.table.id, load.columns, [load.table.columns.get(name) for name in load.columns]))
         name = self.database.dialect.quoting.name(_STAGE + hashlib.sha256(text.encode()).hexdigest()[:16])
-        # Made anew in each transaction: one with yesterday's columns would round values that fit today.
+        # Created again in each transaction: one with yesterday's columns would round values that fit today.
         made = f"CREATE TEMPORARY TABLE IF NOT EXISTS {name} ON COMMIT DROP AS {self._selected(load)}"
         connection.execute(f"{made} WITH NO DATA")
         if name in self._waiting:  # these rows have been merged
@@ -230,7 +230,7 @@ class LoadDataLoader(_TextLoader):
 
     @staticmethod
     def works(connection: Connection) -> bool:
-        """Whether the server allows it, and the driver, which some options forbid it: no rows are loaded."""
+        """Return whether server and driver allow it, by a load without rows."""
         if connection.rows("SELECT @@local_infile", "long") != [(1,)]:
             return False
         try:
@@ -288,7 +288,7 @@ class LoadDataLoader(_TextLoader):
             raise DatabaseError(f"Cannot write to table {load.table.shown}: {message} (errorCode: {code})", code=code)
 
     def _reading(self, load: Load) -> tuple[list[str], list[str]]:
-        """Columns or variables for the values of a line, and what becomes of the variables."""
+        """Return columns or variables for the values of a line, and the assignments of the variables."""
         read, assigned = [], []
         for number, (field, column) in enumerate(zip(load.loaded, load.columns, strict=True)):
             name = self.database.dialect.quoting.name(column)
@@ -313,7 +313,7 @@ def _load_data(connection: Connection, stream: Any, rest: str) -> None:
 
 
 class SparkLoader(Loader):
-    """Spark's JDBC writer, into a table that is dropped after the merge: it has connections of its own.
+    """Spark's JDBC writer with its own connections, into a table that is dropped after the merge.
 
     Args:
         database: where to.

@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 
 from connect_dagster.connectors.jdbc.database import Connection
 from connect_dagster.connectors.jdbc.dialects import Dialect
-from connect_dagster.connectors.jdbc.sink.arrivals import Arrival
-from connect_dagster.connectors.jdbc.sink.plan import OFFSET, PARTITION
+from connect_dagster.connectors.jdbc.sink.merge_order import OFFSET, PARTITION
+from connect_dagster.connectors.jdbc.sink.record_tables import RecordTable
 from connect_dagster.connectors.jdbc.sql_errors import DatabaseError, DatabaseUnavailableError
 from connect_dagster.errors import ConnectError, RetriableError
 from connect_dagster.plugin.records import TopicPartition
@@ -38,7 +38,7 @@ class OffsetsMovedError(RetriableError):
 
 
 class OffsetsRefusedError(ConnectError):
-    """The database does not take the offsets, for which no record is to blame; its cause tells why."""
+    """The database rejects the offsets, whatever the records; the cause holds its error."""
 
 
 class SinkOffsets:
@@ -57,7 +57,7 @@ class SinkOffsets:
         self._written: dict[TopicPartition, int] = {}
 
     def open(self, connection: Connection, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """Learn the offsets of partitions; answers those there are. Raises DatabaseError."""
+        """Look up the offsets of partitions; returns the existing ones. Raises DatabaseError."""
         wanted = list(partitions)
         found = self.read(connection)
         self._known.update({place: found.get(place) for place in wanted})
@@ -71,22 +71,22 @@ class SinkOffsets:
             self._known.pop(place, None)
             self._begun.pop(place, None)
 
-    def unwritten(self, arrival: Arrival) -> Arrival:
-        """The records whose offsets are not behind what is written.
+    def unwritten(self, table: RecordTable) -> RecordTable:
+        """Return the records that are not written yet, by their offsets.
 
         Raises:
             ConnectError: they are before the offset that was asked for: the topic is not the one that was written.
         """
-        partitions = arrival.rows[PARTITION]
-        fresh = pa.chunked_array([pa.array([True] * arrival.rows.num_rows, pa.bool_())])
+        partitions = table.rows[PARTITION]
+        fresh = pa.chunked_array([pa.array([True] * table.rows.num_rows, pa.bool_())])
         for partition in pc.unique(partitions).to_pylist():
-            place = TopicPartition(arrival.read_from, partition)
+            place = TopicPartition(table.read_from, partition)
             known = self._known.get(place)
-            if known is not None and pc.min(arrival.rows[OFFSET]).as_py() < known:
-                old = pc.and_(pc.equal(partitions, partition), pc.less(arrival.rows[OFFSET], known))
-                self._check_begin(place, pc.min(arrival.rows[OFFSET].filter(old)).as_py())
+            if known is not None and pc.min(table.rows[OFFSET]).as_py() < known:
+                old = pc.and_(pc.equal(partitions, partition), pc.less(table.rows[OFFSET], known))
+                self._check_begin(place, pc.min(table.rows[OFFSET].filter(old)).as_py())
                 fresh = pc.and_not(fresh, old)
-        return arrival if pc.all(fresh).as_py() else arrival.where(fresh)
+        return table if pc.all(fresh).as_py() else table.where(fresh)
 
     def _check_begin(self, place: TopicPartition, first: int | None) -> None:
         begun = self._begun.get(place, 0)
@@ -96,7 +96,7 @@ class SinkOffsets:
                 f"offset {first}. If it was deleted and created again, reset the connector's offsets to write it all"
             )
 
-    def write(self, connection: Connection, arrivals: Sequence[Arrival]) -> None:
+    def write(self, connection: Connection, tables: Sequence[RecordTable]) -> None:
         """Write the offsets after records, in their transaction.
 
         Raises:
@@ -105,8 +105,8 @@ class SinkOffsets:
             OffsetsRefusedError: the database refuses.
         """
         ends: dict[TopicPartition, int] = {}
-        for arrival in arrivals:
-            for place, end in arrival.ends().items():
+        for table in tables:
+            for place, end in table.ends().items():
                 ends[place] = max(end, ends.get(place, end))
         try:
             for place, end in ends.items():
@@ -118,11 +118,11 @@ class SinkOffsets:
         self._written = ends
 
     def committed(self) -> None:
-        """The transaction is through."""
+        """Record that the transaction is committed."""
         self._known.update(self._written)
 
     def read(self, connection: Connection) -> dict[TopicPartition, int]:
-        """All offsets of the connector; the table is made when it is not there. Raises DatabaseError."""
+        """Return all offsets of the connector; creates the table when it does not exist. Raises DatabaseError."""
         query = f"SELECT topic, kafka_partition, next_offset FROM {TABLE} WHERE connector = {self._name}"
         try:
             rows = connection.rows(query, "string", "long", "long")

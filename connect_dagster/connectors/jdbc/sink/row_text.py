@@ -1,4 +1,4 @@
-r"""Rows as the text that a database loads in bulk, by Spark column expressions: a line for each record.
+r"""Rows as the text of a bulk load, by Spark column expressions: a line for each record.
 
 PostgreSQL's ``COPY`` and MariaDB's and MySQL's ``LOAD DATA`` both take columns between tabs, rows between line feeds,
 a backslash before what would be taken for one of these, and ``\N`` for null.
@@ -24,7 +24,7 @@ _ESCAPES = (("\\", "\\\\"), ("\t", "\\t"), ("\n", "\\n"), ("\r", "\\r"))
 
 
 def lines(fields: Sequence[SinkField], values: SinkValues, text: Text) -> Column:
-    """A line for each record, line feed included.
+    """Return a line for each record, line feed included.
 
     Raises:
         ConnectError: no column can hold values of a field.
@@ -34,7 +34,7 @@ def lines(fields: Sequence[SinkField], values: SinkValues, text: Text) -> Column
 
 
 def postgresql_text(field: SinkField, values: SinkValues) -> Column:
-    """What ``COPY`` reads as a field's value; null where that is null."""
+    """Return a field's value as ``COPY`` reads it; null where it is null."""
     column = values.column(field)
     if values.is_timestamp(field):
         # A column with a time zone goes by the offset, one without by what stands before it.
@@ -46,7 +46,7 @@ def postgresql_text(field: SinkField, values: SinkValues) -> Column:
 
 
 def mysql_text(field: SinkField, values: SinkValues) -> Column:
-    """What ``LOAD DATA`` reads as a field's value, bytes as their hexadecimal digits; null where that is null."""
+    """Return a field's value as ``LOAD DATA`` reads it, bytes as hexadecimal digits; null where it is null."""
     column = values.column(field)
     if field.schema.type is SchemaType.BOOLEAN:
         return column.cast("int").cast("string")
@@ -58,7 +58,7 @@ def mysql_text(field: SinkField, values: SinkValues) -> Column:
 
 
 def is_binary(field: SinkField) -> bool:
-    """Whether a field's values are bytes."""
+    """Return whether a field's values are bytes."""
     return field.schema.type is SchemaType.BYTES and field.schema.name != DECIMAL
 
 
@@ -84,7 +84,7 @@ def _escaped(text: Column) -> Column:
 
 
 def _offset(wall: Column, instant: Column) -> Column:
-    """How far the clock on the wall is ahead of UTC at a point in time, such as ``+09:00:00``."""
+    """Return the offset of the local time from UTC at an instant, such as ``+09:00:00``."""
     # Not by the wall alone: in autumn it shows an hour twice.
     seconds = F.unix_seconds(wall) - F.unix_seconds(instant)
     sign = F.when(seconds < 0, F.lit("-")).otherwise(F.lit("+"))
@@ -93,7 +93,7 @@ def _offset(wall: Column, instant: Column) -> Column:
 
 
 def _array(schema: Schema, column: Column) -> Column:
-    """PostgreSQL's text of an array."""
+    """Return PostgreSQL's text of an array."""
     item = schema.item
     if item.type in (SchemaType.STRUCT, SchemaType.MAP) or item.name == TIMESTAMP:
         raise ConnectError(f"Unsupported source data type: ARRAY of {item.type.name}")

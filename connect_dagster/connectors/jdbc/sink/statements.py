@@ -1,6 +1,6 @@
-"""Statements that merge rows waiting in a staging table into the table they are for. Pure.
+"""Statements that merge the rows of a staging table into their table. Pure.
 
-A row of ``MERGES`` for each database that has a statement of its own for it; others get the SQL standard's.
+A row of ``MERGES`` for each database with its own statement; others get the SQL standard's.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ STAGED = "staged"
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """What is merged.
+    """The tables and columns of a merge.
 
     Attributes:
         quoting: of names.
@@ -35,15 +35,15 @@ class Merge:
 
     @property
     def columns(self) -> str:
-        """All columns, between commas."""
+        """Return all columns, between commas."""
         return self.listed([*self.keys, *self.values])
 
     def listed(self, names: Sequence[str], form: str = "{0}", separator: str = ", ") -> str:
-        """Names, each in a form in which ``{0}`` is the name."""
+        """Return the names, each formatted with ``{0}`` as the name."""
         return separator.join(form.format(self.quoting.name(name)) for name in names)
 
     def same_key(self, table: str) -> str:
-        """That a row of the table and one that waits have the same key."""
+        """Return the condition that a row of the table and a staged one have the same key."""
         return self.listed(self.keys, f"{table}.{{0}} = {STAGED}.{{0}}", " AND ")
 
 
@@ -51,17 +51,17 @@ Statements = Callable[[Merge], list[str]]
 
 
 def merged(dialect: str, mode: InsertMode, merge: Merge) -> list[str]:
-    """The statements for a mode."""
+    """Return the statements for a mode."""
     return _MERGES.get((dialect, mode), _STANDARD[mode])(merge)
 
 
 def deleted(dialect: str, merge: Merge) -> str:
-    """The statement that deletes rows whose keys wait."""
+    """Return the statement that deletes the rows of staged keys."""
     return _DELETES.get(dialect, _standard_delete)(merge)
 
 
 def empty_copy(dialect: str, copy: str, columns: str, table: str) -> str:
-    """The statement that makes an empty table with columns of another one; all names quoted."""
+    """Return the statement that creates an empty table with columns of another one; all names quoted."""
     return _COPIES.get(dialect, _COPY).format(copy=copy, columns=columns, table=table)
 
 

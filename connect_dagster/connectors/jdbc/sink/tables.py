@@ -1,4 +1,4 @@
-"""The tables that a sink writes to: what they look like, and how they are made to fit (Java: ``DbStructure``)."""
+"""The tables that a sink writes to: looked up, created and altered (Java: ``DbStructure``)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _COLUMN_NAME, _TYPE_NAME = 3, 5
 
 
 class TableError(ConnectError):
-    """A table is missing, or does not fit, and may not be changed (Java: ``TableAlterOrCreateException``)."""
+    """A table is missing, or does not fit, and must not be changed (Java: ``TableAlterOrCreateException``)."""
 
     java_name = "io.confluent.connect.jdbc.sink.TableAlterOrCreateException"
 
@@ -47,22 +47,22 @@ class Table:
 
     @property
     def shown(self) -> str:
-        """The table as messages name it."""
+        """Return the table as messages name it."""
         return Quoting().table(self.id)
 
     def column(self, name: str) -> str | None:
-        """A column by the name of a field, which may differ in upper and lower case."""
+        """Return a column by the name of a field, which may differ in case."""
         if name in self.columns:
             return name
         return next((one for one in self.columns if one.lower() == name.lower()), None)
 
     def missing(self, fields: Iterable[SinkField]) -> list[SinkField]:
-        """Fields for which there is no column."""
+        """Return the fields without a column."""
         return [field for field in fields if self.column(field.name) is None]
 
 
 class SinkTables:
-    """The tables of one connector; what was learned is kept until :meth:`forget`.
+    """The tables of one connector; cached until :meth:`forget`.
 
     Args:
         config: the connector's configuration.
@@ -77,11 +77,11 @@ class SinkTables:
         self._known: dict[str, Table] = {}
 
     def forget(self) -> None:
-        """Have everything looked up again."""
+        """Clear the cache."""
         self._known.clear()
 
     def ready(self, connection: Connection, topic: str, fields: SinkFields) -> Table:
-        """The table for a topic, with columns for these fields: created or amended where that is wanted.
+        """Return the table for a topic, with columns for these fields: created or altered where configured.
 
         Raises:
             TableError: it is missing or does not fit.
@@ -95,7 +95,7 @@ class SinkTables:
         return table
 
     def _found(self, connection: Connection, name: str) -> Table | None:
-        """The table as the database has it."""
+        """Look up the table."""
         wanted = self._id(connection, name)
         pattern = None if self._config.quoted else "%"
         rows = connection.metadata("tables", lambda metadata: _tables(metadata, wanted, pattern))
@@ -174,7 +174,7 @@ class SinkTables:
 
 
 def _changed(connection: Connection, statement: str) -> DatabaseError | None:
-    """Change a structure; a refusal is answered, as another task may have done the same just now."""
+    """Change a structure; returns a refusal, as another task may have made the same change just now."""
     try:
         connection.execute(statement)
         connection.commit()
@@ -190,7 +190,7 @@ def _listed(fields: Iterable[SinkField]) -> str:
 
 
 def _tables(metadata: Any, wanted: TableId, pattern: str | None) -> list[tuple[str, str]]:
-    """Name and kind of the tables of a schema that match a pattern, by default the wanted name itself."""
+    """Return name and kind of the tables of a schema that match a pattern, by default the name itself."""
     pattern = pattern or _literal(metadata, wanted.name)
     results = metadata.getTables(wanted.catalog, wanted.schema, pattern, None)
     return [(row[2], row[3]) for row in read(results, *["string"] * 4)]
@@ -203,7 +203,7 @@ def _columns(metadata: Any, table: TableId) -> dict[str, str]:
 
 
 def _literal(metadata: Any, name: str) -> str:
-    """A pattern that matches one name only."""
+    """Return a pattern that matches one name only."""
     escape = str(metadata.getSearchStringEscape() or "")
     for wildcard in (escape, "_", "%") if escape else ():
         name = name.replace(wildcard, escape + wildcard)

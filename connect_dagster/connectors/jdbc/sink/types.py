@@ -92,7 +92,7 @@ _COUNTED: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class ColumnTypes:
-    """Definitions of columns in one kind of database.
+    """Definitions of columns in one dialect.
 
     Attributes:
         dialect: the kind.
@@ -103,14 +103,14 @@ class ColumnTypes:
     zone: str
 
     def definition(self, field: SinkField, *, counted: bool) -> str:
-        """A column as ``CREATE TABLE`` defines it.
+        """Return a column's definition in ``CREATE TABLE``.
 
         Args:
             field: what it holds.
             counted: whether these are numbers that are written as points in time.
 
         Raises:
-            ConnectError: there is no type for it.
+            ConnectError: the database has no type for it.
         """
         name = self.dialect.quoting.name(field.name)
         if field.default is not None:
@@ -119,7 +119,7 @@ class ColumnTypes:
         return f"{name} {self.type(field, counted=counted)}{optional if field.optional else ' NOT NULL'}"
 
     def type(self, field: SinkField, *, counted: bool = False) -> str:
-        """The column's type. Raises ConnectError."""
+        """Return the column's type. Raises ConnectError."""
         if counted:
             return _COUNTED.get(self.dialect.name, self._kinds[TIMESTAMP])
         return self._type(field.schema, is_key=field.is_key)

@@ -28,7 +28,7 @@ _TIME_OF_DAY = (12, 12)  # where it stands in Spark's text of a point in time
 
 @dataclass(frozen=True, slots=True)
 class SinkValues:
-    """What is written of records.
+    """The values of records as Spark columns.
 
     Attributes:
         config: the connector's configuration.
@@ -37,7 +37,7 @@ class SinkValues:
     config: JdbcSinkConfig
 
     def column(self, field: SinkField) -> Column:
-        """A field of a record: points in time and dates by the wall clock of their zone, times of day as text.
+        """Return a field of a record: timestamps and dates as local times of their zone, times of day as text.
 
         Raises:
             ConnectError: no column of a table can hold such values.
@@ -55,22 +55,22 @@ class SinkValues:
         return found
 
     def instant(self, field: SinkField) -> Column:
-        """A field that :meth:`is_timestamp`, as Spark's point in time."""
+        """Return a field that :meth:`is_timestamp` as Spark's timestamp."""
         found = self._found(field)
         return self._counted(found) if self.is_counted(field) else found
 
     def is_no_number(self, field: SinkField) -> Column:
-        """Whether a field that :meth:`is_counted` holds text that counts nothing."""
+        """Return whether the text of a field that :meth:`is_counted` is not a number."""
         found = self._found(field)
         return found.isNotNull() & found.try_cast("long").isNull()
 
     def is_counted(self, field: SinkField) -> bool:
-        """Whether it holds numbers that are points in time (``timestamp.fields.list``)."""
+        """Return whether it holds numbers that are timestamps (``timestamp.fields.list``)."""
         kinds = (SchemaType.INT64, SchemaType.STRING)
         return field.name in self.config.timestamp_fields and field.schema.type in kinds and field.schema.name is None
 
     def is_timestamp(self, field: SinkField) -> bool:
-        """Whether its values are points in time."""
+        """Return whether its values are timestamps."""
         return field.schema.name == TIMESTAMP or self.is_counted(field)
 
     def _found(self, field: SinkField) -> Column:

@@ -1,4 +1,4 @@
-"""Write-behind: a batch is written in a thread of its own while Spark decodes the one after it."""
+"""Write-behind: a separate thread writes a batch while Spark decodes the next one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 
-from connect_dagster.connectors.jdbc.sink.arrivals import Arrival, starts
+from connect_dagster.connectors.jdbc.sink.record_tables import RecordTable, starts
 from connect_dagster.plugin.records import TopicPartition
 
 
@@ -27,29 +27,29 @@ class FailedWrite:
 
 
 class WriteBehind:
-    """One batch at a time.
+    """A writer thread for one batch at a time.
 
     Args:
         write: writes a batch; called in the other thread.
         failed: called there when it could not; must not take long.
     """
 
-    def __init__(self, write: Callable[[Sequence[Arrival]], None], failed: Callable[[], None]) -> None:
+    def __init__(self, write: Callable[[Sequence[RecordTable]], None], failed: Callable[[], None]) -> None:
         self._write = write
         self._failed = failed
-        self._batches: queue.SimpleQueue[tuple[Sequence[Arrival], Future[None]] | None] = queue.SimpleQueue()
+        self._batches: queue.SimpleQueue[tuple[Sequence[RecordTable], Future[None]] | None] = queue.SimpleQueue()
         self._last: tuple[Mapping[TopicPartition, int], Future[None]] | None = None
         self._thread: threading.Thread | None = None
 
-    def begin(self, arrivals: Sequence[Arrival]) -> None:
-        """Have a batch written; the one before it must be settled."""
+    def begin(self, tables: Sequence[RecordTable]) -> None:
+        """Start writing a batch; the one before it must be settled."""
         if self._thread is None:
             run = contextvars.copy_context().run
             self._thread = threading.Thread(target=run, args=(self._run,), name="jdbc-write-behind", daemon=True)
             self._thread.start()
         future: Future[None] = Future()
-        self._last = (starts(arrivals), future)
-        self._batches.put((arrivals, future))
+        self._last = (starts(tables), future)
+        self._batches.put((tables, future))
 
     def settle(self) -> FailedWrite | None:
         """Wait for the batch that is being written; answers, once, when it could not be."""
@@ -73,9 +73,9 @@ class WriteBehind:
         batch = self._batches.get()
         if batch is None:
             return False
-        arrivals, future = batch
+        tables, future = batch
         try:
-            self._write(arrivals)
+            self._write(tables)
         except BaseException as error:
             future.set_exception(error)
             self._failed()

@@ -1,4 +1,4 @@
-"""Writes the records of a batch in one transaction, whichever tables they are for."""
+"""Writes the records of a batch in one transaction, for one or more tables."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from connect_dagster.connectors.jdbc.database import Connection, Database, HeldConnection
-from connect_dagster.connectors.jdbc.sink.arrivals import Arrival
 from connect_dagster.connectors.jdbc.sink.config import InsertMode, JdbcSinkConfig, KeyMode
 from connect_dagster.connectors.jdbc.sink.loaders import CopyLoader, Load, LoadDataLoader, Loader, SparkLoader
+from connect_dagster.connectors.jdbc.sink.merge_order import MergeStep, by_key, in_any_order
 from connect_dagster.connectors.jdbc.sink.offsets import SinkOffsets
-from connect_dagster.connectors.jdbc.sink.plan import Step, by_key, in_any_order
+from connect_dagster.connectors.jdbc.sink.record_tables import RecordTable
 from connect_dagster.connectors.jdbc.sink.statements import Merge, deleted, merged
 from connect_dagster.connectors.jdbc.sink.tables import SinkTables, Table
 from connect_dagster.connectors.jdbc.sink.values import SinkValues
@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 
 class SinkWriter:
-    """One task's connection, and what it knows of the tables.
+    """One task's connection, with the tables it knows.
 
     Args:
         config: the connector's configuration.
@@ -46,18 +46,18 @@ class SinkWriter:
         self._loader: Loader | None = None
 
     def connection(self) -> Connection:
-        """The connection, in a transaction. Raises DatabaseError."""
+        """Return the connection, in a transaction. Raises DatabaseError."""
         return self._held.get()
 
     @property
     def loader(self) -> Loader:
-        """How rows get into this database. Raises DatabaseError."""
+        """Return the loader for this database. Raises DatabaseError."""
         if self._loader is None:
             self._loader = self._chosen(self.connection())
             self._loader.opened(self.connection())
         return self._loader
 
-    def write(self, arrivals: Sequence[Arrival]) -> None:
+    def write(self, records: Sequence[RecordTable]) -> None:
         """Write records; all of them or none.
 
         Raises:
@@ -68,11 +68,11 @@ class SinkWriter:
             ConnectError: the configuration does not allow them.
         """
         loader, connection = self.loader, self.connection()
-        loads = [load for of_table in self._by_table(connection, arrivals) for load in self._loads(*of_table)]
+        loads = [load for of_table in self._by_table(connection, records) for load in self._loads(*of_table)]
         connection.commit()  # what has looked at tables sees them as they were then
         loader.prepare(connection, [load for load in loads if not self._straight(load)])
         if self._offsets is not None:  # first: that another task has written these rows is told by the offset alone
-            self._offsets.write(connection, arrivals)
+            self._offsets.write(connection, records)
         for load in loads:
             self._carry_out(connection, load)
         connection.commit()
@@ -81,7 +81,7 @@ class SinkWriter:
         loader.committed(connection)
 
     def reset(self) -> None:
-        """Give up the connection, with its transaction, and what is known of the tables."""
+        """Drop the connection with its transaction, and the cached tables."""
         self._held.drop()
         self._tables.forget()
 
@@ -90,7 +90,7 @@ class SinkWriter:
         self.connection().rollback()
 
     def wait_no_more(self) -> None:
-        """Have no more patience with a database that is away."""
+        """Stop waiting for a database that is down."""
         self._stopping.set()
 
     def close(self) -> None:
@@ -119,26 +119,26 @@ class SinkWriter:
         return SparkLoader(self._database, values, self._spark, self._config.batch_size)
 
     def _by_table(
-        self, connection: Connection, arrivals: Sequence[Arrival]
-    ) -> list[tuple[Sequence[Table], Sequence[Arrival]]]:
-        """Records for the same table, with the table as each finds it."""
-        found: dict[str, tuple[list[Table], list[Arrival]]] = {}
-        for arrival in sorted(arrivals, key=Arrival.first_offset):  # the first to miss a column has it added
-            table = self._tables.ready(connection, arrival.topic, arrival.fields)
+        self, connection: Connection, records: Sequence[RecordTable]
+    ) -> list[tuple[Sequence[Table], Sequence[RecordTable]]]:
+        """Return the records of each table, with the table as each of them finds it."""
+        found: dict[str, tuple[list[Table], list[RecordTable]]] = {}
+        for record_table in sorted(records, key=RecordTable.first_offset):  # the first to miss a column has it added
+            table = self._tables.ready(connection, record_table.topic, record_table.fields)
             tables, together = found.setdefault(str(table.id), ([], []))
             tables.append(table)
-            together.append(arrival)
+            together.append(record_table)
         return list(found.values())
 
-    def _loads(self, tables: Sequence[Table], arrivals: Sequence[Arrival]) -> list[Load]:
-        """What is to be loaded, in this order; keys alone are those of rows to delete."""
+    def _loads(self, tables: Sequence[Table], records: Sequence[RecordTable]) -> list[Load]:
+        """Return the rows to load, in order; keys alone are those of rows to delete."""
         mode = self._config.insert_mode
         if mode is not InsertMode.INSERT and self._config.pk_mode is KeyMode.NONE:
             raise ConnectError(
                 f"Write to table '{tables[0].shown}' in {mode.name} mode requires key field names to be known, check "
                 "the primary key configuration"
             )
-        rows = [arrival.rows for arrival in arrivals]
+        rows = [record_table.rows for record_table in records]
         merges = mode is not InsertMode.INSERT or self._config.delete_enabled
         steps = (
             by_key(rows, last_only=mode is not InsertMode.INSERT)
@@ -146,7 +146,7 @@ class SinkWriter:
             else in_any_order(rows)
         )
         return [
-            Load(tables[-1], arrivals[step.frame].fields, _taken(arrivals[step.frame], step), step.deletes)
+            Load(tables[-1], records[step.frame].fields, _taken(records[step.frame], step), step.deletes)
             for step in steps
         ]
 
@@ -169,5 +169,5 @@ class SinkWriter:
             connection.execute(statement)
 
 
-def _taken(arrival: Arrival, step: Step) -> pa.Table:
-    return arrival.rows if step.rows is None else arrival.rows.take(step.rows)
+def _taken(record_table: RecordTable, step: MergeStep) -> pa.Table:
+    return record_table.rows if step.rows is None else record_table.rows.take(step.rows)

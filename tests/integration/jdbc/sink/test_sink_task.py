@@ -15,10 +15,10 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from connect_dagster.connectors.jdbc.database import Connection
 from connect_dagster.connectors.jdbc.database import Database as JdbcDatabase
 from connect_dagster.connectors.jdbc.sink import connector
-from connect_dagster.connectors.jdbc.sink.arrivals import Arrival
 from connect_dagster.connectors.jdbc.sink.connector import JdbcSinkTask
 from connect_dagster.connectors.jdbc.sink.loaders import folder_for
 from connect_dagster.connectors.jdbc.sink.offsets import OffsetsMovedError, SinkOffsets
+from connect_dagster.connectors.jdbc.sink.record_tables import RecordTable
 from connect_dagster.connectors.jdbc.sql_errors import DatabaseError, DatabaseUnavailableError
 from connect_dagster.errors import ConnectError, RetriableError
 from connect_dagster.plugin.connector import ErrantRecordReporter
@@ -92,10 +92,10 @@ def test_a_refused_record_is_reported_whatever_comes_after_it(
         write = task._writer.write
         names = ["a", "b", "too long", "c", *"defg"]
 
-        def interrupted(arrivals: Sequence[Arrival]) -> None:
-            if arrivals[0].first_offset() == 4 and lost == "the connection":
+        def interrupted(tables: Sequence[RecordTable]) -> None:
+            if tables[0].first_offset() == 4 and lost == "the connection":
                 raise DatabaseUnavailableError("deadlock")
-            write(arrivals)
+            write(tables)
 
         reports.failing = lost == "the report"
         monkeypatch.setattr(task._writer, "write", interrupted)

@@ -5,15 +5,15 @@ from typing import Any, cast
 
 import pyarrow as pa
 
-from connect_dagster.connectors.jdbc.sink.arrivals import Arrival
+from connect_dagster.connectors.jdbc.sink.record_tables import RecordTable
 from connect_dagster.connectors.jdbc.sink.write_behind import WriteBehind
 from connect_dagster.plugin.records import TopicPartition
 
 
-def arrival(*places: tuple[int, int]) -> Arrival:
+def table(*places: tuple[int, int]) -> RecordTable:
     partitions, offsets = zip(*places, strict=True)
     rows = pa.table({"partition": pa.array(partitions, pa.int32()), "offset": pa.array(offsets, pa.int64())})
-    return Arrival("table", "t", cast("Any", None), rows, cast("Any", None))
+    return RecordTable("table", "t", cast("Any", None), rows, cast("Any", None))
 
 
 def test_it_goes_on_until_it_is_waited_for() -> None:
@@ -25,7 +25,7 @@ def test_it_goes_on_until_it_is_waited_for() -> None:
 
     behind = WriteBehind(write, lambda: None)
     assert behind.settle() is None
-    behind.begin([arrival((0, 5))])
+    behind.begin([table((0, 5))])
     assert begun.wait(10)
     may_end.set()
     assert behind.settle() is None
@@ -39,7 +39,7 @@ def test_what_was_not_written_is_told_once() -> None:
         raise ValueError("full")
 
     behind = WriteBehind(write, told.set)
-    behind.begin([arrival((0, 7), (0, 5), (1, 3)), arrival((1, 2), (2, 9))])
+    behind.begin([table((0, 7), (0, 5), (1, 3)), table((1, 2), (2, 9))])
     assert told.wait(10)
     failed = behind.settle()
     assert failed is not None

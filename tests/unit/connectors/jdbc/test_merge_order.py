@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connect_dagster.connectors.jdbc.sink.plan import Step, by_key, in_any_order
+from connect_dagster.connectors.jdbc.sink.merge_order import MergeStep, by_key, in_any_order
 
 SCHEMA = pa.schema(
     [
@@ -47,7 +47,7 @@ def one_by_one(records: Sequence[Record]) -> dict[str, dict[int, int]]:
     return table
 
 
-def played(tables: Sequence[pa.Table], steps: Sequence[Step]) -> dict[str, dict[int, int]]:
+def played(tables: Sequence[pa.Table], steps: Sequence[MergeStep]) -> dict[str, dict[int, int]]:
     table: dict[str, dict[int, int]] = {}
     for step in steps:
         rows = tables[step.frame] if step.rows is None else tables[step.frame].take(step.rows)
@@ -86,12 +86,12 @@ def test_an_insert_keeps_all_after_the_last_deletion(records: list[Record]) -> N
 
 @pytest.mark.parametrize("records", [[(0, "a", False), (0, "b", False)], [(0, "a", False)]])
 def test_keys_that_come_once_are_one_step(records: list[Record]) -> None:
-    assert by_key(frames(records), last_only=True) == [Step(0, None)]
+    assert by_key(frames(records), last_only=True) == [MergeStep(0, None)]
 
 
 def test_records_without_keys_go_frame_by_frame() -> None:
     tables = frames([(0, "a", False), (2, "a", False)])
-    assert in_any_order(tables) == [Step(0, None), Step(2, None)]
+    assert in_any_order(tables) == [MergeStep(0, None), MergeStep(2, None)]
 
 
 def test_partitions_do_not_matter_to_each_other() -> None:
@@ -99,4 +99,4 @@ def test_partitions_do_not_matter_to_each_other() -> None:
         {"topic": "t", "partition": partition, "offset": 0, "key": key, "tombstone": False}
         for partition, key in enumerate("ab")
     ]
-    assert by_key([pa.Table.from_pylist(rows, SCHEMA)], last_only=True) == [Step(0, None)]
+    assert by_key([pa.Table.from_pylist(rows, SCHEMA)], last_only=True) == [MergeStep(0, None)]

@@ -1,4 +1,4 @@
-"""In which order the records of a batch reach a table, so that it looks as if they had come one by one. Pure.
+"""The order in which the records of a batch reach a table, equivalent to one by one. Pure.
 
 Records with different keys may go in any order, and all at once. Of one key, what counts is what it was deleted by and
 the last record after that; where records of one key fill different columns (frames of several schemas), each of them
@@ -22,8 +22,8 @@ _Numbers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """What is done with some rows of one frame.
+class MergeStep:
+    """A write or delete of some rows of one frame.
 
     Attributes:
         frame: number of the frame.
@@ -36,13 +36,13 @@ class Step:
     deletes: bool = False
 
 
-def in_any_order(frames: Sequence[pa.Table]) -> list[Step]:
-    """Steps for records without keys."""
-    return [Step(number, None) for number, frame in enumerate(frames) if frame.num_rows]
+def in_any_order(frames: Sequence[pa.Table]) -> list[MergeStep]:
+    """Return the steps for records without keys."""
+    return [MergeStep(number, None) for number, frame in enumerate(frames) if frame.num_rows]
 
 
-def by_key(frames: Sequence[pa.Table], *, last_only: bool) -> list[Step]:
-    """Steps for records with keys, for one table.
+def by_key(frames: Sequence[pa.Table], *, last_only: bool) -> list[MergeStep]:
+    """Return the steps for records with keys, for one table.
 
     Args:
         frames: with the columns named above.
@@ -57,7 +57,7 @@ def by_key(frames: Sequence[pa.Table], *, last_only: bool) -> list[Step]:
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """All rows, those of a key together and in the order in which they came.
+    """All rows, those of a key together and in their order.
 
     Attributes:
         frame, row: where each is.
@@ -74,7 +74,7 @@ class _Rows:
 
     @classmethod
     def of(cls, frames: Sequence[pa.Table]) -> _Rows:
-        """The rows of all frames."""
+        """Collect the rows of all frames."""
         frame = np.concatenate([np.full(one.num_rows, number) for number, one in enumerate(frames)])
         row = np.concatenate([np.arange(one.num_rows) for one in frames])
         keys, topics = (_codes(frames, name) for name in (KEY, TOPIC))
@@ -89,26 +89,26 @@ class _Rows:
 
     @property
     def last_deletion(self) -> _Numbers:
-        """Place of the last tombstone of each key, -1 where there is none."""
+        """Return the index of the last tombstone of each key, -1 where there is none."""
         places = np.where(self.tombstone, np.arange(len(self.row)), -1)
         return np.maximum.reduceat(places, np.flatnonzero(self.first))
 
 
 def _is_plain(frame: pa.Table) -> bool:
-    """Whether nothing is deleted and no key comes twice."""
+    """Return whether it has neither deletes nor repeated keys."""
     if pc.any(frame[TOMBSTONE]).as_py():
         return False
     distinct: int = pc.count_distinct(frame[KEY], mode="all").as_py()
     return bool(distinct == frame.num_rows)
 
 
-def _deletions(rows: _Rows) -> Iterator[Step]:
+def _deletions(rows: _Rows) -> Iterator[MergeStep]:
     last = rows.last_deletion
     places = last[last >= 0]
     yield from _by_frame(rows, places, deletes=True)
 
 
-def _writes(rows: _Rows, *, last_only: bool) -> Iterator[Step]:
+def _writes(rows: _Rows, *, last_only: bool) -> Iterator[MergeStep]:
     places = np.flatnonzero(np.arange(len(rows.row)) > rows.last_deletion[rows.group])
     if not len(places):
         return
@@ -126,14 +126,14 @@ def _writes(rows: _Rows, *, last_only: bool) -> Iterator[Step]:
         yield from _by_frame(rows, places[rounds == number], deletes=False)
 
 
-def _by_frame(rows: _Rows, places: _Numbers, *, deletes: bool) -> Iterator[Step]:
+def _by_frame(rows: _Rows, places: _Numbers, *, deletes: bool) -> Iterator[MergeStep]:
     frames = rows.frame[places]
     for frame in np.unique(frames):
-        yield Step(int(frame), np.sort(rows.row[places[frames == frame]]), deletes)
+        yield MergeStep(int(frame), np.sort(rows.row[places[frames == frame]]), deletes)
 
 
 def _codes(frames: Sequence[pa.Table], name: str) -> _Numbers:
-    """A number for each distinct value."""
+    """Return a number for each distinct value."""
     together = pa.chunked_array([chunk for one in frames for chunk in one[name].chunks], frames[0][name].type)
     return np.asarray(together.combine_chunks().dictionary_encode().indices.fill_null(-1), np.int64)
 

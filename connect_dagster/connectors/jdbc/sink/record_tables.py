@@ -1,4 +1,4 @@
-"""The records of a batch as Arrow tables, made by one Spark job for each frame: what is written, and its order.
+"""The records of a batch as Arrow tables, one for each topic, created by one Spark job for each frame.
 
 Records that have no place in a table are taken out here: they are reported where there is somebody to report to.
 """
@@ -17,7 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.connectors.jdbc.sink.config import JdbcSinkConfig, KeyMode
 from connect_dagster.connectors.jdbc.sink.fields import SinkFields
-from connect_dagster.connectors.jdbc.sink.plan import KEY, OFFSET, PARTITION, TOMBSTONE, TOPIC
+from connect_dagster.connectors.jdbc.sink.merge_order import KEY, OFFSET, PARTITION, TOMBSTONE, TOPIC
 from connect_dagster.connectors.jdbc.sink.values import SinkValues
 from connect_dagster.errors import ConnectError
 from connect_dagster.plugin.frame_columns import ORIGINAL_COORDINATES
@@ -45,14 +45,14 @@ _JAVA_CLASSES: Mapping[SchemaType, str] = {
 }
 
 Columns = Callable[[SinkFields], Sequence[Column]]
-"""What is written of records, by their fields: named columns, such as one with the lines of a bulk load."""
+"""The columns to write, by the fields of records, such as one with the lines of a bulk load."""
 
 Reported = Callable[[SinkFrame, Column], None]
 """Takes records that have no place in a table, with the text for each."""
 
 
 @dataclass(frozen=True, slots=True)
-class Arrival:
+class RecordTable:
     """Records of one frame and one topic.
 
     Attributes:
@@ -70,24 +70,24 @@ class Arrival:
     rows: pa.Table
     frame: SinkFrame
 
-    def taken(self, numbers: Sequence[int]) -> Arrival:
-        """The rows of these numbers."""
+    def taken(self, numbers: Sequence[int]) -> RecordTable:
+        """Return the rows of these numbers."""
         return replace(self, rows=self.rows.take(pa.array(numbers, pa.int64())))
 
-    def where(self, condition: pa.ChunkedArray) -> Arrival:
-        """The rows for which a condition is true."""
+    def where(self, condition: pa.ChunkedArray) -> RecordTable:
+        """Return the rows for which a condition is true."""
         return replace(self, rows=self.rows.filter(condition))
 
     def first_offset(self) -> int:
-        """The lowest offset."""
+        """Return the lowest offset."""
         return int(pc.min(self.rows[OFFSET]).as_py())
 
     def starts(self) -> dict[TopicPartition, int]:
-        """The offset of the first record of each partition."""
+        """Return the offset of the first record of each partition."""
         return self._of_partitions("min")
 
     def ends(self) -> dict[TopicPartition, int]:
-        """The offset after the last record of each partition."""
+        """Return the offset after the last record of each partition."""
         return {place: last + 1 for place, last in self._of_partitions("max").items()}
 
     def _of_partitions(self, which: str) -> dict[TopicPartition, int]:
@@ -98,7 +98,7 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """What is asked of records of two schemas, which it keeps alive: it is known by their identity."""
+    """The columns selected of records of two schemas, which it keeps alive: their identity is its key."""
 
     key: Schema | None
     value: Schema | None
@@ -108,8 +108,8 @@ class _Form:
 
 
 @dataclass(slots=True)
-class Arrivals:
-    """Makes tables of batches.
+class RecordTables:
+    """A factory of record tables.
 
     Attributes:
         config: the connector's configuration.
@@ -125,15 +125,15 @@ class Arrivals:
     _usual: str = field(default="", init=False)
     _forms: dict[tuple[int, int, str], _Form] = field(default_factory=dict, init=False)
 
-    def of(self, batch: SinkBatch) -> list[Arrival]:
-        """The records of a batch that have a place in a table.
+    def of(self, batch: SinkBatch) -> list[RecordTable]:
+        """Return the records of a batch that have a place in a table.
 
         Raises:
             ConnectError: one has none, and nobody takes reports.
         """
-        return [arrival for frame in batch for arrival in self._of_frame(frame)]
+        return [table for frame in batch for table in self._of_frame(frame)]
 
-    def _of_frame(self, frame: SinkFrame) -> Iterator[Arrival]:
+    def _of_frame(self, frame: SinkFrame) -> Iterator[RecordTable]:
         if self._fits_nowhere(frame):
             self._refuse(frame, self._text(frame))
             return
@@ -147,10 +147,10 @@ class Arrivals:
             rows = self._without_wrong(frame, rows, form)
         for topic, of_topic in self._by_topic(rows):
             for read_from, together in _by_origin(of_topic, topic):
-                yield Arrival(topic, read_from, form.fields, together, frame)
+                yield RecordTable(topic, read_from, form.fields, together, frame)
 
     def _form(self, frame: SinkFrame) -> _Form:
-        """What is asked of records of two schemas; kept, as making it takes hundreds of calls into the JVM."""
+        """Return the columns selected of records of two schemas; cached, as it takes hundreds of calls into the JVM."""
         key, value = frame.key_schema, frame.value_schema
         wanted = (id(key), id(value), self._usual)
         if wanted not in self._forms:
@@ -192,14 +192,14 @@ class Arrivals:
         return not self.config.delete_enabled
 
     def _fits_nowhere(self, frame: SinkFrame) -> bool:
-        """Whether no record of such schemas has a place."""
+        """Return whether no record of such schemas has a place."""
         key, value = frame.key_schema, frame.value_schema
         return (self._needs_key and (key is None or key.type in _NO_KEYS)) or (
             self._needs_value and (value is None or value.type not in _VALUES)
         )
 
     def _wrong(self, value: Schema | None, fields: SinkFields) -> Column | None:
-        """Whether a record has no place; ``None`` when all have one."""
+        """Return whether a record has no place; ``None`` when all have one."""
         needed = [part for part, is_needed in (("key", self._needs_key), ("value", self._needs_value)) if is_needed]
         missing = [F.col(part).isNull() for part in needed]
         if value is None:  # only tombstones do without a schema
@@ -208,7 +208,7 @@ class Arrivals:
         return functools.reduce(operator.or_, missing) if missing else None
 
     def _no_numbers(self, fields: SinkFields) -> dict[str, Column]:
-        """Fields of text that is to be numbers (``timestamp.fields.list``), with whether it is none."""
+        """Return text fields of ``timestamp.fields.list``, with whether the text is not a number."""
         values = SinkValues(self.config)
         counted = [field for field in fields.all if values.is_counted(field)]
         return {field.name: values.is_no_number(field) for field in counted if field.schema.type is SchemaType.STRING}
@@ -232,7 +232,7 @@ class Arrivals:
         raise error
 
     def _text(self, frame: SinkFrame) -> Column:
-        """Java's text about a record without the key or the value it needs."""
+        """Return Java's text about a record without the key or the value it needs."""
         of_key = self._needs("key", frame.key_schema, "key and non-null Struct or primitive key schema")
         of_value = self._needs(
             "value", frame.value_schema, "Struct or String value and non-null Struct or String schema"
@@ -261,17 +261,17 @@ class Arrivals:
         return F.concat(F.lit(head), *place, F.lit(",timestamp="), timestamp, F.lit(") with a "), found, tail)
 
 
-def starts(arrivals: Sequence[Arrival]) -> dict[TopicPartition, int]:
-    """The offset of the first record of each partition."""
+def starts(tables: Sequence[RecordTable]) -> dict[TopicPartition, int]:
+    """Return the offset of the first record of each partition."""
     found: dict[TopicPartition, int] = {}
-    for arrival in arrivals:
-        for place, first in arrival.starts().items():
+    for table in tables:
+        for place, first in table.starts().items():
             found[place] = min(first, found.get(place, first))
     return found
 
 
 def _by_origin(rows: pa.Table, topic: str) -> Iterator[tuple[str, pa.Table]]:
-    """The records by the topic they were read from, which is this one where no transform can have changed it."""
+    """Yield the records by the topic they were read from, which is the given one where no transform can change it."""
     if _READ_FROM not in rows.column_names:
         yield topic, rows
         return
@@ -279,7 +279,7 @@ def _by_origin(rows: pa.Table, topic: str) -> Iterator[tuple[str, pa.Table]]:
 
 
 def _parted(rows: pa.Table, column: str) -> Iterator[tuple[str, pa.Table]]:
-    """The rows by the texts in a column; not copied where all have the same."""
+    """Yield the rows by the texts in a column; not copied where all are the same."""
     texts = pc.unique(rows[column]).to_pylist()
     for text in texts:
         yield text, rows if len(texts) == 1 else rows.filter(pc.equal(rows[column], text))
