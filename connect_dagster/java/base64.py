@@ -15,7 +15,7 @@ def decode(text: str) -> bytes:
         text: base64 in the basic alphabet, its characters of one byte each.
 
     Raises:
-        ValueError: it is none, in Java's words.
+        ValueError: it is malformed; with Java's text.
     """
     if len(text) == 1:
         raise ValueError("Input byte[] should at least have 2 bytes for base64 bytes")

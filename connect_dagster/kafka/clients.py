@@ -33,7 +33,7 @@ def producer(settings: Settings, extra: Mapping[str, Any] = _NO_EXTRA) -> Produc
     """Create a producer.
 
     Args:
-        settings: Java's; what nobody knows is named in a warning, as Java does.
+        settings: Java's; unknown ones are named in a warning, as Java does.
         extra: librdkafka's own, which go before.
 
     Raises:
@@ -120,7 +120,7 @@ def consumer_settings(bootstrap: str, client_id: str, group: str, overrides: Set
         "enable.auto.commit": "false",
         "allow.auto.create.topics": "true",
     }
-    # The brokers choose how members of the newer protocol share partitions, and refuse to be told.
+    # The brokers choose how members of the newer protocol share partitions, and refuse a choice.
     if overrides.get("group.protocol", "classic").lower() == "classic":
         defaults["partition.assignment.strategy"] = _RANGE
     return {**defaults, **overrides}

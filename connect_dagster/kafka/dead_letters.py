@@ -148,7 +148,7 @@ def replay(
     letters: Iterable[DeadLetter],
     target: str | None,
     timeout: float,
-    told: Callable[[Replay], None],
+    report: Callable[[Replay], None],
 ) -> Replay:
     """Write dead letters back without the added headers, in their order.
 
@@ -156,8 +156,8 @@ def replay(
         bootstrap: brokers, ``host:port``, separated by commas.
         letters: which ones.
         target: the topic to write to; ``None`` for the one that each letter came from.
-        timeout: how long the brokers may take to answer, in seconds.
-        told: told what was done, also before an error is raised.
+        timeout: seconds for the brokers to answer.
+        report: called with the result, also before an error is raised.
 
     Raises:
         BrokersError: a letter names no topic, the topic does not exist, or the brokers refuse; letters before
@@ -188,7 +188,7 @@ def replay(
                 break
     finally:
         producer.flush()
-        told(done)
+        report(done)
     if refused:
         with brokers_errors():
             raise KafkaException(refused[0])
@@ -199,7 +199,7 @@ def _target(letter: DeadLetter, target: str | None) -> str:
     topic = target if target is not None else letter.topic
     if topic is None:
         raise BrokersError(
-            f"The record at offset {letter.offset} does not tell which topic it came from "
+            f"The record at offset {letter.offset} has no header with the topic it came from "
             "(errors.deadletterqueue.context.headers.enable was off): say it with --to."
         )
     return topic

@@ -41,7 +41,7 @@ class Database:
         url: JDBC URL, as the user wrote it.
         dialect: what kind it is.
         user, password: ``None`` where the URL has them, or none are needed.
-        properties: what else the driver is told.
+        properties: further properties of the driver.
         hidden: the user's own query that no message may hold.
     """
 
@@ -102,7 +102,7 @@ class Database:
         properties = jvm().java.util.Properties()
         for name, value in self._properties().items():
             properties.setProperty(name, value)
-        with self.telling(f"Cannot connect to {self.shown}"):
+        with self.translated_errors(f"Cannot connect to {self.shown}"):
             opened = driver.connect(url, properties)
         return Connection(self, opened)
 
@@ -139,7 +139,7 @@ class Database:
         return options
 
     @contextmanager
-    def telling(self, what: str) -> Iterator[None]:
+    def translated_errors(self, what: str) -> Iterator[None]:
         """Convert an exception of Java to a ``DatabaseError`` whose text begins with ``what``."""
         try:
             yield
@@ -186,7 +186,7 @@ class Connection:
         self.java = java
 
     def execute(self, sql: str) -> int:
-        """Run a statement; answers how many rows it changed, -1 for one that changes none.
+        """Run a statement; returns the number of changed rows, -1 for a statement without.
 
         Raises:
             DatabaseError: the database refused it.
@@ -211,12 +211,12 @@ class Connection:
 
     def isolate(self, level: str) -> None:
         """Set the isolation of its transactions, by a name such as ``READ_COMMITTED``. Raises DatabaseError."""
-        with self.database.telling(f"Cannot set the isolation {level} in {self.database.shown}"):
+        with self.database.translated_errors(f"Cannot set the isolation {level} in {self.database.shown}"):
             self.java.setTransactionIsolation(getattr(jvm().java.sql.Connection, f"TRANSACTION_{level}"))
 
     def commit(self) -> None:
         """Commit the transaction. Raises DatabaseError."""
-        with self.database.telling("Cannot commit"):
+        with self.database.translated_errors("Cannot commit"):
             self.java.commit()
 
     def rollback(self) -> None:
@@ -231,7 +231,7 @@ class Connection:
             what: for an error's text.
             read_it: called with the ``DatabaseMetaData``.
         """
-        with self.database.telling(f"Cannot read {what} of {self.database.shown}"):
+        with self.database.translated_errors(f"Cannot read {what} of {self.database.shown}"):
             return read_it(self.java.getMetaData())
 
     def located(self, table: TableId) -> TableId:
@@ -240,7 +240,7 @@ class Connection:
             return table
         if self.database.dialect.catalogs:
             return replace(table, catalog=self.catalog)
-        with self.database.telling(f"Cannot find {table} in {self.database.shown}"):
+        with self.database.translated_errors(f"Cannot find {table} in {self.database.shown}"):
             return replace(table, schema=self.java.getSchema())
 
     def column_metadata(self, sql: str, read_it: Callable[[Any], Any]) -> Any:
@@ -251,7 +251,7 @@ class Connection:
     @property
     def catalog(self) -> str | None:
         """Return the default database of names without one."""
-        with self.database.telling(f"Cannot tell the database of {self.database.shown}"):
+        with self.database.translated_errors(f"Cannot look up the current database of {self.database.shown}"):
             found = self.java.getCatalog()
         return None if found is None else str(found)
 
@@ -278,7 +278,7 @@ class Connection:
 
     @contextmanager
     def _statement(self, sql: str) -> Iterator[Any]:
-        with self.database.telling(
+        with self.database.translated_errors(
             f"{self.database.shown} refuses {_shortened(without_secrets(sql, self.database.secrets))}"
         ):
             statement = self.java.createStatement()

@@ -57,7 +57,7 @@ class SparkSourceConfig(ConfigDef):
     columns: str | None = config_key(
         "schema",
         default=None,
-        doc="Columns and their types as in CREATE TABLE, for formats that cannot tell them, such as files.",
+        doc="Columns and their types as in CREATE TABLE, for formats without a schema, such as files.",
     )
     key_columns: tuple[str, ...] = config_key(
         "key.columns",

@@ -173,7 +173,7 @@ COMMON = (
     row("sasl.login.callback.handler.class", _CLASS, None, _M, _CALLBACK, "Class that answers the login module."),
     row("sasl.login.class", _CLASS, None, _M, _CALLBACK, "Class that logs in."),
     row("sasl.login.connect.timeout.ms", _INT, None, _L, _ENDPOINT, "How long the token endpoint may take to connect."),
-    row("sasl.login.read.timeout.ms", _INT, None, _L, _ENDPOINT, "How long the token endpoint may take to answer."),
+    row("sasl.login.read.timeout.ms", _INT, None, _L, _ENDPOINT, "Time limit of the token endpoint's response."),
     row("sasl.login.refresh.buffer.seconds", _SHORT, 300, _L, _REFRESH, "How long before its end a token is renewed."),
     row("sasl.login.refresh.min.period.seconds", _SHORT, 60, _L, _REFRESH, "Least time between two renewals."),
     row("sasl.login.refresh.window.factor", _DOUBLE, 0.8, _L, _REFRESH, "Part of a token's life before its renewal."),

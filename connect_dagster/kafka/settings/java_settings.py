@@ -45,7 +45,7 @@ def parsed(kind: ClientKind, settings: Mapping[str, str | None]) -> dict[str, An
     """Parse the client's own settings among these to their types.
 
     Raises:
-        ConfigError: a value is not of its type, in Java's words.
+        ConfigError: a value is not of its type; with Java's text.
     """
     table = rows(kind)
     return {

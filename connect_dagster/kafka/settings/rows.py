@@ -50,7 +50,7 @@ class Row:
     """A setting of a Java client.
 
     Attributes:
-        key: its definition, as validation answers it.
+        key: its definition, as validation returns it.
         target: what becomes of it.
     """
 

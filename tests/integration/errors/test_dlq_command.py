@@ -96,7 +96,7 @@ def test_what_cannot_be_replayed(topics: Topics, topic_prefix: str, dead: str) -
     ran = run(topics, "replay", dead)
     assert ran.exit_code == 1
     assert "Replayed 5 to " in ran.stderr
-    assert "The record at offset 5 does not tell which topic it came from" in ran.stderr
+    assert "The record at offset 5 has no header with the topic it came from" in ran.stderr
     ran = run(topics, "replay", dead, "--to", f"{topic_prefix}nowhere")
     assert (ran.exit_code, "does not exist" in ran.stderr) == (1, True)
     assert f"{topic_prefix}nowhere" not in topics.admin.list_topics(timeout=20).topics

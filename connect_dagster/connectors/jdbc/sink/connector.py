@@ -91,7 +91,7 @@ class JdbcSinkTask(SinkTask):
         """Write all records, in one transaction; many of them while the next are decoded."""
         try:
             if self._offsets is not None and self._unopened and (self._settled() or self._go_on(self._offsets)):
-                raise RetriableError("The database has told where to go on")
+                raise RetriableError("The database has offsets to continue at")
             decoded = self._opened_record_tables().of(batch)
         except DatabaseUnavailableError as error:
             raise self._again(error) from error
@@ -174,7 +174,7 @@ class JdbcSinkTask(SinkTask):
         return [table for table in tables if table.rows.num_rows]
 
     def _write(self, tables: Sequence[RecordTable]) -> Mapping[TopicPartition, int]:
-        """Write records; answers where those begin that come again, as there were too many that do not fit."""
+        """Write records; returns the first offsets of those to read again, when too many do not fit."""
         try:
             self._writer.write(tables)
         except OffsetsMovedError as error:

@@ -88,7 +88,7 @@ class SinkFields:
             value: schema of the values; ``None`` where all records are tombstones.
 
         Raises:
-            ConnectError: the schemas do not fit the configuration, in Java's words.
+            ConnectError: the schemas do not fit the configuration; with Java's text.
         """
         if value is not None and value.type not in (SchemaType.STRUCT, SchemaType.STRING):
             raise ConnectError("Value schema must be of type Struct or String")

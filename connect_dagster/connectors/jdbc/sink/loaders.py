@@ -167,7 +167,7 @@ class _TextLoader(Loader):
                 write_all(file.fileno(), memoryview(part))
             stream = jvm().java.io.FileInputStream(file.name)
             try:
-                with self.database.telling(f"Cannot write to table {load.table.shown}"):
+                with self.database.translated_errors(f"Cannot write to table {load.table.shown}"):
                     yield stream
             finally:
                 stream.close()
@@ -238,7 +238,7 @@ class LoadDataLoader(_TextLoader):
         except DatabaseError:  # not needed where all rows go straight
             return True
         try:
-            with connection.database.telling("Cannot load rows"):
+            with connection.database.translated_errors("Cannot load rows"):
                 _load_data(connection, jvm().java.io.InputStream.nullInputStream(), f"INTO TABLE {_STAGE}try")
         except DatabaseError as error:
             log.warning("%s", error)
@@ -373,7 +373,7 @@ class SparkLoader(Loader):
         options = {**self.database.spark_options(), "dbtable": name, "numPartitions": "1"}
         if self._batch_size:
             options["batchsize"] = str(self._batch_size)
-        with self.database.telling(f"Cannot write to table {load.table.shown}"):
+        with self.database.translated_errors(f"Cannot write to table {load.table.shown}"):
             # One partition: not every database lets several write at a time.
             frame = self._spark.createDataFrame(rows).coalesce(1)
             frame.write.format("jdbc").options(**options).mode("append").save()

@@ -134,7 +134,7 @@ class SinkOffsets:
         return {TopicPartition(topic, partition): offset for topic, partition, offset in rows}
 
     def set(self, connection: Connection, offsets: Mapping[TopicPartition, int | None]) -> None:
-        """Write offsets whatever they were; ``None`` removes one, an empty mapping all. Raises DatabaseError."""
+        """Replace offsets; ``None`` removes one, an empty mapping all. Raises DatabaseError."""
         self.read(connection)
         if not offsets:
             connection.execute(f"DELETE FROM {TABLE} WHERE connector = {self._name}")

@@ -111,7 +111,7 @@ class SinkTables:
 
     def _id(self, connection: Connection, name: str) -> TableId:
         id = self._dialect.parse_table(name)
-        with connection.database.telling("Cannot ask for the current schema"):
+        with connection.database.translated_errors("Cannot ask for the current schema"):
             catalog = id.catalog or connection.catalog or None
             schema = id.schema or connection.java.getSchema() or None
         return TableId(id.name, schema, catalog)

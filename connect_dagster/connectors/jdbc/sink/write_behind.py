@@ -52,7 +52,7 @@ class WriteBehind:
         self._batches.put((tables, future))
 
     def settle(self) -> FailedWrite | None:
-        """Wait for the batch that is being written; answers, once, when it could not be."""
+        """Wait for the batch that is being written; returns a failure, once."""
         if self._last is None:
             return None
         (first, future), self._last = self._last, None

@@ -71,7 +71,7 @@ class SinkWriter:
         loads = [load for of_table in self._by_table(connection, records) for load in self._loads(*of_table)]
         connection.commit()  # what has looked at tables sees them as they were then
         loader.prepare(connection, [load for load in loads if not self._straight(load)])
-        if self._offsets is not None:  # first: that another task has written these rows is told by the offset alone
+        if self._offsets is not None:  # first: only the offset shows that another task has written these rows
             self._offsets.write(connection, records)
         for load in loads:
             self._carry_out(connection, load)
@@ -102,7 +102,7 @@ class SinkWriter:
         connection = self._database.connect_patiently(
             config.connection_attempts, config.connection_backoff_ms / 1000, self._stopping.wait
         )
-        with self._database.telling("Cannot begin a transaction"):
+        with self._database.translated_errors("Cannot begin a transaction"):
             connection.java.setAutoCommit(False)
         if self._loader is not None:
             self._loader.opened(connection)

@@ -94,7 +94,7 @@ class DeleteScan:
         return self._sent is None and time.monotonic() >= self._due
 
     def _scan(self) -> SourceFrame | None:
-        with self._reader.telling():
+        with self._reader.translated_errors():
             found = self._scanned()
         self._due = time.monotonic() + self._interval
         return found

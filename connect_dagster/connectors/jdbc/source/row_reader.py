@@ -204,7 +204,7 @@ class RowReader:
         """Return the rows of a batch: as configured, or for some megabytes, or few while only few are known."""
         if self._rows_of_batch is None:
             rows = self.rows(self.dialect.some(self._unsorted(), _SAMPLE_ROWS), self.read_columns())
-            with self.telling():
+            with self.translated_errors():
                 sample = rows.toArrow()
             bytes_each = max(1, sample.nbytes // max(1, sample.num_rows))
             self._rows_of_batch = max(_FEWEST_ROWS, min(_MOST_ROWS, _BATCH_BYTES // bytes_each))
@@ -231,14 +231,14 @@ class RowReader:
         options = {**self._database.spark_options(), **self._reading_options(), "customSchema": columns.custom_schema}
         url = options.pop("url")
         table = f"({sql}) connect_rows"
-        with self.telling():
+        with self.translated_errors():
             if parts:
                 return self._spark.read.jdbc(url, table, predicates=list(parts), properties=options)
             return self._spark.read.jdbc(url, table, properties=options)
 
-    def telling(self) -> AbstractContextManager[None]:
+    def translated_errors(self) -> AbstractContextManager[None]:
         """Convert errors of Spark that come from the database to a ``DatabaseError``."""
-        return self._database.telling(f"Cannot read {self.target.name} of {self._database.shown}")
+        return self._database.translated_errors(f"Cannot read {self.target.name} of {self._database.shown}")
 
     def frame(
         self,

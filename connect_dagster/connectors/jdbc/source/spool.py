@@ -131,7 +131,7 @@ class SpooledRows:
     def next(self) -> SourceFrame | None:
         """Return the next frame; ``None`` while rows are still being read, and when there are no more."""
         if self._parts is None:
-            with self._reader.telling():
+            with self._reader.translated_errors():
                 parts = self._spool.parts(_WAIT_SECONDS)
             self._parts = None if parts is None else [part for part in parts if pq.read_metadata(part).num_rows]
             if self._parts and len(self._parts) > 1:
