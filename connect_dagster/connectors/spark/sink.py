@@ -134,7 +134,7 @@ class SparkSinkTask(SinkTask):
                 self._write(self._rows(frame), {})
 
     def stop(self) -> None:
-        """Do nothing: there is no open state between batches."""
+        """Do nothing: no state stays open between batches."""
 
     def _has_rows(self, frame: SinkFrame) -> bool:
         """Return whether to write a frame: tombstones are separate frames without columns."""

@@ -129,7 +129,7 @@ class RecordTables:
         """Return the records of a batch that have a place in a table.
 
         Raises:
-            ConnectError: one has none, and there is no report.
+            ConnectError: one has none, without a ``report``.
         """
         return [table for frame in batch for table in self._of_frame(frame)]
 

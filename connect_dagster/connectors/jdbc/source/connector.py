@@ -260,7 +260,7 @@ class JdbcSourceConnector(SourceConnector):
         self._monitor.start()
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
-        """Return a configuration for each group of tables, none where there are no tables."""
+        """Return a configuration for each group of tables, none without tables."""
         if self._monitor is None:
             return [{**self._properties, TABLES: ""}]
         tables = self._monitor.tables
