@@ -1,4 +1,4 @@
-"""Which converters a connector's tasks use: the connector's own with all its options, or the worker's; never a mix."""
+"""Creates the converters of a task: the connector's with all their options, or the worker's, never a mix."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _SIMPLE = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
 
 
 class ConverterFactory:
-    """Makes configured converters.
+    """Creates configured converters.
 
     Args:
-        plugins: where their classes are found.
+        plugins: all plugins.
         worker: the worker's configuration, for connectors without their own.
     """
 
@@ -29,16 +29,21 @@ class ConverterFactory:
         self._worker = worker.originals
 
     def pair(self, task: str, config: ConnectorConfig) -> tuple[Converter, Converter]:
-        """Key and value converter of a connector's task.
+        """Return key and value converter of a connector's task.
 
         Raises:
             ConnectError: a class cannot be loaded.
-            ConfigError: an option is wrong.
+            ConfigError: an option is invalid.
         """
         return self._make(task, config, "key"), self._make(task, config, "value")
 
     def for_headers(self, task: str, config: ConnectorConfig) -> HeaderConverter:
-        """Header converter of a connector's task. Raises ConnectError, ConfigError."""
+        """Return the header converter of a connector's task.
+
+        Raises:
+            ConnectError: the class cannot be loaded.
+            ConfigError: an option is invalid.
+        """
         source, whose = (config.originals, "connector") if config.header_converter else (self._worker, "worker")
         described = self._plugins.header_converter(
             source.get("header.converter") or _SIMPLE, source.get("header.converter.plugin.version")

@@ -1,4 +1,4 @@
-"""Topics of source connectors, created before their first record with the settings that the connector gives (KIP-158).
+"""Creates the topics of source connectors before their first record, with the connector's settings (KIP-158).
 
     topic.creation.default.replication.factor=1
     topic.creation.default.partitions=3
@@ -42,7 +42,7 @@ def uses_topic_creation(connector: Mapping[str, str | None]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TopicGroup:
-    """Topics that are created alike.
+    """A topic creation group.
 
     Attributes:
         name: of the group.
@@ -77,7 +77,7 @@ class TopicGroup:
 
 
 def topic_groups(config: SourceConnectorConfig, *, enabled: bool) -> tuple[TopicGroup, ...]:
-    """The groups of a connector in their order, ``default`` last; none when it leaves topics to the brokers.
+    """Return the groups of a connector in their order, ``default`` last; none when it leaves topics to the brokers.
 
     Args:
         config: of the connector.
