@@ -1,6 +1,6 @@
 """Kafka Connect in Dagster: workers hosted by runs, connectors as assets, operations as jobs, and sensors.
 
-Speaks REST to a worker and nothing else, so what it operates may as well be a Java cluster.
+Uses only the REST API of a worker, so it also operates clusters of Java workers.
 """
 
 from dagster_shared.libraries import DagsterLibraryRegistry
@@ -60,8 +60,8 @@ from connect_dagster.orchestration.resources.bundled import (
 )
 from connect_dagster.orchestration.resources.connector import ConnectorResource
 from connect_dagster.orchestration.resources.resource_type import connector_resource_type
+from connect_dagster.orchestration.sensors.attempts import BackOff
 from connect_dagster.orchestration.sensors.auto_restart import build_kafka_connect_auto_restart_sensor
-from connect_dagster.orchestration.sensors.back_off import BackOff
 from connect_dagster.orchestration.sensors.connector import build_connector_sensor
 from connect_dagster.orchestration.sensors.polling import build_kafka_connect_polling_sensor
 from connect_dagster.orchestration.topic_frames import KafkaPySparkResource

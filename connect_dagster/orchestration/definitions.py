@@ -30,12 +30,12 @@ def build_connector_definitions(
 ) -> dg.Definitions:
     """Create the definitions that operate connectors of one cluster.
 
-    These are for each connector its asset, between what it reads and what it writes, which Materialize applies and
-    brings to its state; checks of its states, its configuration, and, with brokers, of its dead letters;
-    a sensor that keeps it as declared; and a resource of its name, for custom code. For all of
-    them there are jobs to apply, pause, resume, stop, restart and delete, and to alter and reset offsets.
+    Each connector gets an asset between the data it reads and the data it writes, whose materialisation applies it;
+    checks of its states, its configuration, and, with brokers, of its dead letters; a sensor that keeps it as declared;
+    and a resource of its name, for custom code. Jobs apply, pause, resume, stop, restart and delete all of them, and
+    alter and reset offsets.
 
-    The cluster is not asked when definitions load, and an ``EnvVar`` stays unresolved until a run or a tick needs it.
+    Definitions load without a request to the cluster. An ``EnvVar`` stays unresolved until a run or a tick needs it.
 
     Args:
         connectors (ConnectorResource): The connectors, all of the same workspace.

@@ -1,7 +1,7 @@
 """Events of the connectors that a run applied, with optional metadata.
 
-The worker is asked once for each connector; what more is told costs requests to brokers or a schema registry, and
-where those fail a warning is logged and the rest is told all the same.
+The worker receives one request per connector; optional metadata costs requests to brokers or a schema registry. When
+those fail, a warning is logged and the rest is reported.
 """
 
 import time
@@ -114,8 +114,8 @@ class AppliedConnector:
 class KafkaConnectEventIterator(Iterator[KafkaConnectEvent]):
     """Events of applied connectors: a materialisation of each, and optional events of its data.
 
-    That is told as observations; columns that are new or changed as a materialisation, because the UI takes columns
-    from nowhere else.
+    Events of data are observations; new or changed columns are a materialisation, because the UI reads columns from
+    nowhere else.
 
     Examples:
         .. code-block:: python

@@ -61,8 +61,8 @@ class KafkaConnectWorkspace(ConnectCluster):
     ) -> KafkaConnectEventIterator:
         """Apply the connectors of ``@kafka_connect_assets``, and wait for their states.
 
-        Validates, compares with the live configuration, changes what differs, and asks for the desired state. Doing
-        it twice changes nothing.
+        Validates, compares with the live configuration, changes the keys that differ, and requests the declared
+        state. A second call changes nothing.
 
         Args:
             context: Of the assets' run.
@@ -89,8 +89,8 @@ def load_kafka_connect_asset_specs(
         workspace (KafkaConnectWorkspace): The Connect cluster.
         dagster_kafka_connect_translator (Optional[DagsterKafkaConnectTranslator]): Makes the assets.
         connector_selector_fn (Optional[ConnectorSelectorFn]): Tells which connectors are loaded. Defaults to all.
-        snapshot_path (Optional[str | Path]): File that keeps what the cluster answered last, for when it does not
-            answer. Without it, the cluster has to run for the location to load.
+        snapshot_path (Optional[str | Path]): File with the last state of the cluster, for when the cluster does
+            not respond. Without it, the cluster has to run for the location to load.
 
     Returns:
         Sequence[AssetSpec]: The assets, each once.

@@ -17,7 +17,7 @@ class KafkaConnectMetadataSet(NamespacedMetadataSet):
         connector (Optional[str]): Name of the connector.
         connector_class (Optional[str]): Its class.
         config (Optional[JsonMetadataValue]): Its configuration, secrets masked.
-        rest_url (Optional[UrlMetadataValue]): Where the connector answers.
+        rest_url (Optional[UrlMetadataValue]): URL of the connector.
         offsets_version (Optional[str]): On a materialisation, hash of the offsets it stands for.
     """
 

@@ -106,13 +106,13 @@ class _WorkspaceState(StateBackedDefinitionsLoader[str]):
         return dg.Definitions(assets=asset_graph(props, DagsterKafkaConnectTranslator()))
 
     def _last_state(self, error: KafkaConnectError) -> str:
-        what = f"The connectors of cluster '{self._workspace.cluster}' cannot be loaded: {error}"
+        problem = f"The connectors of cluster '{self._workspace.cluster}' cannot be loaded: {error}"
         if self._snapshot is None:
-            raise dg.Failure(f"{what}. Start a worker, or give a snapshot_path to fall back on") from None
+            raise dg.Failure(f"{problem}. Start a worker, or give a snapshot_path to fall back on") from None
         try:
             state = self._snapshot.read_text()
             KafkaConnectWorkspaceData.model_validate_json(state)
         except (OSError, ValidationError):
-            raise dg.Failure(f"{what}. A snapshot of them in {self._snapshot} is missing too") from None
-        log.warning("%s. The snapshot %s is used instead", what, self._snapshot)
+            raise dg.Failure(f"{problem}. A snapshot of them in {self._snapshot} is missing too") from None
+        log.warning("%s. The snapshot %s is used instead", problem, self._snapshot)
         return state

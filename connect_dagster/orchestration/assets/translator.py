@@ -57,11 +57,11 @@ class DagsterKafkaConnectTranslator:
     def get_asset_spec(self, props: KafkaConnectConnectorProps | KafkaConnectDatasetProps) -> AssetSpec:
         """Return the asset of a connector, or of data at either end of one.
 
-        A connector's asset depends on what it reads. The specs of what it writes get their dependency on the
-        connector where the graph is put together.
+        A connector's asset depends on the data it reads. The specs of the data it writes get their dependency on the
+        connector when the graph is built.
 
         Args:
-            props (KafkaConnectConnectorProps | KafkaConnectDatasetProps): What is to become an asset.
+            props (KafkaConnectConnectorProps | KafkaConnectDatasetProps): The connector, or the data.
 
         Returns:
             AssetSpec: The asset.

@@ -47,7 +47,7 @@ class KafkaConnectWorkspaceData(BaseModel):
 
     Attributes:
         cluster: Name of the cluster.
-        rest_url: Where it answers.
+        rest_url: Its REST address.
         bootstrap_servers: The Kafka brokers of its topics, when known.
         connectors: Its connectors, by name in order.
     """
@@ -109,8 +109,8 @@ def connector_props(
     Args:
         cluster: Name of the Connect cluster.
         config: The connector's configuration; its secrets are masked here.
-        lineage: What it reads and writes.
-        rest_url: Where the cluster answers, when known.
+        lineage: The data it reads and writes.
+        rest_url: REST address of the cluster, when known.
         bootstrap_servers: The brokers of its topics, when known.
     """
     return KafkaConnectConnectorProps(
@@ -130,7 +130,7 @@ def live_props(workspace: ConnectCluster, connector: Connector) -> KafkaConnectC
 
     Args:
         workspace: The cluster, its fields resolved.
-        connector: What it answered.
+        connector: The connector from its response.
     """
     config = mask_config(connector.info.config, connector.secret_keys)
     return connector_props(

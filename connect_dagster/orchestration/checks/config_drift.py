@@ -8,8 +8,7 @@ from dagster import AssetCheckKey, MetadataValue
 from connect_dagster.client.rest_client import KafkaConnectClient
 from connect_dagster.orchestration.assets.specs import declared_props
 from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator
-from connect_dagster.orchestration.checks.connector_checks import connector_checks
-from connect_dagster.orchestration.checks.outcome import CheckOutcome
+from connect_dagster.orchestration.checks.connector_checks import CheckOutcome, connector_checks
 from connect_dagster.orchestration.connectors.apply import ApplyPlan, InvalidConnectorError, plan
 from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace

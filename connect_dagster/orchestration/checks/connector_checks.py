@@ -2,19 +2,68 @@
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import dagster as dg
-from dagster import AssetCheckKey, AssetCheckResult, AssetCheckSpec, AssetKey, AssetsDefinition, AssetSpec
+from dagster import (
+    AssetCheckEvaluation,
+    AssetCheckKey,
+    AssetCheckResult,
+    AssetCheckSeverity,
+    AssetCheckSpec,
+    AssetKey,
+    AssetsDefinition,
+    AssetSpec,
+)
 
 from connect_dagster.client.rest_client import KafkaConnectError
 from connect_dagster.orchestration.assets.keys import connector_key
 from connect_dagster.orchestration.assets.metadata_sets import KafkaConnectMetadataSet
-from connect_dagster.orchestration.checks.outcome import CheckOutcome
 from connect_dagster.orchestration.names import identifier
 from connect_dagster.orchestration.observations.poll import ConnectorPoll
 from connect_dagster.orchestration.observations.snapshot import ConnectorSnapshot
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
+
+
+@dataclass(frozen=True, slots=True)
+class CheckOutcome:
+    """Outcome of a check.
+
+    Attributes:
+        passed: Whether all is well.
+        description: Why, in a sentence; without secrets.
+        metadata: What was measured; without secrets.
+        severity: How bad it is when it is not well.
+    """
+
+    passed: bool
+    description: str
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    severity: AssetCheckSeverity = AssetCheckSeverity.ERROR
+
+    def result(self, key: AssetCheckKey) -> AssetCheckResult:
+        """Return the result for a run's step."""
+        return AssetCheckResult(
+            passed=self.passed,
+            asset_key=key.asset_key,
+            check_name=key.name,
+            metadata=self.metadata,
+            severity=self.severity,
+            description=self.description,
+        )
+
+    def evaluation(self, key: AssetCheckKey) -> AssetCheckEvaluation:
+        """Return the evaluation for a sensor's tick."""
+        return AssetCheckEvaluation(
+            asset_key=key.asset_key,
+            check_name=key.name,
+            passed=self.passed,
+            metadata=dict(self.metadata),
+            severity=self.severity,
+            description=self.description,
+        )
+
 
 ConnectorAsset: TypeAlias = str | AssetSpec | AssetsDefinition
 """A connector: its name, or its asset where a translator of the user's gives it another key."""

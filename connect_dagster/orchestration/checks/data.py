@@ -8,9 +8,13 @@ from dagster import AssetCheckKey, MetadataValue
 
 from connect_dagster.client.masking import mask_text
 from connect_dagster.kafka.errors import BrokersError
-from connect_dagster.orchestration.checks.connector_checks import ConnectorAsset, connector_assets, connector_checks
+from connect_dagster.orchestration.checks.connector_checks import (
+    CheckOutcome,
+    ConnectorAsset,
+    connector_assets,
+    connector_checks,
+)
 from connect_dagster.orchestration.checks.data_sides import DataSide
-from connect_dagster.orchestration.checks.outcome import CheckOutcome
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
 DATA_CHECK = "source_matches_sink"

@@ -52,8 +52,8 @@ class StreamedRows(DataSide):
 
     def find(self, keys: Collection[str]) -> Survey:
         """Count the rows, and find those of ``keys`` among them."""
-        wanted, counted = frozenset(keys), _Counted(self.read())
-        found = frozenset(key for key in counted if key in wanted)
+        searched, counted = frozenset(keys), _Counted(self.read())
+        found = frozenset(key for key in counted if key in searched)
         return Survey(counted.rows, found)
 
 

@@ -6,13 +6,13 @@ import dagster as dg
 from dagster import AssetCheckKey, AssetCheckSeverity, DagsterInstance
 
 from connect_dagster.orchestration.checks.connector_checks import (
+    CheckOutcome,
     ConnectorAsset,
     connector_assets,
     connector_checks,
     snapshots,
 )
 from connect_dagster.orchestration.checks.lag import require_brokers
-from connect_dagster.orchestration.checks.outcome import CheckOutcome
 from connect_dagster.orchestration.observations.snapshot import ConnectorSnapshot
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 

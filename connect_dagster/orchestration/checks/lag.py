@@ -7,12 +7,12 @@ from dagster import AssetCheckKey, AssetCheckSeverity
 
 from connect_dagster.client.types import Direction
 from connect_dagster.orchestration.checks.connector_checks import (
+    CheckOutcome,
     ConnectorAsset,
     connector_assets,
     connector_checks,
     snapshots,
 )
-from connect_dagster.orchestration.checks.outcome import CheckOutcome
 from connect_dagster.orchestration.observations.snapshot import ConnectorSnapshot
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
@@ -69,7 +69,7 @@ def lag_outcome(snapshot: ConnectorSnapshot, max_lag: int) -> CheckOutcome:
     if snapshot.lineage.direction is not Direction.SINK:
         return CheckOutcome(True, "A source has no lag", {"max_lag": max_lag})
     if snapshot.lags is None:
-        message = "The lag is not known: brokers or worker did not tell the offsets in time"
+        message = "The lag is not known: brokers or worker did not return the offsets in time"
         return CheckOutcome(False, message, {"max_lag": max_lag}, AssetCheckSeverity.WARN)
     total = sum(snapshot.lags)
     metadata = {"records_lag_total": total, "records_lag_max": max(snapshot.lags, default=0), "max_lag": max_lag}

@@ -7,8 +7,12 @@ from dagster import AssetCheckEvaluation, AssetCheckKey, AssetCheckSeverity, Ass
 
 from connect_dagster.client.plugin_secrets import with_secret_keys
 from connect_dagster.client.types import Connector, State
-from connect_dagster.orchestration.checks.connector_checks import ConnectorAsset, connector_assets, connector_checks
-from connect_dagster.orchestration.checks.outcome import CheckOutcome
+from connect_dagster.orchestration.checks.connector_checks import (
+    CheckOutcome,
+    ConnectorAsset,
+    connector_assets,
+    connector_checks,
+)
 from connect_dagster.orchestration.observations.metadata import status_metadata
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 

@@ -1,13 +1,15 @@
 """Declared connectors in YAML."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
+from typing import Annotated, TypeAlias
 
 import dagster as dg
-from pydantic import Field
+from pydantic import Field, InstanceOf
 
+from connect_dagster.errors import ConnectError
 from connect_dagster.orchestration.asset_decorator import apply_connector
-from connect_dagster.orchestration.components.declared_connectors import ResolvedConnector
 from connect_dagster.orchestration.components.scaffolders import ConnectorScaffolder
 from connect_dagster.orchestration.components.translation import (
     ComponentTranslator,
@@ -15,20 +17,79 @@ from connect_dagster.orchestration.components.translation import (
     ResolvedDataTranslation,
     ResolvedTranslation,
 )
-from connect_dagster.orchestration.components.yaml_values import ResolvedWorkspace
+from connect_dagster.orchestration.components.yaml_values import EnvReference, ResolvedWorkspace, resolved
+from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
 from connect_dagster.orchestration.definitions import JOB_PREFIX, declared_connectors_definitions
 from connect_dagster.orchestration.event_iterator import KafkaConnectApplyConfig, KafkaConnectEvent
 from connect_dagster.orchestration.names import identifier
 from connect_dagster.orchestration.sensors.polling import build_kafka_connect_polling_sensor
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
+from connect_dagster.plugin.connector_file import DesiredState
+
+
+class ConnectorModel(dg.Model):
+    """A connector with its configuration."""
+
+    name: str = Field(description="Name of the connector.")
+    connector_class: str = Field(description="Its plugin, as `connector.class` takes it.")
+    config: dict[str, bool | int | float | str | EnvReference | None] = Field(
+        default={}, description="Its configuration; `{env: NAME}` stands for a variable, and keeps secrets out of here."
+    )
+    tasks_max: int | str = Field(default=1, description="How many tasks it may have at most.")
+    state: str = Field(default=DesiredState.RUNNING, description="Its state: RUNNING, PAUSED or STOPPED.")
+
+
+class ConnectorFileModel(dg.Model):
+    """A connector in a separate file."""
+
+    file: str = Field(description="Properties or JSON, as connect-standalone takes them; beside this file.")
+    state: str | None = Field(default=None, description="Its state; by default the state in the file.")
+
+
+def _resolve(context: dg.ResolutionContext, model: ConnectorModel | ConnectorFileModel) -> KafkaConnectConnectorSpec:
+    if isinstance(model, ConnectorFileModel):
+        return _of_file(context, model)
+    return KafkaConnectConnectorSpec(
+        resolved(context, model.name),
+        resolved(context, model.connector_class),
+        {key: resolved(context.at_path("config").at_path(key), value) for key, value in model.config.items()},
+        int(resolved(context, model.tasks_max)),
+        _state(context, model.state, model.name),
+    )
+
+
+def _of_file(context: dg.ResolutionContext, model: ConnectorFileModel) -> KafkaConnectConnectorSpec:
+    path = context.resolve_source_relative_path(resolved(context, model.file))
+    try:
+        spec = KafkaConnectConnectorSpec.from_file(path)
+    except ConnectError as error:
+        raise dg.DagsterInvalidDefinitionError(str(error)) from error
+    return spec if model.state is None else replace(spec, state=_state(context, model.state, spec.name))
+
+
+def _state(context: dg.ResolutionContext, text: str, name: str) -> DesiredState:
+    given = str(resolved(context, text))
+    try:
+        return DesiredState(given.upper())
+    except ValueError:
+        allowed = ", ".join(DesiredState)
+        raise dg.DagsterInvalidDefinitionError(
+            f"state of connector '{name}' must be one of {allowed}, but is '{given}'"
+        ) from None
+
+
+ResolvedConnector: TypeAlias = Annotated[
+    InstanceOf[KafkaConnectConnectorSpec],
+    dg.Resolver(_resolve, model_field_type=ConnectorModel | ConnectorFileModel),
+]
 
 
 @dg.scaffold_with(ConnectorScaffolder)
 class KafkaConnectConnectorComponent(dg.Component, dg.Model, dg.Resolvable):
     """Declares Kafka Connect connectors; Dagster creates, changes, keeps them as declared, and shows them as assets.
 
-    The cluster is not asked when definitions load. Job ``kafka_connect_<folder>_apply`` validates, compares, changes
-    what differs, and waits; with ``dry_run: true`` it prints the difference alone, as does ``connect-dagster diff``.
+    Definitions load without a request to the cluster. Job ``kafka_connect_<folder>_apply`` validates, compares, applies
+    the changes, and waits; with ``dry_run: true`` it prints the difference alone, as does ``connect-dagster diff``.
 
     Examples:
         .. code-block:: yaml
@@ -53,7 +114,7 @@ class KafkaConnectConnectorComponent(dg.Component, dg.Model, dg.Resolvable):
     connectors: list[ResolvedConnector] = Field(description="The connectors.")
     translation: ResolvedTranslation = Field(default=None, description="Attributes of the connectors' assets.")
     data_translation: ResolvedDataTranslation = Field(
-        default=None, description="Attributes of the assets of what they read and write."
+        default=None, description="Attributes of the assets of their data."
     )
     job_prefix: str | None = Field(
         default=None, description="Begin of the jobs' names; kafka_connect_ and the folder's name by default."

@@ -89,7 +89,7 @@ class KafkaConnectWorkspaceComponent(dg.StateBackedComponent, dg.Model, dg.Resol
     ) = Field(default=None, description="Which connectors are loaded; all by default.")
     translation: ResolvedTranslation = Field(default=None, description="Attributes of the connectors' assets.")
     data_translation: ResolvedDataTranslation = Field(
-        default=None, description="Attributes of the assets of what they read and write."
+        default=None, description="Attributes of the assets of their data."
     )
     polling_sensor: bool = Field(default=True, description="Whether a sensor reports states, lag and progress.")
     job_prefix: str = Field(default=JOB_PREFIX, description="Begin of the jobs' names.")
@@ -112,7 +112,7 @@ class KafkaConnectWorkspaceComponent(dg.StateBackedComponent, dg.Model, dg.Resol
     def get_asset_spec(self, props: Props) -> dg.AssetSpec:
         """Return the asset of a connector, or of its data.
 
-        Override this method to change assets by what they stand for:
+        Override this method to change assets by their props:
 
         .. code-block:: python
 

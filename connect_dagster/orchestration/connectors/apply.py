@@ -28,7 +28,7 @@ class InvalidConnectorsError(dg.Failure):
     """Several declared connectors, some of which the worker refuses; none is changed.
 
     Attributes:
-        sentences: What is wrong with each, and what follows.
+        sentences: The errors of each, and the consequence.
     """
 
     def __init__(self, sentences: Sequence[str]) -> None:
@@ -96,7 +96,7 @@ def plan(client: KafkaConnectClient, spec: KafkaConnectConnectorSpec) -> ApplyPl
     """Validate a declared connector on the worker, and compare it with the live one.
 
     Raises:
-        InvalidConnectorError: The worker refuses the configuration; names each key and what is wrong with it.
+        InvalidConnectorError: The worker refuses the configuration; names each key and its error.
         KafkaConnectError: The worker cannot be asked.
         Failure: An environment variable of the declaration is not set.
     """

@@ -24,7 +24,7 @@ class KafkaConnectConnectorSpec:
         config: Its configuration, without name, class and number of tasks. An ``EnvVar`` stays unresolved until the
             configuration goes to the worker.
         tasks_max: Upper bound for the number of its tasks.
-        state: The state it is to be in.
+        state: Its declared state.
         secret_keys: Further keys whose values definitions do not show; keys with a secret name are always masked.
 
     Examples:

@@ -36,7 +36,7 @@ def observation_metadata(
 
     Args:
         snapshot: The connector.
-        rest_url: Where its cluster answers.
+        rest_url: REST address of its cluster.
         trend: What shows between polls; None from who polls once.
         generation: Generation of the group of workers, when known.
     """

@@ -32,7 +32,7 @@ def fetch_topic_bounds(bootstrap_servers: Bootstrap, topics: Iterable[str], time
         timeout: Bound for each of the three requests, in seconds.
 
     Raises:
-        KafkaException: The brokers did not answer in time.
+        KafkaException: The brokers did not respond in time.
     """
     admin = clients.admin(client_settings(bootstrap_servers), {"log_level": 0})
     known = admin.list_topics(timeout=timeout).topics
@@ -45,8 +45,8 @@ def fetch_topic_bounds(bootstrap_servers: Bootstrap, topics: Iterable[str], time
 def _offsets(admin: AdminClient, partitions: list[Partition], spec: OffsetSpec, timeout: float) -> dict[Partition, int]:
     if not partitions:
         return {}
-    wanted = {TopicPartition(*partition): spec for partition in partitions}
-    answers = admin.list_offsets(wanted, request_timeout=timeout)
+    requested = {TopicPartition(*partition): spec for partition in partitions}
+    answers = admin.list_offsets(requested, request_timeout=timeout)
     return {(asked.topic, asked.partition): answer.result().offset for asked, answer in answers.items()}
 
 
@@ -69,7 +69,7 @@ def fetch_committed(
     (librdkafka 2.16) when the broker does not know the group's coordinator yet, as in its first seconds.
 
     Raises:
-        KafkaException: The brokers did not answer within ``timeout`` seconds.
+        KafkaException: The brokers did not respond within ``timeout`` seconds.
     """
     consumer = clients.consumer(client_settings(bootstrap_servers), {"group.id": group, "log_level": 0})
     try:

@@ -1,6 +1,7 @@
 """Trend between two polls of a connector: its rate, the age of its last commit, its restarts.
 
-Java's REST API has none of it, so it is reckoned from what both workers tell, and kept in the sensor's cursor.
+Java's REST API has none of these numbers, so they are computed from data of both workers, and kept in the sensor's
+cursor.
 """
 
 from dataclasses import dataclass

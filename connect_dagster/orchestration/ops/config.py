@@ -29,14 +29,16 @@ class ConnectorSelection(WaitConfig):
 class RestartSelection(ConnectorSelection):
     """Selection of connectors to restart."""
 
-    only_failed: bool = Field(default=True, description="Restart only what FAILED; otherwise connector and all tasks.")
+    only_failed: bool = Field(
+        default=True, description="Restart only FAILED parts; otherwise the connector and all tasks."
+    )
 
 
 class ApplySelection(ConnectorSelection):
     """Selection of declared connectors to apply."""
 
     connectors: list[str] = Field(default=[], description="Names of declared connectors; none means all of them.")
-    dry_run: bool = Field(default=False, description="Tell what would change, and change nothing.")
+    dry_run: bool = Field(default=False, description="Report the changes, and apply none.")
     state: DesiredState | None = Field(
         default=None, description="Final state of the connectors; the declared one if not given."
     )

@@ -65,7 +65,7 @@ def kafka_connect_restart_op(
 ) -> None:
     """Restarts FAILED connectors and tasks, or connectors with all their tasks; paused ones stay paused.
 
-    A restart of what was RUNNING leaves no trace in REST: the run then succeeds as soon as all is RUNNING.
+    A restart of a RUNNING task is not visible over REST: the run then succeeds as soon as all tasks are RUNNING.
     """
 
     def restart(client: KafkaConnectClient, name: str) -> None:

@@ -62,7 +62,7 @@ class ConnectorResource(dg.ConfigurableResource[Any]):
         json_schema_extra={SECRET: True},
     )
     tasks_max: int = Field(default=1, ge=1, description="How many tasks the connector may have at most.")
-    state: DesiredState = Field(default=DesiredState.RUNNING, description="The state it is to be in.")
+    state: DesiredState = Field(default=DesiredState.RUNNING, description="Its declared state.")
 
     def spec(self) -> KafkaConnectConnectorSpec:
         """Return the declaration of the fields; an ``EnvVar`` stays unresolved in it.

@@ -20,9 +20,9 @@ class WrittenResource:
 
     Attributes:
         name: Its name.
-        doc: One sentence on what it is.
+        doc: Its docstring, one sentence.
         made: The type with its fields, made by :func:`connector_resource_type`.
-        base: Name of what it extends.
+        base: Name of its base class.
         base_fields: Fields that has.
     """
 

@@ -21,8 +21,7 @@ from connect_dagster.orchestration.failures import listed
 from connect_dagster.orchestration.names import identifier
 from connect_dagster.orchestration.ops.config import RestartSelection
 from connect_dagster.orchestration.ops.jobs import CLUSTER_TAG
-from connect_dagster.orchestration.sensors.attempts import AttemptPolicy, Attempts, Decision
-from connect_dagster.orchestration.sensors.back_off import BackOff
+from connect_dagster.orchestration.sensors.attempts import AttemptPolicy, Attempts, BackOff, Decision
 from connect_dagster.orchestration.sensors.connector import (
     REQUEST_TIMEOUT,
     RESTART_OP,
@@ -111,7 +110,7 @@ def build_kafka_connect_auto_restart_sensor(
             with workspace.initialized() as ready:
                 client = ready.get_client(timeout=REQUEST_TIMEOUT, retries=0)
                 found = client.connectors()
-                # Traces of what is given up may quote secrets that only a plugin knows as such.
+                # Traces of connectors given up may quote keys that only the plugin defines as secret.
                 found |= with_secret_keys(client, {name: one for name, one in found.items() if one.status.traces()})
                 chosen = {name: connector for name, connector in found.items() if connector_selector_fn(connector)}
                 keys = {name: translator.get_asset_spec(live_props(ready, one)).key for name, one in chosen.items()}

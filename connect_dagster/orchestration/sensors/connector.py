@@ -1,7 +1,7 @@
 """The sensor of one declared connector: it compares the connector with its declaration, and launches runs.
 
-The rules are in :mod:`connect_dagster.orchestration.sensors.reconciliation`. The sensor itself changes nothing: what
-it wants done is a run of the jobs ``apply`` and ``restart``, so everything that was done is to be seen among the runs.
+The rules are in :mod:`connect_dagster.orchestration.sensors.reconciliation`. The sensor itself changes nothing: it
+launches runs of the jobs ``apply`` and ``restart``, so every change is visible among the runs.
 """
 
 import time
@@ -21,8 +21,7 @@ from connect_dagster.orchestration.names import identifier
 from connect_dagster.orchestration.observations.metadata import status_metadata
 from connect_dagster.orchestration.ops.config import ApplySelection, RestartSelection
 from connect_dagster.orchestration.ops.jobs import CLUSTER_TAG
-from connect_dagster.orchestration.sensors.attempts import AttemptPolicy, Decision
-from connect_dagster.orchestration.sensors.back_off import BackOff
+from connect_dagster.orchestration.sensors.attempts import AttemptPolicy, BackOff, Decision
 from connect_dagster.orchestration.sensors.reconciliation import (
     ConnectorSensorCursor,
     Drift,
@@ -54,7 +53,7 @@ def build_connector_sensor(
     """Create the sensor ``kafka_connect_<cluster>__<connector>_sensor``, which keeps a connector as it is declared.
 
     It creates the connector when it is missing, changes its configuration when it differs, brings it to its declared
-    state, and restarts what FAILED, alone, waiting longer after each attempt; after the last one it gives up with one
+    state, and restarts FAILED parts only, with a growing delay; after the last one it gives up with one
     observation on the connector's asset. The count resets once a correction is seen, when nothing FAILED for a
     while, and with another declaration.
 
@@ -105,7 +104,7 @@ def build_connector_sensor(
         jobs=[apply_job, restart_job],
         minimum_interval_seconds=minimum_interval_seconds,
         default_status=default_status,
-        description=f"Keeps connector `{spec.name}` as it is declared, and restarts what FAILED.",
+        description=f"Keeps connector `{spec.name}` as it is declared, and restarts FAILED parts.",
     )
     def connector_sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
         try:

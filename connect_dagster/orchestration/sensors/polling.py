@@ -120,7 +120,7 @@ def build_kafka_connect_polling_sensor(
         name=name or f"kafka_connect_{identifier(workspace.cluster)}__connector_status_sensor",
         minimum_interval_seconds=minimum_interval_seconds,
         default_status=default_status,
-        description="Observes connectors, and materialises what they write when their offsets advance.",
+        description="Observes connectors, and materialises their outputs when their offsets advance.",
     )
     def connector_status_sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
         cursor = KafkaConnectPollingSensorCursor.read(context.cursor)

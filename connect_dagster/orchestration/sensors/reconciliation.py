@@ -1,12 +1,12 @@
 """Rules of a connector's sensor, from an observation to a decision, without cluster, clock or Dagster.
 
-The declaration is a configuration and a state. The configuration is always the declared one: what differs is changed.
-The state is the declared one until the connector was seen in it; from then on a connector that is RUNNING, PAUSED or
-STOPPED against its declaration was moved by a person, which is left alone, also when its configuration has to be
-changed. Another state declared in code is the newer will, and is reached again. A connector that is gone, as after the
-loss of a standalone worker, is created again in the state it was left in; who wants it gone takes it out of the code.
+The declaration is a configuration and a state. Keys of the configuration that differ are always changed. The sensor
+moves the connector to the declared state until it was observed there; afterwards a connector that is RUNNING, PAUSED
+or STOPPED against its declaration was moved by a user and keeps that state, also when its configuration changes. A
+changed declaration of the state applies again. A connector that is missing, as after the loss of a standalone worker,
+is created again in its last state; to delete it, remove it from the code.
 
-What FAILED was moved by nobody. In a connector that is to run, it is restarted, and nothing else is.
+FAILED parts are restarted in a connector whose target state is RUNNING; nothing else is restarted.
 """
 
 import hashlib
@@ -45,7 +45,7 @@ class ConnectorSensorCursor(SensorCursor):
         reached: Whether the connector was seen in that state since it was declared.
         persons_state: The state a person has moved it to since; None while it is where it is declared.
         corrections: Attempts at bringing it to its declaration.
-        restarts: Attempts at restarting what FAILED.
+        restarts: Attempts at restarting FAILED parts.
         launches: Number of the last run that was asked for.
     """
 
@@ -136,7 +136,7 @@ class Reconciliation:
 
     Attributes:
         drift: What is not as it should be; None when all is well.
-        decision: What is to be done about it.
+        decision: The next action.
         cursor: What is remembered.
     """
 

@@ -39,9 +39,9 @@ def build_worker_asset_spec(worker_id: str = "standalone") -> AssetSpec:
 def build_connect_group_assets(*, worker: ConnectWorkerResource, worker_ids: Iterable[str] = ()) -> dg.AssetsDefinition:
     """Create the assets of a group of workers: the group, and the three topics that hold its state.
 
-    Materialising one reads it from the brokers, not from a worker: who is in the group and runs what; per connector
-    the number of tasks and the names of its properties, the offset of each partition, the state with its generation.
-    Values of properties stay where they are, as they may be secret.
+    Materialising one reads it from the brokers, not from a worker: the members of the group and their work; per
+    connector the number of tasks and the names of its properties, the offset of each partition, the state with its
+    generation. Values of properties are not read, as they may be secret.
 
     Args:
         worker (ConnectWorkerResource): A worker of the group; it does not have to run.
@@ -85,15 +85,15 @@ def build_connect_group_assets(*, worker: ConnectWorkerResource, worker_ids: Ite
     )
     def connect_group(context: dg.AssetExecutionContext) -> Iterable[dg.MaterializeResult[None]]:
         """Reads the group and its topics from the brokers."""
-        wanted = context.selected_asset_keys
+        selected = context.selected_asset_keys
         with worker.process_config_and_initialize_cm() as ready:
-            if group in wanted:
+            if group in selected:
                 yield dg.MaterializeResult(group, metadata=group_metadata(ready.group()))
-            if (key := keys["config.storage.topic"]) in wanted:
+            if (key := keys["config.storage.topic"]) in selected:
                 yield dg.MaterializeResult(key, metadata=configs_metadata(ready.configs()))
-            if (key := keys["offset.storage.topic"]) in wanted:
+            if (key := keys["offset.storage.topic"]) in selected:
                 yield dg.MaterializeResult(key, metadata=offsets_metadata(ready.offsets()))
-            if (key := keys["status.storage.topic"]) in wanted:
+            if (key := keys["status.storage.topic"]) in selected:
                 yield dg.MaterializeResult(key, metadata=statuses_metadata(ready.statuses(), ready.configs()))
 
     return connect_group
@@ -103,7 +103,7 @@ def _group_spec(group_id: str, worker_ids: Iterable[str]) -> AssetSpec:
     return AssetSpec(
         group_key(group_id),
         deps=[worker_key(worker_id) for worker_id in worker_ids],
-        description=f"Group `{group_id}` of Connect workers: its members, and what each one runs.",
+        description=f"Group `{group_id}` of Connect workers: its members, and the work of each.",
         group_name=GROUP_NAME,
         kinds={"kafka"},
     )

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import dagster as dg
 
-from connect_dagster.orchestration.sensors.back_off import BackOff
+from connect_dagster.orchestration.sensors.attempts import BackOff
 from connect_dagster.orchestration.workers.assets import build_connect_group_assets, build_worker_asset_spec
 from connect_dagster.orchestration.workers.failure_sensor import build_connect_worker_failure_sensor
 from connect_dagster.orchestration.workers.heartbeat_checks import build_worker_heartbeat_checks

@@ -16,7 +16,7 @@ def build_connect_worker_failure_sensor(
     """Create the sensor ``connect_worker__failure_sensor``, named after the job.
 
     It observes the worker's asset for each failed run: the process id, the signal or exit code, the last lines of
-    the worker's output where the run could tell them, and the run.
+    the worker's output where the run reported them, and the run.
 
     Args:
         job (JobDefinition): The workers' job, see :func:`build_connect_worker_job`.

@@ -122,7 +122,7 @@ def _member(member: DescribedMember, leader: str | None, generation: int | None)
 def _current_work(metadata: WorkerMetadata | None, assignment: Assignment | None) -> Work:
     """Return the work of a member: its work when it joined, minus the revoked, plus the assigned work.
 
-    In the eager protocol (version 0) it ran nothing then, and is told everything.
+    In the eager protocol (version 0) it ran nothing then, and is assigned everything.
     """
     kept = work_of(metadata.allocation.assigned) if metadata and metadata.allocation else Work()
     if assignment is None:

@@ -1,6 +1,6 @@
 """Content of a group's three topics: configurations, offsets and statuses of its connectors.
 
-Read from the brokers, not from a worker: so they tell the same when no worker runs.
+Read from the brokers, not from a worker: so also when no worker runs.
 """
 
 from collections.abc import Mapping
@@ -63,7 +63,7 @@ class StoredStatus:
         state: RUNNING, FAILED and so on.
         worker_id: Who reported it, ``host:port``.
         generation: Of the group at that time.
-        version: The plugin's; None where none is told.
+        version: The plugin's; None where it is missing.
         trace: Why it FAILED.
     """
 

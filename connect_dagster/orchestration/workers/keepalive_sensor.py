@@ -26,7 +26,7 @@ from dagster import AssetRecordsFilter, DagsterInstance, DagsterRun, DagsterRunS
 from pydantic import Field
 
 from connect_dagster.orchestration.assets.keys import worker_key
-from connect_dagster.orchestration.sensors.back_off import BackOff
+from connect_dagster.orchestration.sensors.attempts import BackOff
 from connect_dagster.orchestration.sensors.cursor import SensorCursor
 from connect_dagster.orchestration.sensors.run_history import ATTEMPT_TAG, REMEMBERED_RUNS, UNFINISHED
 from connect_dagster.orchestration.workers.job import GENERATION_TAG, PROCESS_TAG, WORKER_ID_TAG, run_config
@@ -149,7 +149,7 @@ class WorkerObservation:
     Args:
         instance: Where its runs and observations are.
         worker_id: Its name in Dagster.
-        answer: What it said, and what it should run with.
+        probe: Its response, and the hash of its configuration.
         heartbeat_timeout: Seconds of silence after which a run whose process cannot be seen counts as dead.
         back_off: Waiting times after failures.
     """

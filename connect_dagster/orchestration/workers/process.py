@@ -2,7 +2,7 @@
 
 The child gets a pipe as stdin that stays open as long as the parent lives; a worker of ours drains and exits
 when it closes, so even ``kill -9`` of the parent leaves no orphan. Signals sent to the parent's group
-(Ctrl+C) do not reach it. Knows nothing of Dagster, and of Kafka Connect only the command it is told to run.
+(Ctrl+C) do not reach it. Knows nothing of Dagster, and of Kafka Connect only its command.
 """
 
 import contextlib
@@ -14,9 +14,30 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import IO
 
-from connect_dagster.orchestration.workers.process_memory import session_memory
+
+def session_memory(session: int) -> int | None:
+    """Return the resident bytes of all processes of a session; None without ``/proc``.
+
+    Args:
+        session: Id of the session, which is the pid of the process that began it.
+    """
+    if not Path("/proc/self/stat").exists():
+        return None
+    pages = sum(_pages(stat, session) for stat in Path("/proc").glob("[0-9]*/stat"))
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def _pages(stat: Path, session: int) -> int:
+    try:
+        fields = stat.read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0  # it ended meanwhile
+    # After the name come state, parent, group, session; resident pages are 18 fields further (proc(5)).
+    return int(fields[21]) if int(fields[3]) == session else 0
+
 
 EXIT_ON_STDIN_EOF = "CONNECT_DAGSTER_EXIT_ON_STDIN_EOF"
 REMEMBERED_LINES = 40

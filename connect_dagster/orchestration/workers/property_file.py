@@ -1,6 +1,6 @@
 """A worker's property file: the user's file with a resource's properties appended.
 
-The last line of a key counts, so what is appended wins. Java: ``Properties.load``.
+The last line of a key counts, so appended lines win. Java: ``Properties.load``.
 """
 
 from collections.abc import Mapping

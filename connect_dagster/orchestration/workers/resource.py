@@ -98,8 +98,8 @@ class HostedWorker(dg.ConfigurableResource[Any]):
             timeout: Bound for the wait, in seconds.
 
         Raises:
-            Failure: Something else answers there, the property file cannot be read, or the worker ended or did not
-                answer in time.
+            Failure: Another worker responds there, the property file cannot be read, or the worker ended or did not
+                respond in time.
         """
         if self.is_alive():
             where = mask_text(self.workspace.url)

@@ -12,8 +12,8 @@ from connect_dagster.orchestration.checks.config_drift import build_connector_co
 from connect_dagster.orchestration.checks.state import build_connector_state_checks
 from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
 from connect_dagster.orchestration.ops.jobs import build_kafka_connect_jobs
+from connect_dagster.orchestration.sensors.attempts import BackOff
 from connect_dagster.orchestration.sensors.auto_restart import build_kafka_connect_auto_restart_sensor
-from connect_dagster.orchestration.sensors.back_off import BackOff
 from connect_dagster.orchestration.sensors.connector import build_connector_sensor
 from connect_dagster.orchestration.workspace import build_kafka_connect_asset_specs
 from tests.unit.orchestration.connect_server import CLASS, ConnectServer, connect_server

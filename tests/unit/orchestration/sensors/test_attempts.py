@@ -1,7 +1,6 @@
 import pytest
 
-from connect_dagster.orchestration.sensors.attempts import AttemptPolicy, Attempts, Decision
-from connect_dagster.orchestration.sensors.back_off import BackOff
+from connect_dagster.orchestration.sensors.attempts import AttemptPolicy, Attempts, BackOff, Decision
 
 POLICY = AttemptPolicy(3, BackOff(base=10.0, cap=15.0, settled=100.0))
 

@@ -11,8 +11,8 @@ from dagster._core.definitions.sensor_definition import SensorExecutionData
 from connect_dagster.herder.interface import RestartRequest
 from connect_dagster.orchestration.assets.keys import connector_key
 from connect_dagster.orchestration.ops.jobs import build_kafka_connect_jobs
+from connect_dagster.orchestration.sensors.attempts import BackOff
 from connect_dagster.orchestration.sensors.auto_restart import build_kafka_connect_auto_restart_sensor
-from connect_dagster.orchestration.sensors.back_off import BackOff
 from connect_dagster.protocol.states import TargetState
 from tests.unit.orchestration.connect_server import ConnectServer, connect_server, pin_is_secret
 

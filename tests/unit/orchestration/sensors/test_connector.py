@@ -13,7 +13,7 @@ from connect_dagster.herder.interface import RestartRequest
 from connect_dagster.orchestration.assets.keys import connector_key
 from connect_dagster.orchestration.connectors.spec import ConfigValue, KafkaConnectConnectorSpec
 from connect_dagster.orchestration.ops.jobs import build_kafka_connect_jobs
-from connect_dagster.orchestration.sensors.back_off import BackOff
+from connect_dagster.orchestration.sensors.attempts import BackOff
 from connect_dagster.orchestration.sensors.connector import build_connector_sensor
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 from connect_dagster.plugin.connector_file import DesiredState
