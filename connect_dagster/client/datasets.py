@@ -1,4 +1,4 @@
-"""What a translator turns into assets: connectors, and the data at either end of them.
+"""Properties that a translator turns into assets: connectors, and the data at either end of them.
 
 Values without Dagster in them; :mod:`connect_dagster.client.lineage` reads them off configurations.
 """
@@ -87,7 +87,7 @@ class KafkaConnectConnectorProps:
         system: Kind of the store beside Kafka, such as ``mysql``; None when its class is not known.
         inputs: What it reads.
         outputs: What it writes.
-        rest_url: Address of the connector in the cluster's REST API; None when there is no cluster yet.
+        rest_url: Address of the connector in the cluster's REST API; None before a cluster is known.
     """
 
     cluster: str

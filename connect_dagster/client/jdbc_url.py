@@ -1,4 +1,4 @@
-"""What a JDBC URL says about the database: its kind, and the names that lead to its tables."""
+"""Parse a JDBC URL: the kind of its database, and the names that lead to its tables."""
 
 import re
 from dataclasses import dataclass

@@ -44,12 +44,12 @@ class ConnectorLineage:
 
     @property
     def inputs(self) -> tuple[KafkaConnectDatasetProps, ...]:
-        """What the connector reads."""
+        """Datasets that the connector reads."""
         return tuple(dict.fromkeys(route.source for route in self.routes if route.source))
 
     @property
     def outputs(self) -> tuple[KafkaConnectDatasetProps, ...]:
-        """What the connector writes: it gets a materialisation when offsets advance."""
+        """Datasets that the connector writes; they get a materialisation when offsets advance."""
         return tuple(dict.fromkeys(route.target for route in self.routes if route.target))
 
     @property

@@ -11,7 +11,7 @@ from connect_dagster.client.types import PartitionOffset
 from connect_dagster.client.waiting import Wait, await_states
 from connect_dagster.plugin.connector_file import DesiredState
 
-# Errors of workers while tasks that were stopped still run (Java: AbstractHerder, Worker), besides 409.
+# Errors of workers while tasks that were stopped still run (Java: AbstractHerder, Worker); 409 is another.
 STILL_STOPPING = ("must be in the STOPPED state", "haven't stopped completely yet")
 
 Modify = Callable[[KafkaConnectClient, str], str]

@@ -8,7 +8,7 @@ from connect_dagster.client.rest_client import KafkaConnectClient, KafkaConnectE
 from connect_dagster.client.types import State
 from connect_dagster.plugin.connector_file import DesiredState
 
-GONE = "there is no such connector"
+GONE = "it does not exist"
 
 
 @dataclass(frozen=True, slots=True)

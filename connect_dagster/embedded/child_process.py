@@ -26,7 +26,7 @@ def start_leashed(
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
 ) -> "subprocess.Popen[bytes]":
-    """Start `command` in a session of its own, so that Ctrl+C reaches only us.
+    """Start `command` in a separate session, so that Ctrl+C reaches only us.
 
     Args:
         command: program and arguments; the program may be a name on `PATH`.

@@ -1,4 +1,4 @@
-"""What can go wrong around child JVMs. Every text is one sentence for the person at the terminal.
+"""Errors around child JVMs. Every text is one sentence for the person at the terminal.
 
 EmbeddedError
 ├── JavaNotFound      no Java, or too old a one: install Java

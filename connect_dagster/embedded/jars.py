@@ -50,7 +50,7 @@ def resolve(
         lock_file: the lock to obey; the one that ships with this package by default.
 
     Raises:
-        KeyError: there is no such set.
+        KeyError: the set is unknown.
         JarUnavailable: a missing jar cannot be downloaded; names its coordinate.
         JarCorrupt: a jar is not the locked one; names its coordinate and both checksums.
     """
@@ -118,7 +118,7 @@ def _fetch(jar: LockedJar, context: Any) -> Path:
             artifact.cached_path.unlink(missing_ok=True)  # a part of a jar would pass for the whole
             if attempt == ATTEMPTS:
                 raise JarUnavailable(_unavailable(jar, error)) from error
-        except RuntimeError as error:  # jgo has no errors of its own
+        except RuntimeError as error:  # jgo defines no errors
             raise JarUnavailable(_unavailable(jar, error)) from error
     raise AssertionError("unreachable: the last attempt returns or raises")
 

@@ -50,7 +50,7 @@ def _locate(env: Mapping[str, str]) -> Path:
     found = shutil.which("java", path=env.get("PATH") or os.devnull)
     if found is None:
         raise JavaNotFound(
-            f"Java {MINIMUM_VERSION} or newer is needed, but there is no java on PATH and JAVA_HOME is "
+            f"Java {MINIMUM_VERSION} or newer is needed, but java is not on PATH and JAVA_HOME is "
             "not set: install a Java runtime, or set JAVA_HOME."
         )
     return Path(found)

@@ -43,7 +43,7 @@ from connect_dagster.rest.forwarding import forward
 from connect_dagster.rest.openapi import openapi_endpoint
 
 ADMIN_ENDPOINTS: tuple[Endpoint, ...] = logger_routes.ROUTES
-"""What ``admin.listeners`` may take away from the other listeners."""
+"""Endpoints that ``admin.listeners`` may take away from the other listeners."""
 
 USER_ENDPOINTS: tuple[Endpoint, ...] = (
     *root_routes.ROUTES,
@@ -61,7 +61,7 @@ PLAIN_CLIENT = RestClient()
 UNAUTHENTICATED = Reply(401, b"User cannot access the resource.", {"WWW-Authenticate": 'Basic realm="KafkaConnect"'})
 
 Admits = Callable[[str | None], bool]
-"""Whether a user may go on, from the header ``Authorization``; raises ValueError when it is unreadable."""
+"""Returns whether a user is admitted, from the header ``Authorization``; raises ValueError when it is unreadable."""
 
 
 def everyone(_: str | None) -> bool:
@@ -82,7 +82,7 @@ def create_app(
     client: RestClient = PLAIN_CLIENT,
     admits: Admits = everyone,
 ) -> ASGIApp:
-    """Return the application that serves a herder, and the description of its own routes at ``/openapi.json``.
+    """Return the application that serves a herder, and the description of its routes at ``/openapi.json``.
 
     Args:
         herder: what is operated.

@@ -38,7 +38,7 @@ class BasicAuth:
         """Return the users that the process's environment leads to.
 
         Raises:
-            ConfigError: there is no login file, it does not name a file with users, or names another login module.
+            ConfigError: the login file is missing, it does not name a file with users, or names another login module.
         """
         return cls([_users(module) for module in login_modules(ENTRY, environment)])
 

@@ -1,4 +1,4 @@
-"""What workers ask of their leader (Java: ``InternalClusterResource``): signed, and not for users."""
+"""Requests of workers to their leader (Java: ``InternalClusterResource``): signed, and not for users."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from connect_dagster.worker.metrics.families import Family
 
 @dataclass(frozen=True, slots=True)
 class _Families(Collector):
-    """What was measured, as the encoders of ``prometheus_client`` take it; no registry outlives a request."""
+    """Measured values as the encoders of ``prometheus_client`` take it; no registry outlives a request."""
 
     measured: Sequence[Family]
 

@@ -19,7 +19,7 @@ def server_info(herder: Herder, _: Call) -> Reply:
 
 
 def health(herder: Herder, _: Call) -> Reply:
-    """Whether the worker has started and answers (KIP-1017)."""
+    """Report whether the worker has started and responds (KIP-1017)."""
     return _health_reply(herder.health())
 
 

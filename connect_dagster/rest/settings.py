@@ -20,7 +20,7 @@ from connect_dagster.rest.tls import TlsSettings
 from connect_dagster.worker.config.worker import WorkerConfig
 
 EXTENSIONS: Mapping[str, Callable[[Mapping[str, str]], Admits]] = {basic_auth.EXTENSION: BasicAuth.of}
-"""What ``rest.extension.classes`` may name, by its class in Java; made from the process's environment."""
+"""Extensions that ``rest.extension.classes`` may name, by Java class; made from the process's environment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class RestSettings:
 
         Raises:
             ConfigError: a value cannot be served, or a file it names cannot be read.
-            ConnectError: there is no such extension.
+            ConnectError: the extension is unknown.
         """
         own_tls = partial(TlsSettings.of, config.originals, tls.LISTENERS_PREFIX)
         scheme = config.rest_advertised_listener

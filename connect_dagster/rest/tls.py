@@ -53,7 +53,7 @@ class TlsSettings(TlsStores):
         return settings
 
     def server_context(self) -> ssl.SSLContext:
-        """For a listener. Raises ConfigError when there is no key, or a store cannot be read."""
+        """For a listener. Raises ConfigError when the key is missing, or a store cannot be read."""
         store = self.key_store()
         if store is None:
             raise ConfigError(

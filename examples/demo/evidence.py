@@ -1,4 +1,4 @@
-"""What shows that the demo worked: lines, offsets, lag, Spark's rows, and what Dagster recorded.
+"""Evidence that the demo worked: lines, offsets, lag, Spark's rows, and what Dagster recorded.
 
 Everything is read where it is kept: the two files, the broker, the worker's REST API, Dagster's storage.
 """
@@ -39,7 +39,7 @@ class Evidence:
         lag: Records the sink's consumer group has not committed.
         spark_rows: Rows that went through Spark, by task.
         run: The newest run of the worker's job.
-        materialized: How many materialisations each asset has, and the numbers the last one tells.
+        materialized: How many materialisations each asset has, and the numbers of the last one.
     """
 
     expected: int
@@ -52,7 +52,7 @@ class Evidence:
     materialized: Mapping[AssetKey, tuple[int, int]]
 
     def missing(self) -> list[str]:
-        """What is not as it has to be; empty when everything is."""
+        """Deviations from the expected result; empty when there are none."""
         return list(self._missing())
 
     def _missing(self) -> Iterator[str]:
@@ -69,7 +69,7 @@ class Evidence:
             yield f"no run of {WORKER_JOB} is under way"
         for key, (_, number) in self.materialized.items():
             if number != self.expected:
-                yield f"the last materialisation of {key.to_user_string()} tells {number:,} records"
+                yield f"the last materialisation of {key.to_user_string()} has {number:,} records"
 
     def lines(self) -> Iterator[str]:
         """Return the report, a fact a line."""
@@ -150,7 +150,7 @@ def _spark_rows(project: DemoProject) -> dict[str, int]:
 
 
 def _materialized(instance: DagsterInstance, key: AssetKey, number: str) -> tuple[int, int]:
-    """How many materialisations an asset has, and what the last one tells as ``number``."""
+    """Return the number of materialisations of an asset, and the metadata ``number`` of the last one."""
     records = instance.fetch_materializations(AssetRecordsFilter(key), limit=1000).records
     if not records or (last := records[0].asset_materialization) is None:
         return 0, 0

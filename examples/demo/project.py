@@ -1,4 +1,4 @@
-"""The demo's files: what the worker and the connectors have of their own, and how Dagster is told of them."""
+"""The demo's files, and the variables by which Dagster finds them."""
 
 import shutil
 from dataclasses import dataclass
@@ -45,12 +45,12 @@ class DemoProject:
 
     @property
     def access_log(self) -> Path:
-        """What the source reads."""
+        """File that the source reads."""
         return self.directory / "access.log"
 
     @property
     def sink_file(self) -> Path:
-        """What the sink writes."""
+        """File that the sink writes."""
         return self.directory / "test.sink.txt"
 
     @property

@@ -76,7 +76,7 @@ def test_the_evidence_names_whatever_is_missing() -> None:
         "0 rows instead of 2 went through Spark for local-file-sink-0"
     )
     assert replace(COMPLETE, materialized={topic_key("connect-test"): (0, 0)}).missing()[-1] == (
-        "the last materialisation of kafka/connect-test tells 0 records"
+        "the last materialisation of kafka/connect-test has 0 records"
     )
 
 

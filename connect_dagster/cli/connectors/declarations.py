@@ -40,7 +40,9 @@ def _declared(argument: str) -> Iterable[KafkaConnectConnectorSpec]:
         return _of_component(path) if path.suffix in YAML else [_of_file(argument)]
     module, colon, name = argument.partition(":")
     if not colon or not all(part.isidentifier() for part in (*module.split("."), name)):
-        raise Trouble(f"There is no file {argument}; a declaration is a file, or module:name of connectors in Python")
+        raise Trouble(
+            f"The file {argument} does not exist; a declaration is a file, or module:name of connectors in Python"
+        )
     return _of_module(module, name)
 
 

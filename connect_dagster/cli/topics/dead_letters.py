@@ -126,7 +126,7 @@ def _queue(client: KafkaConnectClient, topic: str | None, connector: str | None)
         return str(topic)
     info = client.info(connector)
     if info is None:
-        raise Trouble(f"There is no connector {connector!r}.")
+        raise Trouble(f"Connector {connector!r} does not exist.")
     found = (info.config.get(DEAD_LETTER_KEY) or "").strip()
     if not found:
         raise Trouble(f"Connector {connector!r} has no dead letter queue: {DEAD_LETTER_KEY} is not set.")

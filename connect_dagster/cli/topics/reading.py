@@ -42,10 +42,10 @@ def places(consumer: Consumer, topics: Mapping[str, Sequence[int]], topic: str, 
         plan: what to read of it.
 
     Raises:
-        click.ClickException: there is no such topic, partition or offset; says which ones there are.
+        click.ClickException: the topic, partition or offset does not exist; names those that do.
     """
     if topic not in topics:
-        raise click.ClickException(f"There is no topic {topic!r}; `topic list` shows those there are.")
+        raise click.ClickException(f"Topic {topic!r} does not exist; `topic list` shows those that do.")
     partitions = topics[topic]
     if plan.partition is None:
         return [TopicPartition(topic, partition, plan.start) for partition in partitions]

@@ -55,8 +55,8 @@ def list_topics(bootstrap: Brokers, in_json: bool) -> None:
 @click.option("--from-beginning", is_flag=True, help="Start with the oldest record instead of the next one to come.")
 @click.option("--offset", type=click.IntRange(min=0), help="Start with this offset; needs --partition.")
 @click.option("--partition", type=click.IntRange(min=0), help="Read this partition only.")
-@click.option("--max-messages", type=click.IntRange(min=1), help="End after so many records.")
-@click.option("--timeout", type=click.FloatRange(min=0), help="End when no record came for so many seconds.")
+@click.option("--max-messages", type=click.IntRange(min=1), help="End after this number of records.")
+@click.option("--timeout", type=click.FloatRange(min=0), help="End when no record came for this number of seconds.")
 @click.option("-J", "--json", "in_json", is_flag=True, help="Print each record as a JSON object on one line.")
 @click.pass_obj
 def read(

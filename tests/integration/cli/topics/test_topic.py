@@ -198,7 +198,7 @@ def test_an_unknown_topic_is_said_and_not_created(broker: Broker, topic_prefix: 
     unknown = f"{topic_prefix}unknown"
     ran = run(broker, "read", unknown, "--from-beginning")
     assert (ran.returncode, ran.stdout) == (1, b"")
-    assert ran.stderr.decode() == f"Error: There is no topic '{unknown}'; `topic list` shows those there are.\n"
+    assert ran.stderr.decode() == f"Error: Topic '{unknown}' does not exist; `topic list` shows those that do.\n"
     assert unknown.encode() not in lines(broker, "list")
 
 

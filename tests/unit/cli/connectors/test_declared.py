@@ -140,7 +140,7 @@ def test_a_declaration_that_is_not_there_is_named(server: ConnectServer, source:
     ran = run(server, "apply", tmp_path / "no.properties")
     assert (ran.exit_code, ran.stderr) == (
         2,
-        f"Error: There is no file {tmp_path}/no.properties; "
+        f"Error: The file {tmp_path}/no.properties does not exist; "
         "a declaration is a file, or module:name of connectors in Python\n",
     )
     assert run(server, "apply", source, source).stderr == "Error: src is declared twice\n"
