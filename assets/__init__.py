@@ -1,6 +1,6 @@
-"""The Dagster project that ships with connect_dagster: a worker, its connectors, what they read and write, a report.
+"""The Dagster project that ships with connect_dagster: a worker, its connectors, their data, a report.
 
-Loading it asks nobody: neither a broker nor a worker has to run, and Spark is not loaded.
+It loads without a broker, a worker or Spark.
 """
 
 import dagster as dg
@@ -41,7 +41,7 @@ defs = dg.Definitions.merge(
             )
         ],
         resources={"pyspark": pyspark},
-        # Steps ask a worker and wait: a process for each would take longer than what it does.
+        # Steps send requests to a worker and wait: a process for each would take longer than its work.
         executor=dg.in_process_executor,
     ),
 )

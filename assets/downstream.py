@@ -1,4 +1,4 @@
-"""What a data team builds on a topic that a connector fills: a batch asset, computed by Spark when it is due."""
+"""A batch asset downstream of a connector's topic, computed by Spark on a schedule."""
 
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ STATUS_CODE = r'" (\d{3}) '
 
 
 def build_requests_by_status(topic: str) -> dg.AssetsDefinition:
-    """The asset ``requests_by_status``, which counts the requests of an nginx access log by status code.
+    """Return the asset ``requests_by_status``, which counts the requests of an nginx access log by status code.
 
     Args:
         topic: Lines of the log, in JSON with schema as JsonConverter writes it.
@@ -37,13 +37,13 @@ def build_requests_by_status(topic: str) -> dg.AssetsDefinition:
 
 
 def count_by_status(records: "DataFrame") -> "DataFrame":
-    """One row for each status code that occurs.
+    """Return one row for each status code that occurs.
 
     Args:
         records: Records of the topic; their column ``value`` holds the JSON.
 
     Returns:
-        The columns ``status`` (null for lines that are no log lines) and ``requests``, by status.
+        The columns ``status`` (null for lines that are not log lines) and ``requests``, by status.
     """
     # PySpark is loaded where it is needed, not with the definitions, which each sensor's tick may load.
     from pyspark.sql import functions as sf

@@ -5,10 +5,10 @@ All begin with `CONNECT_DAGSTER_`:
 - `REST_URL`: where the worker's REST API listens; `http://127.0.0.1:8083`.
 - `BOOTSTRAP_SERVERS`: brokers of the worker, the sensors and the report; `127.0.0.1:9092`.
 - `WORKER_PROPERTIES`: the worker's further configuration; `examples/distributed/connect-distributed.properties`.
-- `SOURCE_FILE`, `SINK_FILE`: what the connectors read and write; `/tmp/test.txt`, `/tmp/test.sink.txt`.
+- `SOURCE_FILE`, `SINK_FILE`: the files of the two connectors; `/tmp/test.txt`, `/tmp/test.sink.txt`.
 - `TOPIC`: the topic between them; `connect-test`.
-- `POLL_SECONDS`: seconds between two looks at the connectors; 30.
-- `EVENT_SECONDS`: seconds between two events of an asset that has no news but its numbers; 900.
+- `POLL_SECONDS`: seconds between two polls of the connectors; 30.
+- `EVENT_SECONDS`: seconds between two events of an asset whose state did not change; 900.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Connectors declared in Python: from a log through a topic to a file, kept so by Dagster.
+"""Connectors declared in Python: from a log through a topic to a file, kept as declared by Dagster.
 
 Try it: ``dagster dev -f examples/dagster/connectors.py``, with a worker at ``CONNECT_URL``.
 """

@@ -1,4 +1,4 @@
-"""All that stands in ``defs``."""
+"""Definitions of the folder ``defs``."""
 
 from pathlib import Path
 
