@@ -12,8 +12,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
@@ -23,6 +22,7 @@ from connect_dagster.errors import ConnectError
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.worker import logs
+from connect_dagster.worker.source.batch import Batch, EncodedTable, RejectedRecord, topics_of
 from connect_dagster.worker.source.large_batch_gate import LargeBatchGate
 from connect_dagster.worker.source.topic_creation import TopicCreation
 from connect_dagster.worker.spark import references as java_references
@@ -38,49 +38,7 @@ _PRODUCER_EXTRAS: dict[str, object] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class RejectedRecord:
-    """A record that Kafka rejected with an error that is not retriable.
-
-    Attributes:
-        error: with the record's topic and size.
-        record: as arguments of ``Producer.produce``.
-    """
-
-    error: ConnectError
-    record: Mapping[str, Any]
-
-
-class Encoded(Protocol):
-    """Records in bytes.
-
-    Attributes:
-        table: columns ``value`` and perhaps ``key, topic, partition, headers, timestamp``.
-    """
-
-    @property
-    def table(self) -> pa.Table:
-        """Return the records."""
-
-
-E = TypeVar("E", bound=Encoded)
-
-
-@dataclass(frozen=True, slots=True)
-class Batch(Generic[E]):
-    """Records to encode and send.
-
-    Attributes:
-        encode: runs the plan.
-        topic: topic of all of them, unless the table has a column for it.
-        delivered: called on the delivery thread once all records are acknowledged.
-        tolerate: called for each record that Kafka rejects; returns whether to continue without it.
-    """
-
-    encode: Callable[[], E]
-    topic: str | None
-    delivered: Callable[[E], None]
-    tolerate: Callable[[RejectedRecord], bool] = lambda _: False
+E = TypeVar("E", bound=EncodedTable)
 
 
 class Delivery:
@@ -109,7 +67,7 @@ class Delivery:
             settings, {**_PRODUCER_EXTRAS, "on_delivery": self._delivery_failed, "error_cb": self._shut_out}
         )
         self._batches: queue.Queue[Batch[Any] | None] = queue.Queue(maxsize=1)
-        self._encoded: queue.Queue[tuple[Batch[Any], Encoded] | None] = queue.Queue(maxsize=1)
+        self._encoded: queue.Queue[tuple[Batch[Any], EncodedTable] | None] = queue.Queue(maxsize=1)
         self._unfinished = 0
         self._changed = threading.Condition()
         self._abandoned = threading.Event()
@@ -273,15 +231,6 @@ class Delivery:
         tolerated = self._sending is not None and self._sending.tolerate(RejectedRecord(failure, record))
         if not tolerated and self._error is None:
             self._error = failure
-
-
-def topics_of(topic: str | None, table: pa.Table) -> set[str]:
-    """Return the topics of a batch: the common one, or those of the table's column."""
-    if not table.num_rows:
-        return set()
-    if "topic" in table.column_names:
-        return set(table.column("topic").unique().to_pylist()) - {None}
-    return {topic} if topic is not None else set()
 
 
 def _arguments(chunk: pa.RecordBatch, topic: str | None) -> Iterator[dict[str, Any]]:
