@@ -13,14 +13,13 @@ from typing import ClassVar
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.errors import DataError
+from connect_dagster.errors import ConfigError, DataError
 from connect_dagster.expressions import json_objects
 from connect_dagster.expressions.struct_edits import field_value, fields_by_name
 from connect_dagster.expressions.value_classes import class_of_variant
 from connect_dagster.plugin.config import ConfigDef, Importance, config_key, one_of_ignoring_case
 from connect_dagster.plugin.frames import RecordFrame
 from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
-from connect_dagster.transforms._support.field_path import steps
 from connect_dagster.transforms._support.field_transform import (
     Change,
     FieldTransform,
@@ -31,6 +30,7 @@ from connect_dagster.transforms._support.field_transform import (
 from connect_dagster.transforms._support.side import both_sides
 
 _UNKNOWN = "java.lang.IllegalArgumentException"
+_TICK, _DOT, _BACKSLASH = "`", ".", "\\"
 
 
 class ExtractFieldConfig(ConfigDef):
@@ -61,15 +61,15 @@ class ExtractField(FieldTransform):
         """
         options = ExtractFieldConfig.parse(config)
         self._path, self._replace_null = options.field, options.replace_null
-        self._steps = steps(options.field, options.syntax.upper()) or ("",)
+        self._steps = _path(options.field, options.syntax.upper()) or ("",)
 
     def unfit(self, column: Column, schema: Schema) -> Change:
-        """Data without fields; Java looks for the field even where there is no data."""
+        """Return the error of data without fields; Java looks for the field also in null."""
         change = FieldTransform.unfit(self, column, schema)
         return Change(None, None, (*change.wrong, Wrong(F.lit(True), "Cannot look up fields on non-struct type")))
 
     def with_schema(self, column: Column, schema: Schema, frame: RecordFrame) -> Change:
-        """The field with its schema."""
+        """Return the field with its schema."""
         try:
             found = self._fields(schema)
         except DataError as error:
@@ -94,7 +94,7 @@ class ExtractField(FieldTransform):
         return found
 
     def schemaless(self, text: Column, frame: RecordFrame) -> Change:
-        """The field as JSON text; null where it is absent."""
+        """Return the field as JSON text; null where it is absent."""
         value, wrong = json_objects.field(text, self._steps[0]), list(self.not_objects(text))
         start = "Only Map objects supported in absence of schema for [nested field access], found: "
         for name in self._steps[1:]:
@@ -106,3 +106,51 @@ class ExtractField(FieldTransform):
 
 
 ExtractFieldKey, ExtractFieldValue = both_sides(ExtractField, "org.apache.kafka.connect.transforms.ExtractField")
+
+
+def _path(path: str, version: str) -> tuple[str, ...]:
+    """Return the names on a path, outermost first (Java: ``SingleFieldPath``, KIP-821).
+
+    Args:
+        path: as configured.
+        version: ``V1``, where the path is one name, or ``V2``: dots divide, backticks around a name keep its dots,
+            a backslash keeps a backtick that a dot follows.
+
+    Raises:
+        ConfigError: a backtick has no partner, in Java's words.
+    """
+    return (path,) if version == "V1" else tuple(_divided(path))
+
+
+def _divided(path: str) -> list[str]:
+    found: list[str] = []
+    at = 0
+    while at < len(path):
+        name, at = _quoted(path, at) if path[at] == _TICK else _plain(path, at)
+        found.append(name)
+    return [*found, ""] if path.endswith(_DOT) else found
+
+
+def _plain(path: str, start: int) -> tuple[str, int]:
+    """Return a name and where the next one begins."""
+    name, _, _ = path[start:].partition(_DOT)
+    return name, start + len(name) + 1
+
+
+def _quoted(path: str, opening: int) -> tuple[str, int]:
+    """Return a name in backticks and the start of the next one; a backtick before a dot or the end closes it."""
+    name, start, at = "", opening + 1, opening + 1
+    while True:
+        at = path.find(_TICK, at)
+        escaped = at > 0 and path[at - 1] == _BACKSLASH
+        last = at == len(path) - 1
+        if at < 0 or (last and escaped):
+            raise ConfigError(
+                f"Incomplete backtick pair in path: [{path}], consider adding a backslash before backtick at "
+                f"position {opening} to escape it"
+            )
+        if last or (path[at + 1] == _DOT and not escaped):
+            return name + path[start:at], at + 2
+        if path[at + 1] == _DOT:
+            name, start = name + path[start : at - 1] + _TICK, at + 1
+        at += 1

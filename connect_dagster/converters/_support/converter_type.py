@@ -8,7 +8,7 @@ from connect_dagster.plugin.config import Importance, Type, config_key, one_of
 
 
 def converter_type() -> Any:
-    """The setting ``converter.type``; the worker fills it in."""
+    """Return the config key ``converter.type``; the worker sets it."""
     return config_key(
         "converter.type",
         type=Type.STRING,
@@ -20,5 +20,5 @@ def converter_type() -> Any:
 
 
 def type_name(*, is_key: bool) -> str:
-    """The option's value for a key or a value."""
+    """Return the value of ``converter.type`` for a key or a value."""
     return "key" if is_key else "value"

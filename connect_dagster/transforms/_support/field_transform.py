@@ -1,4 +1,4 @@
-"""What the transforms of fields share: a change is planned once for each schema and then applied to every batch.
+"""Base of transforms of fields: a change is planned once for each schema and then applied to each batch.
 
 Making an expression takes calls into the JVM, a hundred for a wide struct; a steady stream has one schema.
 """
@@ -36,7 +36,7 @@ class Wrong:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What becomes of the keys or values of one schema.
+    """The change of the keys or values of one schema.
 
     Attributes:
         column: the new ones; ``None`` where none can be made.
@@ -54,17 +54,17 @@ class Change:
 
 
 def parsed() -> Column:
-    """The column that ``Change.parsed`` becomes."""
+    """Return the column that ``Change.parsed`` becomes."""
     return F.col(_PARSED)
 
 
 def kinds() -> Column:
-    """The column that ``Change.kinds`` becomes."""
+    """Return the column that ``Change.kinds`` becomes."""
     return F.col(_KINDS)
 
 
 def replace_null_setting() -> Any:
-    """The option that most of these transforms have."""
+    """Return the option that most of these transforms have."""
     return config_key(
         "replace.null.with.default",
         type=Type.BOOLEAN,
@@ -89,7 +89,7 @@ class FieldTransform(SidedTransform):
         self._changes: list[tuple[Schema | None, object, Change]] = []
 
     def apply(self, frame: Frame) -> Frame:
-        """The frame with the change for its schema."""
+        """Return the frame with the change for its schema."""
         change = self._change(frame)
         before = {_PARSED: change.parsed, _KINDS: change.kinds}
         for name, column in before.items():
@@ -102,39 +102,39 @@ class FieldTransform(SidedTransform):
         return frame if change.parsed is None else _with_df(frame, frame.df.drop(*before))
 
     def written(self, frame: Frame, column: Column, schema: Schema | None) -> Frame:
-        """The frame with the new column."""
+        """Return the frame with the new column."""
         return self.replaced(frame, column, schema)
 
     def facts(self, frame: RecordFrame) -> object:
-        """What else of a frame the change hangs on."""
+        """Return the facts of a frame, except its schema, that the change depends on."""
         return None
 
     @abstractmethod
     def with_schema(self, column: Column, schema: Schema, frame: RecordFrame) -> Change:
-        """The change of structs (or whatever ``fits``)."""
+        """Return the change of structs (or whatever ``fits``)."""
 
     @abstractmethod
     def schemaless(self, text: Column, frame: RecordFrame) -> Change:
-        """The change of JSON text."""
+        """Return the change of JSON text."""
 
     def fits(self, schema: Schema) -> bool:
-        """Whether the transform is for data of this schema: structs."""
+        """Return whether the transform is for data of this schema: structs."""
         return schema.type is SchemaType.STRUCT
 
     def unfit(self, column: Column, schema: Schema) -> Change:
-        """The change where the schema does not fit."""
+        """Return the change where the schema does not fit."""
         found = F.when(column.isNull(), "null").otherwise(class_of(schema))
         text = F.concat(F.lit(f"Only Struct objects supported for [{self.purpose}], found: "), found)
         return refused(self._not_null(column), text)
 
     def null_structs(self, column: Column, schema: Schema) -> tuple[Wrong, ...]:
-        """Nulls, where they are wrong."""
+        """Return the error of nulls, where they are wrong."""
         if self.nulls == "pass" or not schema.optional:
             return ()
         return (Wrong(column.isNull(), f"Only Struct objects supported for [{self.purpose}], found: null"),)
 
     def not_objects(self, text: Column) -> tuple[Wrong, ...]:
-        """JSON that is no object."""
+        """Return the error of JSON that is not an object."""
         wrong = ~json_objects.is_object(text)
         if self.nulls == "pass":
             wrong = wrong & ~json_objects.is_null(text)
@@ -142,7 +142,7 @@ class FieldTransform(SidedTransform):
         return (Wrong(wrong, F.concat(F.lit(start), class_of_json(text))),)
 
     def unreadable(self, text: Column) -> Wrong:
-        """Objects that ``Change.parsed`` could not take apart."""
+        """Return the error of objects that ``Change.parsed`` could not take apart."""
         wrong = json_objects.is_object(text) & parsed().isNull()
         return Wrong(wrong, f"An object has a field twice, which [{self.purpose}] cannot tell apart")
 
@@ -166,7 +166,7 @@ class FieldTransform(SidedTransform):
 
 
 def refused(condition: Column, message: Column | str, exception: type[ConnectError] | str = DataError) -> Change:
-    """No change: the records for which the condition is true fail."""
+    """Return no change: the records for which the condition is true fail."""
     return Change(None, None, (Wrong(condition, message, exception),))
 
 

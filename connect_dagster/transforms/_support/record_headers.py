@@ -19,25 +19,25 @@ _TYPE = "array<struct<key: string, value: binary>>"
 
 
 def with_headers(frame: Frame, added: Iterable[tuple[str, Column]]) -> Frame:
-    """The frame with more headers after those it has: names, and values as bytes."""
+    """Return the frame with more headers after those it has: names, and values as bytes."""
     new = [F.struct(F.lit(name).alias("key"), value.cast("binary").alias("value")) for name, value in added]
     return frame.with_column("headers", F.concat(headers_of(frame), F.array(*new).cast(_TYPE)))
 
 
 def headers_of(frame: RecordFrame) -> Column:
-    """The headers; an empty array where there are none."""
+    """Return the headers; an empty array where there are none."""
     none = F.array().cast(_TYPE)
     return F.coalesce(frame.column("headers").cast(_TYPE), none) if frame.has("headers") else none
 
 
 def header_bytes(data: bytes | None) -> Column:
-    """Bytes as a column."""
+    """Return the bytes as a column."""
     value: Any = None if data is None else bytearray(data)
     return F.lit(value).cast("binary")
 
 
 def converter_of(frame: RecordFrame) -> HeaderConverter:
-    """What writes the headers of the frame.
+    """Return the header converter of the frame.
 
     Raises:
         ConnectError: the frame has none, being outside a worker.

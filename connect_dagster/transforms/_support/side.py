@@ -32,15 +32,15 @@ class SidedTransform(Transform):
     version = KAFKA_VERSION
 
     def operating_column(self, frame: RecordFrame) -> Column:
-        """The keys or the values (Java: ``operatingValue``)."""
+        """Return the keys or the values (Java: ``operatingValue``)."""
         return frame.column(self.side)
 
     def operating_schema(self, frame: RecordFrame) -> Schema | None:
-        """Their schema (Java: ``operatingSchema``); ``None`` for schemaless."""
+        """Return their schema (Java: ``operatingSchema``); ``None`` for schemaless."""
         return frame.key_schema if self.side == "key" else frame.value_schema
 
     def replaced(self, frame: Frame, column: Column, schema: Schema | None) -> Frame:
-        """The frame with other keys or values (Java: ``newRecord``)."""
+        """Return the frame with other keys or values (Java: ``newRecord``)."""
         return frame.with_key(column, schema) if self.side == "key" else frame.with_value(column, schema)
 
 
@@ -48,7 +48,9 @@ Sided = TypeVar("Sided", bound=SidedTransform)
 
 
 def both_sides(transform: type[Sided], java_class: str) -> tuple[type[Sided], type[Sided]]:
-    """The transform for keys and the one for values, under Java's names ``java_class$Key`` and ``java_class$Value``."""
+    """Return the transform for keys and the one for values, under Java's names ``java_class$Key`` and
+    ``java_class$Value``.
+    """
     return _on(transform, java_class, "key"), _on(transform, java_class, "value")
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -20,6 +20,7 @@ from connect_dagster.connectors.jdbc.sink.fields import SinkFields
 from connect_dagster.connectors.jdbc.sink.merge_order import KEY, OFFSET, PARTITION, TOMBSTONE, TOPIC
 from connect_dagster.connectors.jdbc.sink.values import SinkValues
 from connect_dagster.errors import ConnectError
+from connect_dagster.expressions.value_classes import simple_class_of
 from connect_dagster.plugin.frame_columns import ORIGINAL_COORDINATES
 from connect_dagster.plugin.frames import SinkBatch, SinkFrame
 from connect_dagster.plugin.records import TopicPartition
@@ -29,20 +30,6 @@ _WRONG, _READ_FROM = "wrong", "read_from"
 _KEPT = 100
 _NO_KEYS = (SchemaType.ARRAY, SchemaType.MAP)
 _VALUES = (SchemaType.STRUCT, SchemaType.STRING)
-_JAVA_CLASSES: Mapping[SchemaType, str] = {
-    SchemaType.INT8: "Byte",
-    SchemaType.INT16: "Short",
-    SchemaType.INT32: "Integer",
-    SchemaType.INT64: "Long",
-    SchemaType.FLOAT32: "Float",
-    SchemaType.FLOAT64: "Double",
-    SchemaType.BOOLEAN: "Boolean",
-    SchemaType.STRING: "String",
-    SchemaType.BYTES: "byte[]",
-    SchemaType.ARRAY: "ArrayList",
-    SchemaType.MAP: "HashMap",
-    SchemaType.STRUCT: "Struct",
-}
 
 Columns = Callable[[SinkFields], Sequence[Column]]
 """The columns to write, by the fields of records, such as one with the lines of a bulk load."""
@@ -252,7 +239,7 @@ class RecordTables:
             f"'pk.mode={self.config.pk_mode.value}' and therefore requires records with a non-null {needed}, "
             "but found record at (topic='"
         )
-        kind = "HashMap" if schema is None else _JAVA_CLASSES[schema.type]
+        kind = "HashMap" if schema is None else simple_class_of(schema.type)
         found = F.when(F.col(part).isNull(), F.lit("null")).otherwise(F.lit(kind))
         schema_text = "null" if schema is None else "Struct" if schema.type is SchemaType.STRUCT else schema.type.value
         timestamp = F.coalesce(F.col("timestamp").cast("string"), F.lit("null"))
