@@ -31,7 +31,7 @@ class DirectoryConfigProvider(ConfigProvider):
         self._paths = AllowedPathsConfig.parse(config)
 
     def get(self, path: str, keys: AbstractSet[str]) -> ConfigData:
-        """Contents of these files; none of a folder that is none, or may not be read.
+        """Return the contents of these files; an empty result for a folder that does not exist or may not be read.
 
         Raises:
             ConfigError: a file or the folder is not readable, or a file not UTF-8; names it.

@@ -21,7 +21,7 @@ def _regular_expression(name: str, value: Any) -> None:
     try:
         re.compile(value)
     except re.error as error:
-        raise ConfigError.invalid(name, value, f"It is no regular expression: {error}") from error
+        raise ConfigError.invalid(name, value, f"It is not a regular expression: {error}") from error
 
 
 class EnvVarConfig(ConfigDef):
@@ -50,7 +50,7 @@ class EnvVarConfigProvider(ConfigProvider):
         self._allowed = {name: value for name, value in os.environ.items() if pattern.fullmatch(name)}
 
     def get(self, path: str, keys: AbstractSet[str]) -> ConfigData:
-        """Values of variables. Raises ConfigError for a path, as variables have none."""
+        """Return the values of variables. Raises ConfigError for a path, as variables have none."""
         if path:
             raise ConfigError(f"Path is not supported for EnvVarConfigProvider, invalid value '{path}'")
         return ConfigData({key: self._allowed[key] for key in keys if key in self._allowed})

@@ -28,7 +28,7 @@ class FileConfigProvider(ConfigProvider):
         self._paths = AllowedPathsConfig.parse(config)
 
     def get(self, path: str, keys: AbstractSet[str]) -> ConfigData:
-        """Values of a file; none of a file that may not be read.
+        """Return the values of a file; an empty result for a file that may not be read.
 
         Raises:
             ConfigError: the file is not there, not readable, not UTF-8 or malformed; names it.

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 
 def text_bytes(texts: pa.ChunkedArray) -> Iterator[pa.Buffer]:
-    """All texts, one after another: Arrow lays them end to end."""
+    """Return all texts, one after another: Arrow lays them end to end."""
     return (_characters(chunk) for chunk in texts.chunks)
 
 

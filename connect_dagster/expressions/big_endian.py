@@ -9,14 +9,14 @@ _LONG_BITS = 64
 
 
 def from_integral(column: Column, size: int) -> Column:
-    """The ``size`` bytes of an integral column; null stays null."""
+    """Return the ``size`` bytes of an integral column; null stays null."""
     number = column.cast("bigint")
     kept = number if 8 * size == _LONG_BITS else number.bitwiseAND((1 << 8 * size) - 1)
     return F.unhex(F.lpad(F.hex(kept), 2 * size, "0"))
 
 
 def to_integral(column: Column, size: int) -> Column:
-    """The signed number, as bigint, in a binary column of so many bytes; null where there are more or fewer."""
+    """Return the signed number, as bigint, in a binary column of ``size`` bytes; null where there are more or fewer."""
     number = F.conv(F.hex(column), 16, -10).cast("bigint")
     unused = _LONG_BITS - 8 * size
     signed = F.shiftright(F.shiftleft(number, unused), unused) if unused else number
@@ -24,26 +24,26 @@ def to_integral(column: Column, size: int) -> Column:
 
 
 def from_double(column: Column) -> Column:
-    """The eight bytes of a double column."""
+    """Return the eight bytes of a double column."""
     return from_integral(_by_java(column, "java.lang.Double", "doubleToRawLongBits", "bigint"), 8)
 
 
 def to_double(column: Column) -> Column:
-    """The double in a binary column of eight bytes."""
+    """Return the double in a binary column of eight bytes."""
     return _by_java(to_integral(column, 8), "java.lang.Double", "longBitsToDouble", "double")
 
 
 def from_float(column: Column) -> Column:
-    """The four bytes of a float column."""
+    """Return the four bytes of a float column."""
     return from_integral(_by_java(column, "java.lang.Float", "floatToRawIntBits", "int"), 4)
 
 
 def to_float(column: Column) -> Column:
-    """The float in a binary column of four bytes."""
+    """Return the float in a binary column of four bytes."""
     return _by_java(to_integral(column, 4).cast("int"), "java.lang.Float", "intBitsToFloat", "float")
 
 
 def _by_java(column: Column, class_name: str, method: str, type_: str) -> Column:
-    """What a static method says, which Spark can call but only takes as text."""
+    """Return the result of a static method, which Spark passes as text."""
     said = F.reflect(F.lit(class_name), F.lit(method), column)
     return F.when(column.isNotNull(), said.cast(type_))

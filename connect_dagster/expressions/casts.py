@@ -26,10 +26,10 @@ OUTPUTS = (
     SchemaType.BOOLEAN,
     SchemaType.STRING,
 )
-"""What can be cast to."""
+"""Types that values can be cast to."""
 
 INPUTS = (*OUTPUTS, SchemaType.BYTES)
-"""What can be cast from."""
+"""Types that values can be cast from."""
 
 _BITS = {SchemaType.INT8: 8, SchemaType.INT16: 16, SchemaType.INT32: 32, SchemaType.INT64: 64}
 _FLOATS = (SchemaType.FLOAT32, SchemaType.FLOAT64)
@@ -53,7 +53,7 @@ class CastColumn:
 
 
 def cast_column(schema: Schema, column: Column, target: SchemaType) -> CastColumn:
-    """A typed column cast to one of ``OUTPUTS``."""
+    """Return a typed column cast to one of ``OUTPUTS``."""
     if schema.type not in INPUTS:
         return _refused(column, target, unsupported(schema.type))
     if target is SchemaType.STRING:
@@ -74,12 +74,12 @@ def cast_column(schema: Schema, column: Column, target: SchemaType) -> CastColum
 
 
 def listed(types: tuple[SchemaType, ...]) -> str:
-    """Types as Java prints a set of them."""
+    """Return the types as Java prints a set of them."""
     return f"[{', '.join(one.name for one in types)}]"
 
 
 def unsupported(source: SchemaType) -> str:
-    """Java's text where a type cannot be cast from."""
+    """Return Java's text where a type cannot be cast from."""
     return f"Cast transformation does not support casting from {source.name}; supported types are {listed(INPUTS)}"
 
 
@@ -100,7 +100,7 @@ def _from_whole(column: Column, target: SchemaType) -> Column:
 
 
 def _wrapped(column: Column, bits: int) -> Column:
-    """The lowest bits of an integer column, as a signed number."""
+    """Return the lowest bits of an integer column, as a signed number."""
     if bits == 64:
         return column.cast("bigint")
     lost = 64 - bits
@@ -113,7 +113,7 @@ def _from_boolean(column: Column, target: SchemaType) -> Column:
 
 
 def _from_float(column: Column, target: SchemaType) -> Column:
-    """As in Java a float becomes an int (or a long), as large as that can be, before it is cut to fewer bits."""
+    """Convert a float as Java does: to an int or long within its range, then to fewer bits."""
     if target in _FLOATS:
         return column.cast(_spark(target))
     number = column.cast("double")
@@ -142,7 +142,7 @@ def _from_decimal(column: Column, target: SchemaType) -> Column:
 
 
 def _lowest_long(column: Column) -> Column:
-    """The lowest 64 bits of a decimal's integer part."""
+    """Return the lowest 64 bits of a decimal's integer part."""
     integer = F.when(column < 0, F.ceil(column)).otherwise(F.floor(column)).cast("decimal(38,0)")
     low = F.pmod(integer, _power_of_two(64))
     return F.when(low >= _power_of_two(63), low - _power_of_two(64)).otherwise(low).cast("bigint")
@@ -181,7 +181,7 @@ def _to_text(schema: Schema, column: Column) -> Column:
 
 
 def _moment_text(moment: Column) -> Column:
-    """A time of day on the first day of the epoch and before, a date at midnight, else both (``dateFormatFor``)."""
+    """Return a time of day up to the first day of the epoch, a date at midnight, else both (``dateFormatFor``)."""
     millis = F.unix_millis(moment)
     return (
         F.when(millis < _DAY_MILLIS, F.date_format(moment, _TIME_FORMAT))

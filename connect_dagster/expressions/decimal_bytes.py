@@ -19,7 +19,7 @@ _REDUNDANT = "^(?:(?:00(?=[0-7]))+|(?:FF(?=[89A-F]))+)"
 
 
 def from_decimal(column: Column) -> Column:
-    """Bytes of the unscaled value of a decimal column."""
+    """Return the bytes of the unscaled value of a decimal column."""
     # Spark may print a small decimal as 1.23E-7: the digits before the E are the unscaled value there too.
     digits = F.replace(F.substring_index(column.cast("string"), "E", 1), F.lit("."), F.lit(""))
     unscaled = digits.cast(_UNSCALED)
@@ -32,7 +32,7 @@ def from_decimal(column: Column) -> Column:
 
 
 def to_decimal(column: Column, scale: int) -> Column:
-    """The ``decimal(38, scale)`` whose unscaled value a binary column holds; null where it needs over 38 digits.
+    """Return the ``decimal(38, scale)`` whose unscaled value a binary column holds; null where it needs over 38 digits.
 
     Raises:
         DataError: Spark has no decimals of this scale.

@@ -39,7 +39,7 @@ class SimpleDateFormat:
     """A format of points in time in UTC (Java: ``java.text.SimpleDateFormat``).
 
     Raises:
-        JavaRefusalError: it is no such pattern.
+        JavaRefusalError: it is not a valid pattern.
     """
 
     def __init__(self, pattern: str) -> None:
@@ -47,12 +47,12 @@ class SimpleDateFormat:
         self._format.setTimeZone(_java("java.util.TimeZone").getTimeZone("UTC"))
 
     def text(self, milliseconds: Column) -> Column:
-        """Text of epoch milliseconds (a column of longs)."""
+        """Return the text of epoch milliseconds (a column of longs)."""
         date = _new(_DATE, milliseconds.cast("long"))
         return F.when(milliseconds.isNotNull(), _as_string(_call(_constant(self._format), "format", _STRING, date)))
 
     def milliseconds(self, text: Column) -> Column:
-        """Epoch milliseconds of text; null where it does not begin with such a date."""
+        """Return epoch milliseconds of text; null where it does not begin with such a date."""
         parsed = _call(_constant(self._format), "parse", _DATE, _as_java(F.coalesce(text, F.lit(""))))
         tried = _java(f"{_EXPRESSIONS}TryEval")(parsed)
         return F.when(text.isNotNull(), column_of(_invoked(tried, "getTime", _spark_type(jvm(), "LongType"))))
@@ -70,21 +70,23 @@ class Regex:
         self._pattern = _made(_java("java.util.regex.Pattern").compile, pattern)
 
     def matches(self, text: Column) -> Column:
-        """Whether it matches all of the text; false where that is null."""
+        """Return whether it matches all of the text; false where that is null."""
         matched = column_of(_invoked(self._matcher(text), "matches", _spark_type(jvm(), "BooleanType")))
         return F.coalesce(F.when(text.isNotNull(), matched), F.lit(False))
 
     def replaced(self, text: Column, replacement: str) -> Column:
-        """The text with its first match replaced (Java: ``Matcher.replaceFirst``); only for what it has a match in."""
+        """Return the text with its first match replaced (Java: ``Matcher.replaceFirst``); only for what it has a match
+        in.
+        """
         found = _call(self._matcher(text), "replaceFirst", _STRING, _as_java(F.lit(replacement)))
         return F.when(text.isNotNull(), _as_string(found))
 
     def matches_text(self, text: str) -> bool:
-        """Whether it matches all of one text."""
+        """Return whether it matches all of one text."""
         return bool(self._pattern.matcher(text).matches())
 
     def replaced_text(self, text: str, replacement: str) -> str:
-        """One text with its first match replaced.
+        """Return one text with its first match replaced.
 
         Raises:
             JavaRefusalError: the replacement names a group that there is not.
@@ -92,7 +94,7 @@ class Regex:
         return str(_made(self._pattern.matcher(text).replaceFirst, replacement))
 
     def refusal(self, replacement: str) -> JavaRefusalError | None:
-        """What Java would throw for any match, as the replacement is wrong."""
+        """Return the error that Java throws for any match when the replacement is wrong."""
         try:
             # Matches the empty text whatever the pattern is, with the same groups.
             Regex(f"{self._text}|").replaced_text("", replacement)
@@ -105,7 +107,7 @@ class Regex:
 
 
 def jvm() -> Any:
-    """Spark's JVM.
+    """Return Spark's JVM.
 
     Raises:
         RuntimeError: Spark does not run in this process.
@@ -117,17 +119,17 @@ def jvm() -> Any:
 
 
 def has_jvm() -> bool:
-    """Whether Java classes can be asked."""
+    """Return whether Java classes can be asked."""
     return SparkContext._active_spark_context is not None
 
 
 def expression(column: Column) -> Any:
-    """Spark's own form of a column."""
+    """Return Spark's Java object of a column."""
     return _java(_EXPRESSION_UTILS).expression(column._jc)
 
 
 def column_of(expression: Any) -> Column:
-    """A column of Spark's own form."""
+    """Return a column of Spark's own form."""
     return Column(_java(_EXPRESSION_UTILS).column(expression))
 
 
@@ -141,7 +143,7 @@ def _java(name: str) -> Any:
 
 @functools.lru_cache(maxsize=64)
 def _looked_up(jvm: Any, name: str) -> Any:
-    """A Java class by its name, which takes py4j a call for each part of it."""
+    """Return a Java class by its name, which takes py4j a call for each part of it."""
     return functools.reduce(getattr, name.split("."), jvm)
 
 

@@ -9,7 +9,7 @@ from connect_dagster.expressions.java_calls import JavaRefusalError, Regex, has_
 
 
 def regex(name: str, value: Any) -> None:
-    """A regular expression (Java: ``RegexValidator``); not looked at where no JVM runs, such as in a command."""
+    """Check a regular expression (Java: ``RegexValidator``); does nothing where no JVM runs, such as in a command."""
     if not has_jvm():
         return
     if value is None:
@@ -22,6 +22,6 @@ def regex(name: str, value: Any) -> None:
 
 
 def non_empty_list(name: str, value: Any) -> None:
-    """A list with an item (Java: ``NonEmptyListValidator``)."""
+    """Check that a list has an item (Java: ``NonEmptyListValidator``)."""
     if not value:
         raise ConfigError.invalid(name, value, "Empty list")

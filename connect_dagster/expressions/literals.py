@@ -11,7 +11,7 @@ from connect_dagster.plugin.schema import Schema, SchemaType
 
 
 def literal(schema: Schema, value: Any) -> Column:
-    """A value in Python's terms as a column of the schema's type."""
+    """Return a value in Python's terms as a column of the schema's type."""
     return F.lit(None).cast(schema.to_spark()) if value is None else _literal(schema, value).cast(schema.to_spark())
 
 

@@ -17,12 +17,12 @@ _FROM_NUMBER: dict[str | None, Callable[[Column], Column]] = {
 
 
 def physical(schema: Schema, column: Column) -> Column:
-    """Days or milliseconds of a date or timestamp column; any other as it is (times are milliseconds already)."""
+    """Return days or milliseconds of a date or timestamp column; any other column as it is."""
     return _TO_NUMBER.get(schema.name, _same)(column)
 
 
 def logical(schema: Schema, column: Column) -> Column:
-    """The other way round."""
+    """Return the logical value of days or milliseconds; any other column as it is."""
     return _FROM_NUMBER.get(schema.name, _same)(column)
 
 

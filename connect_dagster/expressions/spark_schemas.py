@@ -28,7 +28,7 @@ _PRIMITIVES: dict[type[spark.DataType], tuple[SchemaType, str | None]] = {
 
 
 def connect_schema(kind: spark.DataType, optional: bool, place: str) -> Schema:
-    """The schema of values of a Spark type; a cast to its ``to_spark()`` makes such values.
+    """Return the schema of values of a Spark type; a cast to its ``to_spark()`` makes such values.
 
     Args:
         kind: the type.

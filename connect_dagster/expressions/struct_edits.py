@@ -16,12 +16,12 @@ SCHEMA_BUILDER_ERROR = "org.apache.kafka.connect.errors.SchemaBuilderException"
 
 
 def field_value(struct: Column, field: SchemaField, *, replace_null: bool, struct_null: bool = False) -> Column:
-    """A field of a struct column; where it is null, its default if that is wanted and there is one.
+    """Return a field of a struct column; where it is null, its default if ``replace_null`` is set and there is one.
 
     Args:
         struct: the column.
         field: which one.
-        replace_null: whether the default is wanted.
+        replace_null: whether the default replaces null.
         struct_null: whether the struct may be null itself and its field shall be so then.
     """
     value = struct.getField(field.name)
@@ -32,7 +32,7 @@ def field_value(struct: Column, field: SchemaField, *, replace_null: bool, struc
 
 
 def struct_of(old: Column, old_schema: Schema, names: Sequence[str], parts: Sequence[Column]) -> Column:
-    """A struct column in place of an old one, null where that was null.
+    """Return a struct column in place of an old one, null where that was null.
 
     What its schema requires is there: without the question Spark takes no struct apart that the next step takes apart.
     """
@@ -41,7 +41,7 @@ def struct_of(old: Column, old_schema: Schema, names: Sequence[str], parts: Sequ
 
 
 def rebuilt(schema: Schema, fields: Iterable[SchemaField], *, optional: bool) -> Schema:
-    """A struct's schema with other fields: it keeps its name, version, doc and parameters, but no default.
+    """Return a struct's schema with other fields: it keeps its name, version, doc and parameters, but no default.
 
     Java: ``SchemaUtil.copySchemaBasics``.
     """
@@ -49,12 +49,12 @@ def rebuilt(schema: Schema, fields: Iterable[SchemaField], *, optional: bool) ->
 
 
 def fields_by_name(schema: Schema) -> dict[str, SchemaField]:
-    """The fields of a struct's schema by their names."""
+    """Return the fields of a struct's schema by their names."""
     return {field.name: field for field in schema.fields}
 
 
 def builder_fault(names: Iterable[str]) -> str | None:
-    """Why Java's ``SchemaBuilder`` refuses a struct of these fields; ``None`` when it takes them."""
+    """Return the reason why Java's ``SchemaBuilder`` refuses a struct of these fields; ``None`` when it does not."""
     names = tuple(names)
     if "" in names:
         return "fieldName cannot be null."

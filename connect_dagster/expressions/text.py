@@ -1,4 +1,4 @@
-"""What Java's ``toString`` says of Connect values, as Spark expressions.
+"""Text of Connect values as Java's ``toString`` writes it, as Spark expressions.
 
 Two connectors' users see it: in files written by FileStreamSink and in records written by StringConverter. Two things
 differ: bytes are decoded as UTF-8 (Java prints an object's address), and maps keep their order (Java's have none).
@@ -15,7 +15,7 @@ from connect_dagster.plugin.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema
 
 
 def as_java_text(schema: Schema | None, column: Column) -> Column:
-    """The text of a typed column as a string column; null where the value is null."""
+    """Return the text of a typed column as a string column; null where the value is null."""
     if schema is None:
         return _schemaless(column)
     if schema.name in _LOGICAL:
@@ -44,7 +44,7 @@ def _map(schema: Schema, column: Column) -> Column:
 
 
 def _struct(schema: Schema, column: Column) -> Column:
-    """Java leaves out fields that are null."""
+    """Return the text of a struct; Java leaves out fields that are null."""
     parts = []
     for field in schema.fields:
         value = column.getField(field.name)
@@ -62,13 +62,13 @@ def _joined(texts: Column, start: str, end: str, separator: str) -> Column:
 
 
 def _schemaless(column: Column, depth: int = 3) -> Column:
-    """Text of a column of JSON text."""
+    """Return the text of a column of JSON text."""
     parsed = F.parse_json(F.when(~column.startswith('"'), column))
     return F.when(column.startswith('"'), _unquoted(column)).otherwise(_variant(parsed, depth))
 
 
 def _unquoted(column: Column) -> Column:
-    """The string in a JSON string, which is known to be one: quotes are the only frequent escape."""
+    """Return the string in a JSON string, which is known to be one: quotes are the only frequent escape."""
     inner = F.substring(column, F.lit(2), F.length(column) - F.lit(2))
     escaped_quote = F.lit('\\"')
     simple = column.endswith('"') & ~F.replace(inner, escaped_quote, F.lit("")).contains("\\")
@@ -76,7 +76,7 @@ def _unquoted(column: Column) -> Column:
 
 
 def _variant(column: Column, depth: int) -> Column:
-    """Text of parsed JSON; lists in lists are taken apart so many times, what is deeper stays JSON."""
+    """Return the text of parsed JSON; lists in lists are taken apart ``depth`` times, deeper ones stay JSON."""
     kind = F.schema_of_variant(column)
     text = (
         F.when(column.isNull() | F.is_variant_null(column), F.lit(None).cast("string"))
@@ -93,7 +93,7 @@ def _variant(column: Column, depth: int) -> Column:
 
 
 def _decimal(column: Column) -> Column:
-    """As ``BigDecimal.toString``, which JSON has too; a cast never prints the scientific form."""
+    """Return the text of ``BigDecimal.toString``, also used in JSON; a cast never prints the scientific form."""
     text = F.to_json(F.struct(column.alias("p")))
     return F.when(column.isNotNull(), F.substring(text, F.lit(6), F.length(text) - F.lit(6)))
 

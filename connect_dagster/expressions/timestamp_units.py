@@ -23,14 +23,14 @@ PRECISIONS = ("nanoseconds", "microseconds", "milliseconds", "seconds")
 
 
 def from_unix(number: Column, precision: str) -> Column:
-    """Epoch milliseconds of a count of units since 1970."""
+    """Return epoch milliseconds of a count of units since 1970."""
     if precision in _FINER:
         return _divided(number, _FINER[precision])
     return _multiplied(number, _COARSER[precision]) if precision in _COARSER else number
 
 
 def to_unix(milliseconds: Column, precision: str) -> Column:
-    """The other way round."""
+    """Return the count of units since 1970 of epoch milliseconds."""
     if precision in _FINER:
         return _multiplied(milliseconds, _FINER[precision])
     return _divided(milliseconds, _COARSER[precision]) if precision in _COARSER else milliseconds
@@ -45,29 +45,29 @@ FROM_LOGICAL: Mapping[str | None, Callable[[Column], Column]] = {
 
 
 def days(milliseconds: Column) -> Column:
-    """The day as a number; null where it has too many digits for an int."""
+    """Return the day as a number; null where it has too many digits for an int."""
     before_midnight = F.when(milliseconds % DAY_MS < 0, 1).otherwise(0)
     return (_divided(milliseconds, DAY_MS) - before_midnight).try_cast("int")
 
 
 def time_of_day(milliseconds: Column) -> Column:
-    """Milliseconds since midnight."""
+    """Return milliseconds since midnight."""
     return F.pmod(milliseconds, F.lit(DAY_MS)).cast("int")
 
 
 def to_timestamp(milliseconds: Column) -> Column:
-    """A timestamp; null beyond those that Spark has."""
+    """Return a timestamp; null beyond those that Spark has."""
     known = milliseconds.between(-_LAST_TIMESTAMP_MS, _LAST_TIMESTAMP_MS)
     return F.timestamp_millis(F.when(known, milliseconds))
 
 
 def _divided(number: Column, units: int) -> Column:
-    """Towards zero, as ``TimeUnit`` rounds."""
+    """Divide towards zero, as ``TimeUnit`` does."""
     return F.call_function("div", number, F.lit(units).cast("long"))
 
 
 def _multiplied(number: Column, units: int) -> Column:
-    """The largest number where it is too large, as ``TimeUnit`` has it."""
+    """Return the largest number where it is too large, as ``TimeUnit`` has it."""
     limit = _LONGEST // units
     return (
         F.when(number > limit, F.lit(_LONGEST))

@@ -1,1 +1,1 @@
-"""Plugins from ``plugin.path``, each place with modules of its own (Java: ``runtime.isolation``)."""
+"""Plugins from ``plugin.path``, each source with separate modules (Java: ``runtime.isolation``)."""

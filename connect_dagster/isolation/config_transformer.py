@@ -51,7 +51,7 @@ class ConfigTransformer:
 
     @classmethod
     def of(cls, worker: Mapping[str, str], plugins: Plugins) -> Self:
-        """The transformer with the providers of a worker; options of one may be placeholders of those before it.
+        """Return the transformer with the providers of a worker; options of one may be placeholders of those before it.
 
         Args:
             worker: the worker's properties as they were written.
@@ -71,7 +71,7 @@ class ConfigTransformer:
         return cls(made)
 
     def transform(self, config: Mapping[str, Text]) -> Transformed[Text]:
-        """The configuration with what providers know now; all other placeholders stay as they are.
+        """Return the configuration with what providers know now; all other placeholders stay as they are.
 
         Values are put in once: what looks like a placeholder in them is none.
 
@@ -97,7 +97,7 @@ class ConfigTransformer:
                 log.warning("Failed to close config provider %s", name, exc_info=True)
 
     def _uses(self, config: Mapping[str, str | None]) -> dict[_Place, dict[str, str]]:
-        """For each provider and path the keys wanted, each with the place that wants it, for messages."""
+        """Return the keys that placeholders use by provider and path, each with its place for messages."""
         uses: dict[_Place, dict[str, str]] = {}
         for name, value in config.items():
             for variable in _VARIABLE.finditer(value or ""):
@@ -127,7 +127,7 @@ WITHOUT_PROVIDERS = ConfigTransformer({})
 def reverse_transformed(
     connector: Mapping[str, str], task_configs: Sequence[Mapping[str, str]]
 ) -> list[dict[str, str]]:
-    """Task configurations as they are stored: values that the connector passed on are placeholders again.
+    """Return the task configurations as they are stored: values that the connector passed on are placeholders again.
 
     A key with a placeholder in the connector's configuration keeps that text in every task's, whatever the connector
     made of its value (Java: ``AbstractHerder.reverseTransform``).

@@ -54,7 +54,7 @@ class Declared:
         return INSTALLED if self.source is None else str(self.source.location)
 
     def load(self) -> Any:
-        """What the entry point names. Raises whatever its module raises."""
+        """Import the object that the entry point names. Raises whatever its module raises."""
         module = importlib.import_module(self.module) if self.source is None else self.source.load(self.module)
         found: Any = module
         for name in self.attribute.split("."):
@@ -96,7 +96,7 @@ def _our_project() -> bool:
 
 
 def declared_in(location: Path) -> list[Declared]:
-    """What a wheel or a folder declares: the wheels and distributions directly in it, and its ``pyproject.toml``."""
+    """Return what a wheel or folder declares: wheels and distributions directly in it, and its ``pyproject.toml``."""
     source = PluginSource(location)
     return [*_in_distributions(source), *_in_project(location / _PROJECT, source)]
 

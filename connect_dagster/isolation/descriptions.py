@@ -40,7 +40,7 @@ LISTED = (
     Kind.TRANSFORMATION,
     Kind.PREDICATE,
 )
-"""What ``GET /connector-plugins`` lists, in this order: all but config providers."""
+"""Kinds that ``GET /connector-plugins`` lists, in this order: all but config providers."""
 
 
 BASES: dict[Kind, type[Any]] = {
@@ -52,7 +52,7 @@ BASES: dict[Kind, type[Any]] = {
     Kind.PREDICATE: Predicate,
     Kind.CONFIG_PROVIDER: ConfigProvider,
 }
-"""What a class of each kind is derived from."""
+"""Base classes of the kinds."""
 
 _SUFFIXES = {
     Kind.SINK: "Connector",
@@ -98,12 +98,12 @@ class PluginDescription(Generic[P]):
 
 
 def class_name(found: type[Any]) -> str:
-    """The name that a class goes by: Java's where it takes over Java's configurations."""
+    """Return the name that a class goes by: Java's where it takes over Java's configurations."""
     return getattr(found, "java_class", None) or class_path(found)
 
 
 def described(plugin: Any, location: str, declared_as: str | None = None) -> list[PluginDescription[Any]]:
-    """One description for each kind of plugin that a class is."""
+    """Return one description for each kind of plugin that a class is."""
     kinds = [kind for kind, base in BASES.items() if issubclass(plugin, base)]
     return [
         PluginDescription(plugin, kind, class_name(plugin), plugin.version, location, declared_as) for kind in kinds

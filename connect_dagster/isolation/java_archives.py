@@ -41,16 +41,16 @@ class JavaArchive:
 
     @property
     def packed(self) -> bool:
-        """Whether it is an archive of jars, which Java would not look into either."""
+        """Return whether it is an archive of jars, which Java would not look into either."""
         return self.path.suffix == ".zip"
 
     def has(self, name: str) -> bool:
-        """Whether a class or the simple name of one is in it, with or without the word ``Connector``."""
+        """Return whether a class or the simple name of one is in it, with or without the word ``Connector``."""
         return any(name in (one, *_aliases(one)) for one in self.classes)
 
 
 def java_archive(path: Path) -> JavaArchive | None:
-    """What a jar or zip holds; ``None`` when it holds no plugins, as the jars that plugins need do."""
+    """Read the plugins in a jar or zip; ``None`` when it holds none, such as a jar that plugins depend on."""
     try:
         with zipfile.ZipFile(path) as archive:
             classes = set(_in_zip(archive) if path.suffix == ".zip" else _in_jar(archive))

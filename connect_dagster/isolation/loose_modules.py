@@ -14,12 +14,12 @@ from pathlib import Path
 log = logging.getLogger(__name__)
 
 _API = "connect_dagster.plugin"
-# Of any folder that may be named: beyond so many files, only what declares itself is found.
+# A folder may hold anything: beyond this number of files, only declared plugins are found.
 _MOST_FILES = 2000
 
 
 def loose_modules(folder: Path, entries: Sequence[Path]) -> Iterator[Path]:
-    """Those of a folder's entries that use the plugin API: modules as files, packages as folders."""
+    """Return those of a folder's entries that use the plugin API: modules as files, packages as folders."""
     looked_at = 0
     for entry in entries:
         files = list(islice(_files_of(entry), _MOST_FILES - looked_at + 1))
@@ -54,7 +54,7 @@ def _uses_plugin_api(file: Path) -> bool:
     try:
         nodes = ast.walk(ast.parse(text))
     except (SyntaxError, ValueError):
-        return True  # importing it tells what is wrong
+        return True  # the import reports the error
     imported = chain.from_iterable(_imported(node) for node in nodes)
     return any(name == _API or name.startswith(f"{_API}.") for name in imported)
 

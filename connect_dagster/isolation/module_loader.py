@@ -5,7 +5,7 @@ the worker's modules. Imports at the top of the module, in its functions and met
 it, as Python reads ``__import__`` from the builtins of the running function. The interpreter's ``__import__`` and
 ``importlib`` stay as they are: inside plugins, ``import importlib`` returns a module with functions for the source.
 
-Decision and limits: docs/decisions/0011-plugins-have-modules-of-their-own.md
+Decision and limits: docs/decisions/0011-plugins-have-separate-modules.md
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Plugin sources: places on ``plugin.path`` whose plugins share modules (Java: ``PluginSource``).
 
-The modules of a source live in a package of its own below ``connect_dagster.isolation.modules``: ``yaml`` in ``/opt/a``
+The modules of a source live in a separate package below ``connect_dagster.isolation.modules``: ``yaml`` in ``/opt/a``
 is ``connect_dagster.isolation.modules.at_2fopt_2fa.yaml``. The name holds the whole path, so each process of this
 machine can import the module again by its name: Spark's Python workers do. ``module_loader`` imports them.
 
-Decision and limits: docs/decisions/0011-plugins-have-modules-of-their-own.md
+Decision and limits: docs/decisions/0011-plugins-have-separate-modules.md
 """
 
 from __future__ import annotations

@@ -56,12 +56,13 @@ class Plugins:
         return tuple(self._java)
 
     def all(self, kinds: Iterable[Kind] = LISTED) -> list[PluginDescription[Any]]:
-        """Plugins of these kinds in the kinds' order, each by class name."""
+        """Return plugins of these kinds in the kinds' order, each by class name."""
         wanted = set(kinds)
         return [one for one in self._all if one.kind in wanted]
 
     def connector(self, name: str, version: str | None = None) -> PluginDescription[Connector]:
-        """A connector by class name or alias; of several versions, the latest within the range, or the latest there is.
+        """Return a connector by class name or alias; of several versions, the latest within the range, or the latest
+        there is.
 
         Raises:
             ConnectError: there is none, or its module on ``plugin.path`` could not be imported.
@@ -69,27 +70,27 @@ class Plugins:
         return self._find(name, (Kind.SINK, Kind.SOURCE), "Connector", version)
 
     def converter(self, name: str, version: str | None = None) -> PluginDescription[Converter]:
-        """A converter by class name or alias. Raises ConnectError."""
+        """Return a converter by class name or alias. Raises ConnectError."""
         return self._find(name, (Kind.CONVERTER,), "Converter", version)
 
     def header_converter(self, name: str, version: str | None = None) -> PluginDescription[HeaderConverter]:
-        """A header converter by class name or alias. Raises ConnectError."""
+        """Return a header converter by class name or alias. Raises ConnectError."""
         return self._find(name, (Kind.HEADER_CONVERTER,), "HeaderConverter", version)
 
     def transformation(self, name: str, version: str | None = None) -> PluginDescription[Transform]:
-        """A transformation by class name or alias. Raises ConnectError."""
+        """Return a transformation by class name or alias. Raises ConnectError."""
         return self._find(name, (Kind.TRANSFORMATION,), "Transformation", version)
 
     def predicate(self, name: str, version: str | None = None) -> PluginDescription[Predicate]:
-        """A predicate by class name or alias. Raises ConnectError."""
+        """Return a predicate by class name or alias. Raises ConnectError."""
         return self._find(name, (Kind.PREDICATE,), "Predicate", version)
 
     def config_provider(self, name: str) -> PluginDescription[ConfigProvider]:
-        """A config provider by class name or alias. Raises ConnectError."""
+        """Return a config provider by class name or alias. Raises ConnectError."""
         return self._find(name, (Kind.CONFIG_PROVIDER,), "ConfigProvider")
 
     def class_named(self, name: str, version: str | None = None) -> type[Any] | None:
-        """A plugin of any kind by class name or alias, else the importable class of that name; ``None`` for none."""
+        """Return a plugin of any kind by class name or alias, else the importable class of that name, else ``None``."""
         for matches in (lambda one: one.class_name == name, lambda one: name in one.aliases):
             if fitting := [one for one in self._all if matches(one)]:
                 named = [one for one in fitting if one.class_name == fitting[0].class_name]
@@ -98,7 +99,7 @@ class Plugins:
         return found if inspect.isclass(found) else None
 
     def find_class(self, name: str) -> str | None:
-        """Full name of a class by name or alias, for configuration keys that hold one (``FindClass``)."""
+        """Return the full name of a class by name or alias, for configuration keys that hold one (``FindClass``)."""
         found = self.class_named(name)
         return None if found is None else class_name(found)
 
@@ -224,7 +225,7 @@ def _java_text(archive: JavaArchive) -> str:
 def _require_plugin(found: Any) -> None:
     """Raise TypeError unless it is a class that a worker can use."""
     if not inspect.isclass(found) or not issubclass(found, tuple(BASES.values())):
-        raise TypeError("it is no class of a plugin")
+        raise TypeError("it is not a class of a plugin")
     if inspect.isabstract(found):
         raise TypeError(f"it lacks {', '.join(sorted(getattr(found, '__abstractmethods__', ())))}")
 
@@ -234,7 +235,7 @@ def _why(error: BaseException) -> str:
 
 
 def _of_version(candidates: Sequence[PluginDescription[Any]], spec: str | None) -> PluginDescription[Any]:
-    """One of the versions of a class (KIP-891); of equal ones the first on the path."""
+    """Return one of the versions of a class (KIP-891); of equal ones the first on the path."""
     wanted = fitting_version([one.version for one in candidates], spec)
     return next(one for one in candidates if one.version == wanted)
 

@@ -18,13 +18,13 @@ _FILES = (".jar", ".py", ".whl", ".zip", "pyproject.toml")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a folder holds.
+    """Plugins and archives in a folder.
 
     Attributes:
         declared: plugins by their entry points.
         loose: modules and packages that use the plugin API without declaring anything.
         java: jars and zips for Java.
-        unreadable: wheels that are none, with the reason.
+        unreadable: files that are not wheels, with the reason.
     """
 
     declared: list[Declared]
@@ -34,7 +34,7 @@ class Found:
 
 
 def scan(folder: Path) -> Found:
-    """What lies in a folder. Raises OSError when it cannot be listed."""
+    """Find plugins in a folder. Raises OSError when it cannot be listed."""
     files, folders = _entries(folder)
     wheels = [file for file in files if file.suffix == ".whl"]
     readable = [wheel for wheel in wheels if zipfile.is_zipfile(wheel)]
@@ -51,14 +51,14 @@ def scan(folder: Path) -> Found:
             java += _java(place / "lib" / name for name in _listing(place / "lib"))
     known = {one.source.location for one in declared if one.source is not None}
     modules = sorted({*(file for file in files if file.suffix == ".py"), *folders} - known)
-    # What a folder with distributions holds besides is theirs.
+    # Other modules in a folder with distributions belong to these.
     loose = [] if own else list(loose_modules(folder, modules))
-    broken = [(wheel, "it is no wheel: not a zip file") for wheel in wheels if wheel not in readable]
+    broken = [(wheel, "it is not a wheel: not a zip file") for wheel in wheels if wheel not in readable]
     return Found(declared, loose, java, broken)
 
 
 def _entries(folder: Path) -> tuple[list[Path], list[Path]]:
-    """Files that may have to do with plugins, and all folders, each in order; what is hidden is left alone."""
+    """Return files that plugins may be in, and all folders, both sorted; hidden entries are left out."""
     with os.scandir(folder) as listing:
         entries = [entry for entry in listing if not entry.name.startswith(".")]
     files = [Path(one.path) for one in entries if one.name.endswith(_FILES) and one.is_file()]
@@ -67,7 +67,7 @@ def _entries(folder: Path) -> tuple[list[Path], list[Path]]:
 
 
 def _declared_by_folder(folder: Path, entries: Sequence[Path], by_wheels: Sequence[Declared]) -> list[Declared]:
-    """What the folder itself declares; wheels directly in it are places of their own."""
+    """Return what the folder itself declares; each wheel directly in it is a separate source."""
     if not any(entry.name.endswith(_DECLARING) and entry.suffix != ".whl" for entry in entries):
         return []
     known = {(one.module, one.attribute, one.version) for one in by_wheels}

@@ -26,7 +26,7 @@ class HasHeaderKeyConfig(ConfigDef):
 
 
 class HasHeaderKey(Predicate):
-    """Whether a record has a header of this name."""
+    """Matches records that have a header of this name."""
 
     config_def: ClassVar[type[ConfigDef]] = HasHeaderKeyConfig
     java_class = "org.apache.kafka.connect.transforms.predicates.HasHeaderKey"
@@ -37,7 +37,7 @@ class HasHeaderKey(Predicate):
         self._name = HasHeaderKeyConfig.parse(config).header
 
     def test(self, frame: RecordFrame) -> Column:
-        """Whether one of the headers has the name."""
+        """Return whether one of the headers has the name."""
         if not frame.has("headers"):
             return F.lit(False)
         found = F.exists(frame.column("headers"), lambda header: header["key"] == F.lit(self._name))

@@ -22,15 +22,15 @@ class RecordIsTombstoneConfig(ConfigDef):
 
 
 class RecordIsTombstone(Predicate):
-    """Whether a record's value is null."""
+    """Matches records whose value is null."""
 
     config_def: ClassVar[type[ConfigDef]] = RecordIsTombstoneConfig
     java_class = "org.apache.kafka.connect.transforms.predicates.RecordIsTombstone"
     version = KAFKA_VERSION
 
     def configure(self, config: Mapping[str, str]) -> None:
-        """Take the options, of which there are none."""
+        """Ignore the options."""
 
     def test(self, frame: RecordFrame) -> Column:
-        """Whether the value is null."""
+        """Return whether the value is null."""
         return frame.column("value").isNull()

@@ -32,7 +32,7 @@ class TopicNameMatchesConfig(ConfigDef):
 
 
 class TopicNameMatches(Predicate):
-    """Whether the expression matches the whole name of a record's topic."""
+    """Matches records whose topic's whole name matches a regular expression."""
 
     config_def: ClassVar[type[ConfigDef]] = TopicNameMatchesConfig
     java_class = "org.apache.kafka.connect.transforms.predicates.TopicNameMatches"
@@ -43,12 +43,12 @@ class TopicNameMatches(Predicate):
         self._pattern = Regex(TopicNameMatchesConfig.parse(config).pattern)
 
     def test(self, frame: RecordFrame) -> Column:
-        """Whether the topic matches."""
+        """Return whether the topic matches."""
         matches = self.matches_all(frame)
         return self._pattern.matches(frame.column("topic")) if matches is None else F.lit(matches)
 
     def matches_all(self, frame: RecordFrame) -> bool | None:
-        """Whether the topic matches where all records have the same."""
+        """Return whether the topic matches where all records have the same."""
         if not isinstance(frame, SourceFrame) or frame.topic is None:
             return None
         return self._pattern.matches_text(frame.topic)

@@ -40,7 +40,7 @@ from connect_dagster.transforms.replace_field import split_pair
 
 _LOGICAL = (DATE, DECIMAL, TIME, TIMESTAMP)
 _WHOLE = None
-"""Stands for the whole value where a field's name would."""
+"""In place of a field's name: the whole value."""
 
 # Types of JSON values by their Java class.
 _JSON_TYPES = {
@@ -54,7 +54,7 @@ _JSON_TYPES = {
 
 
 def _casts(mappings: Sequence[str]) -> dict[str | None, SchemaType]:
-    """The type for each field, or for the whole value. Raises ConfigError, in Java's words."""
+    """Return the type for each field, or for the whole value. Raises ConfigError, in Java's words."""
     found: dict[str | None, SchemaType] = {}
     for mapping in mappings:
         parts = split_pair(mapping)
@@ -120,15 +120,15 @@ class Cast(FieldTransform):
         self._casts = {name: target for name, target in casts.items() if name is not None}
 
     def fits(self, schema: Schema) -> bool:
-        """Structs, and anything for a whole cast."""
+        """Return true for structs, and for any schema when the whole value is cast."""
         return self._whole is not None or schema.type is SchemaType.STRUCT
 
     def unfit(self, column: Column, schema: Schema) -> Change:
-        """Data without fields."""
+        """Return the error of data without fields."""
         return refused(column.isNotNull(), "Cannot list fields on non-struct type")
 
     def with_schema(self, column: Column, schema: Schema, frame: RecordFrame) -> Change:
-        """The struct with other types, or the value itself with another."""
+        """Return the struct with other types, or the value itself with another."""
         try:
             if self._whole is not None:
                 return _change(cast_column(schema, column, self._whole), _whole_schema(schema, self._whole, frame))
@@ -155,7 +155,7 @@ class Cast(FieldTransform):
         return _change(CastColumn(made, F.coalesce(*errors) if errors else None), replace(schema, fields=tuple(fields)))
 
     def schemaless(self, text: Column, frame: RecordFrame) -> Change:
-        """The object with other values in some fields, null in those that are absent; or other JSON text."""
+        """Return the object with other values in some fields, null in those that are absent; or other JSON text."""
         if self._whole is not None:
             done = _cast_json(parsed(), kinds(), self._whole)
             changed = F.when(json_objects.is_null(text), text).otherwise(done.value)
@@ -181,12 +181,12 @@ def _wrong(done: CastColumn) -> tuple[Wrong, ...]:
 
 
 def _cast_schema(schema: Schema, target: SchemaType, frame: RecordFrame) -> Schema:
-    """A field's new schema: type, optionality and default alone. Raises DataError: the default cannot be cast."""
+    """Return a field's new schema: type, optionality, default. Raises DataError: the default cannot be cast."""
     return Schema(target, optional=schema.optional, default=_cast_default(schema, target, frame))
 
 
 def _whole_schema(schema: Schema, target: SchemaType, frame: RecordFrame) -> Schema:
-    """The new schema of the whole, under the old name. Raises DataError: the default cannot be cast."""
+    """Return the new schema of the whole, under the old name. Raises DataError: the default cannot be cast."""
     logical = schema.name in _LOGICAL
     return Schema(
         target,
@@ -213,7 +213,7 @@ def _cast_default(schema: Schema, target: SchemaType, frame: RecordFrame) -> Any
 
 
 def _cast_json(variant: Column, kind: Column, target: SchemaType) -> CastColumn:
-    """A variant of a Java class cast to the JSON text of another type."""
+    """Return a variant of a Java class cast to the JSON text of another type."""
     values, errors = F.lit(None).cast("string"), F.lit(None).cast("string")
     for name, source in _JSON_TYPES.items():
         typed = F.lit(True) if source in (SchemaType.ARRAY, SchemaType.MAP) else _typed(variant, source)

@@ -42,7 +42,7 @@ class DropHeaders(Transform):
         self._names = DropHeadersConfig.parse(config).headers
 
     def apply(self, frame: Frame) -> Frame:
-        """The frame with the other headers."""
+        """Return the frame with the other headers."""
         if not frame.has("headers"):
             return frame
         return frame.with_column("headers", F.filter(headers_of(frame), lambda one: ~one["key"].isin(*self._names)))

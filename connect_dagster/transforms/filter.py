@@ -31,8 +31,8 @@ class Filter(Transform):
     drops = True
 
     def configure(self, config: Mapping[str, str]) -> None:
-        """Take the options, of which there are none."""
+        """Ignore the options."""
 
     def apply(self, frame: Frame) -> Frame:
-        """The frame without records."""
+        """Return the frame without records."""
         return frame.where(F.lit(False))

@@ -40,7 +40,7 @@ class FlattenConfig(ConfigDef):
 
 @dataclass(frozen=True, slots=True)
 class _Leaf:
-    """A field that is no struct: its new name and schema, and its value."""
+    """A field that is not a struct: its new name, its schema, its value."""
 
     name: str
     schema: Schema
@@ -58,7 +58,7 @@ class Flatten(FieldTransform):
         self._delimiter = FlattenConfig.parse(config).delimiter
 
     def with_schema(self, column: Column, schema: Schema, frame: RecordFrame) -> Change:
-        """A struct of all fields that are no structs."""
+        """Return a struct of all fields that are not structs."""
         try:
             leaves = list(self._leaves(column, schema, "", schema.optional, schema.default))
         except DataError as error:
@@ -74,7 +74,7 @@ class Flatten(FieldTransform):
     def _leaves(
         self, column: Column, schema: Schema, prefix: str, optional: bool, default: Mapping[str, Any] | None
     ) -> Iterator[_Leaf]:
-        """The leaves below a struct; ``optional`` and ``default`` come from the structs around."""
+        """Return the leaves below a struct; ``optional`` and ``default`` come from the structs around."""
         for field in schema.fields:
             name = self._joined(prefix, field.name)
             inherited = field.schema.default
@@ -97,7 +97,7 @@ class Flatten(FieldTransform):
         return f"{outer}{self._delimiter}{inner}" if outer else inner
 
     def schemaless(self, text: Column, frame: RecordFrame) -> Change:
-        """An object of all fields that are no objects."""
+        """Return an object of all fields that are not objects."""
         entries = F.map_entries(json_objects.fields_of(text))
         # An object lies no deeper than there are braces.
         braces = F.length(text) - F.length(F.replace(text, F.lit("{"), F.lit("")))
@@ -107,7 +107,7 @@ class Flatten(FieldTransform):
         return Change(F.when(json_objects.is_object(text), changed).otherwise(text), None, self.not_objects(text))
 
     def _opened(self, entry: Column) -> Column:
-        """The fields of an object, or the entry itself."""
+        """Return the fields of an object, or the entry itself."""
         inner = F.map_entries(F.try_variant_get(entry["value"], "$", json_objects.FIELDS))
         name = F.when(entry["key"] == "", "").otherwise(F.concat(entry["key"], F.lit(self._delimiter)))
         opened = F.transform(
@@ -117,7 +117,7 @@ class Flatten(FieldTransform):
 
 
 def _last_of_each_name(entries: Column) -> Column:
-    """The entries, of several of one name the last."""
+    """Return the entries, of several of one name the last."""
     names = F.transform(entries, lambda entry: entry["key"])
     reverse = F.reverse(entries)
     unique = F.filter(

@@ -96,16 +96,16 @@ class HeaderFrom(FieldTransform):
         self.purpose = f"header {options.operation}"
 
     def facts(self, frame: RecordFrame) -> object:
-        """What writes the headers."""
+        """Return the header converter."""
         return frame.header_converter
 
     def apply(self, frame: Frame) -> Frame:
-        """The frame with more headers."""
+        """Return the frame with more headers."""
         change: Any = self._change(frame)
         return FieldTransform.apply(self, with_headers(frame, getattr(change, "headers", ())))
 
     def with_schema(self, column: Column, schema: Schema, frame: RecordFrame) -> Change:
-        """Fields of a struct as headers; with ``move``, a struct of the others."""
+        """Return the fields of a struct as headers; with ``move``, a struct of the others."""
         fields, nulls = fields_by_name(schema), self.null_structs(column, schema)
         if not all(name in fields for name in self._fields):
             missing = Wrong(F.lit(True), _NO_FIELD, "java.lang.NullPointerException")
@@ -125,7 +125,7 @@ class HeaderFrom(FieldTransform):
         return _HeaderChange(changed, rebuilt(schema, kept, optional=False), nulls, headers=headers)
 
     def schemaless(self, text: Column, frame: RecordFrame) -> Change:
-        """Fields of an object as headers; one that is absent is a header without a value."""
+        """Return the fields of an object as headers; one that is absent is a header without a value."""
         converter = converter_of(frame)
         values = [converter.encode_header(None, _present(json_objects.field(text, name))) for name in self._fields]
         headers = tuple(zip(self._headers, values, strict=True))
@@ -137,7 +137,7 @@ class HeaderFrom(FieldTransform):
 
 
 def _present(variant: Column) -> Column:
-    """JSON text of a variant; SQL's null where it is null."""
+    """Return the JSON text of a variant; SQL's null where it is null."""
     text = F.to_json(variant)
     return F.when(text != "null", text)
 

@@ -39,11 +39,11 @@ class HoistField(FieldTransform):
         self._field = HoistFieldConfig.parse(config).field
 
     def fits(self, schema: Schema) -> bool:
-        """Data of any schema."""
+        """Return true for any schema."""
         return True
 
     def with_schema(self, column: Column, schema: Schema, frame: RecordFrame) -> Change:
-        """A struct whose field has the old schema."""
+        """Return a struct whose field has the old schema."""
         fault = builder_fault((self._field,))
         if fault is not None:
             return refused(F.lit(True), fault, SCHEMA_BUILDER_ERROR)
@@ -51,7 +51,7 @@ class HoistField(FieldTransform):
         return Change(F.struct(column.alias(self._field)), hoisted)
 
     def schemaless(self, text: Column, frame: RecordFrame) -> Change:
-        """An object around the JSON text."""
+        """Return an object around the JSON text."""
         start = F.lit("{" + json_objects.key_text(self._field))
         return Change(F.concat(start, F.coalesce(text, F.lit("null")), F.lit("}")), None)
 

@@ -110,11 +110,11 @@ class InsertField(FieldTransform):
             raise ConfigError.invalid("static.value", None, reason)
 
     def facts(self, frame: RecordFrame) -> object:
-        """Which columns there are; a source's topic is often a constant."""
+        """Return the columns that exist; a source's topic is often a constant."""
         return isinstance(frame, SinkFrame), tuple(map(frame.has, _SCHEMAS)), getattr(frame, "topic", None)
 
     def with_schema(self, column: Column, schema: Schema, frame: RecordFrame) -> Change:
-        """The struct's fields, then the new ones."""
+        """Return the struct's fields, then the new ones."""
         names = [*(field.name for field in schema.fields), *(one.name for one in self._insertions)]
         fault = builder_fault(names)
         if fault is not None:
@@ -128,7 +128,7 @@ class InsertField(FieldTransform):
         return Change(struct_of(column, schema, names, parts), updated)
 
     def schemaless(self, text: Column, frame: RecordFrame) -> Change:
-        """The object's fields but those of the same names, then the new ones."""
+        """Return the object's fields but those of the same names, then the new ones."""
         if self._lacks_offset(frame):
             wrong = (*self.not_objects(text), Wrong(json_objects.is_object(text), _NO_OFFSET))
             return Change(None, None, wrong)
@@ -165,7 +165,7 @@ class InsertField(FieldTransform):
 
 
 def _is_inserted(key: Column, inserted: Mapping[str, tuple[Column, str]]) -> Column:
-    """Whether a field gives way to a new one; one that is not known does not count."""
+    """Return whether a field gives way to a new one; one that is not known does not count."""
     conditions = [
         (key == name) & source.isNotNull() if of in _NULLABLE else key == name
         for name, (source, of) in inserted.items()

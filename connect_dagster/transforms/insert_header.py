@@ -45,6 +45,6 @@ class InsertHeader(Transform):
         self._schema, self._value = parse_string(options.value_literal)
 
     def apply(self, frame: Frame) -> Frame:
-        """The frame with one more header."""
+        """Return the frame with one more header."""
         data = converter_of(frame).to_bytes(self._schema, self._value)
         return with_headers(frame, [(self._header, header_bytes(data))])

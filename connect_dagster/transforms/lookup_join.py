@@ -122,7 +122,7 @@ class LookupJoin(Transform):
         self._columns = {name or column: column for column, _, name in pairs}
 
     def apply(self, frame: Frame) -> Frame:
-        """The frame with more fields.
+        """Return the frame with more fields.
 
         Raises:
             RetriableError: the table cannot be read.
@@ -147,7 +147,7 @@ class LookupJoin(Transform):
         self._table = None
 
     def _wanted(self, frame: RecordFrame, name: str, kind: spark.DataType) -> Column:
-        """What is looked up, in the type of the table's column; null where it is no such value."""
+        """Return the key to look up in the type of the table's column; null where it does not fit that type."""
         value = frame.column("value")
         if frame.value_schema is None:
             return F.try_variant_get(json_objects.field(value, name), "$", kind.simpleString())
@@ -171,7 +171,7 @@ class LookupJoin(Transform):
         return struct, rebuilt(frame.value_schema, fields, optional=frame.value_schema.optional)
 
     def _fresh(self, session: SparkSession) -> _Table:
-        """The table, read again where it is too old."""
+        """Return the table, read again where it is too old."""
         known, oldest = self._table, self._options.refresh
         if known is not None and (oldest < 0 or (time.monotonic() - known.read_at) * 1000 < oldest):
             return known
@@ -208,7 +208,7 @@ class LookupJoin(Transform):
 
 
 def _in_json(text: Column, added: Mapping[str, Column]) -> Column:
-    """Objects of JSON with more fields; what is none stays."""
+    """Return JSON objects with more fields; other JSON stays."""
     members = [
         F.concat(F.lit(json_objects.key_text(name)), F.coalesce(json_objects.json_of(column), F.lit("null")))
         for name, column in added.items()

@@ -94,7 +94,7 @@ class MaskField(FieldTransform):
         self._replace_null = options.replace_null
 
     def with_schema(self, column: Column, schema: Schema, frame: RecordFrame) -> Change:
-        """The struct with other values in some fields."""
+        """Return the struct with other values in some fields."""
         wrong, parts = list(self.null_structs(column, schema)), []
         for field in schema.fields:
             value = field_value(column, field, replace_null=self._replace_null)
@@ -108,11 +108,11 @@ class MaskField(FieldTransform):
         return Change(struct_of(column, schema, names, parts), schema, tuple(wrong))
 
     def _mask(self, schema: Schema) -> Column:
-        """What takes the place of values of a schema. Raises DataError: nothing can."""
+        """Return the replacement of values of a schema. Raises DataError: there is none."""
         return _empty(schema) if self._replacement is None else _replacement(schema, self._replacement)
 
     def schemaless(self, text: Column, frame: RecordFrame) -> Change:
-        """The object with other values in some fields; those that are absent become null."""
+        """Return the object with other values in some fields; those that are absent become null."""
         fields = parsed()
         wrong, members = [*self.not_objects(text), self.unreadable(text)], []
         names = hash_set_order(self._fields)
@@ -129,7 +129,7 @@ class MaskField(FieldTransform):
         return Change(changed, None, tuple(wrong), json_objects.fields_of(text), classes)
 
     def _json_masks(self) -> tuple[dict[str, str], list[tuple[tuple[str, ...], Callable[[Column], Column]]]]:
-        """What takes the place of JSON values by their class, and which classes are wrong, why."""
+        """Return the replacements of JSON values by class, and errors by class."""
         if self._replacement is None:
             return _EMPTY_JSON, []
         masks = {_STRING: json_objects.string_text(self._replacement)}

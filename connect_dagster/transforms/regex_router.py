@@ -54,7 +54,7 @@ class RegexRouter(Transform):
         self._routes: dict[str, str] = {}
 
     def apply(self, frame: Frame) -> Frame:
-        """The frame with new topics; one topic of all records stays one, without a column."""
+        """Return the frame with new topics; one topic of all records stays one, without a column."""
         topic = frame.column("topic")
         if self._refusal is not None:
             return frame.fail_where(self._regex.matches(topic), self._refusal.message, self._refusal.java_name)

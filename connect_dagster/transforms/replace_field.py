@@ -42,7 +42,7 @@ from connect_dagster.transforms._support.side import both_sides
 
 
 def split_pair(text: str) -> list[str]:
-    """Text at its colons, without empty parts at the end, as ``String.split`` does it."""
+    """Return the text at its colons, without empty parts at the end, as ``String.split`` does it."""
     parts = text.split(":")
     while len(parts) > 1 and not parts[-1]:
         parts.pop()
@@ -96,7 +96,7 @@ class ReplaceField(FieldTransform):
         self._replace_null = options.replace_null
 
     def with_schema(self, column: Column, schema: Schema, frame: RecordFrame) -> Change:
-        """The struct of the fields that stay."""
+        """Return the struct of the fields that stay."""
         kept = [
             SchemaField(self._renames.get(field.name, field.name), field.schema)
             for field in schema.fields
@@ -129,7 +129,7 @@ class ReplaceField(FieldTransform):
         return found
 
     def schemaless(self, text: Column, frame: RecordFrame) -> Change:
-        """The object of the fields that stay."""
+        """Return the object of the fields that stay."""
         fields = json_objects.fields_of(text)
         if self._exclude:
             fields = json_objects.without(fields, self._exclude)
@@ -141,7 +141,7 @@ class ReplaceField(FieldTransform):
         return Change(F.when(json_objects.is_object(text), changed).otherwise(text), None, self.not_objects(text))
 
     def _renamed(self, fields: Column) -> Column:
-        """The fields under their new names; of several of one name that stays which Java's map would put last."""
+        """Return the fields under their new names; of several with one name the last in Java's map stays."""
         for new in set(self._renames.values()):
             rivals = [old for old, name in self._renames.items() if name == new]
             if new not in self._renames:
@@ -152,7 +152,7 @@ class ReplaceField(FieldTransform):
 
 
 def _last_alone(fields: Column, rivals: Sequence[str]) -> Column:
-    """The fields without any that a later one of its rivals puts aside."""
+    """Return the fields without any that a later one of its rivals puts aside."""
     for i, name in enumerate(rivals[:-1]):
         winners = F.array(*map(F.lit, rivals[i + 1 :]))
         kept = json_objects.without(fields, (name,))
@@ -163,7 +163,7 @@ def _last_alone(fields: Column, rivals: Sequence[str]) -> Column:
 def _read(
     column: Column, field: SchemaField, source: SchemaField, *, replace_null: bool
 ) -> tuple[Column, tuple[Wrong, ...]]:
-    """A field's value, and the records where what is read does not fit it (Java: ``Struct.put``)."""
+    """Return a field's value, and the records where what is read does not fit it (Java: ``Struct.put``)."""
     value = field_value(column, source, replace_null=replace_null)
     if source.schema is field.schema or source.schema == field.schema:
         return value, ()

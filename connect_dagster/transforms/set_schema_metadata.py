@@ -57,7 +57,7 @@ class SetSchemaMetadata(FieldTransform):
             raise ConfigError("Neither schema name nor version configured")
 
     def with_schema(self, column: Column, schema: Schema, frame: RecordFrame) -> Change:
-        """The same data under the new schema."""
+        """Return the same data under the new schema."""
         updated = replace(
             schema,
             name=schema.name if self._name is None else self._name,
@@ -66,7 +66,7 @@ class SetSchemaMetadata(FieldTransform):
         return Change(self._with_defaults(column, schema), updated)
 
     def unfit(self, column: Column, schema: Schema) -> Change:
-        """An error, also for nulls, as Java asks any schema for its fields."""
+        """Return an error, also for nulls, as Java asks any schema for its fields."""
         return refused(F.lit(True), "Cannot list fields on non-struct type")
 
     def _with_defaults(self, column: Column, schema: Schema) -> Column:
@@ -77,7 +77,7 @@ class SetSchemaMetadata(FieldTransform):
         return struct_of(column, schema, names, parts)
 
     def schemaless(self, text: Column, frame: RecordFrame) -> Change:
-        """An error, but for nulls."""
+        """Return an error, but for nulls."""
         return refused(~json_objects.is_null(text), f"Schema required for [{self.purpose}]")
 
 

@@ -63,7 +63,7 @@ class _Select:
 
 
 def _valid_sql(name: str, value: Any) -> None:
-    """A select as this transform takes it; not looked at where no JVM runs, such as in a command."""
+    """Return a select as this transform takes it; not looked at where no JVM runs, such as in a command."""
     if has_jvm():
         _parsed(name, value)
 
@@ -95,7 +95,7 @@ class SqlTransform(Transform):
         self._select = _parsed("sql", SqlTransformConfig.parse(config).sql)
 
     def apply(self, frame: Frame) -> Frame:
-        """The frame after the select.
+        """Return the frame after the select.
 
         Raises:
             DataError: the records have no such columns, or a column is of a type that Connect does not have.
@@ -117,14 +117,14 @@ class SqlTransform(Transform):
 
 
 def _input(frame: RecordFrame, name: str) -> Column:
-    """A record's column as the select sees it."""
+    """Return a record's column as the select sees it."""
     column = frame.column(name)
     schemaless = {"key": frame.key_schema, "value": frame.value_schema}.get(name, "typed") is None
     return F.try_parse_json(column.cast("string")) if schemaless else column
 
 
 def _written(frame: Frame, selected: DataFrame, schema: spark.StructType) -> Frame:
-    """The records with what was selected in its place."""
+    """Return the records with what was selected in its place."""
     names = [field.name for field in schema if field.name != _HELD]
     if len(set(names)) < len(names):
         raise DataError(f"The select of SqlTransform has two columns of one name: {', '.join(names)}")
@@ -141,9 +141,7 @@ def _written(frame: Frame, selected: DataFrame, schema: spark.StructType) -> Fra
         made["key"], schemas["key_schema"] = F.col(_KEY).cast(types[_KEY].to_spark()), types[_KEY]
     fields = [SchemaField(name, types[name]) for name in names if name in types and name not in (_KEY, _VALUE)]
     if _VALUE in types and fields:
-        raise DataError(
-            f"The select of SqlTransform has _value and fields besides it: {', '.join(f.name for f in fields)}"
-        )
+        raise DataError(f"The select of SqlTransform has _value and other fields: {', '.join(f.name for f in fields)}")
     if _VALUE in types:
         made["value"], schemas["value_schema"] = F.col(_VALUE).cast(types[_VALUE].to_spark()), types[_VALUE]
     elif fields:
@@ -159,7 +157,7 @@ def _written(frame: Frame, selected: DataFrame, schema: spark.StructType) -> Fra
 
 
 def _struct(frame: RecordFrame, fields: list[SchemaField]) -> tuple[Column, Schema]:
-    """The new values, null for tombstones, and their schema."""
+    """Return the new values, null for tombstones, and their schema."""
     optional = frame.value_schema is None or frame.value_schema.optional
     value = F.struct(*(F.col(f"`{one.name}`").cast(one.schema.to_spark()).alias(one.name) for one in fields))
     if optional:
@@ -168,7 +166,7 @@ def _struct(frame: RecordFrame, fields: list[SchemaField]) -> tuple[Column, Sche
 
 
 def _parsed(option: str, sql: str) -> _Select:
-    """The parts of a select.
+    """Return the parts of a select.
 
     Raises:
         ConfigError: names the option and says what is wrong.
@@ -195,5 +193,5 @@ def _is(plan: Any, kind: str) -> bool:
 
 
 def _reason(error: AnalysisException) -> str:
-    """What Spark says, without the plan that follows it."""
+    """Return Spark's message without the plan that follows it."""
     return str(error).strip().split("\n")[0]

@@ -7,7 +7,7 @@ Example:
     transforms.day.format=yyyy-MM-dd
 
 Without a schema, a Date, Time or Timestamp becomes the number that it would be with one: the days or milliseconds.
-Java hands on a ``java.util.Date``, which none of its own converters can write without a schema. The default value of a
+Java hands on a ``java.util.Date``, which none of its converters can write without a schema. The default value of a
 whole struct is left out, as are points in time that Spark has none for (a Timestamp after the year 294246).
 """
 
@@ -89,7 +89,7 @@ class TimestampConverterConfig(ConfigDef):
         return self
 
     def date_format(self) -> SimpleDateFormat | None:
-        """The format; ``None`` where none is given.
+        """Return the format; ``None`` where none is given.
 
         Raises:
             ConfigError: it is none.
@@ -118,11 +118,11 @@ class TimestampConverter(FieldTransform):
         self._target = _TARGETS[self._options.target_type]
 
     def fits(self, schema: Schema) -> bool:
-        """Anything where there is no field to look for."""
+        """Return true for any schema where no field is configured."""
         return not self._options.field or schema.type is SchemaType.STRUCT
 
     def with_schema(self, column: Column, schema: Schema, frame: RecordFrame) -> Change:
-        """The point in time in its new form, and with its new schema."""
+        """Return the point in time in its new form, and with its new schema."""
         if self._options.field:
             return self._in_struct(column, schema)
         target = replace(self._target, optional=schema.optional)
@@ -155,7 +155,7 @@ class TimestampConverter(FieldTransform):
         return made, (*wrong, lost) if self._target in (DATE_SCHEMA, TIMESTAMP_SCHEMA) else wrong
 
     def schemaless(self, text: Column, frame: RecordFrame) -> Change:
-        """The point in time in its new form, as JSON."""
+        """Return the point in time in its new form, as JSON."""
         if not self._options.field:
             made, wrong = self._converted_json(class_of_json(text), as_java_text(None, text), text)
             return Change(made, None, wrong)
@@ -169,7 +169,7 @@ class TimestampConverter(FieldTransform):
         return Change(F.when(json_objects.is_object(text), changed), None, faults, json_objects.fields_of(text))
 
     def _converted_json(self, kind: Column, text: Column, number: Column) -> tuple[Column, tuple[Wrong, ...]]:
-        """JSON of a value of a Java class.
+        """Return the JSON text of a value of a Java class.
 
         Args:
             kind: name of the class.
@@ -190,7 +190,7 @@ class TimestampConverter(FieldTransform):
         return milliseconds if self._target == TIMESTAMP_SCHEMA else self._of(milliseconds)
 
     def _milliseconds(self, kind: str, value: Column) -> tuple[Column, tuple[Wrong, ...]]:
-        """Epoch milliseconds of a value of a kind, and which values have none."""
+        """Return epoch milliseconds of a value of a kind, and which values have none."""
         if kind == _UNIX:
             return timestamp_units.from_unix(value, self._options.precision), ()
         if kind != _STRING:
@@ -219,7 +219,7 @@ class TimestampConverter(FieldTransform):
 
 
 def _kind(schema: Schema) -> str | None:
-    """What a value of the schema is (Java: ``timestampTypeFromSchema``): a logical type's name, or a word."""
+    """Return the kind of a schema's values (Java: ``timestampTypeFromSchema``): a logical type's name, or a word."""
     if schema.name in timestamp_units.FROM_LOGICAL:
         return schema.name
     return {SchemaType.STRING: _STRING, SchemaType.INT64: _UNIX}.get(schema.type)

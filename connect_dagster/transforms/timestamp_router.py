@@ -57,7 +57,7 @@ class TimestampRouter(Transform):
             self._format = error
 
     def apply(self, frame: Frame) -> Frame:
-        """The frame with new topics; records without a timestamp fail."""
+        """Return the frame with new topics; records without a timestamp fail."""
         timestamp = frame.column("timestamp").cast("long")
         frame = frame.fail_where(timestamp.isNull(), "Timestamp missing on record")
         if isinstance(self._format, JavaRefusalError):

@@ -47,11 +47,11 @@ class ValueToKey(FieldTransform):
         self._fields, self._replace_null = options.fields_, options.replace_null
 
     def written(self, frame: Frame, column: Column, schema: Schema | None) -> Frame:
-        """The frame with the new key."""
+        """Return the frame with the new key."""
         return frame.with_key(column, schema)
 
     def with_schema(self, column: Column, schema: Schema, frame: RecordFrame) -> Change:
-        """A struct of the fields."""
+        """Return a struct of the fields."""
         fields = fields_by_name(schema)
         missing = next((name for name in self._fields if name not in fields), None)
         wrong = self.null_structs(column, schema)
@@ -64,5 +64,5 @@ class ValueToKey(FieldTransform):
         return Change(F.struct(*parts), key, wrong)
 
     def schemaless(self, text: Column, frame: RecordFrame) -> Change:
-        """A JSON object of the fields, null where one is absent."""
+        """Return a JSON object of the fields, null where one is absent."""
         return Change(json_objects.chosen(text, self._fields), None, self.not_objects(text))

@@ -30,7 +30,7 @@ class AllowedPathsConfig(ConfigDef):
     )
 
     def allowed(self, path: str) -> Path | None:
-        """The path without ``..``, if it may be read; symbolic links are not followed to tell that."""
+        """Return the path without ``..``, if it may be read; symbolic links are not followed for this check."""
         if not self.allowed_paths:
             return Path(path)
         wanted = _normal(path)

@@ -38,11 +38,11 @@ class AvroDecoding:
 
     @property
     def can_be_null(self) -> bool:
-        """Whether a payload may stand for null."""
+        """Return whether a payload may stand for null."""
         return self.type.kind == "union" and self.type.nullable
 
     def value(self, payload: Column) -> Column:
-        """The typed column; null where the payload is null, stands for null or cannot be read."""
+        """Return the typed column; null where the payload is null, stands for null or cannot be read."""
         if self._is_raw:
             return self._from_raw(payload)
         found = self._found(payload)
@@ -58,7 +58,7 @@ class AvroDecoding:
         )[0]
 
     def is_null(self, payload: Column) -> Column:
-        """Whether the payload stands for null."""
+        """Return whether the payload stands for null."""
         found = self._found(payload)
         return found[_READ].isNotNull() & found["payload"].isNull()
 
@@ -76,7 +76,7 @@ class AvroDecoding:
 
 
 def _decoding_changes(schema: Schema, type_: AvroType) -> bool:
-    """Whether Spark reads the type as something else than the schema's."""
+    """Return whether Spark reads the type as something else than the schema's."""
     type_ = type_.value
     if schema.name == DECIMAL or schema.type in _SMALL or type_.kind == "union":
         return True
@@ -140,13 +140,13 @@ def _decoded_entry(schema: Schema, type_: AvroType, entry: Column) -> Column:
 
 
 def _small(schema: Schema, raw: Column) -> Column:
-    """The lowest bits of a number, as Java's cast takes them."""
+    """Return the lowest bits of a number, as Java's cast takes them."""
     name, values = _SMALL[schema.type]
     return (F.pmod(raw.cast("bigint") + values // 2, F.lit(values)) - values // 2).cast(name)
 
 
 def _fits(schema: Schema, type_: AvroType, raw: Column) -> Column:
-    """Whether a value can be a column's: decimals of up to 38 digits, maps whose keys are not null. Never null."""
+    """Return whether a column can hold a value: decimals of up to 38 digits, maps without null keys; never null."""
     checks = list(_checks(schema, type_.value, raw))
     return F.coalesce(functools.reduce(Column.__and__, checks), F.lit(True)) if checks else F.lit(True)
 
@@ -203,7 +203,7 @@ class AvroEncoding:
     ignore_defaults: bool = False
 
     def payload(self, column: Column) -> Column:
-        """Bytes of a typed column; null stays null."""
+        """Return the bytes of a typed column; null stays null."""
         if self.type.kind == "bytes":  # Java writes them without their length
             return decimal_bytes.from_decimal(column) if self.schema.name == DECIMAL else column
         encoded = self._encoded(self.schema, self.type, column)
@@ -213,7 +213,7 @@ class AvroEncoding:
         return F.when(column.isNotNull(), to_avro(F.struct(encoded.alias("payload")), physical(record)))
 
     def encode_errors(self, column: Column) -> Column | None:
-        """Text of the error of values that the schema does not allow; null for the others."""
+        """Return the text of the error of values that the schema does not allow; null for the others."""
         errors = list(self._errors(self.schema, self.type, column, top=True))
         return F.coalesce(*errors) if errors else None
 
@@ -252,13 +252,13 @@ class AvroEncoding:
         )
 
     def _with_default(self, schema: Schema, column: Column) -> Column:
-        """Java's ``Struct.get`` gives the default value in place of null."""
+        """Replace null by the default value, as Java's ``Struct.get`` does."""
         if schema.default is None or self.ignore_defaults:
             return column
         return F.coalesce(column, spark_literal.literal(schema, schema.default))
 
     def _changes(self, schema: Schema, type_: AvroType) -> bool:
-        """Whether Spark writes the type from something else than the schema's."""
+        """Return whether Spark writes the type from something else than the schema's."""
         type_ = type_.value
         if schema.name == DECIMAL or type_.kind == "union":
             return True
@@ -278,7 +278,7 @@ class AvroEncoding:
                 return False
 
     def _errors(self, schema: Schema, type_: AvroType, column: Column, *, top: bool = False) -> Iterator[Column]:
-        """Of what may be wrong, the texts, each null where all is well."""
+        """Return the texts of possible errors, each null for values without that error."""
         type_ = type_.value
         has_default = not top and schema.default is not None and not self.ignore_defaults
         if not schema.optional and not has_default:

@@ -105,7 +105,7 @@ class AvroConverter(RegistryConverter):
         self._made: dict[int, tuple[Schema, str, AvroType]] = {}
 
     def encode_errors(self, schema: Schema | None, column: Column) -> Column | None:
-        """Text of the error of each record that does not fit its schema, or has none."""
+        """Return the text of the error of each record that does not fit its schema, or has none."""
         if schema is None:
             return F.when(column != "null", F.lit(_NO_SCHEMA))
         return self._encoding(schema).encode_errors(column)
@@ -126,7 +126,7 @@ class AvroConverter(RegistryConverter):
         return AvroEncoding(schema, self._avro(schema)[1], self._ignore_defaults)
 
     def _avro(self, schema: Schema) -> tuple[str, AvroType]:
-        """The Avro schema for one of Connect's, and its text; kept for the schema objects seen last."""
+        """Return the Avro schema for one of Connect's, and its text; kept for the schema objects seen last."""
         made = self._made.get(id(schema))
         if made is None or made[0] is not schema:
             text = self._from_connect.text(schema)
@@ -149,7 +149,7 @@ class AvroConverter(RegistryConverter):
         return parsed(registered.text, self._referenced(registered))
 
     def _referenced(self, registered: RegisteredSchema) -> dict[str, str]:
-        """Texts of the schemas it uses, those first that the others use."""
+        """Return the texts of the schemas it uses, those first that the others use."""
         found: dict[str, str] = {}
         for reference in registered.references:
             used = self.registry.referenced(reference)
@@ -159,5 +159,5 @@ class AvroConverter(RegistryConverter):
 
 
 def _record_name(schema: Schema, type_: AvroType) -> str | None:
-    """What strategies name a subject by: the name of a record, none of anything else."""
+    """Return the name that strategies build a subject from: that of a record, ``None`` of other types."""
     return type_.value.name if schema.type is SchemaType.STRUCT else None

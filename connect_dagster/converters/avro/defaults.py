@@ -13,7 +13,7 @@ from connect_dagster.plugin.schema import Schema, SchemaType
 
 
 def to_avro(schema: Schema, value: Any) -> Any:
-    """A default value as JSON.
+    """Return a default value as JSON.
 
     Raises:
         DataError: it does not fit the schema.
@@ -24,7 +24,7 @@ def to_avro(schema: Schema, value: Any) -> Any:
 
 
 def to_connect(schema: Schema, found: Any) -> Any:
-    """A default value in Python's terms.
+    """Return a default value in Python's terms.
 
     Raises:
         DataError: it does not fit the schema.

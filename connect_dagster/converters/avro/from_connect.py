@@ -29,7 +29,7 @@ _PRIMITIVES = {
 
 @dataclass(frozen=True, slots=True)
 class FromConnect:
-    """What options say of the mapping.
+    """Options of the mapping.
 
     Attributes:
         meta_data: write what Avro has no place for as properties (``connect.meta.data``).
@@ -44,7 +44,7 @@ class FromConnect:
     scrub: bool = False
 
     def text(self, schema: Schema) -> str:
-        """The Avro schema, as JSON.
+        """Return the Avro schema, as JSON.
 
         Raises:
             DataError: Avro has no such schema.
@@ -52,7 +52,7 @@ class FromConnect:
         return json_text.dumps(_Writer(self).whole(schema, None), halves=False)
 
     def field_name(self, name: str) -> str:
-        """What a field is called in Avro.
+        """Return the name of a field in Avro.
 
         Raises:
             DataError: Avro does not take the name.
@@ -72,7 +72,7 @@ class _Writer:
         self._defined: dict[str, Schema] = {}
 
     def whole(self, schema: Schema, space: str | None) -> Any:
-        """The schema, a union with null where it is optional."""
+        """Return the schema, a union with null where it is optional."""
         if schema.type is SchemaType.STRUCT and schema.name == names.UNION:
             null = ["null"] if schema.optional else []
             return [*null, *(self._required(one.schema, space) for one in schema.fields)]
@@ -147,7 +147,7 @@ class _Writer:
     def _defined_once(
         self, head: dict[str, Any], schema: Schema, space: str | None, rest: Callable[[str], dict[str, Any]]
     ) -> Any:
-        """The definition where its name is new, else the name."""
+        """Return the definition where its name is new, else the name."""
         namespace = head.get("namespace", space or "")
         full = f"{namespace}.{head['name']}" if namespace else head["name"]
         if full not in self._defined:

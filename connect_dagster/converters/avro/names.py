@@ -33,16 +33,16 @@ _VALID = re.compile(r"[^\W\d]\w*")
 
 
 def is_valid(name: str) -> bool:
-    """Whether Avro takes this for a name."""
+    """Return whether Avro takes this for a name."""
     return _VALID.fullmatch(name) is not None
 
 
 def scrubbed(name: str) -> str:
-    """A valid name, as like this one as can be (``scrub.invalid.names``)."""
+    """Return a valid name, as like this one as can be (``scrub.invalid.names``)."""
     encoded = quote_plus(name, safe="*").replace("~", "%7E")
     return _INVALID.sub("_", encoded if _START.match(encoded) else f"x{encoded}")
 
 
 def has_text_keys(schema: Schema, *, optional_too: bool) -> bool:
-    """Whether a MAP is a map in Avro, too; all other ones are arrays of entries."""
+    """Return whether a MAP is a map in Avro, too; all other ones are arrays of entries."""
     return schema.key.type is SchemaType.STRING and (optional_too or not schema.key.optional)

@@ -30,7 +30,7 @@ _LOGICAL = {("int", "date"): DATE, ("int", "time-millis"): TIME, ("long", "times
 
 @dataclass(frozen=True, slots=True)
 class ToConnect:
-    """What options say of the mapping.
+    """Options of the mapping.
 
     Attributes:
         meta_data: take docs and properties (``connect.meta.data``).
@@ -41,7 +41,7 @@ class ToConnect:
     enhanced: bool = False
 
     def schema(self, type_: AvroType, version: int | None = None) -> Schema:
-        """The Connect schema.
+        """Return the Connect schema.
 
         Args:
             type_: the Avro schema.
@@ -53,7 +53,7 @@ class ToConnect:
         return self._schema(type_, version=version)
 
     def union_field(self, type_: AvroType) -> str:
-        """Name of the field that stands for a branch of a union."""
+        """Return the name of the field that stands for a branch of a union."""
         if type_.kind in ("record", "enum"):
             return (type_.name or "") if self.enhanced else type_.short_name
         return type_.kind
@@ -149,14 +149,14 @@ class ToConnect:
 
 
 def is_entry(type_: AvroType) -> bool:
-    """Whether arrays of this type are maps."""
+    """Return whether arrays of this type are maps."""
     return type_.kind == "record" and (
         type_.name == f"{names.NAMESPACE}.{names.MAP_ENTRY}" or type_.props.get(names.INTERNAL_TYPE) == names.MAP_ENTRY
     )
 
 
 def _with_default(made: Schema, type_: AvroType, field: AvroField) -> Schema:
-    """With the field's default in place of the schema's own, which then is marked as such."""
+    """Replace the schema's default by that of the field, and mark the schema's."""
     if not field.has_default or field.default is None or made.name == names.UNION:
         return made
     flag = () if names.DEFAULT in type_.props else ((names.FIELD_DEFAULT, "true"),)

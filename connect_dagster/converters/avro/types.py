@@ -17,7 +17,7 @@ PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "str
 _STRUCTURE = frozenset(
     ("type", "name", "namespace", "fields", "items", "values", "symbols", "size", "doc", "default", "aliases")
 )
-# What Spark makes types of its own of, exactly as Connect does.
+# Logical types that Spark converts exactly as Connect does.
 _TEMPORAL = {("int", "date"), ("long", "timestamp-millis")}
 
 
@@ -76,7 +76,7 @@ class AvroType:
 
     @property
     def nullable(self) -> bool:
-        """Whether it is a union with null."""
+        """Return whether it is a union with null."""
         return any(branch.kind == "null" for branch in self.branches)
 
     @property
@@ -86,7 +86,7 @@ class AvroType:
 
     @property
     def value(self) -> AvroType:
-        """What is left of a union of null and one type; itself, for all else."""
+        """The other type of a union of null and one type; for all else the type itself."""
         return self.choices[0] if self.kind == "union" and len(self.choices) == 1 else self
 
     @property
@@ -97,14 +97,14 @@ class AvroType:
 
 
 def parsed(text: str, references: Mapping[str, str] | None = None) -> AvroType:
-    """The schema in a text.
+    """Return the schema in a text.
 
     Args:
         text: JSON, or the name of a primitive without quotes.
         references: texts of the schemas it names, by those names.
 
     Raises:
-        DataError: it is no schema, or one that contains itself.
+        DataError: the text is not a schema, or the schema contains itself.
     """
     reader = _Reader()
     try:
@@ -181,7 +181,8 @@ def _full_name(name: str, namespace: str | None) -> str:
 
 
 def physical(type_: AvroType, *, wrapper: tuple[AvroField, ...] = ()) -> str:
-    """The text of a schema with the same bytes: without names, defaults and properties that Spark might act upon.
+    """Return the text of a schema with the same bytes: without names, defaults and properties that Spark might act
+    upon.
 
     Args:
         type_: the schema.

@@ -87,7 +87,7 @@ class JsonConverter(Converter, HeaderConverter):
         """Take the options.
 
         Raises:
-            ConfigError: ``schema.content`` is no schema, or another value is wrong.
+            ConfigError: ``schema.content`` is not a schema, or another value is wrong.
         """
         self._configure({"converter.type": type_name(is_key=is_key), **config})
 
@@ -110,12 +110,12 @@ class JsonConverter(Converter, HeaderConverter):
             self._reading = JsonReading(options.replace_null_with_default, options.schemas_cache_size, self._fixed)
 
     def encode(self, schema: Schema | None, column: Column, *, ascii: bool = False) -> Column:
-        """Expression of the bytes of a typed column."""
+        """Return the expression of the bytes of a typed column."""
         head, rest = self.encode_with_prefix(schema, column, ascii=ascii)
         return F.concat(F.lit(bytearray(head)), rest) if head else rest
 
     def encode_with_prefix(self, schema: Schema | None, column: Column, *, ascii: bool = False) -> tuple[bytes, Column]:
-        """The schema, where it stands beside the payload, and what follows."""
+        """Return the schema, where it stands beside the payload, and what follows."""
         if schema is None:
             return b"", self._encode_schemaless(column)
         encoding = replace(self._encoding, ascii=ascii)
@@ -125,31 +125,31 @@ class JsonConverter(Converter, HeaderConverter):
         return f'{{"schema":{head},'.encode(), encoding.fields("payload", schema, column)
 
     def encode_errors(self, schema: Schema | None, column: Column) -> Column | None:
-        """The error of records with null where their schema allows none."""
+        """Return the error of records with null where their schema allows none."""
         broken = None if schema is None else self._encoding.breaks(schema, column)
         return None if broken is None else F.when(broken, REQUIRED_IS_NULL)
 
     def _encode_schemaless(self, column: Column) -> Column:
-        """JSON text as it is; null is a tombstone, as in Java where neither schema nor value is there."""
+        """Return the JSON text as it is; null is a tombstone, as in Java where neither schema nor value is there."""
         value = F.when(column != "null", column)
         if self._enveloped:
             value = F.concat(F.lit('{"schema":null,"payload":'), value, F.lit("}"))
         return value.cast("binary")
 
     def decoders(self, df: DataFrame, column: str) -> Sequence[Decoder]:
-        """How to read the binary column of a batch; runs a Spark job to find its schemas."""
+        """Return the decoders of a batch's binary column; runs a Spark job to find its schemas."""
         return self._reading.decoders(df, column)
 
     def expected_decoder(self, column: str) -> Decoder | None:
-        """The decoder of the batch before, where it had only one schema."""
+        """Return the decoder of the batch before, where it had only one schema."""
         return self._reading.expected_decoder(column)
 
     def encode_header(self, schema: Schema | None, column: Column) -> Column:
-        """As of data."""
+        """Return the bytes that ``encode`` returns."""
         return self.encode(schema, column)
 
     def to_bytes(self, schema: Schema | None, value: Any) -> bytes | None:
-        """Bytes of one value."""
+        """Return the bytes of one value."""
         if schema is None and value is None:
             return None
         payload = json_text.dumps(value) if schema is None else self._written(schema, value)
@@ -164,7 +164,7 @@ class JsonConverter(Converter, HeaderConverter):
         )
 
     def to_value(self, data: bytes | None) -> tuple[Schema | None, Any]:
-        """Schema and value of one header."""
+        """Return schema and value of one header."""
         if data is None:
             return None, None
         schema, payload = self._parted(data)

@@ -29,19 +29,19 @@ _OPTIONS = {"columnNameOfCorruptRecord": _CORRUPT, "mode": "PERMISSIVE"}
 class Decoded:
     """A column out of JSON; null where it could not be read, or is null.
 
-    ``valid`` tells which: it is needed, and should be evaluated, only where the value is null.
+    ``valid`` shows which: evaluate it only where the value is null.
     """
 
     value: Column
     valid: Column
 
     def only_where(self, condition: Column) -> Decoded:
-        """The same, but not valid where the condition is false."""
+        """Return the same, but not valid where the condition is false."""
         return Decoded(F.when(condition, self.value), condition & self.valid)
 
 
 def once(column: Column, use: Callable[[Column], Column]) -> Column:
-    """An expression that uses a costly column several times and evaluates it once.
+    """Return an expression that uses a costly column several times and evaluates it once.
 
     Spark finds common subexpressions, but not those in the branches of conditions.
     """
@@ -59,7 +59,7 @@ class JsonDecoding:
     replace_null: bool = True
 
     def payload(self, schema: Schema, text: Column) -> Decoded:
-        """The member ``payload`` of objects in a string column."""
+        """Return the member ``payload`` of objects in a string column."""
         if schema.type is SchemaType.STRING and schema.name not in _LOGICAL:
             return self._string(schema, text)
         return _read(
@@ -70,7 +70,7 @@ class JsonDecoding:
         )
 
     def _string(self, schema: Schema, text: Column) -> Decoded:
-        """A payload that is a string: by way of a variant, as Spark would take any JSON for a string."""
+        """Return a payload that is a string: by way of a variant, as Spark would take any JSON for a string."""
 
         def string(raw: Column) -> Column:
             return F.try_variant_get(raw, "$", "string")
@@ -82,7 +82,7 @@ class JsonDecoding:
         return _read(text, spark.VariantType(), lambda raw: self.value(schema, string(raw)), valid)
 
     def payload_text(self, text: Column) -> Decoded:
-        """The member ``payload`` as JSON text; null where it is null."""
+        """Return the member ``payload`` as JSON text; null where it is null."""
         return _read(
             text,
             spark.VariantType(),
@@ -91,7 +91,7 @@ class JsonDecoding:
         )
 
     def raw_type(self, schema: Schema) -> spark.DataType:
-        """The type of the column that Spark's parser makes, which :meth:`value` and :meth:`valid` take."""
+        """Return the type of the column that Spark's parser makes, which :meth:`value` and :meth:`valid` take."""
         if schema.name in _LOGICAL:
             return _LOGICAL[schema.name].raw_type
         match schema.type:
@@ -107,7 +107,7 @@ class JsonDecoding:
                 return schema.to_spark()
 
     def value(self, schema: Schema, raw: Column) -> Column:
-        """The value out of a raw column."""
+        """Return the value out of a raw column."""
         value = self._converted(schema, _sql_null(schema, raw))
         if schema.default is not None and self.replace_null:
             return F.coalesce(value, spark_literal.literal(schema, schema.default))
@@ -130,7 +130,7 @@ class JsonDecoding:
                 return raw
 
     def _from_pairs(self, schema: Schema, raw: Column) -> Column:
-        """A map out of an array of pairs, whose parts are texts."""
+        """Return a map out of an array of pairs, whose parts are texts."""
         pairs = F.transform(
             raw,
             lambda pair: F.struct(
@@ -140,13 +140,13 @@ class JsonDecoding:
         return F.map_from_entries(pairs)
 
     def _from_text(self, schema: Schema, text: Column) -> Column:
-        """A value out of its JSON text; strings come without their quotes."""
+        """Return a value out of its JSON text; strings come without their quotes."""
         if schema.type in (SchemaType.STRING, SchemaType.BYTES):
             return self.payload(schema, F.to_json(F.struct(text.alias(_PAYLOAD)))).value
         return self.payload(schema, F.concat(F.lit(f'{{"{_PAYLOAD}":'), text, F.lit("}"))).value
 
     def valid(self, schema: Schema, raw: Column) -> Column:
-        """Whether all parts have what their schema requires; never null."""
+        """Return whether all parts have what their schema requires; never null."""
         raw = _sql_null(schema, raw)
         missing_allowed = schema.optional or (schema.default is not None and self.replace_null)
         return F.when(raw.isNull(), F.lit(missing_allowed)).otherwise(self._parts_valid(schema, raw))
@@ -190,12 +190,12 @@ def _read(
 
 
 def _sql_null(schema: Schema, raw: Column) -> Column:
-    """JSON's null in a variant is a value of its own."""
+    """Return SQL's null for JSON's null, which is a value in a variant."""
     return F.when(~F.is_variant_null(raw), raw) if schema.name == DECIMAL else raw
 
 
 def _can_be_wrong(schema: Schema) -> bool:
-    """Whether a value that Spark's parser read can still break the schema."""
+    """Return whether a value that Spark's parser read can still break the schema."""
     if not schema.optional or schema.name in (DECIMAL, TIME, TIMESTAMP):
         return True
     match schema.type:
@@ -218,12 +218,12 @@ class _Logical:
 
 
 def _is_known(milliseconds: Column) -> Column:
-    """Whether Spark, which counts microseconds, has such a timestamp."""
+    """Return whether Spark, which counts microseconds, has such a timestamp."""
     return milliseconds.between(-_LAST_TIMESTAMP, _LAST_TIMESTAMP)
 
 
 def _decimal(schema: Schema, raw: Column) -> Column:
-    """Text is base64, a number is itself, whatever ``decimal.format`` says (it is for writing)."""
+    """Return the decimal in text, as base64 or a number; ``decimal.format`` applies to writing only."""
     from_text = decimal_bytes.to_decimal(
         F.try_to_binary(F.try_variant_get(raw, "$", "string"), F.lit("base64")), schema.scale
     )

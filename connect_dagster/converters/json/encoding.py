@@ -41,7 +41,7 @@ class JsonEncoding:
     ascii: bool = False
 
     def breaks(self, schema: Schema, column: Column) -> Column | None:
-        """Whether a value has null where the schema allows none; never null, and ``None`` where no value can."""
+        """Return whether a value has null where the schema allows none; never null, and ``None`` where no value can."""
         replaced = schema.default is not None and self.replace_null
         null_allowed = replaced or schema.optional
         parts = self._parts_break(schema, column)
@@ -70,7 +70,7 @@ class JsonEncoding:
         return F.exists(items, lambda item: _checked(self.breaks(schema, item)))
 
     def fields(self, name: str, schema: Schema, column: Column) -> Column:
-        """The text ``"name":value}``: what follows the opening brace of an object with this last field, as bytes."""
+        """Return the bytes of ``"name":value}``, the end of an object whose last field this is."""
         if _has_pairs(schema):
             return F.concat(F.lit(f'"{name}":'), self.text(schema, column), F.lit("}")).cast("binary")
         text = F.to_json(F.struct(self._plain(schema, column).alias(name)), _KEEP_NULLS)
@@ -79,12 +79,12 @@ class JsonEncoding:
         return F.substring(text.cast("binary"), 2, _TO_THE_END)
 
     def _escaped(self, schema: Schema, column: Column, text: Column) -> Column:
-        """The text of a value with Java's escapes."""
+        """Return the text of a value with Java's escapes."""
         wide = None if self.ascii else self._has_wide(schema, column)
         return text if wide is None else F.when(wide, surrogate_escapes.escaped(text)).otherwise(text)
 
     def _has_wide(self, schema: Schema, column: Column) -> Column | None:
-        """Whether a text in a value is to be escaped, perhaps null; ``None`` where it never is."""
+        """Return whether a text in a value is to be escaped, perhaps null; ``None`` where it never is."""
         column = self._defaulted(schema, column)
         match schema.type:
             case SchemaType.STRING:
@@ -107,7 +107,7 @@ class JsonEncoding:
         return F.exists(items, lambda item: _checked(self._has_wide(schema, item)))
 
     def text(self, schema: Schema, column: Column) -> Column:
-        """The value alone as a string column; ``null`` where it is null and may be."""
+        """Return the value alone as a string column; ``null`` where it is null and may be."""
         if not _has_pairs(schema):
             raw = F.to_json(F.struct(self._plain(schema, column).alias("p")), _KEEP_NULLS)
             text = self._escaped(schema, column, raw)
@@ -116,7 +116,7 @@ class JsonEncoding:
         return F.coalesce(self._assembled(schema, filled), F.lit("null"))
 
     def _plain(self, schema: Schema, column: Column) -> Column:
-        """A column of which ``to_json`` writes what Java writes."""
+        """Return a column of which ``to_json`` writes what Java writes."""
         return self._converted(schema, self._filled(schema, column))
 
     def _filled(self, schema: Schema, column: Column) -> Column:
@@ -146,7 +146,7 @@ class JsonEncoding:
                 return column
 
     def _assembled(self, schema: Schema, column: Column) -> Column:
-        """Text of a value that is not null, or null."""
+        """Return the text of a value that is not null, or null."""
         match schema.type:
             case SchemaType.STRUCT:
                 parts = [
@@ -181,7 +181,7 @@ def _any(checks: Sequence[Column | None]) -> Column | None:
 
 
 def _has_pairs(schema: Schema) -> bool:
-    """Whether a part of it is a map that Java writes as an array of pairs."""
+    """Return whether a part of it is a map that Java writes as an array of pairs."""
     match schema.type:
         case SchemaType.MAP:
             return schema.key.type is not SchemaType.STRING or _has_pairs(schema.item)

@@ -25,12 +25,12 @@ _EXACT = decimal.Context(prec=1000)
 
 
 def schema_text(schema: Schema | None, *, numeric_decimals: bool = False) -> str:
-    """The schema half of the envelope as Java writes it: no blanks, raw UTF-8, keys in Java's order."""
+    """Return the schema half of the envelope as Java writes it: no blanks, raw UTF-8, keys in Java's order."""
     return json_text.dumps(to_json(schema, numeric_decimals=numeric_decimals))
 
 
 def to_json(schema: Schema | None, *, numeric_decimals: bool = False) -> dict[str, Any] | None:
-    """The schema as a JSON object.
+    """Return the schema as a JSON object.
 
     Args:
         schema: what to describe; ``None`` for schemaless.
@@ -67,7 +67,7 @@ def _parts(schema: Schema, numeric: bool) -> dict[str, Any]:
 
 
 def value_to_json(schema: Schema, value: Any, *, numeric_decimals: bool = False) -> Any:
-    """A value in Python's terms as what ``json_text.dumps`` writes (Java: ``JsonConverter.convertToJson``)."""
+    """Return a value in Python's terms as what ``json_text.dumps`` writes (Java: ``JsonConverter.convertToJson``)."""
     if value is None:
         return None
     try:
@@ -131,7 +131,7 @@ _LOGICAL_TO_JSON: dict[str | None, Any] = {
 
 
 def from_json(found: Any) -> Schema | None:
-    """The schema that a JSON object describes (Java: ``JsonConverter.asConnectSchema``).
+    """Return the schema that a JSON object describes (Java: ``JsonConverter.asConnectSchema``).
 
     Raises:
         DataError: with Java's text; the object describes none.
@@ -191,7 +191,7 @@ _PARTS_FROM_JSON = {
 
 
 def value_from_json(schema: Schema, found: Any) -> Any:
-    """A default value in Python's terms.
+    """Return a default value in Python's terms.
 
     Raises:
         DataError: it does not fit the schema.

@@ -1,6 +1,6 @@
 """Finds the schemas in a batch of JSON records, and remembers them (Java: ``JsonConverter.toConnectData``).
 
-A record's head tells its schema. Java writes ``{"schema":…,"payload":…}`` without blanks: the head is the text before
+A record's head holds its schema. Java writes ``{"schema":…,"payload":…}`` without blanks: the head is the text before
 ``,"payload":``. Other producers' records are taken apart by Spark's JSON functions, which is slower. The heads of a
 batch cost one Spark job; a stream whose records all have one head needs it once.
 """
@@ -36,7 +36,7 @@ _PAYLOAD_NEXT = ',"payload":'
 
 
 class Form(Enum):
-    """What the head of a record is; the value marks it in a batch's list of heads."""
+    """Kinds of a record's head; the value marks it in a batch's list of heads."""
 
     TOMBSTONE = "0"
     BEGINNING = "="  # the text before the payload, as Java orders it
@@ -46,7 +46,7 @@ class Form(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What the records of one schema have in common."""
+    """The text before the payload that the records of one schema share."""
 
     form: Form
     text: str = ""
@@ -75,7 +75,9 @@ class JsonReading:
         self._decoders: dict[tuple[Head | None, str], Decoder] = {}
 
     def expected_decoder(self, column: str) -> Decoder | None:
-        """The decoder of the batch before, where it had only one schema; the same object while it is the same one."""
+        """Return the decoder of the batch before, where it had only one schema; the same object while it is the same
+        one.
+        """
         if self._fixed is None and self._likely is None:
             return None
         wanted = (self._likely, column)
@@ -91,7 +93,7 @@ class JsonReading:
         return self._decoder(self._likely, value, _member_head(value))
 
     def decoders(self, df: DataFrame, column: str) -> Sequence[Decoder]:
-        """One decoder for each schema in the batch; tombstones have none."""
+        """Return one decoder for each schema in the batch; tombstones have none."""
         value = F.col(column)
         if self._fixed is not None:
             return [self._decode_fixed(self._fixed, value), _tombstones(value)]
@@ -154,7 +156,7 @@ class JsonReading:
 
 
 def bare(decoding: JsonDecoding, schema: Schema, value: Column) -> Decoded:
-    """Payloads alone, in a binary column."""
+    """Return the payloads alone, in a binary column."""
     text = _enveloped(value)
     return _whole(decoding.payload(schema, text), text, F.size(F.json_object_keys(text)) == 1)
 
@@ -170,7 +172,7 @@ class SchemalessReading:
         self._decoders: dict[str, Decoder] = {}
 
     def expected_decoder(self, column: str) -> Decoder:
-        """The one decoder there is, the same object at each call."""
+        """Return the one decoder there is, the same object at each call."""
         if column not in self._decoders:
             value = F.col(column)
             found = F.when(json_strings.is_plain(value) | _is_valid(value), value.cast("string"))
@@ -180,7 +182,7 @@ class SchemalessReading:
         return self._decoders[column]
 
     def decoders(self, df: DataFrame, column: str) -> Sequence[Decoder]:
-        """Likewise, whatever the batch."""
+        """Return the one decoder for each batch."""
         return [self.expected_decoder(column)]
 
 
@@ -212,13 +214,13 @@ def _beginning(head: Head, value: Column) -> Column:
 
 
 def _rest(head: Head, value: Column) -> Column:
-    """The object without its schema, which the head has told already: most of the text need not be read again."""
+    """Return the object without its schema, which the head has: most of the text is not read again."""
     start = len((head.text + _PAYLOAD_NEXT[:1]).encode())
     return F.concat(F.lit(bytearray(b"{")), F.substring(value, start + 1, 2**31 - 1)).cast("string")
 
 
 def _is_flat(head: Head, value: Column) -> Column:
-    """Whether the payload is an object without others in it, the last member: so no members need be counted."""
+    """Return whether the payload is an object without others in it, the last member: so no members need be counted."""
     start = len((head.text + _PAYLOAD_NEXT).encode()) + 1
     inner = F.substring(value, F.lit(start + 1), F.octet_length(value) - F.lit(start + 2)).cast("string")
     opened = F.substring(value, start, 1) == F.lit(bytearray(b"{"))
@@ -259,7 +261,7 @@ def _unreadable(matches: Column, error: Column) -> Decoder:
 
 
 def _whole(decoded: Decoded, text: Column, counted: Column) -> Decoded:
-    """Valid only where the text is UTF-8 and the object has, as was counted, no more members than it should."""
+    """Mark values invalid whose text is not UTF-8 or whose object has more members than were read."""
     return decoded.only_where(F.is_valid_utf8(text) & counted)
 
 

@@ -16,7 +16,7 @@ _NAME = "payload"
 
 
 def quick(value: Column, beginning: str, otherwise: Decoded) -> Decoded:
-    """The string after ``beginning`` and before a closing brace.
+    """Return the string after ``beginning`` and before a closing brace.
 
     Args:
         value: a binary column of objects.
@@ -34,7 +34,7 @@ def quick(value: Column, beginning: str, otherwise: Decoded) -> Decoded:
 
 
 def is_plain(value: Column) -> Column:
-    """Whether a binary column is a JSON string that needs no parser to be found valid; never null."""
+    """Return whether a binary column is a JSON string that needs no parser to be found valid; never null."""
     guess = _without_escapes(F.substring(value, F.lit(2), F.length(value) - F.lit(2)).cast("string"))
     again = F.concat(F.lit(bytearray(f'"{_NAME}":'.encode())), value, F.lit(bytearray(b"}")))
     return F.coalesce(_member(guess) == again, F.lit(False))
@@ -42,7 +42,7 @@ def is_plain(value: Column) -> Column:
 
 def _without_escapes(text: Column) -> Column:
     quotes = F.replace(text, F.lit('\\"'), F.lit('"'))
-    # Few texts have a backslash of their own, and looking for one is quicker than replacing none.
+    # Few texts contain a backslash, and looking for one is quicker than replacing none.
     return F.when(text.contains("\\\\"), F.replace(quotes, F.lit("\\\\"), F.lit("\\"))).otherwise(quotes)
 
 

@@ -20,12 +20,12 @@ _MOST_FIELDS = 50
 
 
 def is_flat(schema: Schema) -> bool:
-    """Whether it has fields, not too many, and none within another."""
+    """Return whether it has fields, not too many, and none within another."""
     return 0 < len(schema.fields) <= _MOST_FIELDS and all(field.schema.type not in _NESTED for field in schema.fields)
 
 
 def quick(decoding: JsonDecoding, schema: Schema, value: Column, beginning: str, otherwise: Decoded) -> Decoded:
-    """The object after ``beginning`` and before a closing brace.
+    """Return the object after ``beginning`` and before a closing brace.
 
     Args:
         decoding: makes values of what is read.
@@ -51,7 +51,7 @@ def quick(decoding: JsonDecoding, schema: Schema, value: Column, beginning: str,
 
 
 def _guess(decoding: JsonDecoding, field: SchemaField, members: Column, number: int) -> Column:
-    """The raw value of a field, null where its text is none."""
+    """Return the raw value of a field, null where its text is none."""
     member = F.split_part(members, F.lit(',"'), F.lit(number))
     text = F.substring(member, len(field.name) + 3, _TO_THE_END)
     return _raw(decoding, field.schema, text).alias(field.name)

@@ -13,17 +13,19 @@ _CUT = "\x01"  # JSON text has no raw control characters
 
 
 def is_wide(text: Column) -> Column:
-    """Whether a string column has one; null where it is null. Lengths differ for all but ASCII: a cheap test first."""
+    """Return whether a string column has one; null where it is null. Lengths differ for all but ASCII: a cheap test
+    first.
+    """
     return (F.octet_length(text) != F.char_length(text)) & text.rlike(_WIDE)
 
 
 def has_wide(text: str) -> bool:
-    """Whether a text of Python's has one."""
+    """Return whether a text of Python's has one."""
     return max(text, default="") > "\uffff"
 
 
 def escaped(text: Column) -> Column:
-    r"""A text that has such characters with each as ``\uD83D\uDE00``."""
+    r"""Return a text that has such characters with each as ``\uD83D\uDE00``."""
     pieces = F.split(F.regexp_replace(text, f"({_WIDE})", f"{_CUT}$1{_CUT}"), _CUT, -1)
     return F.array_join(F.transform(pieces, _escaped_if_wide), "")
 

@@ -15,7 +15,7 @@ from connect_dagster.java.jackson import json_text
 
 
 def dumps(value: Any, *, halves: bool = True) -> str:
-    """JSON text without blanks, raw UTF-8, numbers as Java prints them; ``halves`` as for ``json_text``."""
+    """Return the JSON text without blanks, raw UTF-8, numbers as Java prints them; ``halves`` as for ``json_text``."""
     match value:
         case dict():
             items = (f"{json_text(key, halves=halves)}:{dumps(item, halves=halves)}" for key, item in value.items())
@@ -33,7 +33,9 @@ def dumps(value: Any, *, halves: bool = True) -> str:
 
 
 def java_double(value: float | np.float32) -> str:
-    """A number as ``Double.toString`` (or ``Float.toString``) prints it: ``1.0``, ``1.0E10``, ``1.0E-5``, ``NaN``."""
+    """Return a number as ``Double.toString`` (or ``Float.toString``) prints it: ``1.0``, ``1.0E10``, ``1.0E-5``,
+    ``NaN``.
+    """
     if not np.isfinite(value):
         return "NaN" if np.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
     sign = "-" if np.signbit(value) else ""
@@ -47,12 +49,12 @@ def java_double(value: float | np.float32) -> str:
 
 
 def java_decimal(value: Decimal) -> str:
-    """A number as ``BigDecimal.toString`` prints it; Python's ``Decimal`` follows the same rule, but for ``E+``."""
+    """Return a number as ``BigDecimal.toString`` prints it: as Python's ``Decimal``, but for ``E+``."""
     return str(value)
 
 
 def _java_digits(digits: str, point: int) -> str:
-    """Digits with the decimal point after ``point`` of them, in Java's choice of plain or scientific form."""
+    """Return digits with the decimal point after ``point`` of them, in plain or scientific form as Java chooses."""
     digits = digits.lstrip("0")
     if not digits:
         return "0.0"

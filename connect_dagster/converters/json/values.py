@@ -12,7 +12,7 @@ from connect_dagster.plugin.schema import Schema, SchemaType
 
 
 def written(schema: Schema, value: Any, *, numeric_decimals: bool, replace_null: bool) -> str:
-    """JSON text of a value.
+    """Return the JSON text of a value.
 
     Raises:
         DataError: with Java's text; it has null where the schema allows none.
@@ -39,7 +39,7 @@ def _filled(schema: Schema, value: Any, replace_null: bool) -> Any:
 
 
 def read(schema: Schema, found: Any, *, replace_null: bool) -> Any:
-    """The value that parsed JSON holds.
+    """Return the value that parsed JSON holds.
 
     Raises:
         DataError: it does not fit the schema.

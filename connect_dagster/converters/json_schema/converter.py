@@ -87,7 +87,7 @@ class JsonSchemaConverter(RegistryConverter):
         self._decoding = JsonDecoding()
 
     def encode_errors(self, schema: Schema | None, column: Column) -> Column | None:
-        """The error of records with null where their schema allows none, or without a schema."""
+        """Return the error of records with null where their schema allows none, or without a schema."""
         if schema is None:
             return F.when(column != "null", _NO_SCHEMA)
         broken = self._encoding.breaks(schema, column)

@@ -1,4 +1,4 @@
-"""Maps as lists of entries and back, where JSON Schema has no objects for them: keys that are no strings."""
+"""Maps as lists of entries and back, where JSON Schema has no objects for them: keys that are not strings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _Change = Callable[[Schema, Column], Column]
 
 
 def listed(schema: Schema) -> Schema:
-    """The schema with lists of entries in place of such maps."""
+    """Return the schema with lists of entries in place of such maps."""
     match schema.type:
         case SchemaType.STRUCT:
             return replace(schema, fields=tuple(SchemaField(one.name, listed(one.schema)) for one in schema.fields))
@@ -32,7 +32,7 @@ def listed(schema: Schema) -> Schema:
 
 
 def to_lists(schema: Schema, column: Column) -> Column:
-    """A column of the schema as one of the listed schema."""
+    """Return a column of the schema as one of the listed schema."""
 
     def entries(schema: Schema, column: Column) -> Column:
         return F.transform(F.map_entries(column), lambda pair: _entry(schema, pair, to_lists))
@@ -41,7 +41,7 @@ def to_lists(schema: Schema, column: Column) -> Column:
 
 
 def from_lists(schema: Schema, column: Column) -> Column:
-    """A column of the listed schema as one of the schema."""
+    """Return a column of the listed schema as one of the schema."""
 
     def map_(schema: Schema, column: Column) -> Column:
         return F.map_from_entries(F.transform(column, lambda pair: _entry(schema, pair, from_lists)))

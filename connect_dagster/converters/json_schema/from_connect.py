@@ -25,7 +25,7 @@ _TYPES: dict[SchemaType, dict[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class FromConnect:
-    """What the options say of writing.
+    """Options of writing.
 
     Attributes:
         open: objects may have more members than their schema (``object.additional.properties``).
@@ -38,7 +38,7 @@ class FromConnect:
     numeric_decimals: bool = False
 
     def json_schema(self, schema: Schema, index: int | None = None) -> dict[str, Any]:
-        """The JSON Schema of a schema; with the place of a field in its struct."""
+        """Return the JSON Schema of a schema; with the place of a field in its struct."""
         found = self._type(schema) | self._facts(schema)
         if schema.optional:
             found = {"oneOf": [_NULL, found]}

@@ -14,5 +14,5 @@ SYMBOL = f"{ENUM}."
 
 
 def has_entries(schema: Schema) -> bool:
-    """Whether a MAP is written as a list of entries, as its keys are no strings or may be null."""
+    """Return whether a MAP is written as a list of entries, as its keys are not strings or may be null."""
     return schema.key.type is not SchemaType.STRING or schema.key.optional

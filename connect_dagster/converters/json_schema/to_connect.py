@@ -38,7 +38,7 @@ class ToConnect:
     required: bool = False
 
     def schema(self) -> Schema:
-        """Connect's schema of the document.
+        """Return Connect's schema of the document.
 
         Raises:
             DataError: it describes what is no Connect type, as values of one of several types.
@@ -131,7 +131,7 @@ class ToConnect:
 
 
 def _choices(found: Mapping[str, Any]) -> list[Any] | None:
-    """Schemas of which a value has one; ``None`` where there is one only."""
+    """Return the schemas of which a value has one; ``None`` where there is one only."""
     types = found.get("type")
     if isinstance(types, list):
         return [{**found, "type": one} for one in types]

@@ -13,7 +13,7 @@ def _switch(name: str, doc: str, *, default: bool = False) -> Any:
 
 
 class ProtobufConverterConfig(SchemaRegistryConfig):
-    """What the converter can be told."""
+    """Options of the converter."""
 
     full_names: bool = _switch("enhanced.protobuf.schema.support", "Name schemas with their package.")
     scrub_names: bool = _switch("scrub.invalid.names", "Replace characters that Protobuf's names cannot have.")
@@ -24,7 +24,7 @@ class ProtobufConverterConfig(SchemaRegistryConfig):
         "wrapper.for.nullables", "Write optional values as wrapper messages, so that null can be told."
     )
     raw_wrappers: bool = _switch(
-        "wrapper.for.raw.primitives", "Values that are no structs are wrapper messages.", default=True
+        "wrapper.for.raw.primitives", "Values that are not structs are wrapper messages.", default=True
     )
     cache_size: int = config_key(
         "schemas.cache.config", default=1000, importance=Importance.LOW, doc="How many schemas are kept."

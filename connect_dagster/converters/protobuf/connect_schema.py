@@ -59,7 +59,7 @@ _NARROW = {"int8": SchemaType.INT8, "int16": SchemaType.INT16}
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What the options say of reading.
+    """Options of reading.
 
     Attributes:
         wrappers: wrapper messages are optional values, and all other values required (``wrapper.for.nullables``).
@@ -73,7 +73,7 @@ class Reading:
 
 
 def read(file: ProtoFile, descriptor: Any, reading: Reading) -> tuple[Schema, Message]:
-    """Connect's schema of a message, and the message.
+    """Return Connect's schema of a message, and the message.
 
     Raises:
         DataError: it cannot be a column, as a message that holds itself.
@@ -82,12 +82,12 @@ def read(file: ProtoFile, descriptor: Any, reading: Reading) -> tuple[Schema, Me
 
 
 def arrow_type(schema: Schema) -> pa.DataType:
-    """Arrow type of a column of the schema, in which all may be null."""
+    """Return the Arrow type of a column of the schema, in which all may be null."""
     return to_arrow_type(nullable(schema).to_spark())
 
 
 def nullable(schema: Schema) -> Schema:
-    """The schema with all its parts optional."""
+    """Return the schema with all its parts optional."""
     return replace(
         schema,
         optional=True,
@@ -148,7 +148,7 @@ class _Translation:
         )
 
     def _value(self, field: Any, around: tuple[str, ...]) -> tuple[Schema, Message | None]:
-        """Schema of one value of a field."""
+        """Return the schema of one value of a field."""
         kind = _KINDS[field.type]
         if kind is Kind.MESSAGE:
             return self._message(field, around)
@@ -196,7 +196,7 @@ class _Translation:
 
 
 def wrapper(full_name: str) -> tuple[Schema, Message]:
-    """Schema of what a wrapper message holds, and the message."""
+    """Return the schema of what a wrapper message holds, and the message."""
     kind, type_ = WRAPPERS[full_name]
     schema = Schema(type_)
     default = {SchemaType.STRING: "", SchemaType.BYTES: b"", SchemaType.BOOLEAN: False}.get(type_, 0)
@@ -214,12 +214,12 @@ def _is_repeated(field: Any) -> bool:
 
 
 def _is_synthetic(oneof: Any) -> bool:
-    """Whether protoc made it for the keyword ``optional``."""
+    """Return whether protoc made it for the keyword ``optional``."""
     return len(oneof.fields) == 1 and oneof.name == f"_{oneof.fields[0].name}"
 
 
 def _has_keyword(field: Any) -> bool:
-    """Whether it has the keyword ``optional``, which proto2 has everywhere but at required fields."""
+    """Return whether it has the keyword ``optional``, which proto2 has everywhere but at required fields."""
     if _is_repeated(field) or not field.has_presence:
         return False
     if field.containing_oneof is not None:

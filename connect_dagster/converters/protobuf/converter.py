@@ -1,8 +1,7 @@
 """Protobuf with a schema registry (Java: ``io.confluent.connect.protobuf.ProtobufConverter``).
 
-Between id and message a record names its message by indexes: how many there are, then each. Columns are coded whole, in
-Spark's Python workers over Arrow: Spark's own functions for Protobuf are not among the JARs, and there is no Python
-for a record here.
+Between id and message a record names its message by indexes: their count, then each. Columns are coded whole, in
+Spark's Python workers over Arrow. Why not with Spark's functions: docs/decisions/0018-a-protobuf-codec-over-columns.md
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ class ProtobufConverter(RegistryConverter):
         self._raw_wrappers = own.raw_wrappers
 
     def encode_errors(self, schema: Schema | None, column: Column) -> Column | None:
-        """The error of records with null in a list, with no symbol of an enum, or without a schema."""
+        """Return the error of records with null in a list, with no symbol of an enum, or without a schema."""
         if schema is None:
             return F.when(column != "null", "Protobuf cannot be written without a schema")
         wrong = _broken(schema, column)
@@ -94,7 +93,7 @@ class ProtobufConverter(RegistryConverter):
         return ProtoFile(registered.text, imports)
 
     def _beginning(self, record: Column) -> Column:
-        """The prefix and the indexes, of which each has one byte."""
+        """Return the prefix and the indexes, of which each has one byte."""
         count = F.conv(F.hex(F.substring(record, wire.PREFIX_SIZE + 1, 1)), 16, 10).cast("int")
         size = F.when(count <= 2 * _MOST_INDEXES, F.shiftright(count, 1) + 1).otherwise(1)
         return F.when(wire.has_prefix(record), F.substring(record, F.lit(1), F.coalesce(size, F.lit(0)) + 5)).otherwise(
@@ -105,7 +104,7 @@ class ProtobufConverter(RegistryConverter):
         file = self._file(self.registry.schema(wire.schema_id(beginning)))
         named = beginning[wire.PREFIX_SIZE :]
         schema, message = self._message(file, file.message(_indexes(named)))
-        # A value that is no struct comes optional, as Java has it.
+        # A value that is not a struct is optional, as in Java.
         schema = schema if schema.type is SchemaType.STRUCT else connect_schema.nullable(schema)
         type_ = connect_schema.nullable(schema).to_spark()
         read = _columnwise(lambda column: decoding.decoded(message, column), type_)
@@ -116,7 +115,7 @@ class ProtobufConverter(RegistryConverter):
 
 
 def _columnwise(code: Callable[[pa.Array], pa.Array], type_: spark.DataType) -> Callable[[Column], Column]:
-    """A function over Arrow columns as a function over Spark's."""
+    """Return a function over Arrow columns as a function over Spark's."""
 
     def whole(column: pa.Array) -> pa.Array:
         return code(column)
@@ -125,7 +124,7 @@ def _columnwise(code: Callable[[pa.Array], pa.Array], type_: spark.DataType) -> 
 
 
 def _index_bytes(indexes: list[int]) -> bytes:
-    """Java writes the first message of all as one zero."""
+    """Return the indexes as bytes; Java writes those of the first message as one zero."""
     if indexes == [0]:
         return _FIRST
     numbers = np.array([2 * number for number in (len(indexes), *indexes)], np.uint64)
@@ -146,7 +145,7 @@ def _wrappers_text() -> str:
 
 
 def _broken(schema: Schema, column: Column) -> Column | None:
-    """Whether a value has what no message can hold; ``None`` where none can."""
+    """Return whether a value has what no message can hold; ``None`` where none can."""
     symbols = [key.removeprefix(f"{ENUM}.") for key, _ in schema.parameters if key.startswith(f"{ENUM}.")]
     match schema.type:
         case SchemaType.STRING if symbols:

@@ -28,7 +28,7 @@ _NANOS = 1_000_000_000
 
 
 def decoded(message: Message, column: pa.BinaryArray) -> pa.Array:
-    """The values in a column of messages; null where there is none or it cannot be read."""
+    """Return the values in a column of messages; null where there is none or it cannot be read."""
     data, starts, lengths = ragged.parts(column)
     values, wrong = _Reader(data).read(message, starts, starts + lengths)
     there = column.is_valid().to_numpy(zero_copy_only=False) & ~wrong
@@ -47,7 +47,7 @@ class _Found:
     length: Longs
 
     def where(self, chosen: npt.NDArray[Any]) -> _Found:
-        """Some of them."""
+        """Return the selected ones."""
         parts = (self.row, self.number, self.wire, self.value, self.start, self.length)
         return _Found(*(part[chosen] for part in parts))
 
@@ -59,7 +59,7 @@ class _Reader:
         self._data = data
 
     def read(self, message: Message, starts: Longs, ends: Longs) -> tuple[pa.Array, Flags]:
-        """The values of messages, and which of them are broken."""
+        """Return the values of messages, and which of them are broken."""
         found, wrong = self._scan(starts, ends)
         columns: dict[str, pa.Array] = {}
         members: dict[str, list[tuple[Field, pa.Array, Longs]]] = {}
@@ -75,7 +75,7 @@ class _Reader:
         return _MEANINGS[message.meaning](message, columns, wrong), wrong
 
     def _scan(self, starts: Longs, ends: Longs) -> tuple[_Found, Flags]:
-        """All fields of all messages."""
+        """Return all fields of all messages."""
         places, wrong = starts.copy(), np.zeros(len(starts), np.bool_)
         active = np.flatnonzero(places < ends)
         steps: list[_Found] = []
@@ -126,13 +126,13 @@ class _Reader:
         return chosen
 
     def _last_place(self, found: _Found, count: int) -> Longs:
-        """Where the last of these fields lies in each message; -1 where it has none."""
+        """Return the position of the last of these fields in each message; -1 for a message without one."""
         last = np.full(count, -1, np.int64)
         last[found.row] = found.start
         return last
 
     def _single(self, field: Field, found: _Found, wrong: Flags) -> pa.Array:
-        """The field's last value in each message."""
+        """Return the field's last value in each message."""
         count = len(wrong)
         last = np.full(count, -1, np.int64)
         last[found.row] = np.arange(len(found.row))
@@ -148,7 +148,7 @@ class _Reader:
         return pc.fill_null(column, pa.scalar(field.default, field.arrow))
 
     def _merged(self, field: Field, found: _Found, count: int, wrong: Flags) -> pa.Array:
-        """Messages; one that is written in several pieces is these pieces joined."""
+        """Decode messages; the pieces of one that is written in several are joined."""
         order = np.argsort(found.row, kind="stable")
         found = found.where(order)
         rows, counts = np.unique(found.row, return_counts=True)
@@ -178,7 +178,7 @@ class _Reader:
         return ragged.lists(values, np.bincount(found.row, minlength=len(wrong)), field.arrow)
 
     def _unpacked(self, field: Field, found: _Found, wrong: Flags) -> _Found:
-        """Lists of numbers written as one field, as one field for each number."""
+        """Split lists of numbers in one field into one field for each number."""
         packed = found.wire == _LENGTH
         if WIRE_TYPES.get(field.kind, _VARINT) == _LENGTH or not packed.any():
             return found
@@ -192,7 +192,7 @@ class _Reader:
         return _Found(again.row, again.number, np.zeros(len(order), np.int64), all_values, again.start, again.length)
 
     def _packed(self, field: Field, lists: _Found) -> tuple[Longs, Unsigned, Flags]:
-        """The numbers of lists, the list of each, and which lists are broken."""
+        """Return the numbers of lists, the list of each, and which lists are broken."""
         size = _SIZES.get(WIRE_TYPES.get(field.kind, _VARINT))
         if size is not None:
             broken = lists.length % size != 0
@@ -211,7 +211,7 @@ class _Reader:
         return which, values, broken
 
     def _values(self, field: Field, found: _Found, wrong: Flags) -> pa.Array:
-        """A column of single values that are no messages."""
+        """Return a column of single values that are not messages."""
         if field.kind in (Kind.STRING, Kind.BYTES):
             column = ragged.binary(ragged.gathered(self._data, found.start, found.length), found.length)
             if field.kind is Kind.BYTES:
@@ -225,7 +225,7 @@ class _Reader:
 
 
 def field_type(field: Field) -> pa.DataType:
-    """Arrow type of one value of a field."""
+    """Return the Arrow type of one value of a field."""
     return field.arrow.value_type if field.repeated and not field.is_map else field.arrow
 
 
@@ -251,7 +251,7 @@ _NUMBERS: dict[Kind, Callable[[Unsigned], npt.NDArray[Any]]] = {
 
 
 def _symbols(field: Field, numbers: npt.NDArray[np.int32]) -> pa.Array:
-    """Names of an enum's numbers; a number without a name has the one that Java gives it."""
+    """Return the names of an enum's numbers; a number without a name has the one that Java gives it."""
     known = {number: name for name, number in reversed(field.symbols)}
     unique, which = np.unique(numbers, return_inverse=True)
     unknown = f"{UNNAMED_SYMBOL}{field.enum}_"
@@ -260,7 +260,7 @@ def _symbols(field: Field, numbers: npt.NDArray[np.int32]) -> pa.Array:
 
 
 def _invalid(column: pa.BinaryArray, offset: int) -> list[int]:
-    """Places of values that are no UTF-8, found by halves."""
+    """Return the positions of values that are not UTF-8, found by bisection."""
     try:
         column.cast(pa.string())
     except pa.ArrowInvalid:
@@ -280,7 +280,7 @@ def _text(column: pa.BinaryArray, invalid: Longs) -> pa.Array:
 
 
 def _union(type_: pa.StructType, parts: list[tuple[Field, pa.Array, Longs]]) -> pa.Array:
-    """The struct of a oneof: of several members that were written the last one stays."""
+    """Return the struct of a oneof: of several members that were written the last one stays."""
     last = np.stack([places for _, _, places in parts]).max(axis=0)
     columns = {
         field.name: pc.if_else(pa.array((places == last) & (last >= 0)), column, pa.scalar(None, column.type))
@@ -298,7 +298,7 @@ def _struct_of(columns: Any, values: dict[str, pa.Array], null: Flags) -> pa.Str
 
 
 def _map(field: Field, entries: pa.StructArray, rows: Longs, count: int) -> pa.Array:
-    """Maps out of their entries; of several with one key the last one stays."""
+    """Make maps of their entries; of several entries with one key the last one stays."""
     keys, items = entries.flatten()
     codes = keys.dictionary_encode().indices.to_numpy(zero_copy_only=False).astype(np.int64)
     pairs = rows * (len(codes) + 1) + codes
@@ -338,7 +338,7 @@ def _as_decimal(message: Message, columns: dict[str, pa.Array], wrong: Flags) ->
 
 
 def _scaled(unscaled: pa.Array, scale: int, target: pa.DataType, chosen: Flags, wrong: Flags) -> pa.Array:
-    """Decimals of one scale in the column's; wrong where one of them would lose digits."""
+    """Return decimals of one scale in the column's; wrong where one of them would lose digits."""
     kept = pc.if_else(pa.array(chosen), unscaled, pa.scalar(0, unscaled.type))
     try:
         as_is = pa.Array.from_buffers(pa.decimal128(38, scale), len(kept), kept.buffers(), offset=kept.offset)

@@ -14,7 +14,7 @@ from connect_dagster.errors import DataError
 
 ROOT = "record.proto"
 
-# What Confluent's schemas may import besides Google's; the numbers and names are its wire format.
+# Files that Confluent's schemas import, beside Google's; the numbers and names are its wire format.
 _CONFLUENT = {
     "confluent/meta.proto": """
 syntax = "proto3";
@@ -89,7 +89,7 @@ class ProtoFile:
         self.order = [one.name for one in next(one for one in files if one.name == ROOT).message_type]
 
     def message(self, indexes: list[int]) -> Any:
-        """The descriptor at a place among the messages: the index of the outermost, of one in it, and so on.
+        """Return the descriptor at a place among the messages: the index of the outermost, of one in it, and so on.
 
         Raises:
             DataError: there is none.
@@ -103,7 +103,7 @@ class ProtoFile:
             raise DataError(f"The schema has no message at {indexes}") from None
 
     def indexes(self, full_name: str) -> list[int]:
-        """The place of a message by its full name; of the first message where there is none of this name."""
+        """Return the place of a message by its full name; of the first message where there is none of this name."""
         try:
             found = self._pool.FindMessageTypeByName(full_name)
         except KeyError:
@@ -115,7 +115,7 @@ class ProtoFile:
         return [self.order.index(found.name), *reversed(places)] if found.file.name == ROOT else [0]
 
     def parameters(self, field: Any) -> dict[str, str]:
-        """Parameters of a field in Confluent's option ``field_meta``."""
+        """Return the parameters of a field in Confluent's option ``field_meta``."""
         from google.protobuf import message_factory
 
         options = field.GetOptions().SerializeToString()
@@ -130,7 +130,9 @@ class ProtoFile:
 
 
 def _described(text: str) -> Any:
-    """The descriptor that stands in place of a text, as Confluent's client for Python registers it; else ``None``."""
+    """Return the descriptor that stands in place of a text, as Confluent's client for Python registers it; else
+    ``None``.
+    """
     from google.protobuf import descriptor_pb2
     from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
@@ -143,7 +145,7 @@ def _described(text: str) -> Any:
 
 
 def _compiled(texts: Mapping[str, str]) -> bytes:
-    """The descriptors of all texts. protoc writes its errors to its process's own stream: so it gets a process."""
+    """Return the descriptors of all texts; protoc runs as a process, as it writes errors to the process's stream."""
     with tempfile.TemporaryDirectory(prefix="connect-dagster-proto-") as name:
         folder = Path(name)
         for path, text in texts.items():

@@ -28,7 +28,7 @@ _LAYOUTS: dict[Kind, str] = {
 
 
 def encoded(message: Message, column: pa.Array) -> pa.BinaryArray:
-    """The messages of a column; null stays null."""
+    """Return the messages of a column; null stays null."""
     if message.meaning is Meaning.STRUCT:
         return _struct(message, column)
     if message.meaning is Meaning.WRAPPER:
@@ -63,7 +63,7 @@ def _there(column: pa.Array, messages: pa.BinaryArray) -> pa.BinaryArray:
 
 
 def _fragment(field: Field, column: pa.Array) -> pa.BinaryArray:
-    """The field with its tag, null where it is not written."""
+    """Return the field with its tag, null where it is not written."""
     if field.repeated:
         return _repeated(field, column)
     payload = ragged.joined(_tag(field), _payload(field, column))
@@ -82,7 +82,7 @@ def _repeated(field: Field, column: pa.Array) -> pa.BinaryArray:
 
 
 def _items(column: Any) -> tuple[ragged.Longs, pa.Array]:
-    """How many items each list or map has, and all of them; those of a null are none."""
+    """Return the item count of each list or map, 0 for null, and all items."""
     offsets = column.offsets.to_numpy(zero_copy_only=False).astype(np.int64)
     counts = np.where(column.is_valid().to_numpy(zero_copy_only=False), np.diff(offsets), 0)
     is_map = pa.types.is_map(column.type)
@@ -94,7 +94,7 @@ def _items(column: Any) -> tuple[ragged.Longs, pa.Array]:
 
 
 def _entries(field: Field, items: pa.StructArray) -> pa.BinaryArray:
-    """Entries of a map, whose two fields are always written."""
+    """Return the entries of a map, whose two fields are always written."""
     parts = [
         ragged.joined(_tag(part), _payload(part, one))
         for part, one in zip(field.inner.fields, items.flatten(), strict=True)
@@ -109,7 +109,7 @@ def _tag(field: Field, wire_type: int | None = None) -> pa.Scalar:
 
 
 def _payload(field: Field, column: pa.Array) -> pa.BinaryArray:
-    """What follows the tag; null stays null."""
+    """Encode the values that follow the tags; null stays null."""
     if field.kind is Kind.MESSAGE:
         return ragged.with_length(encoded(field.inner, column))
     if field.kind in (Kind.STRING, Kind.BYTES):
@@ -135,7 +135,7 @@ def _filled(column: pa.Array) -> Any:
 
 
 def _numbers(field: Field, column: pa.Array) -> pa.Array:
-    """Numbers of an enum's symbols; a name is looked up once."""
+    """Return the numbers of an enum's symbols; a name is looked up once."""
     known = column.dictionary_encode()
     symbols = dict(field.symbols)
     numbers = [symbols.get(name, _unnamed(name)) for name in known.dictionary.to_pylist()]
@@ -143,13 +143,13 @@ def _numbers(field: Field, column: pa.Array) -> pa.Array:
 
 
 def _unnamed(name: str) -> int | None:
-    """The number that was read without a symbol, which is written as it was."""
+    """Return the number that was read without a symbol, which is written as it was."""
     found = re.search(UNNAMED, name)
     return int(found[1]) if found else None
 
 
 def _is_default(field: Field, column: pa.Array) -> pa.Array:
-    """Whether a value is the one that is read where there is none; a negative zero is not."""
+    """Return whether a value is the one that is read where there is none; a negative zero is not."""
     if field.kind in (Kind.STRING, Kind.BYTES):
         return pc.equal(pc.binary_length(column), 0)
     if field.kind is Kind.ENUM:

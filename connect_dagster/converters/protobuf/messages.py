@@ -31,7 +31,7 @@ class Kind(Enum):
 
 
 class Meaning(Enum):
-    """What a message stands for."""
+    """The Connect type that a message stands for."""
 
     STRUCT = "struct"
     WRAPPER = "wrapper"
@@ -57,7 +57,7 @@ class Field:
         message: of a MESSAGE.
         enum: name of an ENUM.
         symbols: its names and numbers.
-        default: the value where there is none, of a kind that is no message.
+        default: the value of a field that is absent, of a kind other than messages.
     """
 
     number: int
@@ -75,7 +75,7 @@ class Field:
 
     @property
     def is_map(self) -> bool:
-        """Whether it holds a map, as entries of two fields."""
+        """Return whether it holds a map, as entries of two fields."""
         return bool(pa.types.is_map(self.arrow))
 
     @property
@@ -103,7 +103,7 @@ class Message:
 
 
 UNNAMED_SYMBOL = "UNKNOWN_ENUM_VALUE_"
-"""What the names begin with that numbers without a symbol get; the enum's name and the number follow."""
+"""Start of the names of numbers without a symbol; the enum's name and the number follow."""
 UNNAMED = rf"^{UNNAMED_SYMBOL}.*_(-?[0-9]{{1,10}})$"
 """Such names, for Python and for Java; the group is the number."""
 WIRE_TYPES = {

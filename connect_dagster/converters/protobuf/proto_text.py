@@ -32,7 +32,7 @@ _INDENT = "  "
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """What the options say of writing.
+    """Options of writing.
 
     Attributes:
         wrappers: optional values are wrapper messages (``wrapper.for.nullables``).
@@ -45,7 +45,7 @@ class Writing:
     scrub: bool = False
 
     def name(self, name: str) -> str:
-        """A name as it is written."""
+        """Return a name as it is written."""
         if not self.scrub:
             return name
         encoded = quote_plus(name, safe="*")
@@ -54,13 +54,13 @@ class Writing:
 
 
 def full_name(schema: Schema, writing: Writing) -> str:
-    """Name of the message of a STRUCT, with its package."""
+    """Return the name of the message of a STRUCT, with its package."""
     package, _, name = (schema.name or f"{_UNNAMED}1").rpartition(".")
     return f"{package}.{writing.name(name)}" if package else writing.name(name)
 
 
 def proto_text(schema: Schema, writing: Writing) -> str:
-    """The text of a file with one message, for a STRUCT.
+    """Return the text of a file with one message, for a STRUCT.
 
     Raises:
         DataError: with Java's text; the schema has what Protobuf has not, as lists of lists.
@@ -81,7 +81,7 @@ class _Text:
     unnamed: int = 1
 
     def message(self, name: str, schema: Schema) -> Iterator[str]:
-        """Lines of a message with all that is defined in it."""
+        """Return the lines of a message with all definitions in it."""
         number, inner, fields = 1, [], []
         known: dict[str, Schema] = {}
         for one in schema.fields:
@@ -113,7 +113,7 @@ class _Text:
     def _field(
         self, one: SchemaField, number: int, known: dict[str, Schema], *, labels: bool = True
     ) -> tuple[str, list[str]]:
-        """A field's line, and the lines of what has to be defined for it."""
+        """Return a field's line, and the lines of what has to be defined for it."""
         schema, name = one.schema, self.writing.name(one.name)
         label = ""
         if schema.type is SchemaType.ARRAY:
@@ -189,7 +189,7 @@ class _Text:
 
 
 def _parameters(schema: Schema) -> dict[str, str]:
-    """What Confluent's option says of a field, beyond its type."""
+    """Return the text of Confluent's option of a field: what its type does not express."""
     if (logical := LOGICAL.get(schema.name)) is not None:
         said = dict(schema.parameters)
         names = {PRECISION: "precision", "scale": "scale"} if logical.meaning is Meaning.DECIMAL else {}

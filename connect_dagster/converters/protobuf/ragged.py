@@ -17,14 +17,14 @@ _MOST_BYTES = 10
 
 
 def binary(data: Bytes, lengths: Longs) -> pa.BinaryArray:
-    """A column of values that lie one after the other."""
+    """Return a column of values that lie one after the other."""
     return pa.Array.from_buffers(
         pa.binary(), len(lengths), [None, pa.py_buffer(_offsets(lengths)), pa.py_buffer(np.ascontiguousarray(data))]
     )
 
 
 def parts(column: pa.BinaryArray) -> tuple[Bytes, Longs, Longs]:
-    """All bytes of a column, and the place and length of each value; null is empty.
+    """Return all bytes of a column, and the place and length of each value; null is empty.
 
     One byte more than there is follows, so that a place after the end may be looked at.
     """
@@ -36,7 +36,7 @@ def parts(column: pa.BinaryArray) -> tuple[Bytes, Longs, Longs]:
 
 
 def gathered(data: Bytes, starts: Longs, lengths: Longs) -> Bytes:
-    """The bytes of values that lie anywhere, one after the other."""
+    """Return the bytes of values that lie anywhere, one after the other."""
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if len(ends) else 0
     places: Longs = np.repeat(starts - (ends - lengths), lengths) + np.arange(total)
@@ -44,7 +44,7 @@ def gathered(data: Bytes, starts: Longs, lengths: Longs) -> Bytes:
 
 
 def varints(values: Unsigned) -> pa.BinaryArray:
-    """Numbers as seven bits to a byte, the lowest first."""
+    """Return the numbers as seven bits to a byte, the lowest first."""
     if not len(values) or int(values.max()) < 1 << 7:
         return binary(values.astype(np.uint8), np.ones(len(values), np.int64))
     lengths = np.ones(len(values), np.int64)
@@ -58,7 +58,7 @@ def varints(values: Unsigned) -> pa.BinaryArray:
 
 
 def read_varints(data: Bytes, places: Longs, ends: Longs) -> tuple[Unsigned, Longs, npt.NDArray[np.bool_]]:
-    """One number at each place, the places after them, and which of them end where they should."""
+    """Return one number at each place, the places after them, and which of them end where they should."""
     values = np.zeros(len(places), np.uint64)
     places = places.copy()
     done = np.zeros(len(places), np.bool_)
@@ -75,30 +75,30 @@ def read_varints(data: Bytes, places: Longs, ends: Longs) -> tuple[Unsigned, Lon
 
 
 def joined(*columns: pa.BinaryArray | pa.Scalar) -> pa.BinaryArray:
-    """Values of columns beside each other as one; null where one is null."""
+    """Return the values of columns beside each other as one; null where one is null."""
     return pc.binary_join_element_wise(*columns, pa.scalar(b"", pa.binary()))
 
 
 def joined_there(*columns: pa.BinaryArray) -> pa.BinaryArray:
-    """Likewise, null being nothing."""
+    """Join byte strings of rows; null counts as empty."""
     empty = pa.scalar(b"", pa.binary())
     return pc.binary_join_element_wise(*columns, empty, null_handling="replace", null_replacement=b"")
 
 
 def joined_lists(values: pa.BinaryArray, counts: Longs) -> pa.BinaryArray:
-    """As many values after each other as ``counts`` says, as one each."""
+    """Join values, as many for each row as ``counts`` has."""
     lists = pa.ListArray.from_arrays(pa.array(_offsets(counts)), values)
     return pc.binary_join(lists, pa.scalar(b"", pa.binary()))
 
 
 def with_length(values: pa.BinaryArray) -> pa.BinaryArray:
-    """Values with their lengths before them; null stays null."""
+    """Return the values with their lengths before them; null stays null."""
     lengths = pc.fill_null(pc.binary_length(values), 0).to_numpy(zero_copy_only=False)
     return joined(varints(lengths.astype(np.uint64)), values)
 
 
 def lists(values: Any, counts: Longs, type_: pa.DataType) -> pa.Array:
-    """A column of lists out of the values of all."""
+    """Return a column of lists out of the values of all."""
     return pa.ListArray.from_arrays(pa.array(_offsets(counts)), values, type=type_)
 
 

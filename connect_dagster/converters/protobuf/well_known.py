@@ -1,4 +1,4 @@
-"""Messages that Connect has types of its own for (Java: the constants of ``ProtobufData``)."""
+"""Messages for which Connect has logical types (Java: the constants of ``ProtobufData``)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Logical:
     fields: tuple[tuple[str, Kind, int], ...]
 
     def message(self, scale: int = 0) -> Message:
-        """The message; with the scale of the column for a decimal."""
+        """Return the message; with the scale of the column for a decimal."""
         fields = tuple(
             Field(number, name, kind, pa.binary(), default=b"")
             if kind is Kind.BYTES

@@ -56,7 +56,7 @@ def _milliseconds(name: str, default: int, doc: str) -> Any:
 
 
 class SchemaRegistryConfig(ConfigDef):
-    """What every converter that uses the registry can be told."""
+    """Options of all converters that use the registry."""
 
     type: str = converter_type()
     urls: tuple[str, ...] = config_key(

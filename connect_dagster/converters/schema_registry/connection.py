@@ -16,7 +16,7 @@ _BEARER = "bearer.auth."
 
 
 def client_settings(config: SchemaRegistryConfig, folder: Path) -> dict[str, Any]:
-    """Settings of ``SchemaRegistryClient``.
+    """Return settings of ``SchemaRegistryClient``.
 
     Args:
         config: the converter's options.

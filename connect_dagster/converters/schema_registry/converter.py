@@ -1,4 +1,4 @@
-"""What converters with a schema registry have in common: the subject's topic, the id before the payload.
+"""Base of converters with a schema registry: the subject's topic, the id before the payload.
 
 A batch is read in parts, one for each schema id in it; finding them costs one Spark job. While all records have the
 id of the batch before, none is needed. A subclass says how a payload is written and read:
@@ -66,7 +66,7 @@ class RegistryConverter(Converter):
     config_def: ClassVar[type[SchemaRegistryConfig]]
     needs_topic = True
     format: ClassVar[str]
-    """What errors call the payload's format."""
+    """Name of the payload's format in errors."""
 
     def configure(self, config: Mapping[str, str], *, is_key: bool) -> None:
         """Take the options; the registry need not run yet.
@@ -86,7 +86,7 @@ class RegistryConverter(Converter):
 
     @abstractmethod
     def _writing(self, topic: str, schema: Schema | None) -> Writing | None:
-        """How records of a schema are written; ``None`` when all of them are null.
+        """Return the writing of records of a schema; ``None`` when all of them are null.
 
         Raises:
             DataError: this schema cannot be written.
@@ -95,7 +95,7 @@ class RegistryConverter(Converter):
 
     @abstractmethod
     def _reading(self, registered: RegisteredSchema) -> Reading:
-        """How records of a registered schema are read.
+        """Return the reading of records of a registered schema.
 
         Raises:
             DataError: it cannot be read, as it is none of this format.
@@ -103,11 +103,11 @@ class RegistryConverter(Converter):
         """
 
     def encode(self, schema: Schema | None, column: Column, *, ascii: bool = False) -> Column:
-        """Refused: the subject hangs on the topic."""
+        """Raise an error: the subject depends on the topic."""
         raise DataError(f"{type(self).__name__} writes records of known topics only")
 
     def encode_for(self, topic: str, schema: Schema | None, column: Column, *, ascii: bool = False) -> Column:
-        """Expression of the bytes of a typed column. Null becomes null, unless its payload is not.
+        """Return the expression of the bytes of a typed column. Null becomes null, unless its payload is not.
 
         Raises:
             DataError: this schema cannot be written, or the registry refuses it.
@@ -119,7 +119,9 @@ class RegistryConverter(Converter):
         return wire.framed(writing.id, writing.payload(column))
 
     def expected_decoder(self, column: str) -> Decoder | None:
-        """The decoder of the batch before, where it had only one schema; the same object while it is the same one."""
+        """Return the decoder of the batch before, where it had only one schema; the same object while it is the same
+        one.
+        """
         if self._likely is None:
             return None
         wanted = (self._likely, column)
@@ -128,7 +130,7 @@ class RegistryConverter(Converter):
         return self._likely_decoders[wanted]
 
     def decoders(self, df: DataFrame, column: str) -> Sequence[Decoder]:
-        """One decoder for each schema id in the batch; runs a Spark job to find them.
+        """Return one decoder for each schema id in the batch; runs a Spark job to find them.
 
         Raises:
             RetriableError: the registry does not answer.
@@ -157,11 +159,11 @@ class RegistryConverter(Converter):
         return Decoder(reading.schema, value, matches, F.coalesce(readable, F.lit(False)), F.lit(wrong))
 
     def _beginning(self, record: Column) -> Column:
-        """What tells how a record is read, from its first byte on; as ``wire.beginning``."""
+        """Return the first bytes of a record, which decide how it is read; as ``wire.beginning``."""
         return wire.beginning(record)
 
     def _reading_after(self, beginning: bytes) -> Reading:
-        """How records with this beginning are read."""
+        """Return the reading of records that begin with these bytes."""
         return self._reading(self.registry.schema(wire.schema_id(beginning)))
 
     def _known_reading(self, beginning: bytes) -> Reading:

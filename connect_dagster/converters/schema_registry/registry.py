@@ -73,18 +73,18 @@ class SchemaRegistry:
             raise ConfigError(f"The schema registry at {self._address} cannot be used: {error}") from error
 
     def schema(self, id: int) -> RegisteredSchema:
-        """The schema with this id."""
+        """Return the schema with this id."""
         with self._asking(f"Schema {id} cannot be had"):
             return _registered(id, self._client.get_schema(id))
 
     def version(self, id: int) -> int | None:
-        """The version of the schema with this id; ``None`` where it has none, or several in several subjects."""
+        """Return the version of the schema with this id; ``None`` where it has none, or several in several subjects."""
         with self._asking(f"Versions of schema {id} cannot be had"):
             found = {one.version for one in self._client.get_schema_versions(id)}
         return found.pop() if len(found) == 1 else None
 
     def referenced(self, reference: Reference) -> RegisteredSchema:
-        """The schema that a reference means."""
+        """Return the schema that a reference means."""
         with self._asking(f"Version {reference.version} of subject {reference.subject} cannot be had"):
             found = self._client.get_version(reference.subject, reference.version)
             return _registered(found.schema_id, found.schema)
@@ -92,7 +92,7 @@ class SchemaRegistry:
     def to_write(
         self, topic: str, record_name: str | None, text: str, type: str, references: Sequence[Reference] = ()
     ) -> RegisteredSchema:
-        """The schema to write records of a topic with; the one given, unless options say to use another.
+        """Return the schema to write records of a topic with; the one given, unless options say to use another.
 
         Args:
             topic: where the records go, after all transforms.
@@ -116,7 +116,7 @@ class SchemaRegistry:
         return known[wanted]
 
     def subject(self, topic: str, record_name: str | None) -> str:
-        """The name under which the registry keeps the versions of a schema (Java: ``SubjectNameStrategy``).
+        """Return the name under which the registry keeps the versions of a schema (Java: ``SubjectNameStrategy``).
 
         Raises:
             DataError: the strategy needs the name of a record.

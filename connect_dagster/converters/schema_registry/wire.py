@@ -10,35 +10,35 @@ PREFIX_SIZE = 5
 
 
 def prefix(id: int) -> bytes:
-    """What records of a schema begin with."""
+    """Return the first bytes of records of a schema."""
     return _MAGIC + id.to_bytes(4, signed=True)
 
 
 def schema_id(prefix: bytes) -> int:
-    """The id out of what a record begins with."""
+    """Return the id out of what a record begins with."""
     return int.from_bytes(prefix[1:PREFIX_SIZE], signed=True)
 
 
 def framed(id: int, payload: Column) -> Column:
-    """Payloads with their prefix; null stays null."""
+    """Return payloads with their prefix; null stays null."""
     return F.concat(F.lit(bytearray(prefix(id))), payload)
 
 
 def payload(record: Column) -> Column:
-    """What follows the prefix."""
+    """Return the bytes after the prefix."""
     return F.substring(record, PREFIX_SIZE + 1, 2**31 - 1)
 
 
 def has_prefix(record: Column) -> Column:
-    """Whether a record has this form; null where there is none."""
+    """Return whether a record has this form; null where there is none."""
     return record.startswith(F.lit(bytearray(_MAGIC))) & (F.octet_length(record) >= PREFIX_SIZE)
 
 
 def begins_with(record: Column, prefix: bytes) -> Column:
-    """Whether a record has this prefix; null where there is none."""
+    """Return whether a record has this prefix; null where there is none."""
     return record.startswith(F.lit(bytearray(prefix)))
 
 
 def beginning(record: Column) -> Column:
-    """The prefix of a record, no bytes where it has none; null where there is no record."""
+    """Return the prefix of a record, no bytes where it has none; null where the record is null."""
     return F.when(has_prefix(record), F.substring(record, 1, PREFIX_SIZE)).when(record.isNotNull(), F.lit(bytearray()))

@@ -46,5 +46,7 @@ def test_there_are_no_paths() -> None:
 
 
 def test_a_pattern_that_is_none() -> None:
-    with pytest.raises(ConfigError, match=r"^Invalid value DB_\( for configuration allowlist\.pattern: It is no reg"):
+    with pytest.raises(
+        ConfigError, match=r"^Invalid value DB_\( for configuration allowlist\.pattern: It is not a reg"
+    ):
         provider(allowlist_pattern="DB_(")

@@ -73,7 +73,7 @@ def test_the_wheels_of_a_subfolder_are_one_place(tmp_path: Path) -> None:
     ("value", "why"),
     [
         ("clicks:Nothing", "AttributeError: module 'clicks' has no attribute 'Nothing'"),
-        ("clicks:Task", "TypeError: it is no class of a plugin"),
+        ("clicks:Task", "TypeError: it is not a class of a plugin"),
         ("clicks:Half", "TypeError: it lacks task_class"),
         ("clicks.away:X", "ModuleNotFoundError: No module named 'clicks.away'; 'clicks' is not a package"),
     ],
@@ -94,7 +94,7 @@ def test_a_wheel_that_is_none(tmp_path: Path, caplog: pytest.LogCaptureFixture) 
     (tmp_path / "broken-1-py3-none-any.whl").write_text("half a download")
     assert names(Plugins([str(tmp_path)])) == []
     assert caplog.messages == [
-        f"Could not read {tmp_path}/broken-1-py3-none-any.whl on the plugin path: it is no wheel: not a zip file"
+        f"Could not read {tmp_path}/broken-1-py3-none-any.whl on the plugin path: it is not a wheel: not a zip file"
     ]
 
 
