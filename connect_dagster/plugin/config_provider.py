@@ -17,12 +17,12 @@ from connect_dagster.plugin.config import ConfigDef
 
 @dataclass(frozen=True, slots=True)
 class ConfigData:
-    """What a provider knows (Java: ``ConfigData``).
+    """Values of a provider (Java: ``ConfigData``).
 
     Attributes:
         values: by key; a key that is left out keeps its placeholder.
         ttl_ms: milliseconds for which the values hold; then connectors that have them start again, unless their
-            ``config.action.reload`` is ``none``. ``None`` for values that hold for ever.
+            ``config.action.reload`` is ``none``. ``None`` for values that never expire.
     """
 
     values: Mapping[str, str]
@@ -55,7 +55,7 @@ class ConfigProvider(ABC):
 
         Args:
             path: what stands between provider and key; empty in ``${provider:key}``.
-            keys: what is wanted.
+            keys: names of the values.
         """
 
     def close(self) -> None:  # noqa: B027 (most providers hold nothing open)

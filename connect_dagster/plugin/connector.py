@@ -21,13 +21,13 @@ Properties = Mapping[str, str]
 
 
 class ConnectorContext(Protocol):
-    """What a connector may ask of its worker."""
+    """Requests of a connector to its worker."""
 
     def request_task_reconfiguration(self) -> None:
-        """Have ``task_configs`` called again; tasks restart only when it answers something new."""
+        """Make the worker call ``task_configs`` again; tasks restart only if the configurations changed."""
 
     def raise_error(self, error: Exception) -> None:
-        """Fail the connector from a thread of its own."""
+        """Fail the connector from one of its threads."""
 
 
 class OffsetReader(Protocol):
@@ -38,7 +38,7 @@ class OffsetReader(Protocol):
 
 
 class SourceTaskContext(Protocol):
-    """What a source task may ask of its worker."""
+    """Services of the worker for a source task."""
 
     @property
     def spark(self) -> SparkSession:
@@ -79,7 +79,7 @@ class ErrantRecordReporter(Protocol):
 
 
 class SinkTaskContext(Protocol):
-    """What a sink task may ask of its worker (Java: ``SinkTaskContext``)."""
+    """Services of the worker for a sink task (Java: ``SinkTaskContext``)."""
 
     @property
     def spark(self) -> SparkSession:
@@ -129,8 +129,8 @@ class SourceTask(ABC):
     def reread_delay(self, error: Exception) -> float | None:
         """How long to wait before the records of a polled frame are read again; ``None`` to fail the task.
 
-        Spark reads them after ``poll`` has answered: when that fails, it is asked here. From another thread than the
-        other calls.
+        Spark reads them after ``poll`` has returned; when that fails, the worker calls this, from another thread than
+        the other methods.
 
         Args:
             error: what Spark has raised.
@@ -177,7 +177,7 @@ class SinkTask(ABC):
         """Make durable what was put up to these offsets."""
 
     def pre_commit(self, offsets: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
-        """Offsets that may be committed now; flushes and answers all of them unless overridden."""
+        """Return the offsets that may be committed now; by default flushes and returns all of them."""
         self.flush(offsets)
         return offsets
 
@@ -196,7 +196,7 @@ class Connector(ABC):
         config_def: the keys of the connector's configuration.
         task_class: what runs the task configurations.
         java_class: the Java class whose configurations this connector takes over; ``None`` for our own.
-        java_task_class: likewise of the task.
+        java_task_class: the same for the task.
         other_java_classes: further Java classes of which the same is true.
         version: shown in status and plugin lists; that of the distribution unless given.
         properties: the connector's configuration, set by ``start``.

@@ -26,7 +26,7 @@ class DesiredState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ConnectorFile:
-    """What a file asks for.
+    """Content of a connector file.
 
     Attributes:
         name: name of the connector.
@@ -44,7 +44,7 @@ def read_connector_file(path: str | Path) -> ConnectorFile:
 
     Raises:
         ConfigError: the file cannot be read, or is malformed; names the file and the place.
-        ConnectError: there is no name, or there are two.
+        ConnectError: the name is missing, or given twice.
     """
     text = read_text(path)
     if not text.lstrip().startswith(("{", "[")):
@@ -67,7 +67,7 @@ def _json(path: str | Path, text: str) -> dict[str, Any]:
 
 
 def _refuse_constant(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no JSON value")
+    raise ValueError(f"{word} is not a JSON value")
 
 
 def _flat(path: str | Path, config: dict[str, str | None]) -> ConnectorFile:

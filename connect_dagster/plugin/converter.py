@@ -24,7 +24,7 @@ class Decoder:
         value: the typed column; null where the record does not match or is not readable.
         readable: false for records that match and cannot be read; ``None`` when all can. Never null. Costs as much
             as ``value``, so ask only where that is null.
-        error: text of the error where a record is not readable, in Java's words where it has them.
+        error: text of the error where a record is not readable, Java's text where Java has one.
 
     All columns refer to the binary column that the decoder was made for.
     """
@@ -40,7 +40,7 @@ class Converter(ABC):
     """Turns one typed column into bytes, and bytes into typed columns.
 
     Attributes:
-        needs_topic: whether the bytes hang on the topic; ``encode_for`` is then called in place of ``encode``.
+        needs_topic: whether the bytes depend on the topic; ``encode_for`` is then called in place of ``encode``.
     """
 
     config_def: ClassVar[type[ConfigDef]]
@@ -75,7 +75,7 @@ class Converter(ABC):
         return self.encode(schema, column, ascii=ascii)
 
     def encode_with_prefix(self, schema: Schema | None, column: Column, *, ascii: bool = False) -> tuple[bytes, Column]:
-        """What all records of a schema begin with, and the expression of the bytes after that: together ``encode``.
+        """Return the first bytes of all records of a schema, and the expression of the rest: together ``encode``.
 
         Only the second part is made by Spark, and goes from there to the producer.
         """
@@ -97,7 +97,7 @@ class Converter(ABC):
         """
 
     def expected_decoder(self, column: str) -> Decoder | None:
-        """The decoder to try before ``decoders``, without a Spark job; ``None`` when there is no good guess.
+        """The decoder to try before ``decoders``, without a Spark job; ``None`` without a good guess.
 
         It is right for a batch only if every record matches it.
         """
@@ -161,7 +161,7 @@ class Predicate(ABC):
         """A boolean column over the frame, never null."""
 
     def matches_all(self, frame: RecordFrame) -> bool | None:
-        """What it says of all records of a frame alike, ``None`` if that depends on the record; spares a choice."""
+        """Return the result that all records of a frame share, ``None`` if it depends on the record."""
         return None
 
     def close(self) -> None:  # noqa: B027 (optional hook)

@@ -45,7 +45,7 @@ class SourceRecord:
         topic: the topic to write to.
         value: the value, in Python's terms for ``value_schema``.
         value_schema: ``None`` for schemaless values (str, numbers, bool, None, list, dict).
-        key, key_schema: likewise.
+        key, key_schema: the same for the key.
         partition: ``None`` leaves the choice to the partitioner (murmur2, as Java's).
         timestamp: epoch milliseconds; ``None`` for the time of sending.
     """
@@ -69,7 +69,7 @@ class SinkRecord:
     Attributes:
         original_topic: where it was read, whatever transforms have made of its place (KIP-793); ``None`` where a
             record that a plugin made itself says no more than ``topic``.
-        original_kafka_partition, original_kafka_offset: likewise.
+        original_kafka_partition, original_kafka_offset: the same for partition and offset.
     """
 
     topic: str

@@ -1,4 +1,4 @@
-"""Values told from their text, as headers and literals in configurations have it (Java: ``Values.parseString``).
+"""Parses typed values from text, as in headers and literals of configurations (Java: ``Values.parseString``).
 
 ``12`` is an INT8, ``1.5`` a FLOAT32, ``[1,300]`` an array of INT16, ``{"a":true}`` a map, ``2022-01-21`` a Date, and
 everything else a string. Times are read in UTC, where Java takes its machine's time zone in spite of the ``Z``.
@@ -54,7 +54,7 @@ def parse_string(text: str | None) -> tuple[Schema | None, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Moment:
-    """What Java has in a ``java.util.Date``."""
+    """A moment, which Java keeps in a ``java.util.Date``."""
 
     milliseconds: int
 
@@ -89,7 +89,7 @@ class _Tokens:
         self._at, self._peeked = mark, None
 
     def has_next(self) -> bool:
-        """Whether there is a token left."""
+        """Return whether a token is left."""
         return self._peeked is not None or self._at < len(self.text)
 
     def next(self) -> str:

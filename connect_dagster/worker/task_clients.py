@@ -25,22 +25,26 @@ class TaskClients:
         self._policy = policy
 
     def producer(self, id: TaskId, config: ConnectorConfig) -> dict[str, str]:
-        """For a source task's records. Raises ConnectError for an override that is not allowed, as the others."""
+        """Return the settings of a source task's producer.
+
+        Raises:
+            ConnectError: an override is not allowed; the other methods also raise it.
+        """
         given = self._given("producer", config)
         return clients.producer_settings(self._config.bootstrap_servers, f"connector-producer-{id}", given)
 
     def dead_letter_producer(self, id: TaskId, config: ConnectorConfig) -> dict[str, str]:
-        """For records that a task could not handle."""
+        """Return the settings of the producer of a task's dead letter queue."""
         given = self._given("producer", config)
         return clients.producer_settings(self._config.bootstrap_servers, f"connector-dlq-producer-{id}", given)
 
     def consumer(self, id: TaskId, config: ConnectorConfig) -> dict[str, str]:
-        """For a sink task's membership and reading."""
+        """Return the settings of a sink task's consumer."""
         bootstrap, group = self._config.bootstrap_servers, f"connect-{id.connector}"
         return clients.consumer_settings(bootstrap, f"connector-consumer-{id}", group, self._given("consumer", config))
 
     def admin(self, client_id: str, config: ConnectorConfig) -> dict[str, str]:
-        """For topics and groups of a connector; the worker's un-prefixed settings count too."""
+        """Return the settings of a connector's admin client, based on the worker's un-prefixed settings."""
         given = {**self._config.client_settings, **self._given("admin", config)}
         return clients.admin_settings(self._config.bootstrap_servers, client_id, given)
 

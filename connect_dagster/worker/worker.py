@@ -1,4 +1,4 @@
-"""Runs connectors and tasks; knows neither who asked for them nor what should run (Java: ``Worker``)."""
+"""Runs connectors and tasks, as a herder assigns them (Java: ``Worker``)."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ Properties = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class _ConnectorContext:
-    """What a connector may ask of this worker (see ``ConnectorContext``)."""
+    """Requests of a connector to this worker (see ``ConnectorContext``)."""
 
     reconfigure: Callable[[], None]
     fail: Callable[[Exception], None]
 
     def request_task_reconfiguration(self) -> None:
-        """Have the task configurations asked for again."""
+        """Request the task configurations again."""
         self.reconfigure()
 
     def raise_error(self, error: Exception) -> None:
@@ -90,7 +90,7 @@ class Worker:
         self._committer = threading.Thread(target=self._commit_regularly, name="offset-committer", daemon=True)
 
     def start(self) -> None:
-        """Begin to commit the offsets of source tasks at their interval."""
+        """Start committing the offsets of source tasks at their interval."""
         self._committer.start()
 
     def stop(self) -> None:
@@ -129,8 +129,8 @@ class Worker:
             name: of the connector.
             config: its configuration as it was written.
             target: STARTED, PAUSED or STOPPED.
-            listener: told each state, with the trace of a failure.
-            reconfigure: called when the connector wants other tasks.
+            listener: called with each state, and with the trace of a failure.
+            reconfigure: called when the connector requests new task configurations.
 
         Raises:
             ConnectError: it runs already, or its class cannot be loaded.
@@ -180,7 +180,7 @@ class Worker:
         return stopping
 
     def set_target_state(self, name: str, target: TargetState) -> Future[State] | None:
-        """Pause, resume or stop the connector and its tasks; answers the connector's coming state."""
+        """Pause, resume or stop the connector and its tasks; return the future state of the connector."""
         for id, task in list(self._tasks.items()):
             if id.connector == name:
                 task.transition(target)
@@ -188,19 +188,19 @@ class Worker:
         return running.transition(target) if running is not None else None
 
     def fail_connector(self, name: str, error: Exception) -> None:
-        """Make a connector FAILED for a reason that it does not know itself."""
+        """Make a connector FAILED for a reason outside of it."""
         running = self._connectors.get(name)
         if running is not None:
             running.fail(error)
 
     def runs_connector(self, name: str) -> bool:
-        """Whether the connector object is here."""
+        """Return whether the connector object is in this worker."""
         return name in self._connectors
 
     def task_configs(self, name: str) -> Future[list[dict[str, str]]]:
-        """Configurations that the connector wants for its tasks, with the task's class and a sink's topics added.
+        """Return the connector's task configurations, with the task's class and a sink's topics added.
 
-        They are as they should be stored, with the placeholders of the connector's own configuration. The result may
+        They are stored as they are, with the placeholders of the connector's configuration. The result may
         also be a ``TooManyTasksError``, or whatever the connector raises.
 
         Raises:
@@ -222,14 +222,14 @@ class Worker:
         target: TargetState,
         listeners: TaskListeners,
     ) -> None:
-        """Instantiate a task and start it on its thread; what goes wrong from here on is a FAILED status.
+        """Instantiate a task and start it on its thread; an error from here on is a FAILED status.
 
         Args:
             id: of the task.
             connector_config: configuration of its connector, as it was written.
             config: its own configuration, as it is stored.
             target: STARTED, PAUSED or STOPPED.
-            listeners: who is told what it does.
+            listeners: callbacks of the task.
 
         Raises:
             ConnectError: it runs already, or cannot be made.
@@ -261,7 +261,7 @@ class Worker:
         return stopping
 
     def progress(self) -> dict[str, Any]:
-        """Progress record of each running task, by task."""
+        """Return the progress record of each running task, by task."""
         return {str(id): task.progress.as_json() for id, task in list(self._tasks.items())}
 
     # Offsets
@@ -282,7 +282,7 @@ def _commit_offsets(id: TaskId, task: WorkerSourceTask) -> None:
 
 
 def _added_to_tasks(connector: Connector, config: Properties) -> dict[str, str]:
-    """What every task configuration carries besides what the connector says (Java: ``Worker.connectorTaskConfigs``)."""
+    """Return the keys that the framework adds to each task configuration (Java: ``Worker.connectorTaskConfigs``)."""
     task = connector.task_class
     added = {"task.class": connector.java_task_class or class_path(task)}
     return added | {name: config[name] for name in ("topics", "topics.regex") if name in config}

@@ -1,6 +1,6 @@
-"""Life cycle of a connector object on a thread of its own (Java: ``WorkerConnector``).
+"""Life cycle of a connector object on its own thread (Java: ``WorkerConnector``).
 
-A connector that blocks holds up nobody but itself: who asks it for something waits for a bounded time.
+A connector that blocks holds up only itself: callers wait on futures with a timeout.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class WorkerConnector:
         name: the connector's name.
         connector: the plugin's connector, its context set.
         config: its configuration as it was written.
-        transformer: makes of it what the connector is told, which may take as long as config providers like.
-        listener: told each state, with the trace of a failure.
-        reconfigure: called when the connector was started anew because a value of its configuration had expired.
-        check: raises for what the framework cannot do of its configuration, before it is started.
+        transformer: resolves its placeholders, which takes as long as the config providers take.
+        listener: called with each state, and with the trace of a failure.
+        reconfigure: called when the connector was restarted because a value of its configuration had expired.
+        check: raises ConfigError for framework keys that cannot work, before the connector is started.
     """
 
     def __init__(
@@ -67,27 +67,27 @@ class WorkerConnector:
         self._thread.start()
 
     def transition(self, target: TargetState) -> Future[State]:
-        """Start, pause or stop the connector; the result is the state it came to, FAILED included."""
+        """Start, pause or stop the connector; the result is the state it reached, FAILED included."""
         return self._request(lambda: self._to(target))
 
     def task_configs(self, added: Mapping[str, str]) -> Future[list[dict[str, str]]]:
-        """Ask the connector for the configurations of its tasks, as they are stored; each gets ``added`` besides.
+        """Request the task configurations, as they are stored, with the keys of ``added``.
 
         The result may also be a ``TooManyTasksError``, or whatever the connector raises.
         """
         return self._request(lambda: self._task_configs(added))
 
     def fail(self, error: Exception) -> None:
-        """Make the connector FAILED, as it asked itself from a thread of its own."""
+        """Make the connector FAILED, as it requested from another thread."""
         self._request(lambda: self._failed(error))
 
     def shutdown(self) -> None:
-        """Stop the connector and end its thread, after what was asked for before; returns at once."""
+        """Stop the connector and end its thread, after all earlier requests; returns at once."""
         self._closed = self._request(self._close)
         self._requests.put(None)
 
     def await_shutdown(self, seconds: float) -> None:
-        """Wait for the end; a connector that does not come to it in time is left behind."""
+        """Wait for the end; a connector that takes longer is abandoned."""
         self._thread.join(seconds)
         if not self._closed.done():
             self._cancelled = True
@@ -111,7 +111,7 @@ class WorkerConnector:
             call, future = request
             try:
                 future.set_result(call())
-            except BaseException as error:  # whatever a plugin raises: nobody may wait for it in vain
+            except BaseException as error:  # any error of a plugin reaches the caller
                 future.set_exception(error)
 
     def _to(self, target: TargetState) -> State:
@@ -137,7 +137,7 @@ class WorkerConnector:
         self.connector.start(transformed.config)
         self._started = True
         if transformed.ttl_ms is not None and config.config_action_reload != "none":
-            self._start_anew_in(transformed.ttl_ms)
+            self._restart_in(transformed.ttl_ms)
 
     def _parse(self, config: Mapping[str, str]) -> SourceConnectorConfig | SinkConnectorConfig:
         kind = SourceConnectorConfig if isinstance(self.connector, SourceConnector) else SinkConnectorConfig
@@ -150,14 +150,14 @@ class WorkerConnector:
             self._expiry = None
         self.connector.stop()
 
-    def _start_anew_in(self, milliseconds: int) -> None:
+    def _restart_in(self, milliseconds: int) -> None:
         log.info("Scheduling a restart of connector %s in %d ms", self.name, milliseconds)
-        expiry = threading.Timer(milliseconds / 1000, lambda: self._request(lambda: self._start_anew(expiry)))
+        expiry = threading.Timer(milliseconds / 1000, lambda: self._request(lambda: self._restart(expiry)))
         expiry.name, expiry.daemon = f"config-expiry-{self.name}", True
         expiry.start()
         self._expiry = expiry
 
-    def _start_anew(self, expired: threading.Timer) -> None:
+    def _restart(self, expired: threading.Timer) -> None:
         if self._expiry is not expired:
             return  # stopped, or started since
         try:

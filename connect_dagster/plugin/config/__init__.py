@@ -1,8 +1,8 @@
-"""Configuration definitions: what a plugin can be told, and Kafka Connect's checks and texts for it.
+"""Configuration definitions of plugins, with Kafka Connect's checks and texts.
 
 A plugin author writes a :class:`ConfigDef`, a pydantic model whose fields are declared with :func:`config_key`.
-Below it lies a plain table of :class:`ConfigKey` rows, which the worker also builds by hand where the keys of
-several plugins come together. Knows nothing of plugin discovery: the caller hands in what finds classes.
+Its data is a plain table of :class:`ConfigKey` rows, which the worker also builds by hand where the keys of several
+plugins come together. Does not depend on plugin discovery: the caller passes the function that finds classes.
 """
 
 from connect_dagster.plugin.config.infos import (

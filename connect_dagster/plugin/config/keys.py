@@ -12,7 +12,7 @@ Validator = Callable[[str, Any], None]
 
 
 class Type(Enum):
-    """What a value is parsed to: bool, str, int, int, int, float, tuple of str, name of a class, Password."""
+    """Types of parsed values: bool, str, int, int, int, float, tuple of str, name of a class, Password."""
 
     BOOLEAN = "BOOLEAN"
     STRING = "STRING"
@@ -26,7 +26,7 @@ class Type(Enum):
 
 
 class Importance(Enum):
-    """How likely a user has to think about the key."""
+    """Importance of a key to users."""
 
     HIGH = "HIGH"
     MEDIUM = "MEDIUM"
@@ -43,7 +43,7 @@ class Width(Enum):
 
 
 class NoDefault(Enum):
-    """The type of :data:`NO_DEFAULT`, which is not ``None``: ``None`` is a default of its own."""
+    """The type of :data:`NO_DEFAULT`, because ``None`` is a valid default."""
 
     NO_DEFAULT = "NO_DEFAULT"
 
@@ -54,7 +54,7 @@ NO_DEFAULT: Final = NoDefault.NO_DEFAULT
 
 @dataclass(frozen=True, slots=True)
 class Password:
-    """A value that must not show in logs and answers."""
+    """A value that logs and REST responses must not show."""
 
     value: str
 
@@ -87,9 +87,9 @@ class ConfigKey:
 
     Attributes:
         default: the parsed default, ``NO_DEFAULT`` when the key is required.
-        order_in_group: place in a form's group, from 1; -1 when there is no group.
+        order_in_group: place in a form's group, from 1; -1 without a group.
         display_name: label in a form; the name unless given.
-        dependents: keys whose recommended values hang on this one.
+        dependents: keys whose recommended values depend on this one.
     """
 
     name: str
@@ -115,13 +115,13 @@ class ConfigKey:
 
     @property
     def required(self) -> bool:
-        """Whether there is no default."""
+        """Return whether the key has no default."""
         return self.default is NO_DEFAULT
 
 
 @dataclass(slots=True)
 class ConfigValue:
-    """What became of one key when a configuration was checked; later checks add their errors to it."""
+    """The checked value of one key; later checks add their errors to it."""
 
     name: str
     value: Any = None

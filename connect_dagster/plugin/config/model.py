@@ -181,24 +181,24 @@ class ConfigDef(BaseModel):
 
     @classmethod
     def keys(cls) -> tuple[ConfigKey, ...]:
-        """The keys, in the order of the fields."""
+        """Return the keys, in the order of the fields."""
         return cls.table().keys
 
     @classmethod
     def key_infos(cls) -> list[dict[str, Any]]:
-        """The keys as the REST API lists them (Java: ``ConfigKeyInfo``)."""
+        """Return the keys as the REST API lists them (Java: ``ConfigKeyInfo``)."""
         return [key_info(key) for key in cls.table()]
 
     @classmethod
     def parse(cls, props: Properties, find_class: FindClass | None = None) -> Self:
-        """The configuration from its properties; unknown keys are left to ``originals``.
+        """Return the configuration of some properties; unknown keys stay in ``originals``.
 
         Args:
             props: the properties as the user wrote them.
             find_class: finds classes for keys of ``Type.CLASS``.
 
         Raises:
-            ConfigError: the first value that is missing or wrong, in Kafka's words.
+            ConfigError: the first value that is missing or wrong, with Kafka's text.
         """
         values = cls.table().parse(props, find_class)
         try:
@@ -210,7 +210,7 @@ class ConfigDef(BaseModel):
 
     @classmethod
     def validate_all(cls, props: Properties, find_class: FindClass | None = None) -> list[ConfigValue]:
-        """What became of each key, with all errors; never raises for what the user wrote.
+        """Return the checked value of each key with all its errors; never raises for a user's error.
 
         An error of a ``model_validator`` that names no key of the definition goes to the first one.
         """
@@ -223,11 +223,11 @@ class ConfigDef(BaseModel):
 
     @property
     def originals(self) -> Mapping[str, str]:
-        """The properties as they were given, unknown keys included, nulls left out."""
+        """Return the properties as they were given, unknown keys included, without nulls."""
         return self._originals
 
     def with_prefix(self, prefix: str) -> dict[str, str]:
-        """Given properties whose names begin with the prefix, without it."""
+        """Return the given properties whose names begin with the prefix, without it."""
         return under_prefix(self._originals, prefix)
 
     @classmethod
@@ -242,7 +242,7 @@ class ConfigDef(BaseModel):
 
 
 def _config_errors(error: ValidationError, values: Mapping[str, Any]) -> list[ConfigError]:
-    """What pydantic says, in Kafka's form; ``ValueError`` of a check over several values keeps its text."""
+    """Convert pydantic's errors into Kafka's form; ``ValueError`` of a check over several values keeps its text."""
     return [_config_error(found["loc"], found["msg"], values) for found in error.errors()]
 
 

@@ -9,7 +9,7 @@ V = TypeVar("V")
 
 
 def under_prefix(properties: Mapping[str, V], prefix: str) -> dict[str, V]:
-    """Those whose names go on after a prefix, such as ``producer.override.``, without it, in their order."""
+    """Return the properties under a prefix such as ``producer.override.``, without it, in their order."""
     return {
         name.removeprefix(prefix): value
         for name, value in properties.items()

@@ -47,17 +47,17 @@ class ConfigTable:
 
     @property
     def groups(self) -> list[str]:
-        """Groups of the form in the order in which they first appear."""
+        """Return the groups of the form in the order in which they first appear."""
         return list(dict.fromkeys(key.group for key in self.keys if key.group is not None))
 
     def with_keys(self, keys: Iterable[ConfigKey]) -> ConfigTable:
-        """The table with further keys; one of the same name replaces the old one in its place."""
+        """Return the table with further keys; one of the same name replaces the old one in its place."""
         rows = {key.name: key for key in self.keys}
         rows.update((key.name, key) for key in keys)
         return ConfigTable(tuple(rows.values()))
 
     def parse(self, props: Properties, find_class: FindClass | None = None) -> dict[str, Any]:
-        """Typed values of all keys, by name; keys that the table does not have are left out.
+        """Return the typed values of all keys, by name; unknown keys are left out.
 
         Raises:
             ConfigError: the first key that is missing or wrong.
@@ -65,7 +65,7 @@ class ConfigTable:
         return {key.name: _parse(key, props, find_class) for key in self.keys}
 
     def validate_all(self, props: Properties, find_class: FindClass | None = None) -> list[ConfigValue]:
-        """What became of each key, with all its errors, in the table's order; never raises."""
+        """Return the checked value of each key with all its errors, in the table's order; never raises."""
         values = [_check(key, props, find_class) for key in self.keys]
         parsed = {value.name: value.value for value in values}
         for key, value in zip(self.keys, values, strict=True):
@@ -91,7 +91,7 @@ def _given(key: ConfigKey, props: Properties, find_class: FindClass | None) -> A
 
 
 def _mistaken_for(name: str, props: Properties) -> str | None:
-    """A given key that differs from this one only in case and in what stands between its words."""
+    """Return a given key that differs from this one only in case and in the separators of its words."""
     return next((given for given in props if given != name and _words(given) == _words(name)), None)
 
 

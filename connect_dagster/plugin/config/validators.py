@@ -1,4 +1,4 @@
-"""Checks of parsed values, raising ConfigError in Kafka's words (Java: ``ConfigDef.Validator``)."""
+"""Checks of parsed values, raising ConfigError with Kafka's texts (Java: ``ConfigDef.Validator``)."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from connect_dagster.plugin.config.keys import Validator
 
 
 def non_empty_string(name: str, value: Any) -> None:
-    """A string, if given, has a character."""
+    """Refuse an empty string."""
     if value == "":
         raise ConfigError.invalid(name, value, "String must be non-empty")
 
 
 def no_control_characters(name: str, value: Any) -> None:
-    """A string, if given, has a character and no ISO control character (used for connector names)."""
+    """Refuse an empty string and ISO control characters (used for connector names)."""
     if value is None:
         return
     if value == "":
@@ -31,18 +31,18 @@ def no_control_characters(name: str, value: Any) -> None:
 
 
 def non_null(name: str, value: Any) -> None:
-    """There is a value."""
+    """Refuse null."""
     if value is None:
         raise ConfigError.invalid(name, value, "entry must be non null")
 
 
 def at_least(minimum: float) -> Validator:
-    """A number not below ``minimum``."""
+    """Return the check for a number not below ``minimum``."""
     return between(minimum, None)
 
 
 def between(minimum: float | None, maximum: float | None) -> Validator:
-    """A number within both limits."""
+    """Return the check for a number within both limits."""
 
     def check(name: str, value: Any) -> None:
         if value is None:
@@ -56,7 +56,7 @@ def between(minimum: float | None, maximum: float | None) -> Validator:
 
 
 def one_of(*allowed: str) -> Validator:
-    """One of these strings."""
+    """Return the check for one of these strings."""
 
     def check(name: str, value: Any) -> None:
         if value not in allowed:
@@ -66,7 +66,7 @@ def one_of(*allowed: str) -> Validator:
 
 
 def one_of_ignoring_case(*allowed: str) -> Validator:
-    """One of these strings in any case."""
+    """Return the check for one of these strings in any case."""
     upper = hash_map_order(word.upper() for word in allowed)
 
     def check(name: str, value: Any) -> None:
@@ -79,9 +79,9 @@ def one_of_ignoring_case(*allowed: str) -> Validator:
 
 @dataclass(frozen=True, slots=True)
 class UniqueValues:
-    """A list of non-empty strings, none twice (Java: ``ValidList.anyNonDuplicateValues``).
+    """Check for a list of non-empty strings without duplicates (Java: ``ValidList.anyNonDuplicateValues``).
 
-    Parsing drops what comes twice, with a warning; validation reports it as an error.
+    Parsing drops duplicates with a warning; validation reports them as an error.
 
     Attributes:
         empty: whether the list may be empty.
@@ -107,7 +107,7 @@ class UniqueValues:
 
 
 def all_of(*validators: Validator) -> Validator:
-    """All of these checks, in their order."""
+    """Return a check that runs all of these checks, in their order."""
 
     def check(name: str, value: Any) -> None:
         for validator in validators:

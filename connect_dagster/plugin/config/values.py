@@ -10,7 +10,7 @@ from connect_dagster.errors import ConfigError
 from connect_dagster.plugin.config.keys import Password, Type
 
 FindClass = Callable[[str], str | None]
-"""Finds the full class name for a name or alias; ``None`` when there is no such class."""
+"""Returns the full class name of a name or alias, ``None`` when the class does not exist."""
 
 _JAVA_WHITESPACE = "".join(map(chr, range(0x21)))  # what String.trim takes away
 _COMMA = re.compile(r"\s*,\s*", re.ASCII)
@@ -31,16 +31,16 @@ _WRONG_TYPE = {
 
 
 def parse_value(name: str, value: Any, kind: Type, find_class: FindClass | None = None) -> Any:
-    """A value of the given type from its text; what already has the type passes.
+    """Return a value of the given type from its text; a value that has the type is returned as it is.
 
     Args:
         name: the key, for the error.
         value: text, a value of the type, or ``None``, which stays ``None``.
-        kind: the type wanted.
+        kind: the type of the result.
         find_class: finds classes for ``Type.CLASS``; without it a class name is only trimmed.
 
     Raises:
-        ConfigError: the text is none of that type, in Kafka's words.
+        ConfigError: the text is not of that type, with Kafka's text.
     """
     if value is None:
         return None
@@ -107,7 +107,7 @@ def _in_range(value: int, kind: Type) -> bool:
 
 
 def to_text(value: Any, kind: Type | None) -> str | None:
-    """A parsed value as Java shows it in ConfigInfos: lists joined by commas, passwords hidden."""
+    """Return a parsed value as Java shows it in ConfigInfos: lists joined by commas, passwords hidden."""
     if value is None:
         return None
     if isinstance(value, bool):
@@ -121,7 +121,7 @@ def to_text(value: Any, kind: Type | None) -> str | None:
 
 
 def java_double(value: float) -> str:
-    """A double as ``Double.toString`` writes it: ``1.0E10`` where Python has ``10000000000.0``."""
+    """Return a double as ``Double.toString`` writes it: ``1.0E10`` where Python has ``10000000000.0``."""
     if value != value or value in (float("inf"), float("-inf")):
         return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
     if value == 0 or 1e-3 <= abs(value) < 1e7:

@@ -1,7 +1,7 @@
-"""Settings of every connector, in Java's order with Java's groups (Java: ``ConnectorConfig``).
+"""Keys of every connector, in Java's order with Java's groups (Java: ``ConnectorConfig``).
 
-Sinks and sources have more: ``sink_connector_config``, ``source_connector_config``. Knows nothing of plugins: what
-depends on those found (defaults, recommended values) comes in from outside.
+Sinks and sources have more, in ``config.sink`` and ``config.source``. Does not depend on plugin discovery: the caller
+passes defaults and recommended values that depend on the plugins found.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ ALIASES: Validator = all_of(non_null, _unique_aliases)
 
 
 class ConnectorConfig(ConfigDef):
-    """What every connector may be told."""
+    """Framework keys of all connectors."""
 
     with config_group(COMMON, importance=Importance.LOW, width=Width.SHORT):
         name: str = config_key(
@@ -225,7 +225,7 @@ with config_group(ERRORS, width=Width.MEDIUM, first=6):
 def enriched(
     table: ConfigTable, defaults: Mapping[str, str | None], recommenders: Mapping[str, Recommender]
 ) -> ConfigTable:
-    """The framework's keys with what a worker knows beyond them (Java: ``enrichedConfigDef``).
+    """Return the table with defaults and recommenders of a worker (Java: ``enrichedConfigDef``).
 
     Args:
         table: of one of the classes above.

@@ -1,4 +1,4 @@
-"""Settings that the framework adds to every sink connector (Java: ``SinkConnectorConfig``)."""
+"""Keys that the framework adds to every sink connector (Java: ``SinkConnectorConfig``)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _regex(name: str, value: Any) -> None:
 
 
 class SinkConnectorConfig(ConnectorConfig):
-    """What every sink connector may be told."""
+    """Framework keys of sink connectors."""
 
     with config_group(COMMON, importance=Importance.HIGH, width=Width.LONG, first=4):
         topics: tuple[str, ...] = config_key(
@@ -59,11 +59,11 @@ class SinkConnectorConfig(ConnectorConfig):
 
 
 def check_topics(props: Properties, values: Sequence[ConfigValue]) -> None:
-    """Add to a sink's checked values what is wrong with its topics (Java: ``SinkConnectorConfig.validate``).
+    """Add the errors of a sink's topics to its checked values (Java: ``SinkConnectorConfig.validate``).
 
     Args:
         props: the connector's properties.
-        values: what was found for each key; errors are appended.
+        values: the checked value of each key; errors are appended.
     """
     errors = {value.name: value.errors for value in values}
     for name, error in _topic_errors(props):

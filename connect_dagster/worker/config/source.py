@@ -1,4 +1,4 @@
-"""Settings that the framework adds to every source connector (Java: ``SourceConnectorConfig``), and dead letters."""
+"""Keys that the framework adds to every source connector (Java: ``SourceConnectorConfig``), and dead letters."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _null_or_at_least_zero(name: str, value: Any) -> None:
 
 
 class SourceConnectorConfig(ConnectorConfig):
-    """What every source connector may be told."""
+    """Framework keys of source connectors."""
 
     with config_group(TOPIC_CREATION, importance=Importance.LOW, width=Width.LONG):
         topic_creation_groups: tuple[str, ...] = config_key(

@@ -1,8 +1,8 @@
 """Configuration of a worker (Java: ``WorkerConfig``, ``RestServerConfig``, ``StandaloneConfig``).
 
 A worker's file also holds settings for others: ``producer.``, ``consumer.`` and ``admin.`` for the clients of
-connectors, ``key.converter.`` and its siblings for converters, ``spark.`` for the session. What nothing reads is
-named in a warning. Listeners are read by the REST server, which knows what it can serve.
+connectors, ``key.converter.`` and its siblings for converters, ``spark.`` for the session. Unknown keys are logged
+as a warning. The REST server parses the listeners.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _scheme(name: str, value: Any) -> None:
 
 
 class WorkerConfig(ConfigDef):
-    """What standalone and distributed workers have in common."""
+    """Keys that standalone and distributed workers have in common."""
 
     bootstrap_server_list: tuple[str, ...] = config_key(
         "bootstrap.servers",
@@ -223,7 +223,7 @@ class WorkerConfig(ConfigDef):
 
     @classmethod
     def parse(cls, props: Properties, find_class: FindClass | None = None) -> Self:
-        """The configuration of a worker from its file; names in a warning what nothing reads.
+        """Return the configuration of a worker from its file; log unknown keys as a warning.
 
         Raises:
             ConfigError: the first value that is missing or wrong, in Kafka's words.
@@ -235,16 +235,16 @@ class WorkerConfig(ConfigDef):
 
     @property
     def bootstrap_servers(self) -> str:
-        """The brokers as Kafka clients take them."""
+        """Return the brokers as Kafka clients take them."""
         return ",".join(self.bootstrap_server_list)
 
     def client_overrides(self, prefix: str) -> dict[str, str]:
-        """Settings for clients of connectors, such as ``producer.``, without the prefix."""
+        """Return the settings with a prefix such as ``producer.``, without the prefix."""
         return self.with_prefix(prefix)
 
     @property
     def client_settings(self) -> dict[str, str]:
-        """Un-prefixed settings of Kafka clients, which the worker's admin clients use."""
+        """Return the un-prefixed settings of Kafka clients, which the worker's admin clients use."""
         return {name: value for name, value in self.originals.items() if name.startswith(_CLIENT_SETTINGS)}
 
     def _unused(self) -> list[str]:
@@ -255,7 +255,7 @@ class WorkerConfig(ConfigDef):
 
 
 class StandaloneConfig(WorkerConfig):
-    """A worker on its own, which keeps offsets in a file."""
+    """Keys of a standalone worker, which keeps offsets in a file."""
 
     offset_storage_file_filename: str = config_key(
         "offset.storage.file.filename",

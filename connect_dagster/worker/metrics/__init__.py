@@ -1,4 +1,4 @@
-"""What a worker measures of itself: Kafka Connect's metrics, under the names that dashboards know them by.
+"""Metrics of a worker: Kafka Connect's, under the names that dashboards use.
 
 Java: ``ConnectMetrics`` and ``ConnectMetricsRegistry``. Connectors and tasks record once a batch; what is derived from
 that is worked out when somebody asks.

@@ -12,7 +12,7 @@ Value = float | str
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one bean says now.
+    """Current values of one bean.
 
     Attributes:
         group: its type.
@@ -49,7 +49,7 @@ class Family:
 
     @property
     def counts(self) -> bool:
-        """Whether the number only ever grows."""
+        """Return whether the number only grows."""
         return self.name.endswith("_total")
 
 

@@ -18,7 +18,7 @@ class Group:
     Attributes:
         type: the bean's type.
         prefix: what names in Prometheus begin with.
-        tags: labels that tell the beans of the type apart.
+        tags: labels that distinguish the beans of the type.
         numbers: what each number says, by Kafka's name.
         texts: what each text says, by Kafka's name.
     """
@@ -174,7 +174,7 @@ SINK_TASK = Group(
         "sink-record-read-total": "Records read from Kafka since the task began, before transforms.",
         "sink-record-send-rate": "Records put a second, after transforms.",
         "sink-record-send-total": "Records put since the task began, after transforms.",
-        "sink-record-lag-max": "Records that the partition furthest behind has still to give. Java never tells it.",
+        "sink-record-lag-max": "Records that the partition furthest behind has still to give. Java never reports it.",
         "partition-count": "Partitions assigned to the task.",
         "offset-commit-seq-no": "Number of the last commit of offsets.",
         "offset-commit-completion-rate": "Commits of offsets a second that succeeded.",

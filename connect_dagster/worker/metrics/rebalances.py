@@ -12,7 +12,7 @@ from connect_dagster.worker.metrics.samples import Samples, Windows
 
 
 class RebalanceMetrics:
-    """What a distributed herder tells of its group.
+    """Metrics of a distributed herder's group.
 
     Args:
         windows: how much of the past counts.
@@ -20,7 +20,7 @@ class RebalanceMetrics:
         measured: the member's own numbers by Kafka's names; names that no group has are passed over.
 
     Attributes:
-        protocol: what the group has agreed on, in Java's words (``SESSIONED``); may be set at any time.
+        protocol: the protocol of the group by Java's name (``SESSIONED``); may be set at any time.
     """
 
     def __init__(self, windows: Windows, client_id: str, measured: Callable[[], Mapping[str, float]]) -> None:

@@ -27,7 +27,7 @@ class Windows:
 
 @dataclass(slots=True)
 class _Sample:
-    """What was recorded within one window."""
+    """Values recorded within one window."""
 
     start: float
     last: float

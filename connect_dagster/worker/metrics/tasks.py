@@ -1,4 +1,4 @@
-"""What tasks measure (Java: ``TaskMetricsGroup``, ``SourceTaskMetricsGroup``, ``SinkTaskMetricsGroup``).
+"""Metrics of tasks (Java: ``TaskMetricsGroup``, ``SourceTaskMetricsGroup``, ``SinkTaskMetricsGroup``).
 
 Tasks record from their own threads, once a batch or more rarely; somebody who asks reads from another.
 """
@@ -45,7 +45,7 @@ class TaskPlugins:
 
 
 class TaskMetrics:
-    """What tasks of both directions measure.
+    """Metrics of tasks of both directions.
 
     Args:
         id: the task.
@@ -112,7 +112,7 @@ class TaskMetrics:
         }
 
     def _special(self, now: float) -> list[Reading]:
-        """What only tasks of this direction measure; called with the lock held."""
+        """Return the metrics of this direction; called with the lock held."""
         return []
 
     def _commit_ended(self, milliseconds: float, now: float, succeeded: bool) -> None:
@@ -122,7 +122,7 @@ class TaskMetrics:
 
 
 class SourceTaskMetrics(TaskMetrics):
-    """What a source task measures. Arguments as of :class:`TaskMetrics`."""
+    """Metrics of a source task. Arguments as of :class:`TaskMetrics`."""
 
     def __init__(
         self, id: TaskId, windows: Windows, plugins: TaskPlugins, clock: Callable[[], float] = time.monotonic
@@ -188,10 +188,10 @@ class SourceTaskMetrics(TaskMetrics):
 
 
 class SinkTaskMetrics(TaskMetrics):
-    """What a sink task measures. Arguments as of :class:`TaskMetrics`.
+    """Metrics of a sink task. Arguments as of :class:`TaskMetrics`.
 
     How many records a put had is known by their offsets at once, and exactly when Spark has counted them: offsets of
-    what compaction and transactions leave out are no records. Totals wait for that.
+    offsets left out by compaction and transactions do not count. Totals wait for that.
     """
 
     def __init__(
@@ -227,7 +227,7 @@ class SinkTaskMetrics(TaskMetrics):
             self._moved = now
 
     def batches_counted(self, rows: int) -> None:
-        """Spark has read so many records for all that was put since the last call, or more than once as many.
+        """Count the records that Spark read for the puts since the last call, or a multiple of them.
 
         Args:
             rows: 0 where it is not known.
@@ -271,7 +271,7 @@ class SinkTaskMetrics(TaskMetrics):
             self._commit_number = number
 
     def commit_skipped(self) -> None:
-        """The answer to a commit came too late to count."""
+        """Count a response to a commit that came too late."""
         with self._lock:
             self._skipped += 1
             self._skips.record(1, self._clock())

@@ -70,10 +70,10 @@ class WorkerMetrics:
         Args:
             name: the connector's name.
             plugin: what it is.
-            listener: told each state.
+            listener: called with each state.
 
         Returns:
-            A listener to be told instead, which tells that one.
+            A listener that measures and then calls that one.
         """
         measured = {
             "status": State.UNASSIGNED.value.lower(),
@@ -113,7 +113,7 @@ class WorkerMetrics:
         return self._task(SinkTaskMetrics(id, self._windows, plugins, self._clock))
 
     def listening(self, measured: TaskMetrics, listener: TaskListener) -> TaskListener:
-        """A listener to be told a task's states instead of another one, which it tells."""
+        """Return a listener that measures a task's states and then calls the given one."""
         starting = _Starting(self._task_starts, self._clock)
 
         def changed(id: TaskId, state: State, trace: str | None) -> None:
@@ -124,7 +124,7 @@ class WorkerMetrics:
         return changed
 
     def task_start_failed(self, id: TaskId) -> None:
-        """A task could not even be made: it is FAILED, with nothing else to tell."""
+        """Count a task that could not be made: it is FAILED and has no other metrics."""
         self._task_starts.ended(False, self._clock())
         self._task(TaskMetrics(id, self._windows, TaskPlugins({}), self._clock)).changed(State.FAILED)
 

@@ -19,7 +19,7 @@ from connect_dagster.worker.spark.settings import CLASS_PATH, spark_settings
 
 
 def make() -> Path:
-    """Make the archive unless it is there; answers its path.
+    """Make the archive unless it exists; return its path.
 
     Raises:
         ConnectError: the JVM did not start.

@@ -12,7 +12,7 @@ from pathlib import Path
 from connect_dagster.embedded import jars
 
 _SERVICE = "META-INF/services/java.sql.Driver"
-# A jar may lie in a folder itself, in a folder of its own, or where Confluent packs those of a connector.
+# A jar may lie in a folder, one folder down, or where Confluent packs those of a connector.
 _PLACES = ("*.jar", "*/*.jar", "*/lib/*.jar")
 
 

@@ -28,7 +28,7 @@ from connect_dagster.worker.spark.settings import CLASS_PATH
 
 _START_SECONDS = 60.0
 
-# What Spark's launcher would open on Java 17 (org.apache.spark.launcher.JavaModuleOptions).
+# Packages that Spark's launcher opens on Java 17 (org.apache.spark.launcher.JavaModuleOptions).
 _OPENED_PACKAGES = (
     "java.lang",
     "java.lang.invoke",
@@ -72,7 +72,7 @@ class SparkJvm:
 
     @property
     def alive(self) -> bool:
-        """Whether the process runs."""
+        """Return whether the process runs."""
         return self._process.poll() is None
 
     def gateway(self) -> tuple[int, str]:
@@ -144,7 +144,7 @@ def _main_class(settings: Mapping[str, str]) -> list[str]:
 
 
 def _read_address(data: bytes) -> tuple[int, str]:
-    """What the gateway writes: its port, then the length of its secret and the secret."""
+    """Return the port and the secret that the gateway writes."""
     port, length = struct.unpack_from(">ii", data)
     return port, data[8 : 8 + length].decode()
 

@@ -1,4 +1,4 @@
-"""Progress of a task's stream, in the words of Spark's StreamingQueryProgress, for streams of both kinds."""
+"""Progress of a task's stream, in the form of Spark's StreamingQueryProgress, for sources and sinks."""
 
 from __future__ import annotations
 

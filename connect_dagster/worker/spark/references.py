@@ -1,4 +1,4 @@
-"""Lets Spark's JVM forget batches as soon as Python is done with them.
+"""Release a batch's references in Spark's JVM as soon as Python is done with them.
 
 py4j keeps an object of the JVM alive until Python has freed its side of it, which is part of a cycle as soon as a
 method was called: it waits for Python's collector, which may not come for minutes in a process that allocates little.
@@ -18,7 +18,7 @@ def watch_from_here() -> None:
     """Leave what is loaded by now out of all collections: they take a tenth of a millisecond instead of twenty."""
     gc.collect()
     gc.freeze()
-    # How long the thread rests that tells the JVM; a second, unless told otherwise.
+    # Interval of the thread that releases references in the JVM; a second by default.
     clientserver.DEFAULT_WORKER_SLEEP_TIME = _RELEASE_SECONDS
 
 

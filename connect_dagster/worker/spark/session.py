@@ -1,4 +1,4 @@
-"""The worker's one Spark session: what it is told, and the warm-up of its first batch.
+"""The worker's Spark session: its settings, and the warm-up of its first batch.
 
 Knows nothing of connectors.
 """
@@ -34,12 +34,12 @@ class Session:
 
     @classmethod
     def launched(cls, worker: Mapping[str, str]) -> Session:
-        """A session for a worker's properties, with a JVM of its own."""
+        """Return a session for a worker's properties, with its own JVM."""
         settings = spark_settings(worker)
         return cls(settings, SparkJvm(settings))
 
     def warm_up(self) -> None:
-        """Run one small batch: Spark's first costs seconds, whoever asks for it (planner, code generation, Arrow).
+        """Run one small batch: Spark's first one takes seconds (planner, code generation, Arrow).
 
         What is loaded after it stays: collections leave it out from then on.
         """
@@ -50,11 +50,11 @@ class Session:
 
     @property
     def alive(self) -> bool:
-        """Whether the JVM still runs: without it no task of this worker can go on."""
+        """Return whether the JVM still runs: without it no task of this worker can go on."""
         return self._jvm.alive
 
     def stop(self, seconds: float = 5) -> None:
-        """Stop Spark, and its JVM within so many seconds."""
+        """Stop Spark, and its JVM within ``seconds``."""
         if self.alive:
             gateway = self.spark.sparkContext._gateway
             self.spark.stop()

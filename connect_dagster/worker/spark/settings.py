@@ -1,4 +1,4 @@
-"""What a worker's Spark session is told. Light to import: the JVM starts with it before PySpark is loaded."""
+"""Settings of a worker's Spark session. Light to import: the JVM starts with it before PySpark is loaded."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SETTINGS: Mapping[str, str] = {
     # Records are Kafka's: fields `a` and `A` are two, and of an object's equal keys the last one counts.
     "spark.sql.caseSensitive": "true",
     "spark.sql.variant.allowDuplicateKeys": "true",
-    # What a character set has not is replaced, as Java does.
+    # Characters that a character set lacks are replaced, as Java does.
     "spark.sql.legacy.codingErrorAction": "true",
     # Where an expression was made, for messages: several calls into the JVM for each that is made.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
@@ -42,7 +42,7 @@ _SETTINGS: Mapping[str, str] = {
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
-    # As in the driver's JVM: what JDBC drivers call a timestamp hangs on it.
+    # As in the driver's JVM: the timestamps of JDBC drivers depend on it.
     "spark.executor.extraJavaOptions": "-Duser.timezone=UTC",
 }
 # A local master needs no name of this machine, which may not even resolve.

@@ -63,7 +63,7 @@ def test_scalars_become_text_as_they_are_written(path: Path) -> None:
             "Connector name configuration in 'config' doesn't match the one specified in 'name' at '{}'",
         ),
         ('{"name": "c",\n "a" 1}', "{} is not valid JSON: Expecting ':' delimiter: line 2 column 6 (char 19)"),
-        ('{"name": NaN}', "{} is not valid JSON: NaN is no JSON value"),
+        ('{"name": NaN}', "{} is not valid JSON: NaN is not a JSON value"),
         ("[1]", "{} must hold a JSON object, not an array"),
         (
             '{"name": "c", "a": {}}',

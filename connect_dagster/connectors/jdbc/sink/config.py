@@ -29,7 +29,7 @@ from connect_dagster.plugin.config import (
 
 
 class InsertMode(Enum):
-    """What becomes of a record whose row is there already."""
+    """Handling of a record whose row exists."""
 
     INSERT = "insert"
     UPSERT = "upsert"
@@ -53,14 +53,14 @@ class DateZone(Enum):
 
 
 class Precision(Enum):
-    """What the numbers in ``timestamp.fields.list`` count, and how many of them make a second."""
+    """Unit of the numbers in ``timestamp.fields.list``, with their count in a second."""
 
     MICROSECONDS = "microseconds"
     NANOSECONDS = "nanoseconds"
 
 
 class Quotes(Enum):
-    """Whether names are quoted."""
+    """Quoting of names."""
 
     ALWAYS = "always"
     NEVER = "never"
@@ -234,7 +234,7 @@ class JdbcSinkConfig(ConfigDef):
             default=(),
             width=Width.LONG,
             display_name="Fields Whitelist",
-            doc="Fields of the value that are written besides those of the key; all of them unless given.",
+            doc="Fields of the value to write, in addition to those of the key; all fields by default.",
         )
         db_timezone: str = config_key(
             "db.timezone",
@@ -321,7 +321,7 @@ class JdbcSinkConfig(ConfigDef):
 
     @property
     def insert_mode(self) -> InsertMode:
-        """What becomes of a record whose row is there already."""
+        """Return the handling of a record whose row exists."""
         return _word(InsertMode, self.insert_mode_text)
 
     @property
@@ -331,12 +331,12 @@ class JdbcSinkConfig(ConfigDef):
 
     @property
     def keyed(self) -> bool:
-        """Whether records are known by keys of their own."""
+        """Return whether the key's columns come from the records."""
         return self.pk_mode in (KeyMode.RECORD_KEY, KeyMode.RECORD_VALUE)
 
     @property
     def precision(self) -> Precision:
-        """What numbers that are points in time count."""
+        """Return the unit of numbers that are points in time."""
         return _word(Precision, self.timestamp_precision_text)
 
     @property
@@ -346,12 +346,12 @@ class JdbcSinkConfig(ConfigDef):
 
     @property
     def quoted(self) -> bool:
-        """Whether names are quoted."""
+        """Return whether names are quoted."""
         return _word(Quotes, self.quotes_text) is Quotes.ALWAYS
 
     @property
     def table_types(self) -> tuple[str, ...]:
-        """What may be written to, in JDBC's words."""
+        """Return the kinds of tables that may be written to, by JDBC's names."""
         return tuple(word.upper() for word in self.table_types_text)
 
 

@@ -55,7 +55,7 @@ def _regex(name: str, regex: str) -> None:
     try:
         re.compile(regex)
     except re.error as error:
-        raise ConfigError.invalid(name, regex, f"It is no regular expression: {error}") from error
+        raise ConfigError.invalid(name, regex, f"It is not a regular expression: {error}") from error
 
 
 def _column_mapping(name: str, value: Sequence[str]) -> None:
@@ -86,7 +86,7 @@ def _zone(name: str, value: str) -> None:
     try:
         ZoneInfo(value)
     except (ZoneInfoNotFoundError, ValueError, TypeError, OSError):
-        raise ConfigError.invalid(name, value, "There is no such time zone; one is Asia/Seoul") from None
+        raise ConfigError.invalid(name, value, "The time zone is unknown; an example is Asia/Seoul") from None
 
 
 def _dialect(name: str, value: str) -> None:
@@ -281,8 +281,8 @@ class JdbcSourceConfig(ConfigDef):
             importance=Importance.LOW,
             recommender=_FOR_MODE,
             display_name="Unix time value of initial timestamp",
-            doc="Epoch milliseconds after which rows are read when there is no offset yet; -1 for now. Left out, "
-            "all rows are.",
+            doc="Epoch milliseconds after which rows are read when no offset is stored; -1 for now. By default, "
+            "all rows are read.",
         )
         incrementing_initial: int = config_key(
             "incrementing.initial",
@@ -291,7 +291,7 @@ class JdbcSourceConfig(ConfigDef):
             importance=Importance.LOW,
             recommender=_FOR_MODE,
             display_name="Initial value of the incrementing column",
-            doc="Value of the incrementing column after which rows are read when there is no offset yet.",
+            doc="Value of the incrementing column after which rows are read when no offset is stored.",
         )
         validate_non_null: bool = config_key(
             "validate.non.null",
@@ -350,7 +350,7 @@ class JdbcSourceConfig(ConfigDef):
             validator=at_least(-1),
             display_name="Query Retry Attempts",
             doc="How often in a row a statement is tried again after the connection was lost, or the database chose "
-            "to end its transaction; -1 for ever.",
+            "to end its transaction; -1 forever.",
         )
         open_transactions_wait: bool = config_key(
             "open.transactions.wait",
@@ -427,7 +427,7 @@ class JdbcSourceConfig(ConfigDef):
             default=60_000,
             validator=at_least(1),
             display_name="Metadata Change Monitoring Interval (ms)",
-            doc="Time between two looks for tables that are new or gone; tasks are then shared out anew.",
+            doc="Time between two checks for new and removed tables; the tables are then distributed again.",
         )
         topic_prefix: str = config_key(
             "topic.prefix",
@@ -505,7 +505,7 @@ class JdbcSourceConfig(ConfigDef):
             raise ConfigError.invalid(
                 "incrementing.column.name",
                 self.incrementing_column,
-                "With a query the column cannot be found out, as there is no table: name it",
+                "With a query the column cannot be detected, as no table is given: name it",
             )
         return self
 
@@ -526,12 +526,12 @@ class JdbcSourceConfig(ConfigDef):
 
     @property
     def uses_timestamp(self) -> bool:
-        """Whether the mode goes by a timestamp."""
+        """Return whether the mode uses a timestamp."""
         return self.mode in (TIMESTAMP_MODE, BOTH)
 
     @property
     def uses_incrementing(self) -> bool:
-        """Whether the mode goes by an incrementing column."""
+        """Return whether the mode uses an incrementing column."""
         return self.mode in (INCREMENTING, BOTH)
 
     @property
@@ -551,13 +551,13 @@ class JdbcSourceConfig(ConfigDef):
 
     @property
     def numeric_mapping(self) -> str:
-        """What NUMERIC columns become."""
+        """Return the mapping of NUMERIC columns."""
         default = "precision_only" if self.numeric_precision_mapping else "none"
         return default if self.given_numeric_mapping is None else self.given_numeric_mapping.lower()
 
     @property
     def granularity(self) -> str:
-        """What timestamps become."""
+        """Return the granularity of timestamps."""
         return self.given_granularity.lower()
 
     @property
