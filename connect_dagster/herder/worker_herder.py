@@ -7,11 +7,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from connect_dagster.errors import BadRequestError
+from connect_dagster.errors import BadRequestError, ConnectError
 from connect_dagster.herder import loggers
-from connect_dagster.herder.interface import ConnectorConfig, Herder, LoggerLevel, PluginInfo, ServerInfo
+from connect_dagster.herder.interface import ConnectorConfig, ConnectorType, Herder, LoggerLevel, PluginInfo, ServerInfo
 from connect_dagster.herder.validation.validator import Validator
-from connect_dagster.isolation.plugins import LISTED, Kind
+from connect_dagster.isolation.plugins import LISTED, Kind, Plugins
 from connect_dagster.worker.metrics.families import Family
 from connect_dagster.worker.worker import Worker
 
@@ -62,6 +62,15 @@ class WorkerHerder(Herder):
 
     def set_logger_level(self, namespace: str, level: str) -> list[str]:
         return loggers.set_level(namespace, level)
+
+
+def connector_type(plugins: Plugins, config: ConnectorConfig | None) -> ConnectorType:
+    """Return the direction of a configured connector, UNKNOWN when its class cannot be loaded."""
+    try:
+        described = plugins.connector((config or {}).get("connector.class") or "")
+    except ConnectError:
+        return ConnectorType.UNKNOWN
+    return ConnectorType(described.kind.value)
 
 
 def refuse_until_stopped(name: str) -> NoReturn:

@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping
 from connect_dagster.cli.worker.process import Parts, WorkerProcess, log_stop
 from connect_dagster.herder.connector_offsets import OffsetEditor
 from connect_dagster.herder.distributed.config import DistributedConfig
+from connect_dagster.herder.distributed.group_driver import GroupDriver
 from connect_dagster.herder.distributed.herder import DistributedHerder
-from connect_dagster.herder.distributed.missing_plugins import check_plugins
 from connect_dagster.herder.interface import Herder
+from connect_dagster.herder.validation.missing_plugins import check_plugins
 from connect_dagster.herder.validation.validator import Validator
 from connect_dagster.kafka.topic_admin import TopicAdmin
 from connect_dagster.protocol.config_state import Event
@@ -97,12 +98,9 @@ class DistributedProcess(WorkerProcess[DistributedConfig]):
         editor = OffsetEditor(
             parts.plugins, self._offsets, parts.admin.for_connector, parts.admin.seconds, parts.transformer
         )
-        self._herder = DistributedHerder(
+        group = GroupDriver(
             config,
             worker,
-            Validator(parts.plugins, config, config.group_id, parts.transformer),
-            editor,
-            parts.server,
             self._offsets,
             self._open_configs,
             self._statuses,
@@ -111,6 +109,8 @@ class DistributedProcess(WorkerProcess[DistributedConfig]):
             parts.rest,
             lambda state: check_plugins(state, parts.plugins, config.missing_plugins),
         )
+        validator = Validator(parts.plugins, config, config.group_id, parts.transformer)
+        self._herder = DistributedHerder(worker, validator, editor, parts.server, group)
         self._herder.start()
         return self._herder
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from kafka import errors as kafka_errors
@@ -20,6 +19,7 @@ from kafka.protocol.metadata import FindCoordinatorRequest
 
 from connect_dagster.errors import ConfigError, ConnectError
 from connect_dagster.herder.distributed.config import DistributedConfig
+from connect_dagster.herder.distributed.group_messages import Joined
 from connect_dagster.herder.distributed.leader import Leader, Owners
 from connect_dagster.kafka.settings import to_kafka_python
 from connect_dagster.protocol.config_state import ClusterConfigState
@@ -35,26 +35,7 @@ _LEAVE_MILLISECONDS = 2_000
 _JAVAS_RECONNECT = {"reconnect.backoff.max.ms": "1000"}
 
 
-@dataclass(frozen=True, slots=True)
-class Joined:
-    """What came of joining the group.
-
-    Attributes:
-        generation: of the group.
-        member: this worker's member id.
-        protocol: what the group agreed on.
-        assignment: what the leader told this worker.
-        allocation: what this worker had told the leader that it runs.
-    """
-
-    generation: int
-    member: str
-    protocol: ConnectProtocol
-    assignment: Assignment
-    allocation: Assignment | None
-
-
-class GroupMember:
+class WorkerGroupMember:
     """One worker in its group; its methods are for the herder's thread.
 
     Args:
@@ -146,7 +127,7 @@ class GroupMember:
         joined, self._coordinator.joined = self._coordinator.joined, None
         return joined
 
-    def alive(self) -> None:
+    def report_alive(self) -> None:
         """Tell that the herder still works; when it does not for ``rebalance.timeout.ms``, the worker leaves."""
         try:
             self._coordinator.poll_heartbeat()
@@ -154,7 +135,7 @@ class GroupMember:
             log.warning("A heartbeat failed, the group is joined again: %s", error)
             self._coordinator.request_rejoin()
 
-    def carry(self, allocation: Assignment | None) -> None:
+    def publish_owned(self, allocation: Assignment | None) -> None:
         """What this worker tells the leader that it runs, when it joins next."""
         self._coordinator.allocation = allocation
 
@@ -246,7 +227,7 @@ class _Coordinator(BaseCoordinator):  # type: ignore[misc]
         assignment = Assignment.decode(bytes(member_assignment_bytes))
         if assignment.leader != member_id:
             self.owners = Owners({}, {})
-        self.joined = Joined(generation, member_id, ConnectProtocol.of_wire_name(protocol), assignment, self._told)
+        self.joined = Joined(generation, ConnectProtocol.of_wire_name(protocol), assignment, self._told)
 
     def _process_join_group_response(self, response: Any, send_time: float) -> Any:
         # SyncGroup is asked next, and its answer says that this worker was a member then.

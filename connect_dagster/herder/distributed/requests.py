@@ -1,4 +1,4 @@
-"""What others want done on the herder's thread, now or later (Java: ``DistributedHerderRequest``)."""
+"""Requests that run on the herder's thread, now or later (Java: ``DistributedHerderRequest``)."""
 
 from __future__ import annotations
 
@@ -25,21 +25,23 @@ class Requests:
     """A queue by time, then by order of arrival; any thread may add to it.
 
     Args:
-        wake: told when the herder has something to do earlier than it knew.
+        wake: called when the herder has something to do earlier than it knew.
+        clock: seconds of a monotonic clock.
     """
 
-    def __init__(self, wake: Callable[[], None]) -> None:
+    def __init__(self, wake: Callable[[], None], clock: Callable[[], float] = time.monotonic) -> None:
         self._wake = wake
+        self._clock = clock
         self._queue: list[_Request] = []
         self._number = 0
         self._closed: Exception | None = None
         self._lock = threading.Lock()
 
     def add(self, action: Callable[[], T], delay: float = 0.0) -> Future[T]:
-        """Have something done on the herder's thread.
+        """Run an action on the herder's thread, and return its future result.
 
         Args:
-            action: what.
+            action: what to run.
             delay: seconds to wait before.
         """
         future: Future[T] = Future()
@@ -48,7 +50,7 @@ class Requests:
                 future.set_exception(self._closed)
                 return future
             self._number += 1
-            request = _Request(time.monotonic() + delay, self._number, action, future)
+            request = _Request(self._clock() + delay, self._number, action, future)
             heapq.heappush(self._queue, request)
             first = self._queue[0] is request
         if first:
@@ -57,18 +59,18 @@ class Requests:
 
     @property
     def next_at(self) -> float | None:
-        """When the next one is due, by the monotonic clock."""
+        """When the next one is due, by the clock."""
         with self._lock:
             return self._queue[0].at if self._queue else None
 
     def run_due(self) -> None:
-        """Do all that is due; what an action raises is its result."""
-        now = time.monotonic()
+        """Run all that are due; an exception is the result of its action."""
+        now = self._clock()
         while (request := self._pop(now)) is not None:
             _run(request)
 
     def close(self, error: Exception) -> None:
-        """Fail what waits, and all that comes later."""
+        """Fail all requests that wait, and all later ones."""
         with self._lock:
             self._closed = error
             waiting, self._queue = self._queue, []

@@ -6,7 +6,8 @@ import pytest
 
 from connect_dagster.embedded.broker import EmbeddedBroker
 from connect_dagster.herder.distributed.config import DistributedConfig
-from connect_dagster.herder.distributed.membership import GroupMember, Joined
+from connect_dagster.herder.distributed.group_messages import Joined
+from connect_dagster.herder.distributed.membership import WorkerGroupMember
 from connect_dagster.protocol.config_state import ClusterConfigState
 from connect_dagster.storage.lease import Lease
 from tests.distributed_process import group_properties
@@ -16,9 +17,9 @@ JOIN_SECONDS = 2.0
 
 
 @pytest.fixture
-def member(own_broker: EmbeddedBroker) -> Iterator[GroupMember]:
+def member(own_broker: EmbeddedBroker) -> Iterator[WorkerGroupMember]:
     config = DistributedConfig.parse(group_properties(own_broker.bootstrap_servers, "membership-"))
-    found = GroupMember(
+    found = WorkerGroupMember(
         config, "client", "http://127.0.0.1:1/", Lease(60.0), lambda: ClusterConfigState(offset=1), lambda: None
     )
     found.start()
@@ -26,7 +27,7 @@ def member(own_broker: EmbeddedBroker) -> Iterator[GroupMember]:
     found.stop()
 
 
-def joined(member: GroupMember) -> Joined:
+def joined(member: WorkerGroupMember) -> Joined:
     found: list[Joined] = []
 
     def is_joined() -> bool:
@@ -39,7 +40,7 @@ def joined(member: GroupMember) -> Joined:
 
 
 def test_a_broker_that_goes_away_while_a_worker_joins_is_waited_for(
-    own_broker: EmbeddedBroker, member: GroupMember
+    own_broker: EmbeddedBroker, member: WorkerGroupMember
 ) -> None:
     assert joined(member).generation == 1
     own_broker.kill()

@@ -1,4 +1,4 @@
-"""What the herder's thread does, or did last: why a request waits (Java: ``Stage``, ``TickThreadStage``)."""
+"""The operation of the herder's thread: why a request waits (Java: ``Stage``, ``TickThreadStage``)."""
 
 from __future__ import annotations
 
@@ -10,22 +10,26 @@ from datetime import UTC, datetime
 
 @dataclass(frozen=True, slots=True)
 class _Stage:
-    what: str
+    description: str
     began: datetime
     ended: datetime | None = None
 
 
-class Stages:
-    """The latest stage; one thread enters them, any may ask."""
+class TickThreadStage:
+    """The latest stage; one thread enters stages, any thread may read.
+
+    Args:
+        first: description of the stage before the first that is entered.
+    """
 
     def __init__(self, first: str) -> None:
         self._current = _Stage(first, datetime.now(UTC))
 
     @contextmanager
-    def __call__(self, what: str) -> Iterator[None]:
-        """Be in a stage, such as ``ensuring membership in the cluster``; then in the one before, if that goes on."""
+    def __call__(self, description: str) -> Iterator[None]:
+        """Enter a stage, such as ``ensuring membership in the cluster``; afterwards return to an unfinished one."""
         before = self._current
-        self._current = mine = _Stage(what, datetime.now(UTC))
+        self._current = mine = _Stage(description, datetime.now(UTC))
         try:
             yield
         finally:
@@ -33,20 +37,15 @@ class Stages:
 
     @property
     def summary(self) -> str:
-        """A sentence for users, in Java's words (``Stage.summarize``)."""
+        """A sentence for users, with Java's text (``Stage.summarize``)."""
         stage = self._current
         began = _instant(stage.began)
         if stage.ended is None:
-            return f"The worker is currently {stage.what}, which began at {began}."
+            return f"The worker is currently {stage.description}, which began at {began}."
         return (
-            f"The last operation the worker completed was {stage.what}, which began at {began} "
+            f"The last operation the worker completed was {stage.description}, which began at {began} "
             f"and completed at {_instant(stage.ended)}."
         )
-
-    @property
-    def what(self) -> str:
-        """The latest stage itself."""
-        return self._current.what
 
 
 def _instant(at: datetime) -> str:

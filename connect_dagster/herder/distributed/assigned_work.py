@@ -28,7 +28,7 @@ _CERTAIN = frozenset({State.RUNNING, State.PAUSED, State.STOPPED, State.RESTARTI
 _WITHOUT_VERSION = frozenset({State.UNASSIGNED, State.RESTARTING})
 
 
-class LocalWork:
+class AssignedWork:
     """Runs this worker's part of the group's work.
 
     Args:

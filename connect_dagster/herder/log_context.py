@@ -1,4 +1,4 @@
-"""Log lines of a worker's part in its group carry whose they are (Java: ``LogContext``)."""
+"""A prefix for log lines, with the worker and the group that they are about (Java: ``LogContext``)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import MutableMapping
 from typing import Any
 
 
-class WorkerLog(logging.LoggerAdapter[logging.Logger]):
-    """Puts ``[Worker clientId=…, groupId=…]`` before each message.
+class LogContext(logging.LoggerAdapter[logging.Logger]):
+    """Put ``[Worker clientId=…, groupId=…]`` before each message.
 
     Args:
         name: of the module that logs.
@@ -18,7 +18,7 @@ class WorkerLog(logging.LoggerAdapter[logging.Logger]):
 
     def __init__(self, name: str, client_id: str, group: str) -> None:
         super().__init__(logging.getLogger(name), {})
-        # A message is a format: what a user chose must not be one.
+        # A message is a format string, and the user has chosen these names.
         self._prefix = f"[Worker clientId={client_id}, groupId={group}] ".replace("%", "%%")
 
     def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[Any, MutableMapping[str, Any]]:
