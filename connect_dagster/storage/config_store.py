@@ -21,7 +21,7 @@ from connect_dagster.protocol.config_records import SessionKey
 from connect_dagster.protocol.config_state import ClusterConfigState, ConfigTable, Event
 from connect_dagster.protocol.states import TargetState, TaskId
 from connect_dagster.storage.internal_topics import InternalTopic, ensure_internal_topic
-from connect_dagster.storage.topic_log import Entry, TopicLog, always
+from connect_dagster.storage.topic_log import Entry, OpenLog, TopicLog, always
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +39,7 @@ class ConfigStore:
         admin: asks about topics.
         listener: told, on the store's reading thread, of what was written after :meth:`start`.
         permitted: whether this worker may write now.
+        open_log: makes the log of the topic.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class ConfigStore:
         admin: TopicAdmin,
         listener: Callable[[Event], None],
         permitted: Callable[[], bool] = always,
+        open_log: OpenLog = TopicLog,
     ) -> None:
         self._topic = topic
         self._admin = admin
@@ -56,7 +58,7 @@ class ConfigStore:
         self._lock = threading.Lock()
         self._started = False
         own = {**settings, "client.id": settings["client.id"] + "configs"}
-        self._log = TopicLog(topic.name, own, admin, self._take, permitted)
+        self._log = open_log(topic.name, own, admin, self._take, permitted)
 
     def start(self) -> None:
         """Read the whole topic.

@@ -18,7 +18,7 @@ from connect_dagster.kafka.topic_admin import TopicAdmin
 from connect_dagster.plugin.config import under_prefix
 from connect_dagster.storage.internal_topics import InternalTopic, ensure_internal_topic
 from connect_dagster.storage.offset_store import ConnectorOffsets, Offset, OffsetTable, Partition, SourceOffsets
-from connect_dagster.storage.topic_log import TopicLog, always
+from connect_dagster.storage.topic_log import OpenLog, TopicLog, always
 
 log = logging.getLogger(__name__)
 
@@ -85,6 +85,7 @@ class KafkaOffsetStore:
         admin: asks about topics.
         save_seconds: how long the brokers may take to acknowledge a save (``offset.flush.timeout.ms``).
         permitted: whether this worker may write now.
+        open_log: makes the log of the topic.
     """
 
     def __init__(
@@ -94,6 +95,7 @@ class KafkaOffsetStore:
         admin: TopicAdmin,
         save_seconds: float,
         permitted: Callable[[], bool] = always,
+        open_log: OpenLog = TopicLog,
     ) -> None:
         self._topic = topic
         self._settings = settings
@@ -104,7 +106,7 @@ class KafkaOffsetStore:
         self._lock = threading.Lock()
         self._unsaved = _Unsaved()
         own = {**settings, "client.id": settings["client.id"] + "offsets"}
-        self._log = TopicLog(topic.name, own, admin, self._take, permitted)
+        self._log = open_log(topic.name, own, admin, self._take, permitted)
 
     def start(self) -> None:
         """Read the whole topic.

@@ -22,7 +22,7 @@ from connect_dagster.protocol.states import Status, TaskId
 from connect_dagster.protocol.status_records import TopicUse
 from connect_dagster.protocol.status_table import StatusTable, may_write_safely
 from connect_dagster.storage.internal_topics import InternalTopic, ensure_internal_topic
-from connect_dagster.storage.topic_log import NotPermittedError, TopicLog, always
+from connect_dagster.storage.topic_log import NotPermittedError, OpenLog, TopicLog, always
 
 log = logging.getLogger(__name__)
 
@@ -56,6 +56,7 @@ class StatusStore:
         settings: settings of the worker's own Kafka clients in Java's names; ``statuses`` is added to ``client.id``.
         admin: asks about topics.
         permitted: whether this worker may write now; when not, reports are dropped.
+        open_log: makes the log of the topic.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class StatusStore:
         settings: Settings,
         admin: TopicAdmin,
         permitted: Callable[[], bool] = always,
+        open_log: OpenLog = TopicLog,
     ) -> None:
         self._topic = topic
         self._admin = admin
@@ -73,7 +75,7 @@ class StatusStore:
         self._latest: dict[str, int] = {}
         self._generation = 0
         own = {**settings, "client.id": settings["client.id"] + "statuses"}
-        self._log = TopicLog(topic.name, own, admin, self._take, permitted)
+        self._log = open_log(topic.name, own, admin, self._take, permitted)
 
     def start(self) -> None:
         """Read the whole topic.

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
@@ -47,6 +47,24 @@ class NotPermittedError(ConnectError):
 def always() -> bool:
     """A worker that may always write."""
     return True
+
+
+class SharedLog(Protocol):
+    """A log as the stores use it; :class:`TopicLog` documents the methods."""
+
+    @property
+    def partitions(self) -> list[int]: ...
+    def start(self) -> None: ...
+    def stop(self) -> None: ...
+    def send(self, key: bytes, value: bytes | None, callback: Callback | None = None) -> None: ...
+    def write(self, entries: Sequence[Entry], timeout: float) -> None: ...
+    def append(self, entries: Sequence[Entry], timeout: float) -> None: ...
+    def flush(self, timeout: float) -> bool: ...
+    def read_to_end(self, timeout: float) -> None: ...
+
+
+OpenLog = Callable[[str, Settings, TopicAdmin, OnRecord, Callable[[], bool]], SharedLog]
+"""Makes a log of a topic, as the constructor of :class:`TopicLog` does."""
 
 
 class TopicLog:

@@ -10,6 +10,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Executor
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
@@ -91,6 +92,7 @@ class GroupDriver:
         open_member: makes the membership.
         clock: seconds of a monotonic clock.
         wait: waits for an event, at most for a number of seconds.
+        forwarding: sends requests to the leader (see ``TaskReconfigurer``).
 
     Attributes:
         state: of the group loop.
@@ -117,6 +119,7 @@ class GroupDriver:
         open_member: OpenMember = WorkerGroupMember,
         clock: Callable[[], float] = time.monotonic,
         wait: Wait = threading.Event.wait,
+        forwarding: Executor | None = None,
     ) -> None:
         client_id = config.client_id or f"connect-{worker.id}"
         self._log = LogContext(__name__, client_id, config.group_id)
@@ -153,6 +156,7 @@ class GroupDriver:
             config.inter_worker_signature_algorithm,
             self._requests,
             self.stages,
+            forwarding,
         )
         self.work = AssignedWork(worker, statuses, lambda: self.state.generation, self.reconfigurer.request)
         self._opened = threading.Event()

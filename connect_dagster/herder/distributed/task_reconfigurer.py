@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from typing import Protocol
 from urllib.parse import quote
 
@@ -59,6 +59,7 @@ class TaskReconfigurer:
         algorithm: signs them.
         requests: brings results back to the herder's thread.
         stages: of the herder's thread.
+        forwarding: sends requests to the leader, one after the other; by default a thread.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class TaskReconfigurer:
         algorithm: str,
         requests: Requests,
         stages: TickThreadStage,
+        forwarding: Executor | None = None,
     ) -> None:
         self._log = log
         self._worker = worker
@@ -81,7 +83,7 @@ class TaskReconfigurer:
         self._requests = requests
         self._stages = stages
         self._latest: dict[str, object] = {}
-        self._forwarding = ThreadPoolExecutor(1, thread_name_prefix="ForwardRequestExecutor")
+        self._forwarding = forwarding or ThreadPoolExecutor(1, thread_name_prefix="ForwardRequestExecutor")
 
     def stop(self) -> None:
         """End, without sending what waits to be sent."""
