@@ -31,7 +31,7 @@ from connect_dagster.herder.interface import (
     without_nulls,
 )
 from connect_dagster.herder.restart_plan import plan_restart
-from connect_dagster.herder.standalone.registry import Incarnation, Registry
+from connect_dagster.herder.standalone.registry import ConnectorEntry, Registry
 from connect_dagster.herder.standalone.status_store import StatusStore
 from connect_dagster.herder.validation.validator import Validator
 from connect_dagster.herder.worker_herder import WorkerHerder, refuse_until_stopped
@@ -240,11 +240,11 @@ class StandaloneHerder(WorkerHerder):
     # How connectors start. What begins within an operation is waited for after it.
 
     def _replace(
-        self, name: str, existing: Incarnation | None, config: dict[str, str], initial: TargetState | None
+        self, name: str, existing: ConnectorEntry | None, config: dict[str, str], initial: TargetState | None
     ) -> Callable[[], None]:
         """Put a configuration in place of another; what this answers waits for the connector's start."""
         described = self._worker.plugins.connector(config["connector.class"], config.get("connector.plugin.version"))
-        fresh = Incarnation(config, ConnectorType(described.kind.value), described.version, TargetState.STARTED)
+        fresh = ConnectorEntry(config, ConnectorType(described.kind.value), described.version, TargetState.STARTED)
         if existing is not None:
             self._worker.stop_connector(name)
             fresh.target, fresh.task_configs, fresh.applied = existing.target, existing.task_configs, existing.applied
@@ -252,7 +252,7 @@ class StandaloneHerder(WorkerHerder):
         self._registry.put(name, fresh)
         return self._begin(name, fresh)
 
-    def _begin(self, name: str, found: Incarnation) -> Callable[[], None]:
+    def _begin(self, name: str, found: ConnectorEntry) -> Callable[[], None]:
         coming = self._transition(name, found)
 
         def finish() -> None:
@@ -262,7 +262,7 @@ class StandaloneHerder(WorkerHerder):
 
         return finish
 
-    def _transition(self, name: str, found: Incarnation) -> Future[State]:
+    def _transition(self, name: str, found: ConnectorEntry) -> Future[State]:
         """Start the connector object; the future brings the state it came to."""
         try:
             return self._worker.start_connector(
@@ -273,7 +273,7 @@ class StandaloneHerder(WorkerHerder):
             self._connector_changed(name, State.FAILED, failure_trace(error, "WorkerConnector"))
             raise
 
-    def _outcome(self, name: str, found: Incarnation, coming: Future[State]) -> State:
+    def _outcome(self, name: str, found: ConnectorEntry, coming: Future[State]) -> State:
         """Wait for the state that a connector comes to, as long as it is the one that was started."""
         while not wait([coming], _LOOK_SECONDS).done:
             if self._ended.is_set() or not self._registry.holds(name, found):
@@ -315,12 +315,12 @@ class StandaloneHerder(WorkerHerder):
                 found.applied_plan = plan
                 self._apply_tasks(name, found, wanted)
 
-    def _is_current(self, name: str, found: Incarnation, plan: int) -> bool:
+    def _is_current(self, name: str, found: ConnectorEntry, plan: int) -> bool:
         """Whether a plan may be carried out: nothing has overtaken it."""
         wanted = found.target is TargetState.STARTED and plan > found.applied_plan
         return wanted and self._registry.holds(name, found) and not self._ended.is_set()
 
-    def _apply_tasks(self, name: str, found: Incarnation, wanted: list[dict[str, str]]) -> None:
+    def _apply_tasks(self, name: str, found: ConnectorEntry, wanted: list[dict[str, str]]) -> None:
         if wanted == found.task_configs and found.applied == found.config:
             return
         self._drop_tasks(name, found)
@@ -328,7 +328,7 @@ class StandaloneHerder(WorkerHerder):
         for id in self._registry.tasks(name):
             self._start_task(id)
 
-    def _drop_tasks(self, name: str, found: Incarnation) -> None:
+    def _drop_tasks(self, name: str, found: ConnectorEntry) -> None:
         self._worker.stop_tasks(self._registry.tasks(name))
         found.task_configs, found.applied = [], None
         self._statuses.forget_tasks(name)

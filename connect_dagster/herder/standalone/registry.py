@@ -19,7 +19,7 @@ from connect_dagster.protocol.states import TargetState, TaskId
 
 
 @dataclass(slots=True, eq=False)
-class Incarnation:
+class ConnectorEntry:
     """A connector from one start to the next.
 
     Attributes:
@@ -47,7 +47,7 @@ class Registry:
     """Connectors by name; safe to use from any thread."""
 
     def __init__(self) -> None:
-        self._connectors: dict[str, Incarnation] = {}
+        self._connectors: dict[str, ConnectorEntry] = {}
         self._operations: WeakValueDictionary[str, threading.RLock] = WeakValueDictionary()
         self._lock = threading.Lock()
 
@@ -64,28 +64,28 @@ class Registry:
         with self._lock:
             return sorted(self._connectors)
 
-    def find(self, name: str) -> Incarnation | None:
+    def find(self, name: str) -> ConnectorEntry | None:
         """The connector as it is now."""
         return self._connectors.get(name)
 
-    def get(self, name: str, otherwise: str) -> Incarnation:
+    def get(self, name: str, otherwise: str) -> ConnectorEntry:
         """The connector as it is now. Raises NotFoundError with the text given."""
         found = self._connectors.get(name)
         if found is None:
             raise NotFoundError(otherwise)
         return found
 
-    def holds(self, name: str, incarnation: Incarnation) -> bool:
+    def holds(self, name: str, entry: ConnectorEntry) -> bool:
         """Whether the connector is still this one."""
-        return self._connectors.get(name) is incarnation
+        return self._connectors.get(name) is entry
 
-    def put(self, name: str, incarnation: Incarnation) -> None:
+    def put(self, name: str, entry: ConnectorEntry) -> None:
         """Add or replace a connector."""
         with self._lock:
-            self._connectors[name] = incarnation
+            self._connectors[name] = entry
 
-    def renew(self, name: str) -> Incarnation:
-        """Make a new incarnation of a connector that is going to be started again, and answer it."""
+    def renew(self, name: str) -> ConnectorEntry:
+        """Make and return a new entry of a connector that is about to start again."""
         with self._lock:
             fresh = self._connectors[name] = replace(self._connectors[name])
             return fresh

@@ -7,14 +7,14 @@ from typing import Any
 
 from connect_dagster.errors import BadRequestError, ConfigError, ConnectError, NotFoundError, java_text
 from connect_dagster.herder.interface import ConnectorConfig
-from connect_dagster.herder.validation.aliased_plugins import aliased_keys
-from connect_dagster.herder.validation.embedded_checks import converter_infos, override_infos
-from connect_dagster.herder.validation.framework_keys import (
+from connect_dagster.herder.validation.connector_config_def import (
     CONNECTOR_VERSION,
     common_table,
     enriched_table,
     framework_table,
 )
+from connect_dagster.herder.validation.nested_config_checks import converter_infos, override_infos
+from connect_dagster.herder.validation.transformation_keys import transformation_keys
 from connect_dagster.isolation.config_transformer import WITHOUT_PROVIDERS, ConfigTransformer
 from connect_dagster.isolation.plugins import LISTED, Kind, PluginDescription, Plugins
 from connect_dagster.java.maven_versions import VersionRange, require_version
@@ -131,7 +131,7 @@ class Validator:
     def _of_connector(self, described: PluginDescription[Connector], config: ConnectorConfig) -> dict[str, Any]:
         name = config[CONNECTOR_CLASS] or ""
         framework = enriched_table(described, config, self._plugins, self._worker)
-        framework = framework.with_keys(aliased_keys(config, self._plugins))
+        framework = framework.with_keys(transformation_keys(config, self._plugins))
         values = framework.validate_all(config, self._plugins.find_class)
         if described.kind is Kind.SINK:
             check_topics(config, values)

@@ -14,10 +14,17 @@ from connect_dagster.herder.interface import (
     RebalanceNeededError,
     RestartRequest,
 )
-from connect_dagster.protocol.config_records import SessionKey, session_key_value
+from connect_dagster.protocol.config_records import (
+    SessionKey,
+    commit_value,
+    properties_value,
+    session_key_value,
+    target_state_value,
+)
 from connect_dagster.protocol.signature import RequestSignature
 from connect_dagster.protocol.states import State, TargetState, TaskId
 from tests.unit.herder.distributed.memory_group import MemoryGroup, OneWorker
+from tests.unit.protocol.kcat_records import RECORDS
 
 CONFIGS, STATUSES = "memory-configs", "memory-statuss"
 PROTOCOLS = ["sessioned", "compatible", "eager"]
@@ -336,6 +343,27 @@ def test_a_connector_is_created_once_and_read_everywhere(group: MemoryGroup, pai
         assert one.herder.known_connector_info("c") == one.herder.connector_info("c")
         with pytest.raises(NotFoundError, match="Connector other not found"):
             one.herder.connector_info("other")
+
+
+def test_s2_09_tasks_are_shown_once_their_commit_was_read(group: MemoryGroup, alone: OneWorker) -> None:
+    record = next(one for one in RECORDS if one["topic"] == "connect-configs")
+    name = "mysql_cdc_ops_source_avro_01"
+    # A paused connector asks for no tasks itself.
+    for key, value in (
+        (f"target-state-{name}", target_state_value(TargetState.PAUSED)),
+        (f"connector-{name}", properties_value(config(name))),
+        (record["key"], record["payload"].encode()),
+    ):
+        group.topics.append(CONFIGS, (key.encode(), value))
+    group.settle()
+    assert alone.herder.tasks(name) == []
+    group.topics.append(CONFIGS, (f"commit-{name}".encode(), commit_value(1)))
+    group.settle()
+    (task,) = alone.herder.tasks(name)
+    assert task.id == TaskId(name, 0)
+    assert len(task.config) == 26
+    assert task.config["transforms.rename_topic.regex"] == r"(.*)\.(.*)\.(.*)"
+    assert states(alone, name) == [State.PAUSED, State.PAUSED]
 
 
 def test_reads_wait_for_no_rebalance_that_is_still_to_come(group: MemoryGroup, alone: OneWorker) -> None:

@@ -4,18 +4,18 @@ import pytest
 
 from connect_dagster.errors import NotFoundError
 from connect_dagster.herder.interface import ConnectorType
-from connect_dagster.herder.standalone.registry import Incarnation, Registry
+from connect_dagster.herder.standalone.registry import ConnectorEntry, Registry
 from connect_dagster.protocol.states import TargetState, TaskId
 
 SECONDS = 10.0
 
 
-def incarnation() -> Incarnation:
-    return Incarnation({"k": "v"}, ConnectorType.SOURCE, "1", TargetState.STARTED, [{}, {}])
+def entry() -> ConnectorEntry:
+    return ConnectorEntry({"k": "v"}, ConnectorType.SOURCE, "1", TargetState.STARTED, [{}, {}])
 
 
 def test_a_renewed_connector_is_another_one_with_the_same_content() -> None:
-    registry, old = Registry(), incarnation()
+    registry, old = Registry(), entry()
     registry.put("c", old)
     new = registry.renew("c")
     assert registry.holds("c", new)
@@ -26,8 +26,8 @@ def test_a_renewed_connector_is_another_one_with_the_same_content() -> None:
 
 def test_a_removed_connector_is_not_found() -> None:
     registry = Registry()
-    registry.put("b", incarnation())
-    registry.put("a", incarnation())
+    registry.put("b", entry())
+    registry.put("a", entry())
     assert registry.names() == ["a", "b"]
     registry.remove("a")
     assert registry.find("a") is None

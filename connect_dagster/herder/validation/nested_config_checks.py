@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from connect_dagster.errors import ConfigError
-from connect_dagster.herder.validation.framework_keys import CONVERTERS
+from connect_dagster.herder.validation.connector_config_def import CONVERTERS
 from connect_dagster.isolation.plugins import Kind, Plugins, class_name
 from connect_dagster.java.hashes import hash_map_order
 from connect_dagster.java.maven_versions import require_version

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from connect_dagster.errors import ConfigError
-from connect_dagster.herder.validation.framework_keys import concrete_class, instantiated, version_of
+from connect_dagster.herder.validation.connector_config_def import concrete_class, instantiated, version_of
 from connect_dagster.isolation.plugins import Kind, Plugins, class_name
 from connect_dagster.java.maven_versions import require_version
 from connect_dagster.plugin.config import (
@@ -63,7 +63,7 @@ _KINDS = (
 )
 
 
-def aliased_keys(config: Properties, plugins: Plugins) -> list[ConfigKey]:
+def transformation_keys(config: Properties, plugins: Plugins) -> list[ConfigKey]:
     """Keys for all transformations and predicates that a configuration names."""
     return [key for kind in _KINDS for alias in _aliases(config, kind) for key in _keys(kind, alias, config, plugins)]
 
