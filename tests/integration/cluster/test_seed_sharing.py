@@ -1,4 +1,4 @@
-"""Workers of a group share connectors and tasks: two that stay, one that joins, one that dies, one of another group.
+"""Workers of a group share connectors and tasks: two of one group, of which one dies, and one of another group.
 
 The second worker's session is long, so that a test decides when the brokers notice its death.
 """
@@ -7,26 +7,20 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from kafka import KafkaAdminClient
-from kafka.admin import MemberToRemove
 
-from connect_dagster.kafka.groups import live_group
-from connect_dagster.protocol.group_structs import WorkerMetadata
 from tests.conftest import Broker
 from tests.distributed_process import DistributedProcess, group_properties
 from tests.integration.cluster.group_of_workers import (
     STRING_CONVERTER,
     TopicReader,
     await_running,
-    await_true,
     settled_call,
-    statuses,
     worker_id,
 )
 from tests.integration.cluster.seed_workers import PLUGINS, create, started
@@ -136,19 +130,6 @@ def test_s2_13_a_killed_workers_tasks_go_on_elsewhere(shared: Shared) -> None:
     assert took < SESSION_SECONDS + DELAY_SECONDS + 5
 
 
-def test_s2_14_a_third_worker_gets_its_share_and_the_others_go_on(shared: Shared) -> None:
-    third = DistributedProcess(shared.props, shared.folder / "third")
-    urls = [*shared.urls, third.rest_url]
-    with shared.counting("twelve", 12) as tasks:
-        await_running(shared.urls, ["twelve"], tasks, shared.urls)
-        before = _calls(shared.journal("twelve"))
-        assert before == {"start": 12}
-        with started(third):
-            told = await_running(urls, ["twelve"], tasks, urls)
-            assert Counter(told.tasks.values()) == {worker_id(url): 4 for url in urls}
-            assert _calls(shared.journal("twelve")) == {"start": 16, "stop": 4}
-
-
 def test_s2_15_connectors_are_created_through_any_worker(shared: Shared) -> None:
     names = [f"posted-{number}" for number in range(6)]
     quiet, busy = names[:2], names[2:]
@@ -172,31 +153,6 @@ def test_s2_15_connectors_are_created_through_any_worker(shared: Shared) -> None
             shared.delete(name)
 
 
-def test_s2_08_a_group_that_died_is_as_it_was(shared: Shared) -> None:
-    first, second = shared.pair
-    with shared.counting("kept", 2), shared.counting("held", 1):
-        first.wait_states("held", "RUNNING", "RUNNING")
-        settled_call(first.rest_url, "PUT", "/connectors/held/pause")
-        for worker in shared.pair:
-            worker.wait_states("held", "PAUSED", "PAUSED")
-            worker.wait_states("kept", "RUNNING", "RUNNING", "RUNNING")
-        before = statuses(first.rest_url)
-        dead = _member(shared, second)
-        for worker in shared.pair:
-            worker.kill()
-        logged = len(first.log())
-        first.start()
-        first.wait_until(lambda: _list(first) == ["held", "kept"], "list the connectors", 90)
-        # The brokers still wait for the second worker.
-        assert statuses(first.rest_url) == before
-        assert "Joined group at generation" not in first.log()[logged:]
-        _forget(shared, dead)
-        first.wait_ready()
-        here = worker_id(first.rest_url)
-        parts = {"held": f"PAUSED {here}, PAUSED {here}", "kept": f"RUNNING {here}, RUNNING {here}, RUNNING {here}"}
-        await_true(lambda: statuses(first.rest_url) == parts, lambda: statuses(first.rest_url))
-
-
 def _counted(reader: TopicReader) -> dict[str, set[int]]:
     """What each task has counted so far."""
     reader.read_to_end()
@@ -207,32 +163,7 @@ def _counted(reader: TopicReader) -> dict[str, set[int]]:
     return found
 
 
-def _calls(journal: Path) -> Counter[str]:
-    return Counter(line.split()[0] for line in journal.read_text().splitlines())
-
-
 def _posted(shared: Shared, name: str) -> tuple[Answer, float]:
     began = time.monotonic()
     answer = create(shared.pair[int(name[-1]) % 2], name, shared.config(name, 1))
     return answer, time.monotonic() - began
-
-
-def _list(worker: DistributedProcess) -> list[str] | None:
-    try:
-        answer = worker.call("GET", "/connectors")
-    except OSError:
-        return None
-    return answer.json if answer.status == 200 else None
-
-
-def _member(shared: Shared, worker: DistributedProcess) -> str:
-    """Member id of a worker."""
-    members = live_group(shared.broker.bootstrap_servers, shared.props["group.id"]).members
-    urls = {WorkerMetadata.decode(member.subscription).url: member.member_id for member in members}
-    return urls[f"{worker.rest_url}/"]
-
-
-def _forget(shared: Shared, member: str) -> None:
-    """Have the brokers wait no longer for a member."""
-    with closing(KafkaAdminClient(bootstrap_servers=shared.broker.bootstrap_servers)) as admin:
-        admin.remove_group_members(shared.props["group.id"], [MemberToRemove(member_id=member)])

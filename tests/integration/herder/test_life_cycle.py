@@ -34,15 +34,6 @@ def test_a_connector_that_fails_to_start(obedient: ObedientConnector) -> None:
     obedient.wait_states("RUNNING", "RUNNING")
 
 
-def test_a_failed_connector_comes_back_by_a_restart(obedient: ObedientConnector) -> None:
-    obedient.order("fail-start")
-    assert obedient.put().status == 500
-    assert obedient.call("POST", "/restart").status == 500
-    obedient.revoke("fail-start")
-    assert obedient.call("POST", "/restart").status == 204
-    obedient.wait_states("RUNNING", "RUNNING")
-
-
 def test_task_configurations_that_fail(obedient: ObedientConnector) -> None:
     obedient.order("fail-tasks")
     assert obedient.put().status == 201
@@ -66,54 +57,6 @@ def test_a_restart_with_tasks_restarts_all(running: ObedientConnector) -> None:
     running.wait_states("RUNNING", "RUNNING")
     assert running.journal().count("task 0 task") == 2
     assert running.journal().count("connector start") == 2
-
-
-def test_only_what_failed_is_restarted(obedient: ObedientConnector) -> None:
-    obedient.order("fail-task")
-    obedient.put(task_count="2", tasks_max="2")
-    obedient.wait_states("RUNNING", "FAILED", "FAILED")
-    obedient.revoke("fail-task")
-    assert obedient.call("POST", "/tasks/1/restart").status == 204
-    obedient.wait_states("RUNNING", "FAILED", "RUNNING")
-
-    answer = obedient.call("POST", "/restart?onlyFailed=true")
-    assert [part["state"] for part in answer.json["tasks"]] == ["FAILED", "RUNNING"]
-    answer = obedient.call("POST", "/restart?onlyFailed=true&includeTasks=true")
-    states = [part["state"] for part in (answer.json["connector"], *answer.json["tasks"])]
-    assert states == ["RUNNING", "RESTARTING", "RUNNING"]
-    assert "ordered to fail in task" in answer.json["tasks"][0]["trace"]
-    obedient.wait_states("RUNNING", "RUNNING", "RUNNING")
-    assert obedient.journal().count("connector start") == 1
-    assert obedient.journal().count("task 1 task") == 2
-
-
-def test_stop_drops_the_tasks_and_resume_brings_them_back(running: ObedientConnector) -> None:
-    for _ in range(2):
-        assert running.call("PUT", "/stop").status == 204
-        assert running.wait_states("STOPPED")["tasks"] == []
-        assert running.call("GET", "/tasks").json == []
-        assert running.call("GET", "/tasks/0/status").status == 404
-    assert running.call("POST", "/tasks/0/restart").message == f"Unknown task: {running.name}-0"
-    assert running.call("PUT", "/resume").status == 202
-    running.wait_states("RUNNING", "RUNNING")
-    assert running.call("PUT", "/pause").status == 202
-    running.wait_states("PAUSED", "PAUSED")
-    assert running.call("PUT", "/stop").status == 204
-    running.wait_states("STOPPED")
-    assert running.call("PUT", "/pause").status == 202
-    assert running.wait_states("PAUSED")["tasks"] == []
-
-
-@pytest.mark.parametrize("state", ["PAUSED", "STOPPED"])
-def test_no_tasks_before_the_connector_runs(obedient: ObedientConnector, state: str) -> None:
-    body = {"name": obedient.name, "config": obedient.config(), "initial_state": state}
-    assert obedient.worker.call("POST", "/connectors", body).json["tasks"] == []
-    obedient.wait_states(state)
-    assert obedient.journal() == []
-    assert obedient.call("DELETE").status == 204
-    assert obedient.worker.call("POST", "/connectors", body).status == 201
-    assert obedient.call("PUT", "/resume").status == 202
-    obedient.wait_states("RUNNING", "RUNNING")
 
 
 def test_s1_24_tasks_restart_only_for_another_configuration(running: ObedientConnector) -> None:

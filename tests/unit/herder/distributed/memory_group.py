@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from connect_dagster.client.inter_worker import NO_HEADERS, Answer, RestClient
-from connect_dagster.errors import ConnectError
 from connect_dagster.herder.connector_offsets import OffsetEditor
 from connect_dagster.herder.distributed.config import DistributedConfig
 from connect_dagster.herder.distributed.group_driver import GroupDriver
@@ -29,17 +28,13 @@ from connect_dagster.isolation.plugins import Plugins
 from connect_dagster.protocol.config_state import ClusterConfigState, Event
 from connect_dagster.protocol.group_structs import Assignment, ConnectProtocol, WorkerMetadata, offers
 from connect_dagster.protocol.signature import RequestSignature, signed_headers
-from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.storage.config_store import ConfigStore
 from connect_dagster.storage.internal_topics import config_topic, offset_topic, status_topic
 from connect_dagster.storage.kafka_offset_store import KafkaOffsetStore
 from connect_dagster.storage.kafka_status_store import StatusStore
 from connect_dagster.storage.lease import Lease
-from connect_dagster.worker.spark.session import Session
-from connect_dagster.worker.task_builder import TaskListeners
-from connect_dagster.worker.worker import Worker
-from connect_dagster.worker.worker_connector import Listener
 from tests.distributed_process import group_properties
+from tests.unit.herder.memory_worker import MemoryWorker
 from tests.unit.storage.memory_log import MemoryAdmin, MemoryTopics
 
 _MOST_ROUNDS = 100
@@ -209,114 +204,6 @@ class MemoryMember:
         self._joined, self.metadata, self.rejoin = joined, None, False
         self.last_completed = generation
         self._changed()
-
-
-class MemoryWorker(Worker):
-    """Runs connectors and tasks in name only: each is RUNNING at once, or FAILED when a test says so.
-
-    Attributes:
-        calls: starts and stops, such as ``start a`` and ``stop a-0``.
-        wanted: task configurations by connector.
-        failing: connectors and tasks that cannot be started.
-    """
-
-    def __init__(
-        self,
-        worker_id: str,
-        config: DistributedConfig,
-        plugins: Plugins,
-        offsets: KafkaOffsetStore,
-        wanted: Mapping[str, list[dict[str, str]] | Exception],
-    ) -> None:
-        super().__init__(worker_id, config, plugins, cast("Session", None), offsets)
-        self.calls: list[str] = []
-        self.wanted = wanted
-        self.failing: set[str] = set()
-        self.here: dict[str, tuple[Listener, Callable[[], None]]] = {}
-        self.tasks_here: dict[TaskId, tuple[TaskListeners, Mapping[str, str]]] = {}
-        self.failed: list[tuple[str, Exception]] = []
-
-    def start(self) -> None:
-        self.calls.append("worker start")
-
-    def stop(self) -> None:
-        self.calls.append("worker stop")
-        self.stop_work(list(self.here), list(self.tasks_here))
-
-    def stop_work(self, connectors: Sequence[str], tasks: Sequence[TaskId]) -> None:
-        for name in connectors:
-            if (found := self.here.pop(name, None)) is not None:
-                self.calls.append(f"stop {name}")
-                found[0](name, State.UNASSIGNED, None)
-        for id in tasks:
-            if (running := self.tasks_here.pop(id, None)) is not None:
-                self.calls.append(f"stop {id}")
-                running[0].status(id, State.UNASSIGNED, None)
-
-    def start_connector(
-        self,
-        name: str,
-        config: Mapping[str, str],
-        target: TargetState,
-        listener: Listener,
-        reconfigure: Callable[[], None],
-    ) -> Future[State]:
-        assert name not in self.here, f"{name} runs already"
-        self.calls.append(f"start {name}")
-        if name in self.failing:
-            raise ConnectError(f"{name} cannot be started")
-        self.here[name] = listener, reconfigure
-        return self._reached(name, target)
-
-    def set_target_state(self, name: str, target: TargetState) -> Future[State] | None:
-        self.calls.append(f"{target.value.lower()} {name}")
-        for id, (listeners, _) in self.tasks_here.items():
-            if id.connector == name:
-                listeners.status(id, _STATES[target], None)
-        return self._reached(name, target) if name in self.here else None
-
-    def _reached(self, name: str, target: TargetState) -> Future[State]:
-        self.here[name][0](name, _STATES[target], None)
-        reached: Future[State] = Future()
-        reached.set_result(_STATES[target])
-        return reached
-
-    def fail_connector(self, name: str, error: Exception) -> None:
-        self.failed.append((name, error))
-
-    def runs_connector(self, name: str) -> bool:
-        return name in self.here
-
-    def task_configs(self, name: str) -> Future[list[dict[str, str]]]:
-        planned: Future[list[dict[str, str]]] = Future()
-        wanted = self.wanted.get(name, [{"task": f"{name}-0"}])
-        if isinstance(wanted, Exception):
-            planned.set_exception(wanted)
-        else:
-            planned.set_result(wanted)
-        return planned
-
-    def start_task(
-        self,
-        id: TaskId,
-        connector_config: Mapping[str, str],
-        config: Mapping[str, str],
-        target: TargetState,
-        listeners: TaskListeners,
-    ) -> None:
-        assert id not in self.tasks_here, f"{id} runs already"
-        self.calls.append(f"start {id}")
-        if str(id) in self.failing:
-            raise ConnectError(f"{id} cannot be started")
-        self.tasks_here[id] = listeners, config
-        listeners.status(id, _STATES[target], None)
-
-
-_STATES = {
-    TargetState.STARTED: State.RUNNING,
-    TargetState.PAUSED: State.PAUSED,
-    TargetState.STOPPED: State.STOPPED,
-}
 
 
 class MemoryRest(RestClient):

@@ -450,6 +450,40 @@ def test_a_plan_that_fails_is_tried_again_with_growing_pauses(group: MemoryGroup
     assert states(alone, "c") == [State.RUNNING] * 3
 
 
+def test_a_connector_that_never_answers_holds_up_nobody(group: MemoryGroup, alone: OneWorker) -> None:
+    plans = alone.worker.blocked["stuck"] = []
+    create(group, "stuck")
+    create(group, "other")
+    assert states(alone, "other") == [State.RUNNING, State.RUNNING]
+    assert alone.herder.tasks("stuck") == []
+    alone.herder.pause_connector("other")
+    alone.herder.delete_connector("stuck")
+    group.settle()
+    assert states(alone, "other") == [State.PAUSED, State.PAUSED]
+    # Its late answer is not written.
+    (plan,) = plans
+    plan.set_result(tasks("stuck", 1))
+    group.settle()
+    assert not [key for key in group.topics.keys(CONFIGS) if key.startswith(("task-stuck", "commit-stuck"))]
+    del alone.worker.blocked["stuck"]
+    create(group, "stuck", 2)
+    assert states(alone, "stuck") == [State.RUNNING] * 3
+
+
+def test_a_connector_that_never_answers_can_be_changed(group: MemoryGroup, alone: OneWorker) -> None:
+    plans = alone.worker.blocked["stuck"] = []
+    create(group, "stuck")
+    del alone.worker.blocked["stuck"]
+    group.wanted["stuck"] = tasks("stuck", 2)
+    alone.herder.put_connector("stuck", config("stuck", note="new"), allow_replace=True)
+    group.settle()
+    assert states(alone, "stuck") == [State.RUNNING] * 3
+    # The answer to the question before it comes too late.
+    plans[0].set_result(tasks("stuck", 1))
+    group.settle()
+    assert states(alone, "stuck") == [State.RUNNING] * 3
+
+
 def test_what_cannot_be_started_fails_alone_and_is_mended_by_a_restart(group: MemoryGroup, alone: OneWorker) -> None:
     alone.worker.failing |= {"broken", "half-1"}
     create(group, "broken")
