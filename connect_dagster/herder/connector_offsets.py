@@ -130,7 +130,7 @@ class OffsetEditor:
         return {place: offset for place, offset in self._all_offsets(info).items() if offset >= 0}
 
     def _read_partitions(self, info: ConnectorInfo) -> list[TopicPartition]:
-        """Those of the connector's topics: it may keep offsets of its own where the group has none."""
+        """Return the partitions of the connector's topics: it may keep separate offsets where the group has none."""
         found = self._all_offsets(info)
         config = SinkConnectorConfig.parse(info.config)
         topics = {*config.topics, *(place.topic for place, offset in found.items() if offset >= 0)}

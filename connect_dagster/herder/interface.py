@@ -1,4 +1,4 @@
-"""What a worker offers to those who operate it: the REST API and the command line.
+"""The operations of a worker, for the REST API and the command line.
 
 Every method blocks until the herder has done what it says, and raises one of the errors of
 :mod:`connect_dagster.errors`; each of those knows its REST status. Knows nothing of HTTP.
@@ -103,7 +103,7 @@ class Created:
 
 @dataclass(frozen=True, slots=True)
 class RestartRequest:
-    """What ``POST /connectors/{c}/restart`` asks for (KIP-745)."""
+    """A request of ``POST /connectors/{c}/restart`` (KIP-745)."""
 
     connector: str
     only_failed: bool = False
@@ -197,7 +197,7 @@ class Herder(ABC):
 
     @abstractmethod
     def health(self) -> HealthReport:
-        """Whether the herder's own thread answers (KIP-1017)."""
+        """Return whether the herder's own thread responds (KIP-1017)."""
 
     @abstractmethod
     def progress(self) -> dict[str, Any]:
@@ -212,7 +212,7 @@ class Herder(ABC):
         """Names of all connectors, sorted, as this worker knows them; at once, whatever its group is about to do."""
 
     def known_connector_info(self, name: str) -> ConnectorInfo:
-        """Likewise what :meth:`connector_info` tells. Raises NotFoundError."""
+        """Return the same as :meth:`connector_info`, at once. Raises NotFoundError."""
         return self.connector_info(name)
 
     @abstractmethod
@@ -240,7 +240,7 @@ class Herder(ABC):
         Raises:
             RestError: the signature is missing, wrong, or cannot be checked yet (400, 403, 503).
             NotLeaderError: this worker is not the leader.
-            NotFoundError: there is no such connector.
+            NotFoundError: the connector does not exist.
         """
 
     @abstractmethod

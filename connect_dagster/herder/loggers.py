@@ -1,7 +1,7 @@
 """Log levels at run time (KIP-495; Java: ``Loggers``).
 
 Python keeps numbers where Java has words, lets a logger without a level follow its parent, and has no level that lets
-everything through but "none of its own". So levels are read as they take effect, and a number between two words is the
+everything through but "not set". So levels are read as they take effect, and a number between two words is the
 word whose messages still come through.
 """
 
@@ -54,7 +54,7 @@ def set_level(namespace: str, word: str) -> list[str]:
     """Set the level of a logger and all below it; answers those that had another one, sorted.
 
     Raises:
-        NotFoundError: there is no such level (Java answers 404, too).
+        NotFoundError: the level does not exist (Java replies 404 as well).
     """
     number = LEVELS.get(word.upper())
     if number is None:

@@ -1,4 +1,4 @@
-"""What a restart request means for a connector in its present state (KIP-745; Java: ``RestartPlan``)."""
+"""The effect of a restart request on a connector in its present state (KIP-745; Java: ``RestartPlan``)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from connect_dagster.protocol.states import State, Status, TaskId
 
 @dataclass(frozen=True, slots=True)
 class RestartPlan:
-    """What will be restarted.
+    """The parts that will be restarted.
 
     Attributes:
         connector: whether the connector object is.

@@ -1,5 +1,6 @@
-"""What every herder answers from its own worker: versions, metrics, plugins, validation, log levels (Java:
-``AbstractHerder``).
+"""The operations of every herder on its own worker: versions, metrics, plugins, validation, log levels.
+
+Java: ``AbstractHerder``.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What Connect workers say to each other: bytes in, values and decisions out. No I/O, no clock, no threads."""
+"""The protocols between Connect workers: bytes in, values and decisions out. No I/O, no clock, no threads."""

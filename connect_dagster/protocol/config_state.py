@@ -1,8 +1,8 @@
-"""What the config topic says: a table that takes one record after the other, and snapshots of it.
+"""The content of the config topic: a table that takes one record after the other, and snapshots of it.
 
 Java: ``KafkaConfigBackingStore`` and ``ClusterConfigState``. Task configurations wait for the commit record that
 follows them, so that nobody runs half of the old set and half of the new one. Compaction may have removed some of a
-set: then the connector is inconsistent, has no tasks, and its owner must publish them anew. Nothing in the topic is
+set: then the connector is inconsistent, has no tasks, and its owner must publish them again. Nothing in the topic is
 fatal: a record that makes no sense is left out, with the reason.
 """
 
@@ -105,7 +105,7 @@ Event = (
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What became of a record.
+    """The effect of a record.
 
     Attributes:
         events: what it changed.
@@ -142,7 +142,7 @@ class ClusterConfigState:
         return frozenset(self._configs)
 
     def contains(self, name: str) -> bool:
-        """Whether the connector exists."""
+        """Return whether the connector exists."""
         return name in self._configs
 
     def connector_config(self, name: str) -> Config | None:
@@ -150,7 +150,7 @@ class ClusterConfigState:
         return _copied(self._configs.get(name))
 
     def target_state(self, name: str) -> TargetState | None:
-        """What a user wants of a connector; may be known before the connector is."""
+        """Return the target state of a connector; it may be known before the connector is."""
         return self._targets.get(name)
 
     def task_count(self, name: str) -> int:
@@ -189,7 +189,7 @@ class ClusterConfigState:
         return self._count_records.get(name)
 
     def pending_fencing(self, name: str) -> bool:
-        """Whether producers of former tasks must be fenced out before exactly-once tasks may start."""
+        """Return whether producers of former tasks must be fenced out before exactly-once tasks may start."""
         return name in self._pending_fencing
 
 
@@ -230,7 +230,7 @@ class ConfigTable:
         return self._snapshot
 
     def contains(self, connector: str) -> bool:
-        """Whether the connector exists."""
+        """Return whether the connector exists."""
         return connector in self._configs
 
     def apply(self, key: str | None, value: bytes | None, offset: int) -> Applied:
@@ -244,7 +244,7 @@ class ConfigTable:
         try:
             content = None if value is None else from_json(value)
         except ValueError as error:
-            # As in Java the offset stays: workers must agree on it, whoever wrote such a record.
+            # As in Java the offset stays: workers must agree on it, whichever worker wrote such a record.
             return Applied(problem=f"the value of {key} at offset {offset} is not JSON: {error}")
         self._snapshot = None
         self._offset = offset + 1
@@ -304,7 +304,7 @@ class ConfigTable:
         else:
             self._inconsistent.add(connector)
         if deferred is not None:
-            # Kept, though empty: a later commit of no tasks is a generation of its own, as in Java.
+            # Kept, though empty: a later commit of no tasks is a separate generation, as in Java.
             deferred.clear()
         self._task_counts[connector] = count
         self._pending_fencing.add(connector)
@@ -361,7 +361,7 @@ class _LeftOutError(Exception):
 
 
 def _complete(connector: str, deferred: Mapping[TaskId, Config], count: int) -> bool:
-    """Whether all tasks up to ``count`` are there; compaction may have left more of them, of a larger set before."""
+    """Return whether all tasks up to ``count`` are there; compaction may have left more, of a larger set before."""
     return all(TaskId(connector, number) in deferred for number in range(count))
 
 

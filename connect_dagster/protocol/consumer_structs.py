@@ -1,4 +1,4 @@
-"""What consumers of a group tell each other: the subscription and the assignment of protocol type ``consumer``.
+"""Structs of a consumer group: the subscription and the assignment of protocol type ``consumer``.
 
 Layouts after Kafka's ``ConsumerProtocolSubscription`` and ``ConsumerProtocolAssignment``, versions 0 to 3: a
 subscription has owned partitions from 1, the generation from 2, the rack from 3.
@@ -28,7 +28,7 @@ class TopicPartitions:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerSubscription:
-    """What a consumer tells the leader.
+    """The metadata of a consumer, for the leader.
 
     Attributes:
         version: of the struct, 0 to 3.
@@ -72,7 +72,7 @@ class ConsumerSubscription:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerAssignment:
-    """What the leader tells a consumer.
+    """The assignment of a consumer, from the leader.
 
     Attributes:
         version: of the struct, 0 to 3, of equal layout.

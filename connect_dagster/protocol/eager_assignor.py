@@ -1,4 +1,4 @@
-"""Who runs what when every member stops everything in each rebalance (``connect.protocol=eager``)."""
+"""The assignment of work when every member stops everything in each rebalance (``connect.protocol=eager``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a leader decides in one round of rebalancing: who starts and stops what, and when the group meets again."""
+"""The decision of a leader in one rebalance: who starts and stops what, and when the group meets again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from connect_dagster.protocol.work import Work
 
 @dataclass(frozen=True, slots=True)
 class MemberAssignment:
-    """What one member is told.
+    """The decision for one member.
 
     Attributes:
         assigned: what is new for it; in an eager round everything it has to run.
@@ -23,13 +23,13 @@ class MemberAssignment:
 
 @dataclass(frozen=True, slots=True)
 class GroupAssignment:
-    """What the leader decided.
+    """The decision for all members.
 
     Attributes:
         members: what each member is told, by member id.
         allocations: what each member runs once it has done so, by member id; who owns what, for the leader to forward
             requests (Java: ``WorkerCoordinator.LeaderState``).
-        delay_ms: after so many milliseconds every member has to join again; 0 for not at all.
+        delay_ms: milliseconds after which every member has to join again; 0 for no further join.
     """
 
     members: Mapping[str, MemberAssignment]

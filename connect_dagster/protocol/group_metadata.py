@@ -144,7 +144,7 @@ class GroupMember:
 
 @dataclass(frozen=True, slots=True)
 class GroupMetadata:
-    """A group, as the record's value tells it.
+    """A group, as the record's value describes it.
 
     Attributes:
         version: of the value, 0 to 4.
@@ -171,7 +171,7 @@ class GroupMetadata:
         """Read a record's value.
 
         Raises:
-            MalformedBytes: the bytes are no value of version 0 to 4; says where.
+            MalformedBytes: the bytes are not a value of version 0 to 4; names the position.
         """
         reader = wire.Reader(data)
         version = reader.int16()

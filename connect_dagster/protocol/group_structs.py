@@ -1,4 +1,4 @@
-"""What workers tell each other while they join a group: metadata to the leader, assignments from it.
+"""The structs of workers that join a group: metadata to the leader, assignments from it.
 
 Layouts after Kafka Connect's ``ConnectProtocol`` (version 0) and ``IncrementalCooperativeConnectProtocol`` (versions 1
 and 2, of equal layout). A struct keeps its version: workers of Kafka 3 put assignments of version 1 into metadata of
@@ -39,7 +39,7 @@ _NEWEST_VERSION = 2
 
 
 class ConnectProtocol(Enum):
-    """What workers of a group agree on (Java: ``ConnectProtocolCompatibility``), the preferred one first.
+    """The protocols that a group may agree on (Java: ``ConnectProtocolCompatibility``), the preferred one first.
 
     Attributes:
         setting: its value in ``connect.protocol``.
@@ -68,7 +68,7 @@ class ConnectProtocol(Enum):
 
     @property
     def offered(self) -> tuple[ConnectProtocol, ...]:
-        """What a worker with this setting offers the group: this one and the older ones, the preferred one first."""
+        """The protocols that this setting offers the group: this one and the older ones, the preferred one first."""
         return tuple(each for each in ConnectProtocol if each.version <= self.version)
 
     @staticmethod
@@ -93,7 +93,7 @@ class ConnectorTasks:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """What the leader tells one member (Java: ``ConnectProtocol.Assignment``, ``ExtendedAssignment``).
+    """The assignment of one member, from the leader (Java: ``ConnectProtocol.Assignment``, ``ExtendedAssignment``).
 
     Attributes:
         version: of the struct, 0 to 2.
@@ -103,7 +103,7 @@ class Assignment:
         offset: in the config topic, up to which the leader had read.
         assigned: in version 0 all that the member has to run, in later ones what it has to start.
         revoked: what it has to stop; ``None`` in version 0.
-        delay: after so many milliseconds the member has to join again; 0 for not at all, as in version 0.
+        delay: milliseconds after which the member has to join again; 0 for no further join, as in version 0.
     """
 
     version: int
@@ -122,7 +122,7 @@ class Assignment:
         Fields that the end of a version 1 or 2 lacks are null or 0, as in Java.
 
         Raises:
-            MalformedBytes: the bytes are no assignment of version 0 to 2; says where.
+            MalformedBytes: the bytes are not an assignment of version 0 to 2; names the position.
         """
         return cls._read(wire.Reader(data))
 
@@ -159,7 +159,7 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class WorkerMetadata:
-    """What a member tells the leader (Java: ``ConnectProtocol.WorkerState``, ``ExtendedWorkerState``).
+    """The metadata of a member, for the leader (Java: ``ConnectProtocol.WorkerState``, ``ExtendedWorkerState``).
 
     Attributes:
         version: of the struct, 0 to 2.
@@ -180,7 +180,7 @@ class WorkerMetadata:
         An allocation that the end of a version 1 or 2 lacks is null, as in Java.
 
         Raises:
-            MalformedBytes: the bytes are no metadata of version 0 to 2; says where.
+            MalformedBytes: the bytes are not metadata of version 0 to 2; names the position.
         """
         reader = wire.Reader(data)
         version, url, offset = _version(reader, "metadata"), reader.string(), reader.int64()
@@ -201,7 +201,7 @@ class WorkerMetadata:
 def offers(
     setting: ConnectProtocol, url: str, offset: int, allocation: Assignment | None
 ) -> list[tuple[ConnectProtocol, WorkerMetadata]]:
-    """What a member offers when it joins, the preferred protocol first, each with the metadata in its version.
+    """Return the protocols that a member offers, the preferred one first, each with the metadata in its version.
 
     Args:
         setting: the worker's ``connect.protocol``.

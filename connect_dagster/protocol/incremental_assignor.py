@@ -1,4 +1,4 @@
-"""Who runs what when only the work that moves is stopped in a rebalance (``compatible`` and ``sessioned``; KIP-415)."""
+"""The assignment of work when a rebalance stops only what moves (``compatible`` and ``sessioned``; KIP-415)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NO_GENERATION = -1
 
 @dataclass(frozen=True, slots=True)
 class _Memory:
-    """What a leader remembers of the round before.
+    """The memory of a leader of the round before.
 
     Attributes:
         assigned: what should run after it, with what was lost and waits.
@@ -36,7 +36,7 @@ class _Memory:
     delay: RebalanceDelay = field(default_factory=RebalanceDelay)
 
     def still_true(self, active: frozenset[Item], last_completed_generation: int) -> frozenset[Item]:
-        """What was assigned, as far as the members got to know of it."""
+        """Return the assigned work, as far as the members have learned of it."""
         if self.revoked & active:
             return active
         return self.assigned if self.generation == last_completed_generation else frozenset()
@@ -129,7 +129,7 @@ class IncrementalAssignor:
     def _to_balance(
         self, delay: RebalanceDelay, loads: Mapping[str, list[Item]], wanted: frozenset[Item], now_ms: int
     ) -> tuple[RebalanceDelay, dict[str, list[Item]]]:
-        """What to remember, and what members stop so that others can run it."""
+        """Return the state to remember, and the work that members stop so that others can run it."""
         if delay.delay_ms:
             return replace(delay, revoked=False), {}
         moved = surplus(loads, wanted)
@@ -140,7 +140,7 @@ class IncrementalAssignor:
 
 
 def _held_twice(held: Mapping[str, Iterable[Item]]) -> frozenset[Item]:
-    """What more than one member has: all stop it, and the next round assigns it anew."""
+    """Return the work of more than one member: all stop it, and the next round assigns it again."""
     holders = Counter(chain.from_iterable(held.values()))
     return frozenset(item for item, count in holders.items() if count > 1)
 

@@ -13,7 +13,7 @@ from connect_dagster.protocol.work_items import KINDS, Item
 
 
 def surplus(loads: Mapping[str, Collection[Item]], configured: Collection[Item]) -> dict[str, list[Item]]:
-    """What members have beyond their share, by member id; only those who have too much appear.
+    """Return the work of members beyond their share, by member id; only those who have too much appear.
 
     The share is the whole number of items per member. One more is for as many members as the division leaves items
     over: those who come first in `loads` among the members above the share. Given away is what a load lists first.
@@ -37,7 +37,7 @@ def surplus(loads: Mapping[str, Collection[Item]], configured: Collection[Item])
 
 
 def spread(items: Iterable[Item], loads: Mapping[str, Collection[Item]]) -> dict[str, list[Item]]:
-    """Who gets which of the items, by member id: each in turn goes to a member with the least.
+    """Return the items for each member, by member id: each in turn goes to a member with the least.
 
     Ties go to the member that had less before, then to the smaller id.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def parse_key(key: bytes) -> tuple[str, dict[str, Any]] | None:
-    """Connector and partition of a key, ``None`` when it is no such key."""
+    """Return connector and partition of a key, ``None`` for any other key."""
     try:
         parsed = json.loads(key)
     except ValueError:

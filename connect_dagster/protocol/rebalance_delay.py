@@ -18,7 +18,7 @@ _BACKOFF_BASE = 40
 
 @dataclass(frozen=True, slots=True)
 class RebalanceDelay:
-    """What a leader remembers of waiting and revoking.
+    """The memory of a leader of delays and revocations.
 
     Attributes:
         delay_ms: what the members were last told to wait.
@@ -42,12 +42,12 @@ class RebalanceDelay:
 
 @dataclass(frozen=True, slots=True)
 class LostWork:
-    """What becomes of work that a member had and nobody has now.
+    """The decision about work that a member had and no member has now.
 
     Attributes:
         delay: what to remember.
         reassigned: whether it is assigned in this round.
-        receivers: the members that get it in turn; empty for whoever has the least.
+        receivers: the members that get it in turn; empty for the member with the least.
     """
 
     delay: RebalanceDelay

@@ -35,7 +35,7 @@ _DIGESTS = {name.lower(): digest for name, digest in HMACS.items()}
 
 @dataclass(frozen=True, slots=True)
 class RequestSignature:
-    """What a request carries to prove that a worker of the group sent it.
+    """The proof of a request that a worker of the group sent it.
 
     Attributes:
         body: raw bytes of the body, as they came.
@@ -66,7 +66,7 @@ class RequestSignature:
         return cls(body, algorithm, java_base64.decode(code))
 
     def matches(self, key: bytes) -> bool:
-        """Whether the sender had this key. Raises ValueError for an unknown algorithm."""
+        """Return whether the sender had this key. Raises ValueError for an unknown algorithm."""
         return hmac.compare_digest(self.code, _code(key, self.algorithm, self.body))
 
 

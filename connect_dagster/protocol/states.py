@@ -21,7 +21,7 @@ class TaskId:
 
 
 class State(Enum):
-    """What a worker reports of a connector or a task (Java: ``AbstractStatus.State``)."""
+    """A reported state of a connector or a task (Java: ``AbstractStatus.State``)."""
 
     UNASSIGNED = "UNASSIGNED"
     RUNNING = "RUNNING"
@@ -33,7 +33,7 @@ class State(Enum):
 
 
 class TargetState(Enum):
-    """What a user wants of a connector (Java: ``TargetState``)."""
+    """A requested state of a connector (Java: ``TargetState``)."""
 
     STARTED = "STARTED"
     PAUSED = "PAUSED"

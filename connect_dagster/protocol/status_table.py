@@ -1,4 +1,4 @@
-"""What the status topic says, record after record (Java: ``KafkaStatusBackingStore.read``)."""
+"""The content of the status topic, record after record (Java: ``KafkaStatusBackingStore.read``)."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class StatusTable:
 
 
 def may_write_safely(status: Status, current: Status | None) -> bool:
-    """Whether a report may replace the current one: nobody newer has reported since (Java: ``CacheEntry``)."""
+    """Return whether a report may replace the current one: nobody newer has reported since (Java: ``CacheEntry``)."""
     return current is None or current.worker_id == status.worker_id or current.generation <= status.generation
 
 

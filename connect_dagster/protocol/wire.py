@@ -20,7 +20,7 @@ NO_TAGS = b"\x00"
 
 
 class MalformedBytes(ValueError):
-    """Bytes that are no such message.
+    """Bytes that are not such a message.
 
     Attributes:
         reason: what is wrong.
@@ -58,7 +58,7 @@ class Reader:
 
     @property
     def exhausted(self) -> bool:
-        """Whether nothing is left."""
+        """Return whether nothing is left."""
         return self._at == self._end
 
     def finish(self) -> None:
@@ -109,7 +109,7 @@ class Reader:
         return self._bytes(self._length(self.int32, "byte string"))
 
     def nested(self) -> Reader | None:
-        """NULLABLE_BYTES that hold a message of their own: a reader of just these, which counts positions as we do."""
+        """Read NULLABLE_BYTES that hold a separate message: a reader of just these, which counts positions as we do."""
         content = self.nullable_data()
         return None if content is None else Reader(self._data, self._at - len(content), self._at)
 

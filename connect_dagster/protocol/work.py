@@ -1,4 +1,4 @@
-"""What a worker of a group has to run."""
+"""The work of a worker of a group."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Work:
         return f"connectors [{', '.join(self.connectors)}] and tasks [{', '.join(map(str, self.tasks))}]"
 
     def plus(self, other: Work) -> Work:
-        """This work, then what the other has besides."""
+        """Return this work, then the rest of the other work."""
         return Work(
             tuple(dict.fromkeys((*self.connectors, *other.connectors))),
             tuple(dict.fromkeys((*self.tasks, *other.tasks))),

@@ -83,12 +83,12 @@ class ConfigStore:
         self._log.stop()
 
     def snapshot(self) -> ClusterConfigState:
-        """What the topic said up to now."""
+        """Return the configuration up to the last record read."""
         with self._lock:
             return self._table.snapshot()
 
     def contains(self, name: str) -> bool:
-        """Whether the connector exists."""
+        """Return whether the connector exists."""
         with self._lock:
             return self._table.contains(name)
 
@@ -122,7 +122,7 @@ class ConfigStore:
         self._write("connector configuration", gone)
 
     def put_task_configs(self, name: str, configs: Sequence[Mapping[str, str | None]]) -> None:
-        """Replace a connector's tasks, none when there are no configurations. Raises as :meth:`put_connector`."""
+        """Replace a connector's tasks, none when the list is empty. Raises as :meth:`put_connector`."""
         deadline = time.monotonic() + _WRITE_SECONDS
         try:
             self._log.read_to_end(_WRITE_SECONDS)

@@ -1,6 +1,6 @@
 """An exclusive claim on a file for the life of a process.
 
-The claim is a lock on a file of its own beside it, since the claimed file is replaced when it is saved. The system
+The claim is a lock on a separate file beside it, since the claimed file is replaced when it is saved. The system
 ends it with the process, however that ends; the lock file itself stays.
 """
 

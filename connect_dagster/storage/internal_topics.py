@@ -25,7 +25,7 @@ class InternalTopic:
         setting: the property that names it.
         purpose: what it holds, in Java's words.
         partitions: how many it gets when it is made; -1 for the brokers' default.
-        replication_factor: likewise.
+        replication_factor: the same for its replicas.
         settings: settings of the topic beyond compaction.
     """
 

@@ -28,10 +28,10 @@ _READ_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class SeparateOffsets:
-    """Offsets of a connector in a topic of its own, and in the group's as well (``SourceOffsets``).
+    """Offsets of a connector in a separate topic, and in the group's as well (``SourceOffsets``).
 
     Attributes:
-        store: of the topic of its own.
+        store: of the separate topic.
         own: the offsets there, which count first.
         shared: those in the group's topic.
     """
@@ -65,12 +65,12 @@ class SeparateOffsets:
             log.warning("Offsets are in the connector's own topic, but not in the group's: %s", error)
 
     def close(self) -> None:
-        """Stop reading and writing the topic of its own."""
+        """Stop reading and writing the separate topic."""
         self.store.stop()
 
 
 class _Unsaved(threading.local):
-    """What a thread has written and not saved."""
+    """The entries that a thread has written and not saved."""
 
     def __init__(self) -> None:
         self.entries: dict[bytes, bytes | None] = {}
@@ -126,13 +126,13 @@ class KafkaOffsetStore:
         log.info("Stopped KafkaOffsetBackingStore")
 
     def read_to_end(self, timeout: float) -> None:
-        """Read what is in the topic now. Raises TimeoutError when it takes longer than so many seconds."""
+        """Read what is in the topic now. Raises TimeoutError when it takes longer than the timeout."""
         self._log.read_to_end(timeout)
 
     def open(self, connector: str, config: Mapping[str, str]) -> SourceOffsets:
         """The offsets of one connector: up to the topic's end now, and then as they are read.
 
-        A connector may name a topic of its own, ``offsets.storage.topic``, also on other brokers. What it says counts
+        A connector may name a separate topic, ``offsets.storage.topic``, also on other brokers. What it says counts
         first then; this topic serves as a copy, and for what is not there yet (Java: ``ConnectorOffsetBackingStore``).
 
         Raises:

@@ -195,7 +195,7 @@ class StatusStore:
             log.error("Failed to write status update %s: %s", report.key, error)
 
     def _still_true(self, report: _Report) -> bool:
-        """Whether nothing newer was reported, and the work is not another worker's by now."""
+        """Return whether nothing newer was reported, and the work is not another worker's by now."""
         return self._latest.get(report.key) == report.number and report.generation in (None, self._generation)
 
     def _take(self, key: bytes | None, value: bytes | None, partition: int, offset: int, timestamp: int) -> None:

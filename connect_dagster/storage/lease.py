@@ -25,7 +25,7 @@ class Lease:
 
     Args:
         seconds: the session timeout.
-        clock: see :func:`wakeful_clock`; whoever renews the lease reads it as well.
+        clock: see :func:`wakeful_clock`; the caller of :meth:`renew` reads it as well.
     """
 
     def __init__(self, seconds: float, clock: Callable[[], float] = wakeful_clock) -> None:
@@ -35,7 +35,7 @@ class Lease:
 
     @property
     def held(self) -> bool:
-        """Whether the brokers still count this worker in."""
+        """Return whether the brokers still count this worker in."""
         return self.remaining > 0
 
     @property

@@ -1,4 +1,4 @@
-"""What all stores of source offsets have in common: what they do, and how an offset is found.
+"""The common parts of all stores of source offsets: their interface, and the search for an offset.
 
 Java finds an offset by the bytes of its key, we by its connector and partition: a key that was written with another
 order of the partition's names is found too, and keeps its bytes.
@@ -52,7 +52,7 @@ class OffsetStore(Protocol):
 
         Args:
             connector: its name.
-            config: its configuration, which may name a place of its own for its offsets.
+            config: its configuration, which may name a separate place for its offsets.
 
         Raises:
             ConnectError: they cannot be read now.
@@ -144,7 +144,7 @@ class OffsetTable:
         return self._keys.get(_identity(connector, partition)) or [key_bytes(connector, partition)]
 
     def change(self, connector: str, partition: Partition, offset: Offset | None) -> dict[bytes, bytes | None]:
-        """What to store so that a partition has an offset, or has none: then all its keys are to be deleted.
+        """Return the entries that give a partition an offset, or none: then all its keys are deleted.
 
         Raises:
             DataError: a value is none that offsets may hold.

@@ -199,7 +199,7 @@ class TopicLog:
         receipts.ends(timeout, self.topic)
 
     def flush(self, timeout: float) -> bool:
-        """Wait until the brokers have answered for all records; whether they did within so many seconds."""
+        """Wait until the brokers have answered for all records; return whether they did in time."""
         return self._producer is None or not self._producer.flush(timeout)
 
     def read_to_end(self, timeout: float) -> None:
@@ -277,7 +277,7 @@ class TopicLog:
             elif number is not None and offset is not None:
                 if error is None:
                     self._hand_on(message, number, offset)
-                # A partition's end says also how far transactions' markers go, which are no records.
+                # A partition's end says also how far transactions' markers go, which are not records.
                 moved[number] = offset if error is not None else offset + 1
         with self._moved:
             self._positions.update(moved)

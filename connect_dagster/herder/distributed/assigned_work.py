@@ -35,7 +35,7 @@ class AssignedWork:
         worker: runs connectors and tasks.
         statuses: gets what they report.
         generation: of the group, at the time of a report.
-        reconfigure: asked, from any thread, to plan a connector's tasks anew.
+        reconfigure: asked, from any thread, to plan a connector's tasks again.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class AssignedWork:
             self._note_version(id.connector, own)
             task_config = config.task_config(id)
             if task_config is None:
-                raise ConnectError(f"There is no configuration of task {id}")
+                raise ConnectError(f"Task {id} has no configuration")
             target = config.target_state(id.connector) or TargetState.STARTED
             self._worker.start_task(id, own, without_nulls(task_config), target, self._listeners)
         except Exception as error:
@@ -154,5 +154,5 @@ class AssignedWork:
 def _config_of(name: str, config: ClusterConfigState) -> dict[str, str]:
     found = config.connector_config(name)
     if found is None:
-        raise ConnectError(f"There is no configuration of connector {name}")
+        raise ConnectError(f"Connector {name} has no configuration")
     return without_nulls(found)

@@ -105,7 +105,7 @@ class DistributedConfig(WorkerConfig):
         "heartbeat.interval.ms",
         default=3_000,
         importance=Importance.HIGH,
-        doc="How often the worker tells the brokers that it lives; at most a third of session.timeout.ms.",
+        doc="How often the worker sends a heartbeat to the brokers; at most a third of session.timeout.ms.",
     )
     rebalance_timeout_ms: int = config_key(
         "rebalance.timeout.ms",

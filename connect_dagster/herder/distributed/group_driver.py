@@ -183,7 +183,7 @@ class GroupDriver:
 
     @property
     def ready(self) -> bool:
-        """Whether the first round has ended."""
+        """Return whether the first round has ended."""
         return self._ready.is_set()
 
     def ask(self, action: Callable[[], T]) -> T:
@@ -218,7 +218,7 @@ class GroupDriver:
 
     @property
     def leads(self) -> bool:
-        """Whether this worker leads the group."""
+        """Return whether this worker leads the group."""
         told = self.state.assignment
         return told is not None and told.leader == self._member.member_id
 
@@ -234,7 +234,7 @@ class GroupDriver:
 
     @property
     def rebalance_expected(self) -> bool:
-        """Whether this worker will request a rebalance because of changes that it has read."""
+        """Return whether this worker will request a rebalance because of changes that it has read."""
         return self._updates.rebalance_expected
 
     def refresh(self) -> bool:

@@ -1,4 +1,4 @@
-"""What the leader of a group decides when the group forms anew: who runs what (Java: ``WorkerCoordinator``).
+"""The decisions of the leader of a group in a rebalance: who runs what (Java: ``WorkerCoordinator``).
 
 Decisions are the assignors'; here they meet what the members told, and what the config topic says.
 """

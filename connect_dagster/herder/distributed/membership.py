@@ -44,7 +44,7 @@ class WorkerGroupMember:
         url: where this worker takes requests.
         lease: renewed while the brokers count this worker in.
         snapshot: the configuration as far as this worker has read it.
-        changed: told from any thread that the herder should look: the group forms anew, or the coordinator is gone.
+        changed: called from any thread when the herder should act: the group rebalances, or the coordinator is gone.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class WorkerGroupMember:
 
     @property
     def join_needed(self) -> bool:
-        """Whether the group forms anew, or this worker asked for it."""
+        """Return whether the group rebalances, or this worker has requested that."""
         return bool(self._coordinator.need_rejoin())
 
     def join(self, seconds: float) -> Joined | None:
@@ -136,11 +136,11 @@ class WorkerGroupMember:
             self._coordinator.request_rejoin()
 
     def publish_owned(self, allocation: Assignment | None) -> None:
-        """What this worker tells the leader that it runs, when it joins next."""
+        """Publish the owned work to the leader in the next JoinGroup."""
         self._coordinator.allocation = allocation
 
     def request_rejoin(self) -> None:
-        """Have the group form anew."""
+        """Have the group rebalance."""
         self._coordinator.request_rejoin()
 
     def leave(self, reason: str) -> None:

@@ -57,7 +57,7 @@ class PendingConfigUpdates:
 
     @property
     def rebalance_expected(self) -> bool:
-        """Whether the herder will request a rebalance."""
+        """Return whether the herder will request a rebalance."""
         return self._updates.rebalance
 
     def expect_rebalance(self) -> None:

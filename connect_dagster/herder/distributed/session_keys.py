@@ -32,7 +32,7 @@ class SessionKeys:
     Attributes:
         algorithm: for which algorithm keys are made.
         size: their size in bytes.
-        ttl_ms: how long one is used, in milliseconds; 0 for ever.
+        ttl_ms: how long one is used, in milliseconds; 0 for no limit.
         accepted: algorithms of signatures that this worker accepts.
     """
 
@@ -63,7 +63,7 @@ class SessionKeys:
 
         Raises:
             BadRequestError: it is not signed, or with an algorithm that this worker does not accept.
-            RestError: 503 while there is no key, 403 when the signature is wrong.
+            RestError: 503 without a key, 403 when the signature is wrong.
         """
         if signature is None:
             raise BadRequestError("Internal request missing required signature")

@@ -40,7 +40,7 @@ class GroupView(Protocol):
 
     @property
     def leads(self) -> bool:
-        """Whether this worker leads the group."""
+        """Return whether this worker leads the group."""
 
     @property
     def leader_url(self) -> str | None:
@@ -54,7 +54,7 @@ class TaskReconfigurer:
         log: of the worker.
         worker: runs the connectors.
         configs: the config topic.
-        group: tells who leads, and the present configurations.
+        group: the leader, and the present configurations.
         rest: for requests to the leader.
         algorithm: signs them.
         requests: brings results back to the herder's thread.
@@ -176,6 +176,6 @@ class TaskReconfigurer:
 
 
 def _changed(name: str, configs: Sequence[Mapping[str, str]], state: ClusterConfigState) -> bool:
-    """Whether these differ from the published ones, or the connector's configuration did meanwhile (KAFKA-9228)."""
+    """Return whether these differ from the published ones, or were made from another configuration (KAFKA-9228)."""
     published = [state.task_config(TaskId(name, number)) for number in range(state.task_count(name))]
     return list(configs) != published or state.applied_connector_config(name) != state.connector_config(name)

@@ -292,7 +292,7 @@ class StandaloneHerder(WorkerHerder):
     # Tasks
 
     def _reconfiguration(self, name: str) -> Callable[[], None]:
-        # On a thread of its own: the connector that asks for it must not wait for itself.
+        # On a separate thread: the connector that requests it must not wait for itself.
         return lambda: threading.Thread(target=self._update_tasks, args=(name,), name=f"reconfigure-{name}").start()
 
     def _update_tasks(self, name: str) -> None:
@@ -316,7 +316,7 @@ class StandaloneHerder(WorkerHerder):
                 self._apply_tasks(name, found, wanted)
 
     def _is_current(self, name: str, found: ConnectorEntry, plan: int) -> bool:
-        """Whether a plan may be carried out: nothing has overtaken it."""
+        """Return whether a plan may be carried out: nothing has overtaken it."""
         wanted = found.target is TargetState.STARTED and plan > found.applied_plan
         return wanted and self._registry.holds(name, found) and not self._ended.is_set()
 

@@ -1,7 +1,7 @@
-"""What a standalone herder remembers of its connectors, and who may change which of them when.
+"""The connectors of a standalone herder, and the operations that may change them.
 
 One operation at a time for each connector, and none waits for another connector's. Whoever has to wait for a
-connector's own code, which may block for ever, does so outside of its operation, and then asks whether the connector is
+connector's own code, which may block forever, does so outside of its operation, and then asks whether the connector is
 still the one it was: every change of configuration and every restart makes a new one.
 """
 
@@ -76,7 +76,7 @@ class Registry:
         return found
 
     def holds(self, name: str, entry: ConnectorEntry) -> bool:
-        """Whether the connector is still this one."""
+        """Return whether the connector is still this one."""
         return self._connectors.get(name) is entry
 
     def put(self, name: str, entry: ConnectorEntry) -> None:

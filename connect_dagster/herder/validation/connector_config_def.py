@@ -123,7 +123,7 @@ def _fixed(values: Sequence[Any]) -> Recommender:
 
 
 def _version_recommender(plugins: Plugins | None, side: str) -> Recommender:
-    """The converter's version; not shown as long as there is no such converter."""
+    """The converter's version; not shown while that converter does not exist."""
     converter = f"{side}.converter"
 
     def values(name: str, parsed: Mapping[str, Any]) -> list[str]:

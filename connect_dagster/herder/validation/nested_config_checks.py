@@ -1,6 +1,6 @@
 """Checks of what a connector's configuration holds for others: its own converters, and its Kafka clients.
 
-Each part is a ``ConfigInfos`` of its own, whose keys carry their prefix (Java: ``validateConverterConfig`` and
+Each part is a separate ``ConfigInfos``, whose keys carry their prefix (Java: ``validateConverterConfig`` and
 ``validateClientOverrides`` of ``AbstractHerder``). As in Java, overrides are checked for their types and for what the
 worker's policy allows; whether a client takes a value turns out when it is made.
 """

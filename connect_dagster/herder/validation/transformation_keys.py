@@ -1,7 +1,7 @@
 """Keys of the transformations and predicates that a connector names (Java: ``ConnectorConfig.enrich``).
 
 ``transforms=a,b`` brings ``transforms.a.type``, its version and, when the class is found, all keys of that class
-under ``transforms.a.``; likewise ``predicates``.
+under ``transforms.a.``; the same with ``predicates``.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _Aliased:
         interface: Java's name of the kind.
         base: the class that they extend.
         kind: theirs in the list of plugins.
-        own: keys that each of them has besides its own.
+        own: keys that each of them has in addition to its own.
     """
 
     setting: str

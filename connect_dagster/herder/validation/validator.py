@@ -93,7 +93,7 @@ class Validator:
         """ConfigKeyInfo of each key of a plugin, its own first, then the framework's for a connector.
 
         Raises:
-            NotFoundError: there is no such plugin.
+            NotFoundError: the plugin does not exist.
             BadRequestError: it does not have that version, or the version is none; or it is a config provider.
         """
         for one in self._plugins.all(Kind):
@@ -184,7 +184,7 @@ def _with_group_errors(config: ConnectorConfig, values: Sequence[ConfigValue], w
 
 
 def _add_exactly_once_errors(config: ConnectorConfig, values: Sequence[ConfigValue]) -> None:
-    """What a source asks for and no worker of the group can give (Java: ``validateSourceConnectorExactlyOnceSupport``
+    """Add the errors of exactly-once support (Java: ``validateSourceConnectorExactlyOnceSupport``
     and ``validateSourceConnectorTransactionBoundary``).
     """
     by_name = {value.name: value for value in values}
