@@ -50,6 +50,26 @@ def test_s1_07_a_port_in_use_ends_the_second_worker(broker: Broker, tmp_path: Pa
         assert one.call("GET", "/").status == 200
 
 
+def test_s1_07b_an_offset_file_in_use_ends_the_second_worker(broker: Broker, tmp_path: Path) -> None:
+    offsets = tmp_path / "shared.offsets"
+    (tmp_path / "in.txt").write_text("a line\n")
+    source = {"connector.class": "FileStreamSource", "file": str(tmp_path / "in.txt"), "topic": tmp_path.name}
+    files = [write_properties(tmp_path / "src.properties", {"name": "src", **source})]
+    props = {"bootstrap.servers": broker.bootstrap_servers, "offset.storage.file.filename": str(offsets)}
+    with WorkerProcess(props, files, tmp_path / "one") as one:
+        one.wait_until(lambda: offsets.exists() and offsets.stat().st_size > 0, "commit an offset", 60)
+        before = offsets.read_bytes()
+        two = WorkerProcess(props, [], tmp_path / "two")
+        two.start()
+        assert two.wait_exit() == 2
+        (error,) = [line.partition("] ERROR ")[2] for line in two.log().splitlines() if "] ERROR " in line]
+        refusal = f"{offsets} is in use by another worker, process {one.pid} ("
+        assert error.startswith(f"Stopping due to error: org.apache.kafka.connect.errors.ConnectException: {refusal}")
+        assert "Traceback" not in two.log()
+        assert offsets.read_bytes() == before
+        assert one.call("GET", "/").status == 200
+
+
 def test_s1_08_several_listeners_answer_and_the_first_is_advertised(broker: Broker, tmp_path: Path) -> None:
     first, second = free_port(), free_port()
     listeners = f"http://127.0.0.1:{first},http://0.0.0.0:{second}"
