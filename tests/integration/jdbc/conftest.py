@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka.admin import AdminClient
 
 from tests.conftest import Broker
 from tests.databases import PASSWORD, USER, Database, MariaDB
@@ -17,6 +18,7 @@ from tests.integration import topics
 from tests.integration.worker_process import WorkerProcess
 
 SOURCE = "io.confluent.connect.jdbc.JdbcSourceConnector"
+SINK = "io.confluent.connect.jdbc.JdbcSinkConnector"
 
 TABLES = {
     "customers": """CREATE TABLE customers (
@@ -79,6 +81,14 @@ class JdbcWorker:
             return topics.values(self.broker.bootstrap_servers, topic, count, timeout=40)
         except AssertionError as error:
             raise AssertionError(f"{error}\n{self.process.log()[-6000:]}") from error
+
+    def timestamps(self, topic: str, count: int) -> list[int]:
+        """When the first `count` records of a topic were sent, in milliseconds."""
+        return [one.timestamp()[1] for one in topics.read_topic(self.broker.bootstrap_servers, topic, count)]
+
+    def topics(self) -> set[str]:
+        """The names of all topics."""
+        return set(AdminClient({"bootstrap.servers": self.broker.bootstrap_servers}).list_topics(timeout=20).topics)
 
     def size(self, topic: str) -> int:
         """How many records a topic has had."""

@@ -2,6 +2,8 @@
 
 import json
 import re
+import time
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -18,6 +20,7 @@ CUSTOMER_SCHEMA = (
     f'{TIMESTAMP_FIELD}"created"}},{TIMESTAMP_FIELD}"modified"}}],"optional":false,"name":"customers"}}'
 )
 CUSTOMER = "('jyp', 'ypjeong@kafka.com', '2022-01-21 00:44:13', '2022-01-21 00:44:13')"
+POLL_MS = 5000
 CUSTOMERS_STATEMENT = (
     "SELECT * FROM `kafkadb`.`customers` WHERE `kafkadb`.`customers`.`modified` < ? "
     "AND ((`kafkadb`.`customers`.`modified` = ? AND `kafkadb`.`customers`.`id` > ?) "
@@ -58,6 +61,7 @@ def test_s5_04_s5_05_s5_09_the_message_and_the_statement(
     worker: JdbcWorker, kafkadb: Database, topic_prefix: str
 ) -> None:
     kafkadb.execute(f"INSERT INTO customers (name, email, created, modified) VALUES {CUSTOMER}")
+    before = worker.topics()
     with worker.running(topic_prefix, customers(kafkadb, topic_prefix)):
         (value,) = worker.values(f"{topic_prefix}customers", 1)
         worker.wait_offset(topic_prefix, {"timestamp_nanos": 0, "incrementing": 1, "timestamp": 1642725853000})
@@ -66,6 +70,8 @@ def test_s5_04_s5_05_s5_09_the_message_and_the_statement(
         '"created":1642725853000,"modified":1642725853000}}'
     )
     assert worker.statements(topic_prefix) == [CUSTOMERS_STATEMENT]
+    assert worker.topics() - before == {f"{topic_prefix}customers"}
+    assert worker.size(f"{topic_prefix}customers") == 1
 
 
 def test_s5_09_times_are_in_the_zone_of_the_database(worker: JdbcWorker, kafkadb: Database, topic_prefix: str) -> None:
@@ -85,15 +91,20 @@ def test_s5_06_values_in_the_general_log(worker: JdbcWorker, mariadb: MariaDB, t
     values = re.compile(
         rf"WHERE \(*{column} < '(.*?)' AND \(\({column} = '(.*?)' AND {number} > (-?\d+)\) OR {column} > '(.*?)'\)"
     )
-    with mariadb.general_log() as log, worker.running(topic_prefix, customers(database, topic_prefix)):
+    delay = timedelta(minutes=1)
+    config = customers(database, topic_prefix, timestamp_delay_interval_ms="60000")
+    with mariadb.general_log() as log, worker.running(topic_prefix, config):
+        ((began,),) = database.query("SELECT NOW()")
         worker.wait_offset(topic_prefix, {"timestamp_nanos": 0, "incrementing": 1, "timestamp": 1642725853000})
         after = ("2022-01-21 00:44:13", "1", "2022-01-21 00:44:13")
         worker.process.wait_until(lambda: values.findall(log())[-1][1:] == after, "poll again", 20)
         found = values.findall(log())
-        ((now,),) = database.query("SELECT NOW()")
+        ((ended,),) = database.query("SELECT NOW() + INTERVAL 1 SECOND")
     assert found[0][1:] == ("1970-01-01 00:00:00", "-1", "1970-01-01 00:00:00")
     assert found[-1][1:] == after
-    assert f"{now:%Y-%m-%d}" in found[-1][0]
+    ends = [datetime.fromisoformat(end) for end, *_ in found]
+    assert ends == sorted(ends)
+    assert began - delay <= ends[-1] <= ended - delay
 
 
 def test_s5_07_rows_around_the_offset(worker: JdbcWorker, kafkadb: Database, topic_prefix: str) -> None:
@@ -115,18 +126,23 @@ def test_s5_07_rows_around_the_offset(worker: JdbcWorker, kafkadb: Database, top
 
 def test_s5_08_s5_10_inserts_an_update_and_the_offset(worker: JdbcWorker, kafkadb: Database, topic_prefix: str) -> None:
     name = "mysql-time-incre-source"
-    with worker.running(name, customers(kafkadb, topic_prefix)):
+    with worker.running(name, customers(kafkadb, topic_prefix, poll_interval_ms=str(POLL_MS))):
+        inserted = time.time() * 1000
         for who, mail in (("jyp", "ypjeong"), ("jyh", "yhjeon"), ("kky", "kykim")):
             kafkadb.execute(f"INSERT INTO customers(name, email) values('{who}','{mail}@kafka.com')")
         before = payloads(worker, f"{topic_prefix}customers", 3)
         ((latest,),) = kafkadb.query("SELECT UNIX_TIMESTAMP(MAX(modified)) * 1000 FROM customers")
         worker.wait_offset(name, {"timestamp_nanos": 0, "incrementing": 3, "timestamp": int(latest)})
         records = worker.offset_records(name)
+        updated = time.time() * 1000
         kafkadb.execute("UPDATE customers SET name='x' WHERE id=1")
         after = payloads(worker, f"{topic_prefix}customers", 4)[3]
     assert [payload["id"] for payload in before] == [1, 2, 3]
     assert (after["id"], after["name"]) == (1, "x")
     assert after["modified"] > before[0]["modified"]
+    sent = worker.timestamps(f"{topic_prefix}customers", 4)
+    assert max(sent[:3]) - inserted <= POLL_MS + 2000
+    assert sent[3] - updated <= POLL_MS + 2000
     assert records[-1] == (
         3,
         b'["mysql-time-incre-source",{"protocol":"1","table":"kafkadb.customers"}]',

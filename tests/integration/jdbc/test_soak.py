@@ -13,8 +13,7 @@ import pytest
 from tests.conftest import Broker
 from tests.databases import Database, MariaDB, PostgreSQL
 from tests.integration import topics
-from tests.integration.jdbc.conftest import seed_database
-from tests.integration.jdbc.sink.conftest import SINK
+from tests.integration.jdbc.conftest import SINK, seed_database
 from tests.integration.jdbc.test_seed_modes import customers, orders, products
 from tests.integration.worker_process import WorkerProcess, write_properties
 

@@ -12,11 +12,10 @@ from confluent_kafka.admin import AdminClient
 
 from tests.conftest import Broker
 from tests.databases import Database, DatabaseServer
-from tests.integration.jdbc.conftest import JdbcWorker
+from tests.integration.jdbc.conftest import SINK, JdbcWorker
 from tests.integration.topics import create
 from tests.integration.worker_process import WorkerProcess
 
-SINK = "io.confluent.connect.jdbc.JdbcSinkConnector"
 SERVERS = (pytest.param("mariadb", marks=pytest.mark.nightly), "postgresql")
 # The topics' names are others to the sink than to Kafka.
 ROUTED = {

@@ -14,7 +14,8 @@ from confluent_kafka.schema_registry.avro import AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
 from tests.databases import Database, PostgreSQL
-from tests.integration.jdbc.sink.conftest import SINK, Sinks
+from tests.integration.jdbc.conftest import SINK
+from tests.integration.jdbc.sink.conftest import Records, Sinks
 from tests.integration.topics import create
 
 COLUMNS: dict[str, dict[str, Any]] = {
@@ -117,3 +118,12 @@ def follows(database: Database, table: SourceTable) -> bool:
     if database.query(there) == [(0,)]:
         return False
     return database.query(f"SELECT * FROM {table.name} ORDER BY id") == table.expected()
+
+
+def test_s5_28_the_other_class_name_of_the_sink(sinks: Sinks, postgresql: PostgreSQL) -> None:
+    config = {"connector.class": "io.aiven.connect.jdbc.JdbcSinkConnector", "auto.create": "true"}
+    records = Records({"id": "int32"})
+    with sinks.running(postgresql.new_database(), config) as sink:
+        sink.send(records.record({"id": 7}))
+        sink.await_rows([(7,)])
+        assert sinks.process.call("GET", f"/connectors/{sink.name}/status").json["type"] == "sink"

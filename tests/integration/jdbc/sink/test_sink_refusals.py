@@ -6,7 +6,8 @@ from collections.abc import Mapping
 import pytest
 
 from tests.databases import Database, MariaDB, PostgreSQL
-from tests.integration.jdbc.sink.conftest import SINK, Records, Sinks
+from tests.integration.jdbc.conftest import SINK
+from tests.integration.jdbc.sink.conftest import Records, Sinks
 from tests.integration.worker_process import JSON_CONVERTER
 
 PLAIN = Records({"id": "int32"})

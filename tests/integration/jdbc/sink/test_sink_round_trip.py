@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.databases import Database, MariaDB, PostgreSQL
-from tests.integration.jdbc.conftest import SOURCE
-from tests.integration.jdbc.sink.conftest import SINK, Sinks
+from tests.integration.jdbc.conftest import SINK, SOURCE
+from tests.integration.jdbc.sink.conftest import Sinks
 
 COLUMNS = {
     "tiny": ("TINYINT", [None, -128, 127, 0, 1]),

@@ -11,7 +11,8 @@ from confluent_kafka import Producer
 
 from tests.conftest import Broker
 from tests.databases import Database, MariaDB, PostgreSQL
-from tests.integration.jdbc.sink.conftest import SINK, Records
+from tests.integration.jdbc.conftest import SINK
+from tests.integration.jdbc.sink.conftest import Records
 from tests.integration.topics import create
 from tests.integration.worker_process import WorkerProcess, write_properties
 
