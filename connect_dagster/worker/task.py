@@ -20,6 +20,7 @@ from connect_dagster.errors import ConnectError
 from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.worker import logs
 from connect_dagster.worker.errors.failures import exception_text
+from connect_dagster.worker.transforms import TransformationChain
 
 log = logging.getLogger(__name__)
 
@@ -64,6 +65,7 @@ class WorkerTask(ABC):
         spark: the worker's session.
         listener: called with each state, and with the trace of a failure.
         target: the state to begin with.
+        transforms: closed at the end of the task.
         clock: for timeouts, back-off and idle time.
     """
 
@@ -74,6 +76,7 @@ class WorkerTask(ABC):
         spark: SparkSession,
         listener: StatusListener,
         target: TargetState,
+        transforms: TransformationChain,
         clock: Clock,
     ) -> None:
         self.id = id
@@ -81,6 +84,7 @@ class WorkerTask(ABC):
         self._task = task
         self._listener = listener
         self._target = target
+        self._transforms = transforms
         self._clock = clock
         self._changed = threading.Condition()
         self._stopping = threading.Event()
@@ -172,6 +176,8 @@ class WorkerTask(ABC):
         finally:
             self._stop_plugin()
             self._release()
+            for stage in self._transforms:
+                stage.close()
 
     def _stop_plugin(self) -> None:
         try:

@@ -69,10 +69,10 @@ class TransformationStage:
         return ~holds if self.negate else holds
 
     def close(self) -> None:
-        """Close the transform and its predicate."""
-        self.transform.close()
+        """Close the transform and its predicate; what they raise is logged (Java: ``Utils.closeQuietly``)."""
+        _close_quietly(self.transform, "transformation")
         if self.predicate is not None:
-            self.predicate.close()
+            _close_quietly(self.predicate, "predicate")
 
 
 TransformationChain = Sequence[TransformationStage]
@@ -137,6 +137,13 @@ def apply_chain(
         acting = Acting(TRANSFORMATION, class_name(type(stage.transform)))
         frames = [changed for one in frames for changed in apply_stage(stage, in_worker(one, acting=acting))]
     return frames
+
+
+def _close_quietly(plugin: Transform | Predicate, name: str) -> None:
+    try:
+        plugin.close()
+    except Exception:
+        log.warning("Failed to close %s with type %s", name, class_name(type(plugin)), exc_info=True)
 
 
 def _applied_where(transform: Transform, condition: Column, frame: Frame) -> list[Frame]:

@@ -33,6 +33,7 @@ from connect_dagster.worker.sink.stream import MicroBatch, Stream
 from connect_dagster.worker.spark import references as java_references
 from connect_dagster.worker.spark.progress import Progress
 from connect_dagster.worker.task import Clock, StatusListener, SystemClock, WorkerTask
+from connect_dagster.worker.transforms import TransformationChain
 
 log = logging.getLogger(__name__)
 
@@ -70,6 +71,7 @@ class WorkerSinkTask(WorkerTask):
         config: the task's configuration.
         settings: limits and intervals.
         planner: converters and transforms.
+        transforms: closed at the end of the task.
         open_consumer: joins the group, on the task's thread.
         open_stream: starts a query from these offsets.
         on_topics: receives the topics of each batch.
@@ -91,6 +93,7 @@ class WorkerSinkTask(WorkerTask):
         config: Mapping[str, str],
         settings: SinkSettings,
         planner: Planner,
+        transforms: TransformationChain,
         open_consumer: OpenConsumer,
         open_stream: OpenStream,
         on_topics: Callable[[set[str]], None],
@@ -99,7 +102,7 @@ class WorkerSinkTask(WorkerTask):
         clock: Clock | None = None,
     ) -> None:
         clock = clock or SystemClock()
-        super().__init__(id, task, spark, listener, target, clock)
+        super().__init__(id, task, spark, listener, target, transforms, clock)
         self.progress = Progress(job_group=str(id))
         self._metrics = metrics
         self._sink = task

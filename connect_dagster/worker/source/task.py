@@ -31,6 +31,7 @@ from connect_dagster.worker.source.batches import Encoded, Planned
 from connect_dagster.worker.source.raw_records import rejected_raw_record
 from connect_dagster.worker.spark.progress import Progress
 from connect_dagster.worker.task import Clock, StatusListener, SystemClock, WorkerTask
+from connect_dagster.worker.transforms import TransformationChain
 
 log = logging.getLogger(__name__)
 
@@ -86,6 +87,7 @@ class WorkerSourceTask(WorkerTask):
     Args:
         config: the task's configuration.
         batches: transforms and converters.
+        transforms: closed at the end of the task.
         make_delivery: opens the producer, on the task's thread.
         open_offsets: opens the connector's committed offsets, on the task's thread.
         flush_seconds: how long the end waits for acknowledgements (``offset.flush.timeout.ms``).
@@ -107,6 +109,7 @@ class WorkerSourceTask(WorkerTask):
         *,
         config: Mapping[str, str],
         batches: Batches,
+        transforms: TransformationChain,
         make_delivery: Callable[[], Deliveries],
         open_offsets: Callable[[], SourceOffsets],
         flush_seconds: float,
@@ -116,7 +119,7 @@ class WorkerSourceTask(WorkerTask):
         clock: Clock | None = None,
     ) -> None:
         clock = clock or SystemClock()
-        super().__init__(id, task, spark, listener, target, clock)
+        super().__init__(id, task, spark, listener, target, transforms, clock)
         self.progress = Progress(job_group=str(id))
         retries = Retries(reporter.policy, metrics.errors, self._wait_unless_stopped, clock.monotonic)
         self._batches = batches.under(ToleranceOperator(retries))

@@ -7,13 +7,16 @@ from typing import Any, cast
 
 from pyspark.sql import SparkSession
 
+from connect_dagster.predicates.record_is_tombstone import RecordIsTombstone
 from connect_dagster.protocol.states import State, TaskId
+from connect_dagster.transforms.filter import Filter
 from connect_dagster.worker.errors.failures import FailedRecord
 from connect_dagster.worker.errors.policy import ErrorPolicy
 from connect_dagster.worker.errors.reporter import ErrorReporter
 from connect_dagster.worker.metrics.errors import ErrorMetrics
 from connect_dagster.worker.metrics.samples import Windows
 from connect_dagster.worker.metrics.tasks import TaskPlugins
+from connect_dagster.worker.transforms import TransformationStage
 
 TASK = TaskId("c", 0)
 WINDOWS = Windows()
@@ -55,6 +58,30 @@ class LocalSpark:
     @property
     def as_session(self) -> SparkSession:
         return cast("SparkSession", self)
+
+
+class _ClosingTransform(Filter):
+    def __init__(self, closed: list[str], failure: Exception | None) -> None:
+        self._closed = closed
+        self._failure = failure
+
+    def close(self) -> None:
+        self._closed.append("transform")
+        if self._failure is not None:
+            raise self._failure
+
+
+class _ClosingPredicate(RecordIsTombstone):
+    def __init__(self, closed: list[str]) -> None:
+        self._closed = closed
+
+    def close(self) -> None:
+        self._closed.append("predicate")
+
+
+def closing_stage(closed: list[str], failure: Exception | None = None) -> TransformationStage:
+    """A stage that notes which of its plugins is closed; the transform raises the failure then."""
+    return TransformationStage("one", _ClosingTransform(closed, failure), _ClosingPredicate(closed))
 
 
 @dataclass(slots=True)

@@ -37,6 +37,7 @@ from tests.unit.worker.local_worker import (
     LocalSpark,
     States,
     Steps,
+    closing_stage,
     reporter,
 )
 
@@ -384,6 +385,8 @@ class LocalSink:
         self.streams: list[Stream] = []
         self.stream_failures: list[StreamFailure] = []
         self.planner = Planner(self.policy.tolerate)
+        self.closed: list[str] = []
+        self.stage = closing_stage(self.closed)
         self.plugin = RecordingTask()
         self.spark = LocalSpark()
         self.states = States()
@@ -399,6 +402,7 @@ class LocalSink:
             config={},
             settings=SinkSettings(None, max_interval, timeout),
             planner=self.planner,
+            transforms=[self.stage],
             open_consumer=self._open_consumer,
             open_stream=self._open_stream,
             on_topics=self.topics.append,

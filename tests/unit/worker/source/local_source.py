@@ -24,7 +24,17 @@ from connect_dagster.worker.record_frames import Polled
 from connect_dagster.worker.source.batch import Batch, RejectedRecord
 from connect_dagster.worker.source.batches import Encoded, Planned
 from connect_dagster.worker.source.task import WorkerSourceTask
-from tests.unit.worker.local_worker import PLUGINS, TASK, WINDOWS, Clock, DeadLetters, LocalSpark, States, reporter
+from tests.unit.worker.local_worker import (
+    PLUGINS,
+    TASK,
+    WINDOWS,
+    Clock,
+    DeadLetters,
+    LocalSpark,
+    States,
+    closing_stage,
+    reporter,
+)
 
 NONE = ErrorPolicy()
 REPORTING = ErrorPolicy(dead_letters=DeadLetterSettings("dead"))
@@ -204,7 +214,9 @@ class LocalSource:
 
     def __init__(self, policy: ErrorPolicy = NONE) -> None:
         self.clock = Clock()
+        self.closed: list[str] = []
         self.batches = Batches()
+        self.stage = closing_stage(self.closed)
         self.producer = Producer()
         self.offsets = Offsets()
         self.plugin = RecordingTask()
@@ -221,6 +233,7 @@ class LocalSource:
             TargetState.STARTED,
             config={},
             batches=self.batches,
+            transforms=[self.stage],
             make_delivery=self._make_delivery,
             open_offsets=lambda: cast("SourceOffsets", self.offsets),
             flush_seconds=5.0,
