@@ -1,5 +1,6 @@
 """Workers whose plugin.path has what people put there: missing folders, wheels, jars, folders added later."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -112,3 +113,26 @@ def test_s4_11_connectors_with_conflicting_dependencies_side_by_side(
             found = values(broker.bootstrap_servers, f"{topic_prefix}{number}", 3)
             assert found == [f"{number}.0 {number}.0 {number}.0 says 0"] * 3
             worker.wait_states(f"labels-{number}", "RUNNING", "RUNNING")
+
+
+@pytest.mark.nightly
+def test_s4_10_a_worker_starts_as_fast_with_a_folder_like_tmp(worker_props: dict[str, str], tmp_path: Path) -> None:
+    marker, like_tmp, empty = tmp_path / "marker", tmp_path / "tmp", tmp_path / "empty"
+    empty.mkdir()
+    evil = f"from connect_dagster.plugin import Connector\nimport pathlib\npathlib.Path({str(marker)!r}).touch()\n"
+    write_files(like_tmp, {"a/evil.py": evil})
+    for number in range(50_000):
+        (like_tmp / f"file-{number}{('.log', '.txt', '', '.csv', '.py')[number % 5]}").touch()
+    took: dict[Path, float] = {}
+    for folder in (empty, like_tmp):
+        props = {"bootstrap.servers": worker_props["bootstrap.servers"], "plugin.path": f"{folder}/"}
+        with WorkerProcess(props, [], tmp_path / f"worker-{folder.name}") as worker:
+            took[folder] = cpu_seconds(worker.pid)
+    assert took[like_tmp] < took[empty] + 2
+    assert not marker.exists()
+
+
+def cpu_seconds(pid: int) -> float:
+    """Seconds of processor time that a process has used, its children left out: the machine may be busy."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
