@@ -122,14 +122,53 @@ def test_s4_13_a_side_without_its_settings_fails_alone(
         add(worker, "writes", source(f"{topic_prefix}never", tmp_path / "in.txt"))
         wrong = {"consumer_override_sasl_jaas_config": WRONG}
         add(worker, "is-refused", sink(topic, tmp_path / "refused.txt", **wrong))
+        badly = _overrides("producer", {**login, "sasl.jaas.config": WRONG})
+        add(worker, "is-refused-too", source(f"{topic_prefix}never", tmp_path / "in.txt", **badly))
         add(worker, "as-it-should", source(topic, tmp_path / "in.txt", **_overrides("producer", login)))
         worker.wait_until(lambda: lines(tmp_path / "out.txt") == ["one"], "write the line", SECONDS)
         status = worker.wait_states("is-refused", "RUNNING", "FAILED", timeout=SECONDS)
         assert "The brokers refuse client connector-consumer-is-refused-0: " in status["tasks"][0]["trace"]
+        status = worker.wait_states("is-refused-too", "RUNNING", "FAILED", timeout=SECONDS)
+        assert "The brokers refuse client connector-producer-is-refused-too-0: " in status["tasks"][0]["trace"]
         worker.wait_log("connector-producer-writes-0", SECONDS)
         worker.wait_states("reads", "RUNNING", "RUNNING")
     known = AdminClient({"bootstrap.servers": plain}).list_topics(timeout=30).topics
     assert f"{topic_prefix}never" not in known
+
+
+@pytest.mark.nightly
+def test_s4_13_consumers_without_their_settings_fail_alone(
+    secured: SecuredBroker, tmp_path: Path, topic_prefix: str
+) -> None:
+    plain, (servers, login) = secured.broker.bootstrap_servers, secured.login
+    full = {"bootstrap.servers": servers, **for_all(login), **STRINGS}
+    props = {name: value for name, value in full.items() if not name.startswith("consumer.")}
+    topic = f"{topic_prefix}t"
+    (tmp_path / "in.txt").write_text("one\n")
+    with WorkerProcess(props, [], tmp_path / "worker") as worker:
+        add(worker, "writes", source(topic, tmp_path / "in.txt"))
+        assert values(plain, topic, 1, SECONDS) == ["one"]
+        add(worker, "reads", sink(topic, tmp_path / "out.txt"))
+        worker.wait_log("connector-consumer-reads-0", SECONDS)
+        add(worker, "as-it-should", sink(topic, tmp_path / "read.txt", **_overrides("consumer", login)))
+        worker.wait_until(lambda: lines(tmp_path / "read.txt") == ["one"], "write the line", SECONDS)
+        worker.wait_states("writes", "RUNNING", "RUNNING")
+        assert lines(tmp_path / "out.txt") == []
+
+
+@pytest.mark.nightly
+def test_s4_13_a_worker_without_its_own_settings_does_not_start(
+    secured: SecuredBroker, tmp_path: Path, topic_prefix: str
+) -> None:
+    servers, login = secured.login
+    full = {"bootstrap.servers": servers, **for_all(login), **STRINGS, "default.api.timeout.ms": "5000"}
+    props = {
+        name: value for name, value in full.items() if name.startswith(("producer.", "consumer.")) or name not in login
+    }
+    worker = WorkerProcess(props, [], tmp_path / "worker")
+    worker.start()
+    assert worker.wait_exit(SECONDS) != 0
+    assert "Failed to connect to and describe Kafka cluster" in worker.log()
 
 
 def _overrides(client: str, settings: Mapping[str, str]) -> dict[str, str]:
