@@ -14,7 +14,8 @@ from playwright.sync_api import Page, expect
 from connect_dagster.client.masking import MASK
 from connect_dagster.client.types import State
 from connect_dagster.embedded.broker import EmbeddedBroker
-from connect_dagster.orchestration.assets.keys import connector_key
+from connect_dagster.orchestration.assets.keys import connector_key, file_key, topic_key
+from connect_dagster.orchestration.workers.job import WORKER_JOB
 from examples.demo.project import SINK, SOURCE
 from tests.shipped_project import ROOT, ShippedProject, shipped_project, wait_until
 
@@ -49,7 +50,16 @@ def test_s3_06_a_user_pauses_and_resumes_a_connector_in_the_ui(project: ShippedP
     wait_for_text(project.files.sink_file, f"{before}second\n")
 
 
-def test_file_connectors_and_topic_are_one_visible_lineage(project: ShippedProject, page: Page) -> None:
+def test_s3_08_file_connectors_and_topic_are_one_visible_lineage(project: ShippedProject, page: Page) -> None:
+    line = [
+        file_key(str(project.files.access_log)),
+        connector_key("local", SOURCE),
+        topic_key("connect-test"),
+        connector_key("local", SINK),
+        file_key(str(project.files.sink_file)),
+    ]
+    edges = lineage(page, project)
+    assert [edges[key] for key in line] == [set(), *({key} for key in line[:-1])]
     # Wide enough for nodes that tell more than their name.
     page.set_viewport_size({"width": 2200, "height": 900})
     page.goto(f"{project.ui_url}/asset-groups")
@@ -147,6 +157,39 @@ def test_numbers_are_plotted_over_time(project: ShippedProject, page: Page) -> N
         expect(page.get_by_text(label, exact=True).first).to_be_visible()
     expect(page.locator("canvas").nth(3)).to_be_visible()
     picture(page, "plots")
+
+
+@pytest.mark.nightly
+def test_s3_10_terminate_in_the_ui_stops_the_worker_for_good(project: ShippedProject, page: Page) -> None:
+    run_id = project.worker_run().dagster_run.run_id
+    page.goto(f"{project.ui_url}/runs/{run_id}")
+    page.get_by_role("button", name=re.compile("Terminate$")).first.click()
+    page.get_by_role("dialog").get_by_role("button", name=re.compile("^Terminate")).click()
+    project.wait_run_status(run_id, DagsterRunStatus.CANCELED)
+    assert not project.client.is_alive()
+    ticks = keepalive_ticks(project)
+    wait_until(lambda: keepalive_ticks(project) >= ticks + 3, "see the keep-alive sensor tick three times", 120)
+    assert project.worker_run().dagster_run.run_id == run_id
+    assert not project.client.is_alive()
+    picture(page, "terminated")
+
+
+def lineage(page: Page, project: ShippedProject) -> dict[AssetKey, set[AssetKey]]:
+    """Return the parents of each asset, as the lineage page queries them."""
+    query = "{ assetNodes { assetKey { path } dependencyKeys { path } } }"
+    nodes = page.request.post(f"{project.ui_url}/graphql", data={"query": query}).json()["data"]["assetNodes"]
+    return {
+        AssetKey(node["assetKey"]["path"]): {AssetKey(parent["path"]) for parent in node["dependencyKeys"]}
+        for node in nodes
+    }
+
+
+def keepalive_ticks(project: ShippedProject) -> int:
+    """Return the number of finished ticks of the sensor that keeps the worker alive."""
+    for state in project.instance.all_instigator_state():
+        if state.instigator_name == f"{WORKER_JOB}__keepalive_sensor":
+            return len(project.instance.get_ticks(state.instigator_origin_id, state.selector_id, limit=1000))
+    return 0
 
 
 def launch(page: Page, project: ShippedProject, job: str) -> None:
