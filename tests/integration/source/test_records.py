@@ -97,7 +97,7 @@ def test_a_record_as_large_as_java_sends_by_default(worker: SourceWorker, topic_
     assert worker.values(name, 3)[1] == envelope("x" * 1_040_000)
 
 
-def test_transforms_apply_in_their_order(worker: SourceWorker, topic_prefix: str, tmp_path: Path) -> None:
+def test_s4_01_transforms_apply_in_their_order(worker: SourceWorker, topic_prefix: str, tmp_path: Path) -> None:
     file, topic = tmp_path / "in.txt", f"{topic_prefix}t"
     file.write_text("one\nsecret\ntwo\n")
     edits = {
