@@ -1,7 +1,7 @@
 """Protobuf with a schema registry (Java: ``io.confluent.connect.protobuf.ProtobufConverter``).
 
 Between id and message a record names its message by indexes: their count, then each. Columns are coded whole, in
-Spark's Python workers over Arrow. Why not with Spark's functions: docs/decisions/0018-a-protobuf-codec-over-columns.md
+Spark's Python workers over Arrow. Why not with Spark's functions: docs/decisions/0019-a-protobuf-codec-over-columns.md
 """
 
 from __future__ import annotations
