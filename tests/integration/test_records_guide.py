@@ -116,7 +116,7 @@ def test_its_classes_are_those_there_are() -> None:
     known = {one.class_name for one in Plugins().all()}
     named = set(re.findall(r"`?((?:org\.apache\.kafka\.connect|io\.confluent)\.[\w.]+\.[A-Z]\w+(?:\$\w+)?)", TEXT))
     assert named <= known
-    listed = TEXT.partition("All of Kafka's are there: ")[2].partition("; and")[0]
+    listed = TEXT.partition("All transforms of Kafka are there: ")[2].partition("; and")[0]
     ours = {name.rpartition(".")[2].partition("$")[0] for name in known if ".kafka.connect.transforms." in name}
     assert set(re.findall(r"\w+", listed)) == {name for name in ours if name not in predicates(known)}
 

@@ -163,9 +163,7 @@ class Renames(Faulty):
 
 
 class FlakyConverter(StringConverter):
-    """Wants to be asked again some times."""
-
-    config_def = FaultyConfig
+    """Must be called again some times."""
 
     def configure(self, config: Mapping[str, str], *, is_key: bool) -> None:
         self.config = FaultyConfig.parse(config)

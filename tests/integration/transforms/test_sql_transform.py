@@ -152,7 +152,7 @@ def test_bad_sql_names_the_option(spark: SparkSession, sql: str, reason: str) ->
     ("sql", "text"),
     [
         ("SELECT value.nothing FROM record", "No such struct field `nothing` in `id`, `name`, `price`"),
-        ("SELECT count(*) AS n FROM record", "cannot be apply_chain"),
+        ("SELECT count(*) AS n FROM record", "cannot be applied"),
         ("SELECT 1 AS a, 2 AS a FROM record", "two columns of one name"),
         ("SELECT 1 AS _value, 2 AS a FROM record", "_value and other fields: a"),
         ("SELECT make_interval(1) AS i FROM record", "Column i is of Spark's type interval"),

@@ -31,7 +31,7 @@ def test_this_machines_java_is_found() -> None:
 def test_no_java_on_an_empty_path() -> None:
     with pytest.raises(JavaNotFound) as error:
         find_java({"PATH": ""})
-    assert "no java on PATH" in _one_sentence(error)
+    assert "java is not on PATH" in _one_sentence(error)
 
 
 def test_java_home_without_java(tmp_path: Path) -> None:

@@ -36,12 +36,7 @@ def test_the_workers_run_is_never_retried() -> None:
 
 
 def test_the_worker_is_this_packages_own() -> None:
-    assert resources.connect_worker.command == [
-        sys.executable,
-        "-m",
-        "connect_dagster.cli.worker.command",
-        "distributed",
-    ]
+    assert resources.connect_worker.command == [sys.executable, "-m", "connect_dagster.cli.worker", "distributed"]
 
 
 def test_loading_it_brings_in_neither_spark_nor_the_worker() -> None:
