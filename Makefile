@@ -8,7 +8,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 # A test file stays in one process, and so do the folders that tests/conftest.py names: what they start for all their tests
 # starts once. The unit tests, small files, come last.
-PYTEST := $(BIN)/pytest --numprocesses $(JOBS) --dist loadgroup --no-loadscope-reorder
+PYTEST := $(BIN)/pytest --numprocesses $(JOBS) --dist loadscope --no-loadscope-reorder
 
 # A program of the system: its command, its package, those who need it.
 define have

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.remote import Producer  # type: ignore[import-untyped]
+from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
 from connect_dagster.embedded.broker import EmbeddedBroker
 from tests.databases import (
@@ -48,13 +50,18 @@ settings.register_profile("any machine", derandomize=True, deadline=None, suppre
 settings.load_profile("any machine")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Form the groups of `--dist loadgroup`."""
-    for item in items:
-        file = item.nodeid.partition("::")[0]
-        group = next((folder for folder in ONE_PROCESS if file.startswith(f"{folder}/")), file)
-        item.add_marker(pytest.mark.xdist_group(group))
+class ByModule(LoadScopeScheduling):  # type: ignore[misc]  # without types
+    """Runs a test module, or the modules of a folder of `ONE_PROCESS`, in one process."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return next((folder for folder in ONE_PROCESS if file.startswith(f"{folder}/")), file)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
+    """Replace the scheduler of `--dist loadscope`; the groups of `loadgroup` are lost in pytest 9.2."""
+    return ByModule(config, log)
 
 
 @dataclass(frozen=True, slots=True)

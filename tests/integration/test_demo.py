@@ -12,6 +12,8 @@ import pytest
 
 from tests.shipped_project import ROOT, wait_until
 
+pytestmark = pytest.mark.nightly
+
 START_SECONDS = 400
 
 

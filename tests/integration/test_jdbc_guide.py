@@ -20,7 +20,7 @@ from tests.databases import MariaDB
 from tests.guides import moved, replaced, running
 from tests.integration import topics
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.timeout(600), pytest.mark.nightly]
 
 ROOT = Path(__file__).parents[2]
 GUIDE = ROOT / "docs" / "jdbc.md"

@@ -73,6 +73,7 @@ def guided(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         yield Guided(places, folder)
 
 
+@pytest.mark.nightly
 def test_the_good_ones_go_on_and_the_bad_one_is_a_dead_letter(guided: Guided) -> None:
     read = guided.run(READ, "--max-messages", "2")
     rows = [json.loads(line)["payload"] for line in read.stdout.splitlines()]

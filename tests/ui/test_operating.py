@@ -22,7 +22,7 @@ from tests.shipped_project import ROOT, ShippedProject, shipped_project, wait_un
 PICTURES = ROOT / "artifacts" / "ui"
 PLOTTED_POINTS = 20
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.timeout(900), pytest.mark.nightly]
 
 
 @pytest.fixture(name="project", scope="module")

@@ -13,6 +13,8 @@ from kafka_connect import KafkaConnect  # type: ignore[import-untyped]
 
 from tests.integration.worker_process import WorkerProcess
 
+pytestmark = pytest.mark.nightly
+
 COMMAND = Path(sys.executable).with_name("kc")
 SOURCE_CLASS = "org.apache.kafka.connect.file.FileStreamSourceConnector"
 SECONDS = 30.0

@@ -104,6 +104,7 @@ def shared(workers: Shared) -> Shared:
     return workers
 
 
+@pytest.mark.nightly
 def test_s2_12_who_has_the_same_group_shares_and_nobody_else(shared: Shared) -> None:
     with shared.counting("four", 4) as tasks:
         told = await_running(shared.urls, ["four"], tasks, shared.urls)
@@ -112,6 +113,7 @@ def test_s2_12_who_has_the_same_group_shares_and_nobody_else(shared: Shared) -> 
         assert shared.alone.call("GET", "/connectors").json == []
 
 
+@pytest.mark.nightly
 def test_s2_13_a_killed_workers_tasks_go_on_elsewhere(shared: Shared) -> None:
     dying, staying = shared.pair
     topic = f"{shared.props['group.id']}-counted"

@@ -112,6 +112,7 @@ def refused(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Refused
     return Refused(ended(workers), split, forgetful, unmade)
 
 
+@pytest.mark.nightly
 def test_s2_04_a_config_topic_with_two_partitions(refused: Refused) -> None:
     assert refused.found["split"] == (
         1,
@@ -131,6 +132,7 @@ def test_s2_04_an_offset_topic_that_forgets(refused: Refused) -> None:
     )
 
 
+@pytest.mark.nightly
 def test_more_replicas_than_brokers(refused: Refused) -> None:
     code, text = refused.found["unmade"]
     assert code == 1

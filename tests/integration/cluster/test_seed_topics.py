@@ -96,6 +96,7 @@ def lone(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[L
         yield Lone(worker, broker, sink, config, before, created)
 
 
+@pytest.mark.nightly
 def test_s2_01_connectors_come_over_rest_and_never_from_the_command_line(lone: Lone) -> None:
     assert (lone.first_list.status, lone.first_list.json) == (200, [])
     assert (lone.created.status, lone.created.json["config"]) == (201, {**lone.config, "name": NAME})

@@ -90,7 +90,14 @@ def converter(url: str, config: dict[str, str] | None = None) -> ProtobufConvert
     return made
 
 
-@pytest.mark.parametrize("option", ["optional.for.nullables", "wrapper.for.nullables", None])
+@pytest.mark.parametrize(
+    "option",
+    [
+        "optional.for.nullables",
+        pytest.param("wrapper.for.nullables", marks=pytest.mark.nightly),
+        pytest.param(None, marks=pytest.mark.nightly),
+    ],
+)
 def test_s4_03_records_pass_with_nulls_and_logical_types(
     spark: SparkSession, schema_registry: str, option: str | None
 ) -> None:

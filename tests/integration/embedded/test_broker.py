@@ -41,6 +41,7 @@ def _consume(bootstrap_servers: str, topic: str, count: int) -> list[str]:
         consumer.close()
 
 
+@pytest.mark.nightly
 def test_records_survive_a_clean_stop_and_a_kill(own_broker: EmbeddedBroker) -> None:
     port = own_broker.port
     _produce(own_broker.bootstrap_servers, "kept", ["one"])

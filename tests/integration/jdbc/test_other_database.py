@@ -4,10 +4,14 @@ import json
 import sqlite3
 from pathlib import Path
 
+import pytest
+
 from connect_dagster.embedded import jars
 from tests.conftest import Broker
 from tests.integration import topics
 from tests.integration.worker_process import WorkerProcess
+
+pytestmark = pytest.mark.nightly
 
 
 def test_a_driver_on_plugin_path(broker: Broker, topic_prefix: str, tmp_path: Path) -> None:

@@ -7,12 +7,15 @@ import sys
 from itertools import islice
 from pathlib import Path
 
+import pytest
 from confluent_kafka import Producer
 from dagster import AssetKey, DagsterInstance, TableMetadataValue
 
 from examples.demo.access_log import access_log_lines
 from tests.conftest import Broker
 from tests.shipped_project import ROOT
+
+pytestmark = pytest.mark.nightly
 
 LINES = list(islice(access_log_lines(), 200))
 MATERIALIZE = [

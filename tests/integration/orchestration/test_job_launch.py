@@ -57,6 +57,7 @@ def _status(instance: DagsterInstance, run_id: str) -> DagsterRunStatus | None:
     return run.status if run else None
 
 
+@pytest.mark.nightly
 def test_a_launched_job_waits_for_a_daemon_and_says_so(server: ConnectServer, home: Path) -> None:
     waiting, said = _launch(server, home, "kafka_connect_pause")
     assert "but no Dagster daemon runs on this instance (none was ever seen): it waits until one does." in said

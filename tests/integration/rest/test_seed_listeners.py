@@ -11,6 +11,7 @@ from tests.integration.worker_process import WorkerProcess, write_properties
 from tests.rest_calls import call
 
 
+@pytest.mark.nightly
 def test_s1_06_two_workers_with_a_port_each(broker: Broker, topic_prefix: str, tmp_path: Path) -> None:
     first, second, topic = free_port(), free_port(), f"{topic_prefix}t"
     (tmp_path / "in.txt").write_text("a\n")
@@ -35,6 +36,7 @@ def test_s1_06_two_workers_with_a_port_each(broker: Broker, topic_prefix: str, t
         two.wait_until(lambda: (tmp_path / "out.txt").read_text() == "a\n", "write the line", 30)
 
 
+@pytest.mark.nightly
 def test_s1_07_a_port_in_use_ends_the_second_worker(broker: Broker, tmp_path: Path) -> None:
     servers = {"bootstrap.servers": broker.bootstrap_servers}
     connector = {"name": "never", "connector.class": "FileStreamSource", "file": "/none", "topic": "none"}
@@ -50,6 +52,7 @@ def test_s1_07_a_port_in_use_ends_the_second_worker(broker: Broker, tmp_path: Pa
         assert one.call("GET", "/").status == 200
 
 
+@pytest.mark.nightly
 def test_s1_07b_an_offset_file_in_use_ends_the_second_worker(broker: Broker, tmp_path: Path) -> None:
     offsets = tmp_path / "shared.offsets"
     (tmp_path / "in.txt").write_text("a line\n")

@@ -8,6 +8,8 @@ from connect_dagster.embedded.broker import EmbeddedBroker
 from tests.integration.sink.conftest import StartSink
 from tests.integration.sink.kafka_topics import Topics
 
+pytestmark = pytest.mark.nightly
+
 
 @pytest.mark.nightly
 @pytest.mark.timeout(600)

@@ -16,6 +16,8 @@ from tests.conftest import Broker
 from tests.integration import topics
 from tests.integration.worker_process import WorkerProcess, write_properties
 
+pytestmark = pytest.mark.nightly
+
 LINES, LINE_BYTES = 200_000, 98
 START_SECONDS = 150
 STRING = "org.apache.kafka.connect.storage.StringConverter"

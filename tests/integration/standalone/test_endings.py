@@ -103,6 +103,7 @@ def test_an_unknown_connector_class(
     ) in ended.log
 
 
+@pytest.mark.nightly
 def test_brokers_that_do_not_answer(worker_props: dict[str, str], tmp_path: Path) -> None:
     nobody = f"{HOST}:{free_port()}"
     began = time.monotonic()

@@ -10,6 +10,8 @@ from tests.conftest import Broker
 from tests.integration import topics
 from tests.integration.worker_process import COMMAND, WorkerProcess, write_properties
 
+pytestmark = pytest.mark.nightly
+
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 
 

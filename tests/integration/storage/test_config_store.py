@@ -161,6 +161,7 @@ def test_a_worker_outside_its_group_writes_nothing(stores: Stores) -> None:
     assert stores.read_raw(stores.config_topic.name) == {}
 
 
+@pytest.mark.nightly
 def test_brokers_that_do_not_answer_are_an_error(
     own_broker: EmbeddedBroker, own_stores: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -119,6 +119,7 @@ def test_a_worker_outside_its_group_reports_nothing(stores: Stores, caplog: pyte
     assert raw(stores) == [JAVAS[1]]
 
 
+@pytest.mark.nightly
 def test_after_a_time_without_brokers_the_latest_report_is_written(
     own_broker: EmbeddedBroker, own_stores: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:

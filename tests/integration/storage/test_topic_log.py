@@ -160,6 +160,7 @@ def test_many_records_are_read_at_the_start(stores: Stores, topic: str) -> None:
     assert len(heard.records) == 20_000
 
 
+@pytest.mark.nightly
 def test_a_log_survives_its_brokers(
     own_broker: EmbeddedBroker, own_stores: Stores, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -180,6 +181,7 @@ def test_a_log_survives_its_brokers(
     assert "Traceback" not in caplog.text
 
 
+@pytest.mark.nightly
 def test_what_waits_for_the_brokers_is_dropped_with_the_permission(
     own_broker: EmbeddedBroker, own_stores: Stores
 ) -> None:

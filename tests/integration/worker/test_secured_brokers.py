@@ -17,6 +17,8 @@ from tests.integration.topics import create, values
 from tests.integration.worker.secured_broker import SecuredBroker, for_all, secured_broker
 from tests.integration.worker_process import WorkerProcess
 
+pytestmark = pytest.mark.nightly
+
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 STRINGS = {"key.converter": STRING, "value.converter": STRING}
 WRONG = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="me" password="wrong";'

@@ -3,12 +3,15 @@
 from pathlib import Path
 
 import dagster as dg
+import pytest
 from dagster import AssetCheckEvaluation, AssetMaterialization, AssetObservation
 
 from connect_dagster.herder.interface import ConnectorOffset
 from connect_dagster.orchestration import build_kafka_connect_polling_sensor
 from connect_dagster.orchestration.sensors.polling import EVENT_INTERVAL_SECONDS
 from tests.unit.orchestration.connect_server import ConnectServer, connect_server
+
+pytestmark = pytest.mark.nightly
 
 CONNECTORS, ROUNDS, BOUND = 10, 12, 20_000_000
 URL = "jdbc:mysql://localhost:3306/kafkadb?user=kafka&password=kafka123"

@@ -195,6 +195,7 @@ def test_an_unknown_group_is_said(broker: Broker, topic_prefix: str) -> None:
     assert f"of __consumer_offsets has no record of group '{group}'." in refusal(broker, group, "--from-offsets-topic")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("words", [[], ["--from-offsets-topic"]], ids=["live", "topic"])
 def test_a_broker_out_of_reach_is_said(words: list[str]) -> None:
     nowhere = Broker(f"{HOST}:{free_port()}")

@@ -183,7 +183,14 @@ def _first_line_while_producing(broker: Broker, topic: str, process: "subprocess
     raise AssertionError
 
 
-@pytest.mark.parametrize("words", [["list"], ["read", "any"], ["write", "any"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["list"],
+        pytest.param(["read", "any"], marks=pytest.mark.nightly),
+        pytest.param(["write", "any"], marks=pytest.mark.nightly),
+    ],
+)
 def test_a_broker_out_of_reach_is_said_in_time(words: list[str]) -> None:
     nowhere = f"{HOST}:{free_port()}"
     began = time.monotonic()

@@ -68,7 +68,7 @@ def records(spark: SparkSession) -> DataFrame:
     return spark.createDataFrame([(bytearray(one),) for one in values], "v binary").cache()
 
 
-@pytest.mark.parametrize("replace_null", [True, False])
+@pytest.mark.parametrize("replace_null", [True, pytest.param(False, marks=pytest.mark.nightly)])
 def test_the_same_as_by_the_parser(records: DataFrame, replace_null: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     read = []
     for is_flat in (json_structs.is_flat, lambda schema: False):

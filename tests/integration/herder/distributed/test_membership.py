@@ -39,6 +39,7 @@ def joined(member: WorkerGroupMember) -> Joined:
     return found[0]
 
 
+@pytest.mark.nightly
 def test_a_broker_that_goes_away_while_a_worker_joins_is_waited_for(
     own_broker: EmbeddedBroker, member: WorkerGroupMember
 ) -> None:

@@ -88,6 +88,7 @@ class FileOfTheWorker:
         raise LookupError("it does not exist here")
 
 
+@pytest.mark.nightly
 def test_a_table_that_a_sink_writes_and_a_source_reads(
     any_worker: WorkerProcess, broker: Broker, topic_prefix: str, tmp_path: Path
 ) -> None:
@@ -122,6 +123,7 @@ def test_a_table_that_a_sink_writes_and_a_source_reads(
     assert rows == [(2, None, 1.5), (3, "it's", None), (4, "n4", None)]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("mode", ["insert", "upsert", "update"])
 def test_mariadb_without_local_files(sinks: Sinks, mariadb_explicit_timestamps: MariaDB, mode: str) -> None:
     database = mariadb_explicit_timestamps.new_database()

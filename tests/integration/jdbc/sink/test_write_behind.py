@@ -23,7 +23,9 @@ def send_at_once(sink: Sink, records: Records, too_long: tuple[int, ...] = ()) -
     resumed(sink)
 
 
-@pytest.mark.parametrize("config", [{}, UPSERT], ids=["insert", "upsert"])
+@pytest.mark.parametrize(
+    "config", [pytest.param({}, id="insert", marks=pytest.mark.nightly), pytest.param(UPSERT, id="upsert")]
+)
 def test_values_that_do_not_fit_cost_their_records(sinks: Sinks, database: Database, config: dict[str, str]) -> None:
     bad = (BATCH + 3, 2 * BATCH - 1, RECORDS - 5)
     queue = f"{sinks.prefix}dlq"
@@ -44,6 +46,7 @@ def test_records_that_a_transform_has_given_another_topic(sinks: Sinks, database
         assert set(refused(sink, queue, 1)) == {BATCH + 3}
 
 
+@pytest.mark.nightly
 def test_a_task_that_fails_commits_what_was_written(sinks: Sinks, database: Database) -> None:
     with sinks.running(database, BATCHES) as sink:
         database.execute(f"CREATE TABLE {sink.table} {TABLE}")
@@ -67,6 +70,7 @@ def test_a_pause_waits_for_what_is_written(sinks: Sinks, database: Database) -> 
         sink.await_rows([(RECORDS, RECORDS)], COUNT, 60)
 
 
+@pytest.mark.nightly
 def test_the_sink_is_the_one_that_gives_way(sinks: Sinks, mariadb: MariaDB) -> None:
     """An application's transaction that waits for the sink's, and it for that, is the one to go on."""
     database = mariadb.new_database()

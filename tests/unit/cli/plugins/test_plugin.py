@@ -61,9 +61,8 @@ def test_no_project_under_such_a_name(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(
-    "kind", [pytest.param(kind, marks=[] if kind == "source" else pytest.mark.nightly) for kind in CLASSES]
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("kind", CLASSES)
 def test_a_new_project_is_well_and_can_be_installed(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
