@@ -4,12 +4,14 @@ import base64
 import hmac
 import json
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
+
+from confluent_kafka.admin import AdminClient
 
 from tests.conformance.java_cluster import JavaDistributed
 from tests.conformance.rest_play import Side
@@ -17,7 +19,6 @@ from tests.conformance.topic_records import records
 from tests.distributed_process import DistributedProcess, group_properties
 from tests.rest_calls import Answer
 
-S = TypeVar("S")
 T = TypeVar("T")
 
 # ASCII, because Java counts characters in a file offset where we count bytes.
@@ -42,30 +43,43 @@ class Cluster:
 
 
 @contextmanager
-def clusters(bootstrap_servers: str, folder: Path, **more: str) -> Iterator[tuple[Cluster, Cluster]]:
-    """Java's and ours, in this order; they end with the context.
+def our_cluster(bootstrap_servers: str, folder: Path, **more: str) -> Iterator[Cluster]:
+    """Run a group of one worker of ours.
 
     Args:
-        bootstrap_servers: the broker both use.
-        folder: for their files.
-        more: properties of both workers, see `group_properties`.
+        bootstrap_servers: The broker it uses.
+        folder: For its files.
+        more: Properties of the worker, see `group_properties`.
     """
-    prefixes = [f"{name}-{uuid.uuid4().hex[:8]}-" for name in ("java", "ours")]
-    java_props, our_props = (
-        group_properties(bootstrap_servers, prefix, offset_flush_interval_ms="500", **more) for prefix in prefixes
-    )
-    with (
-        DistributedProcess(our_props, folder / "ours") as ours,
-        JavaDistributed(java_props, folder / "java") as java,
-    ):
-        yield _cluster(java, prefixes[0], folder / "java"), _cluster(ours, prefixes[1], folder / "ours")
+    prefix, props = _props("ours", bootstrap_servers, more)
+    with DistributedProcess(props, folder / "ours") as worker:
+        yield _cluster(worker, prefix, folder / "ours")
 
 
-def at_once(play: Callable[[S], T], sides: tuple[S, S]) -> tuple[T, T]:
-    """Play to both sides at the same time; Java's first in the answer."""
+@contextmanager
+def java_cluster(bootstrap_servers: str, folder: Path, **more: str) -> Iterator[Cluster]:
+    """Run a group of one worker of Java's; for the arguments see `our_cluster`."""
+    prefix, props = _props("java", bootstrap_servers, more)
+    with JavaDistributed(props, folder / "java") as worker:
+        yield _cluster(worker, prefix, folder / "java")
+
+
+def at_once(java: Callable[[], T], ours: Callable[[], T]) -> tuple[T, T]:
+    """Play to both sides at the same time."""
     with ThreadPoolExecutor(2) as pool:
-        java, ours = pool.map(play, sides)
-    return java, ours
+        theirs, found = pool.submit(java), ours()
+        return theirs.result(), found
+
+
+def cluster_id(bootstrap_servers: str) -> str:
+    """Return the id that brokers give their cluster."""
+    admin = AdminClient({"bootstrap.servers": bootstrap_servers})
+    return str(admin.describe_cluster().result(10).cluster_id)
+
+
+def _props(name: str, bootstrap_servers: str, more: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+    prefix = f"{name}-{uuid.uuid4().hex[:8]}-"
+    return prefix, group_properties(bootstrap_servers, prefix, offset_flush_interval_ms="500", **more)
 
 
 def _cluster(worker: Worker, prefix: str, folder: Path) -> Cluster:
@@ -77,6 +91,7 @@ def _cluster(worker: Worker, prefix: str, folder: Path) -> Cluster:
         "topic": f"{prefix}t",
         "group": worker.props["group.id"],
         "prefix": prefix,
+        "cluster": cluster_id(worker.props["bootstrap.servers"]),
         **{f"signature_of_{what}": _signature(worker, body) for what, body in (("nothing", b""), ("no_tasks", b"[]"))},
     }
     side = Side(worker.rest_url.rstrip("/"), names, _is_momentary, SETTLED_SECONDS)

@@ -114,7 +114,7 @@ DIFFERENCES: Mapping[str, Difference] = {
     "unknown, restart": NOT_FOUND,
     "unknown, restart task": NOT_FOUND,
     "deleted, topics": _body(
-        200, "[('s', [('topics', [])])]", "Java's standalone worker remembers a deleted connector's topics"
+        200, "[['s', [['topics', []]]]]", "Java's standalone worker remembers a deleted connector's topics"
     ),
     "name a;b, create": Difference(
         frozenset({"location"}), 201, "a;b", "Java's Location cannot be followed: it starts a matrix parameter"

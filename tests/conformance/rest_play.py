@@ -8,11 +8,13 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
+from http.client import HTTPException
 from typing import Any
 
 from tests.conformance.rest_differences import Difference
 from tests.conformance.rest_script import Step, at_once
+from tests.golden_answers import Golden
 from tests.rest_calls import Answer, call
 
 POLL_SECONDS = 0.1
@@ -43,7 +45,7 @@ class Seen:
     status: int
     content_type: str | None
     location: str | None
-    allow: frozenset[str]
+    allow: tuple[str, ...]
     body: Any
 
 
@@ -75,7 +77,11 @@ class Side:
         settled_after = 0 if step.until is at_once else self.settled_seconds
         start = since = time.monotonic()
         while True:
-            answer = call(self.url, method, target, content, headers)
+            try:
+                answer = call(self.url, method, target, content, headers)
+            except (OSError, HTTPException) as error:
+                error.add_note(f"{self.url}: {step.id}, with the names {self.names}")
+                raise
             now = time.monotonic()
             if self.momentary(answer) or not step.until(self._neutral_answer(answer)):
                 since = now
@@ -110,9 +116,15 @@ class Side:
             status=answer.status,
             content_type=answer.headers.get("content-type"),
             location=self.neutral(location) if location else None,
-            allow=frozenset(filter(None, answer.headers.get("allow", "").split(","))),
+            allow=tuple(sorted(filter(None, answer.headers.get("allow", "").split(",")))),
             body=_comparable(step, self.neutral(answer.body.decode())),
         )
+
+
+def recorded(golden: Golden, scene: str, play: Callable[[], dict[str, Seen]]) -> dict[str, Seen]:
+    """Return Java's recorded answers to a scene, by step; `play` asks Java when they are recorded or checked."""
+    answers = golden.answer(scene, lambda: {step: asdict(seen) for step, seen in play().items()})
+    return {step: Seen(**(seen | {"allow": tuple(seen["allow"])})) for step, seen in answers.items()}
 
 
 def problems(step: str, java: Seen, ours: Seen, allowed: Difference | None) -> list[str]:
@@ -138,9 +150,9 @@ def problems(step: str, java: Seen, ours: Seen, allowed: Difference | None) -> l
 
 def _leaves(path: str, java: Any, ours: Any) -> Iterator[str]:
     """Where two bodies differ; an object is a list of pairs, so equal keys are equal first elements."""
-    if isinstance(java, list | tuple) and isinstance(ours, list | tuple) and len(java) == len(ours):
+    if isinstance(java, list) and isinstance(ours, list) and len(java) == len(ours):
         for number, (left, right) in enumerate(zip(java, ours, strict=True)):
-            pair = isinstance(left, tuple) and isinstance(right, tuple) and left[0] == right[0]
+            pair = isinstance(left, list) and isinstance(right, list) and left[:1] == right[:1] and len(left) == 2
             yield from _leaves(f"{path}.{left[0] if pair else number}", left, right)
     elif java != ours:
         yield f"{path}\n  java {java!r}\n  ours {ours!r}"
@@ -157,7 +169,7 @@ def _comparable(step: Step, text: str) -> Any:
 
 def _ordered(value: Any, *, ordered: bool = True) -> Any:
     if isinstance(value, dict):
-        pairs = [(key, _value(key, inner)) for key, inner in value.items() if key not in UNCOMPARED]
+        pairs = [[key, _value(key, inner)] for key, inner in value.items() if key not in UNCOMPARED]
         return pairs if ordered else sorted(pairs, key=lambda pair: pair[0])
     if isinstance(value, list):
         of_sink = any(_key_of(inner) == "topics" for inner in value)

@@ -1,29 +1,47 @@
 """The REST API of a distributed worker beside Java's: the same calls to both, answers compared part by part."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
 
 import pytest
 
 from tests.conformance.distributed_differences import DIFFERENCES, MOST_REASONS
-from tests.conformance.distributed_play import at_once, clusters
+from tests.conformance.distributed_play import at_once, java_cluster, our_cluster
 from tests.conformance.distributed_script import SCENES
-from tests.conformance.rest_play import Side, problems
+from tests.conformance.rest_play import Side, problems, recorded
 from tests.conftest import Broker
-
-# One pair of workers serves all scenes, also when tests run in several processes.
-pytestmark = pytest.mark.xdist_group("distributed_rest_against_java")
+from tests.golden_answers import Golden
 
 
 @pytest.fixture(scope="module")
-def sides(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Side, Side]]:
-    with clusters(broker.bootstrap_servers, tmp_path_factory.mktemp("distributed-rest")) as (java, ours):
-        yield java.side, ours.side
+def ours(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Side]:
+    with our_cluster(broker.bootstrap_servers, tmp_path_factory.mktemp("distributed-rest")) as cluster:
+        yield cluster.side
+
+
+@pytest.fixture(scope="module")
+def java(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Side]]:
+    """Starts Java's worker when it is called first."""
+    with ExitStack() as clusters:
+
+        @cache
+        def start() -> Side:
+            folder = tmp_path_factory.mktemp("distributed-rest")
+            return clusters.enter_context(java_cluster(broker.bootstrap_servers, folder)).side
+
+        yield start
 
 
 @pytest.mark.parametrize("scene", SCENES)
-def test_answers_equal_javas(sides: tuple[Side, Side], scene: str) -> None:
-    java, ours = at_once(lambda side: side.play(SCENES[scene]), sides)
-    found = [problem for step in java for problem in problems(step, java[step], ours[step], DIFFERENCES.get(step))]
+def test_answers_equal_javas(golden: Golden, java: Callable[[], Side], ours: Side, scene: str) -> None:
+    theirs, answers = at_once(
+        lambda: recorded(golden, scene, lambda: java().play(SCENES[scene])), lambda: ours.play(SCENES[scene])
+    )
+    assert list(theirs) == list(answers), "the scene has other steps than were recorded: run `make golden`"
+    found = [
+        problem for step in theirs for problem in problems(step, theirs[step], answers[step], DIFFERENCES.get(step))
+    ]
     assert not found, "\n\n".join(found)
 
 

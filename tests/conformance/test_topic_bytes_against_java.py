@@ -4,21 +4,21 @@ import json
 import uuid
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType  # type: ignore[attr-defined]
 
-from tests.conformance.distributed_play import LINES, Cluster, at_once, clusters
+from tests.conformance.distributed_play import LINES, Cluster, at_once, java_cluster, our_cluster
 from tests.conformance.topic_bytes_play import KINDS, Written, by_key, written
 from tests.conformance.topic_bytes_script import SCENARIOS
 from tests.conftest import Broker
 
 # The topics are waited for as well, until they are quiet.
 SETTLED_SECONDS = 0.3
-# One pair of workers serves all scenarios, also when tests run in several processes.
-pytestmark = pytest.mark.xdist_group("topic_bytes_against_java")
+pytestmark = pytest.mark.nightly
 
 
 @pytest.fixture(scope="module")
@@ -26,13 +26,13 @@ def sides(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     folder = tmp_path_factory.mktemp("topic-bytes")
     names = shared_names(folder)
     feed(broker.bootstrap_servers, names)
-    with clusters(broker.bootstrap_servers, folder) as (java, ours):
+    with our_cluster(broker.bootstrap_servers, folder) as ours, java_cluster(broker.bootstrap_servers, folder) as java:
         yield with_names(java, names), with_names(ours, names)
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_topics_hold_what_javas_hold(sides: tuple[Cluster, Cluster], scenario: str) -> None:
-    java, ours = at_once(lambda cluster: written(cluster, SCENARIOS[scenario]), sides)
+    java, ours = at_once(*(partial(written, cluster, SCENARIOS[scenario]) for cluster in sides))
     differences = [line for kind in KINDS for line in compared(kind, java[kind], ours[kind])]
     assert not differences, "\n".join(differences)
 
