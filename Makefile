@@ -58,7 +58,7 @@ imports: install ## check that imports go downwards only
 
 check: lint types imports ## lint, types and the import contract
 
-test: install browser ## run the tests that each change must pass (TESTS=path to narrow, JOBS=n at once)
+test: install ## run the tests that each change must pass (TESTS=path to narrow, JOBS=n at once)
 	$(PYTEST) $(TESTS)
 
 nightly: install browser network ## run the whole matrix: make test, the tests marked nightly, Java's answers checked (TESTS=path)

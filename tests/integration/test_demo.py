@@ -37,7 +37,6 @@ def test_s1_09_once_checks_every_line_and_reports(tmp_path: Path) -> None:
     assert processes_of(tmp_path) == []
 
 
-@pytest.mark.nightly
 @pytest.mark.timeout(900)
 def test_ctrl_c_stops_every_process_the_demo_started(tmp_path: Path) -> None:
     with demo(tmp_path) as (process, output):

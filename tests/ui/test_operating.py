@@ -70,7 +70,6 @@ def test_s3_08_file_connectors_and_topic_are_one_visible_lineage(project: Shippe
     picture(page, "lineage")
 
 
-@pytest.mark.nightly
 def test_the_materialize_button_brings_a_connector_to_its_state(project: ShippedProject, page: Page) -> None:
     project.client.delete(SOURCE)
     show_asset(page, project, connector_key("local", SOURCE))
@@ -86,7 +85,6 @@ def test_the_materialize_button_brings_a_connector_to_its_state(project: Shipped
     picture(page, "connector")
 
 
-@pytest.mark.nightly
 def test_a_failed_task_is_restarted_without_a_hand(project: ShippedProject, page: Page) -> None:
     file = project.files.sink_file
     kept = file.rename(file.with_suffix(".kept"))
@@ -108,7 +106,6 @@ def test_a_failed_task_is_restarted_without_a_hand(project: ShippedProject, page
     assert all("dagster/sensor_name" in run.tags for run in runs), "the sensor launched it, nobody else"
 
 
-@pytest.mark.nightly
 def test_s3_03_no_secret_is_stored_or_shown(project: ShippedProject, page: Page) -> None:
     name = "customers"
     config = {
@@ -141,7 +138,6 @@ def test_s3_03_no_secret_is_stored_or_shown(project: ShippedProject, page: Page)
         assert not any(word in content for content in pages)
 
 
-@pytest.mark.nightly
 def test_numbers_are_plotted_over_time(project: ShippedProject, page: Page) -> None:
     key = connector_key("local", SOURCE)
     for number in range(PLOTTED_POINTS * 3):
@@ -159,7 +155,6 @@ def test_numbers_are_plotted_over_time(project: ShippedProject, page: Page) -> N
     picture(page, "plots")
 
 
-@pytest.mark.nightly
 def test_s3_10_terminate_in_the_ui_stops_the_worker_for_good(project: ShippedProject, page: Page) -> None:
     run_id = project.worker_run().dagster_run.run_id
     page.goto(f"{project.ui_url}/runs/{run_id}")

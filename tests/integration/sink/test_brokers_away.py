@@ -11,7 +11,6 @@ from tests.integration.sink.kafka_topics import Topics
 pytestmark = pytest.mark.nightly
 
 
-@pytest.mark.nightly
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("seconds", [1, 25], ids=["short", "longer than a fetch may take"])
 def test_a_broker_that_is_killed_and_restarted_loses_nothing(

@@ -43,7 +43,6 @@ def append(file: Path, texts: list[str]) -> int:
     return file.stat().st_size
 
 
-@pytest.mark.nightly
 def test_s1_17_a_killed_worker_loses_no_line(
     broker: Broker, topic_prefix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -130,7 +129,6 @@ def test_s1_46_what_is_not_acknowledged_is_not_committed(own_broker: EmbeddedBro
     assert topics.size(own_broker.bootstrap_servers, "t") == 201
 
 
-@pytest.mark.nightly
 def test_a_broker_killed_in_mid_stream(
     own_broker: EmbeddedBroker, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

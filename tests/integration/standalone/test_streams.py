@@ -47,7 +47,6 @@ def test_lines_from_standard_input_to_standard_output(
         assert process.wait(60) == 0
 
 
-@pytest.mark.nightly
 def test_a_plugin_that_does_not_import_loses_no_offset(broker: Broker, topic_prefix: str, tmp_path: Path) -> None:
     name, plugins = f"{topic_prefix}t", tmp_path / "plugins"
     good = Path(__file__).parent.with_name("source") / "plugins" / "letters.py"

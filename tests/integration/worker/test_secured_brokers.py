@@ -109,7 +109,6 @@ def test_s4_12_and_s4_13_all_clients_log_in(secured: SecuredBroker, tmp_path: Pa
     assert f"Creating topic '{small}'" not in log
 
 
-@pytest.mark.nightly
 def test_s4_13_a_side_without_its_settings_fails_alone(
     secured: SecuredBroker, tmp_path: Path, topic_prefix: str
 ) -> None:
@@ -138,7 +137,6 @@ def test_s4_13_a_side_without_its_settings_fails_alone(
     assert f"{topic_prefix}never" not in known
 
 
-@pytest.mark.nightly
 def test_s4_13_consumers_without_their_settings_fail_alone(
     secured: SecuredBroker, tmp_path: Path, topic_prefix: str
 ) -> None:
@@ -158,7 +156,6 @@ def test_s4_13_consumers_without_their_settings_fail_alone(
         assert lines(tmp_path / "out.txt") == []
 
 
-@pytest.mark.nightly
 def test_s4_13_a_worker_without_its_own_settings_does_not_start(
     secured: SecuredBroker, tmp_path: Path, topic_prefix: str
 ) -> None:
@@ -177,7 +174,6 @@ def _overrides(client: str, settings: Mapping[str, str]) -> dict[str, str]:
     return {f"{client}.override.{name}": value for name, value in settings.items()}
 
 
-@pytest.mark.nightly
 def test_a_distributed_worker_shows_its_certificate(secured: SecuredBroker, tmp_path: Path, topic_prefix: str) -> None:
     servers, safe = secured.safe
     props = group_properties(servers, topic_prefix) | STRINGS | for_all(safe)
@@ -193,7 +189,6 @@ def test_a_distributed_worker_shows_its_certificate(secured: SecuredBroker, tmp_
         worker.wait_states("source", "RUNNING", "RUNNING")
 
 
-@pytest.mark.nightly
 def test_topics_that_cannot_be_created_fail_the_connector(
     secured: SecuredBroker, tmp_path: Path, topic_prefix: str
 ) -> None:
