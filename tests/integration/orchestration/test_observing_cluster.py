@@ -103,24 +103,23 @@ def cluster(request: pytest.FixtureRequest, broker: Broker, tmp_path_factory: py
 
 @pytest.fixture(scope="module")
 def pipeline(cluster: Observed) -> tuple[str, str]:
-    """A source and a sink of two tasks around one topic of two partitions."""
+    """A source and a sink of two tasks around one topic of two partitions, which have committed three lines."""
     create(cluster.workspace.bootstrap_servers or "", cluster.name("lines"), 2)
     (cluster.folder / "in.txt").write_text("one\ntwo\nthree\n")
     source = cluster.create("source", file=str(cluster.folder / "in.txt"), topic=cluster.name("lines"))
     out = str(cluster.folder / "out.txt")
     sink = cluster.create("sink", file=out, topics=cluster.name("lines"), tasks_max="2")
+
+    def both_committed() -> bool:
+        cluster.tick()
+        return cluster.seen(source).get("offset_total") == 14 and cluster.seen(sink).get("offset_total") == 3
+
+    wait_until(both_committed, "see both commit", 90)
     return source, sink
 
 
 def test_offsets_that_advance_materialise_topic_and_file(cluster: Observed, pipeline: tuple[str, str]) -> None:
-    source, sink = pipeline
     lines, out = topic_key(cluster.name("lines")), file_key(str(cluster.folder / "out.txt"))
-
-    def all_told() -> bool:
-        cluster.tick()
-        return cluster.seen(source).get("offset_total") == 14 and cluster.seen(sink).get("offset_total") == 3
-
-    wait_until(all_told, "see both commit", 90)
     told = {key: event for key in (lines, out) if (event := cluster.instance.get_latest_materialization_event(key))}
     metadata = {key: event.asset_materialization.metadata for key, event in told.items() if event.asset_materialization}
     assert metadata[lines]["end_offset_total"].value == 3
