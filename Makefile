@@ -65,7 +65,7 @@ nightly: install browser network ## run the whole matrix: make test, the tests m
 	GOLDEN=check $(PYTEST) -m "not soak" $(TESTS)
 
 golden: install ## ask Java 4.3.1 and record its answers in tests/golden (TESTS=a test module to narrow)
-	GOLDEN=record $(BIN)/pytest $(or $(TESTS),tests/conformance tests/unit/java tests/unit/kafka)
+	GOLDEN=record $(BIN)/pytest -m "not soak" $(or $(TESTS),tests/conformance tests/unit/java tests/unit/kafka)
 
 soak: install ## run the long tests: load and many repetitions
 	$(BIN)/pytest -m soak $(TESTS)

@@ -49,7 +49,7 @@ def written(spark: SparkSession, converter: Converter, data: Sequence[bytes | No
 @functools.lru_cache(maxsize=1)
 def _typed(spark: SparkSession, data: tuple[bytes | None, ...]) -> list[tuple[Schema | None, DataFrame]]:
     """The data as columns, kept for the next converter that is asked about it."""
-    df = spark.createDataFrame(list(enumerate(data)), "i int, v binary")
+    df = spark.createDataFrame(list(enumerate(data)), "i int, v binary").localCheckpoint()
     found = envelopes().decoders(df, "v")
     return [
         (one.schema, _matching(df, one).select("i", one.value.alias("v")).localCheckpoint(eager=len(found) > 1))
@@ -59,7 +59,7 @@ def _typed(spark: SparkSession, data: tuple[bytes | None, ...]) -> list[tuple[Sc
 
 def read(spark: SparkSession, converter: Converter, records: Sequence[bytes | None]) -> list[Answer]:
     """The data that a converter reads from bytes, as envelopes."""
-    df = spark.createDataFrame(list(enumerate(records)), "i int, v binary")
+    df = spark.createDataFrame(list(enumerate(records)), "i int, v binary").localCheckpoint()
     parts = []
     for decoder in converter.decoders(df, "v"):
         error = F.lit(None).cast("string")

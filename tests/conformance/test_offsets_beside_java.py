@@ -9,6 +9,9 @@ from tests.conftest import Broker
 from tests.integration import topics
 from tests.integration.worker_process import WorkerProcess, write_properties
 
+# `make test` compares the file with those of Java's worker, recorded, in tests/unit/java/test_hash_map_file.py.
+pytestmark = pytest.mark.nightly
+
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 ASCII = "first message\nseconde line\n"
 KOREAN = "first message\nseconde line\n세번째 메시지\n"
@@ -75,7 +78,6 @@ def test_s1_12_java_goes_on_from_our_offsets(setting: Setting) -> None:
         assert setting.values(3) == [*ASCII.splitlines(), "third"]
 
 
-@pytest.mark.nightly
 def test_s1_12_we_go_on_from_javas_offsets(setting: Setting) -> None:
     setting.append(ASCII)
     with setting.java():
@@ -87,7 +89,6 @@ def test_s1_12_we_go_on_from_javas_offsets(setting: Setting) -> None:
         assert "counts characters" not in worker.log()
 
 
-@pytest.mark.nightly
 def test_s1_11_an_offset_of_java_that_counts_characters(setting: Setting) -> None:
     setting.append(KOREAN)
     with setting.java():

@@ -243,7 +243,7 @@ def is_within_spark(record: Record) -> bool:
     return not isinstance(value, int) or abs(value) <= BEYOND_SPARK
 
 
-@pytest.mark.parametrize("field", ["", "t"])
+@pytest.mark.parametrize("field", ["", pytest.param("t", marks=pytest.mark.nightly)])
 def test_timestamps_with_schema(java: JavaRecords, spark: SparkSession, field: str) -> None:
     records = [*field_records(), Record(TEXT), Record(None)] if field else whole_records()
     configs = [{"target.type": target, "format": WHEN, "field": field} for target in TARGETS]

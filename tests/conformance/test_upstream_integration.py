@@ -13,8 +13,10 @@ NEEDS_THE_JVM = "testFailToCreateInternalTopicsWithMoreReplicasThanBrokers()"
 
 
 # How many tests each class has, and which of them need the worker's JVM.
-CLASSES = [("file.integration.FileStreamSourceConnectorIntegrationTest", 4, frozenset[str]())]
-NIGHTLY_CLASSES = [("file.integration.FileStreamSinkConnectorIntegrationTest", 4, frozenset[str]())]
+CLASSES = [
+    ("file.integration.FileStreamSourceConnectorIntegrationTest", 4, frozenset[str]()),
+    ("file.integration.FileStreamSinkConnectorIntegrationTest", 4, frozenset[str]()),
+]
 # These wait for minutes.
 LONG_CLASSES = [
     ("integration.InternalTopicsIntegrationTest", 5, frozenset({NEEDS_THE_JVM})),
@@ -26,11 +28,10 @@ LONG_CLASSES = [
 @pytest.mark.parametrize(
     ("name", "tests", "failing"),
     [
-        *CLASSES,
-        *(pytest.param(*one, marks=pytest.mark.nightly) for one in NIGHTLY_CLASSES),
+        *(pytest.param(*one, marks=pytest.mark.nightly) for one in CLASSES),
         *(pytest.param(*one, marks=pytest.mark.soak) for one in LONG_CLASSES),
     ],
-    ids=[name.rpartition(".")[2] for name, _, _ in (*CLASSES, *NIGHTLY_CLASSES, *LONG_CLASSES)],
+    ids=[name.rpartition(".")[2] for name, _, _ in (*CLASSES, *LONG_CLASSES)],
 )
 def test_class_runs_with_our_workers(name: str, tests: int, failing: frozenset[str], tmp_path: Path) -> None:
     outcome = run_class(f"org.apache.kafka.connect.{name}", [DistributedProcess.command], tmp_path)
