@@ -22,7 +22,7 @@ def parse_value(value: bytes) -> dict[str, Any]:
     """The offset in a value.
 
     Raises:
-        ValueError: the value is no JSON object.
+        ValueError: the value is not a JSON object.
     """
     try:
         parsed = json.loads(value)

@@ -69,7 +69,7 @@ class FileOffsetStore:
         """Offset of a partition, ``None`` when there is none.
 
         Raises:
-            DataError: the stored offset is no JSON object.
+            DataError: the stored offset is not a JSON object.
         """
         with self._lock:
             return self._table.offset(connector, partition)
@@ -78,7 +78,7 @@ class FileOffsetStore:
         """Partitions of a connector with their offsets, in the order in which they were first written.
 
         Raises:
-            DataError: a stored offset is no JSON object.
+            DataError: a stored offset is not a JSON object.
         """
         with self._lock:
             return self._table.offsets_of(connector)

@@ -157,7 +157,7 @@ class KafkaOffsetStore:
         """Offset of a partition as far as the topic was read, ``None`` when there is none.
 
         Raises:
-            DataError: the stored offset is no JSON object.
+            DataError: the stored offset is not a JSON object.
         """
         with self._lock:
             return self._table.offset(connector, partition)
@@ -166,7 +166,7 @@ class KafkaOffsetStore:
         """Partitions of a connector with their offsets, up to the topic's end now.
 
         Raises:
-            DataError: a stored offset is no JSON object.
+            DataError: a stored offset is not a JSON object.
             ConnectError: the brokers do not say what is in the topic.
         """
         self._catch_up()

@@ -40,7 +40,7 @@ def parse_value(value: bytes) -> dict[str, Any]:
     """The offset in a value.
 
     Raises:
-        DataError: the value is no JSON object.
+        DataError: the value is not a JSON object.
     """
     try:
         return offset_records.parse_value(value)

@@ -22,13 +22,13 @@ class SourceOffsets(Protocol):
     """The offsets of one source connector, wherever they are kept; for one thread at a time."""
 
     def offset(self, partition: Partition) -> dict[str, Any] | None:
-        """Offset of a partition, ``None`` when there is none. Raises DataError when it is no JSON object."""
+        """Offset of a partition, ``None`` when there is none. Raises DataError when it is not a JSON object."""
 
     def all(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
         """Partitions with their offsets.
 
         Raises:
-            DataError: a stored offset is no JSON object.
+            DataError: a stored offset is not a JSON object.
             ConnectError: they cannot be read now.
         """
 
@@ -62,14 +62,14 @@ class OffsetStore(Protocol):
         """Offset of a partition, ``None`` when there is none.
 
         Raises:
-            DataError: the stored offset is no JSON object.
+            DataError: the stored offset is not a JSON object.
         """
 
     def offsets_of(self, connector: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
         """Partitions of a connector with their offsets, in the order in which they were first written.
 
         Raises:
-            DataError: a stored offset is no JSON object.
+            DataError: a stored offset is not a JSON object.
             ConnectError: they cannot be read now.
         """
 
@@ -155,14 +155,14 @@ class OffsetTable:
         return {(self._live(keys) or keys)[-1]: value_bytes(offset)}
 
     def offset(self, connector: str, partition: Partition) -> dict[str, Any] | None:
-        """The latest offset of a partition. Raises DataError when it is no JSON object."""
+        """The latest offset of a partition. Raises DataError when it is not a JSON object."""
         value = None
         for key in self._live(self.keys(connector, partition)):
             value = self.entries[key]
         return None if value is None else parse_value(value)
 
     def offsets_of(self, connector: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-        """Partitions of a connector with their offsets. Raises DataError when one is no JSON object."""
+        """Partitions of a connector with their offsets. Raises DataError when one is not a JSON object."""
         places = [parse_key(same[0]) for same in self._keys.values()]
         mine = [place[1] for place in places if place is not None and place[0] == connector]
         found = [(partition, self.offset(connector, partition)) for partition in mine]

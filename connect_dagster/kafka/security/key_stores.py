@@ -129,6 +129,6 @@ def _pkcs12(content: bytes, password: str | None, file: str) -> KeyStore:
     try:
         store = load_pkcs12(content, password.encode() if password is not None else None)
     except ValueError as error:
-        raise ConfigError(f"The key store {file} is no PKCS12 store, or its password is wrong: {error}") from error
+        raise ConfigError(f"The key store {file} is not a PKCS12 store, or its password is wrong: {error}") from error
     own = [store.cert] if store.cert else []
     return KeyStore(tuple(entry.certificate for entry in (*own, *store.additional_certs)), store.key)

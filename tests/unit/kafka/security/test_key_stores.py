@@ -76,7 +76,7 @@ def test_a_trust_store_needs_no_password(stores: Path, password: str | None) -> 
         ("own.jks", "wrong", KEY_PASSWORD, "Keystore was tampered with, or password was incorrect"),
         ("own.jks", PASSWORD, None, "Cannot recover key: the password of the key is wrong"),
         ("own.jks", None, None, "Cannot recover key: it needs the password of the store or the key"),
-        ("own.p12", "wrong", None, "is no PKCS12 store, or its password is wrong"),
+        ("own.p12", "wrong", None, "is not a PKCS12 store, or its password is wrong"),
     ],
 )
 def test_wrong_passwords(stores: Path, file: str, password: str | None, key_password: str | None, text: str) -> None:
