@@ -6,6 +6,7 @@ from functools import cache
 
 import pytest
 
+from tests.conformance import rest_script
 from tests.conformance.distributed_differences import DIFFERENCES, MOST_REASONS
 from tests.conformance.distributed_play import at_once, java_cluster, our_cluster
 from tests.conformance.distributed_script import SCENES
@@ -33,7 +34,14 @@ def java(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[C
         yield start
 
 
-@pytest.mark.parametrize("scene", SCENES)
+# The other scenes are also the standalone script's, which `make test` plays to a standalone worker.
+OF_DISTRIBUTED_ALONE = SCENES.keys() - rest_script.SCENES.keys()
+
+
+@pytest.mark.parametrize(
+    "scene",
+    [scene if scene in OF_DISTRIBUTED_ALONE else pytest.param(scene, marks=pytest.mark.nightly) for scene in SCENES],
+)
 def test_answers_equal_javas(golden: Golden, java: Callable[[], Side], ours: Side, scene: str) -> None:
     theirs, answers = at_once(
         lambda: recorded(golden, scene, lambda: java().play(SCENES[scene])), lambda: ours.play(SCENES[scene])
