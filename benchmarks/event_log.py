@@ -20,7 +20,7 @@ from dagster import AssetMaterialization, AssetObservation, DagsterInstance
 from connect_dagster.herder.interface import ConnectorOffset
 from connect_dagster.orchestration import build_kafka_connect_polling_sensor
 from connect_dagster.orchestration.assets.keys import worker_key
-from connect_dagster.orchestration.workers import report as worker_report
+from connect_dagster.orchestration.workers import job as worker_job
 from connect_dagster.orchestration.workers.job import ConnectWorkerConfig
 from connect_dagster.orchestration.workers.process import WorkerProcess
 from connect_dagster.protocol.states import TargetState
@@ -81,7 +81,7 @@ def _worker(instance: DagsterInstance, server: ConnectServer, folder: Path) -> G
         client = server.workspace.get_client()
         try:
             for _ in range(EVENTS):
-                metadata = worker_report.running(worker, client, "127.0.0.1:8083")
+                metadata = worker_job.running_metadata(worker, client, "127.0.0.1:8083")
                 context.log_event(AssetObservation(worker_key("standalone"), metadata=metadata))
                 for _ in context.consume_events():
                     pass

@@ -12,7 +12,7 @@ from dagster._core.scheduler.instigation import SensorInstigatorData
 from connect_dagster.client.rest_client import KafkaConnectClient, KafkaConnectError
 from connect_dagster.client.types import State
 from connect_dagster.embedded.ports import free_port
-from connect_dagster.orchestration.names import identifier
+from connect_dagster.orchestration.assets.keys import identifier
 from connect_dagster.orchestration.sensors.reconciliation import ConnectorSensorCursor
 from examples.demo.evidence import newest_worker_run
 from examples.demo.project import SINK, SOURCE, DemoProject

@@ -24,8 +24,13 @@ from connect_dagster.orchestration.assets.specs import ConnectorSelectorFn
 from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator
 from connect_dagster.orchestration.assets.workspace_data import KafkaConnectConnectorData, KafkaConnectWorkspaceData
 from connect_dagster.orchestration.checks.config_drift import build_connector_config_drift_checks
-from connect_dagster.orchestration.checks.data import build_connector_data_checks
-from connect_dagster.orchestration.checks.data_sides import DataSide, FileLines, QueriedRows, TopicRecords
+from connect_dagster.orchestration.checks.data import (
+    DataSide,
+    FileLines,
+    QueriedRows,
+    TopicRecords,
+    build_connector_data_checks,
+)
 from connect_dagster.orchestration.checks.dead_letters import build_dead_letter_checks
 from connect_dagster.orchestration.checks.lag import build_connector_lag_checks
 from connect_dagster.orchestration.checks.state import build_connector_state_checks

@@ -8,6 +8,7 @@ import dagster as dg
 from dagster import AssetsDefinition
 
 from connect_dagster.client.datasets import KafkaConnectConnectorProps, KafkaConnectTopicProps
+from connect_dagster.orchestration.assets.keys import identifier
 from connect_dagster.orchestration.assets.specs import (
     ConnectorSelectorFn,
     asset_graph,
@@ -23,7 +24,6 @@ from connect_dagster.orchestration.event_iterator import (
     KafkaConnectEvent,
 )
 from connect_dagster.orchestration.failures import one_sentence
-from connect_dagster.orchestration.names import identifier
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
 Execute: TypeAlias = Callable[

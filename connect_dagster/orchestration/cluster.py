@@ -13,7 +13,7 @@ from pydantic import Field
 
 from connect_dagster.client.rest_client import Access, KafkaConnectClient, KafkaConnectError, RetryPolicy
 from connect_dagster.kafka.access import Brokers
-from connect_dagster.orchestration.variables import unset_variables
+from connect_dagster.orchestration.failures import unset_variables
 
 # What a field says for Dagster not to show its value in the UI.
 SECRET = "dagster__is_secret"

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import dagster as dg
 
 from connect_dagster.orchestration.asset_decorator import Execute, apply_connector, connector_assets
+from connect_dagster.orchestration.assets.keys import identifier
 from connect_dagster.orchestration.assets.specs import declared_props
 from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator
 from connect_dagster.orchestration.checks.config_drift import build_connector_config_drift_checks
 from connect_dagster.orchestration.checks.dead_letters import build_dead_letter_checks
 from connect_dagster.orchestration.checks.state import build_connector_state_checks
 from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
-from connect_dagster.orchestration.names import identifier
 from connect_dagster.orchestration.ops.jobs import build_kafka_connect_jobs
 from connect_dagster.orchestration.resources.connector import ConnectorResource
 from connect_dagster.orchestration.sensors.connector import build_connector_sensor

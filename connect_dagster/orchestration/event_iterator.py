@@ -24,14 +24,13 @@ from connect_dagster.client.rest_client import KafkaConnectClient
 from connect_dagster.client.types import Connector, State
 from connect_dagster.client.waiting import GONE, Wait
 from connect_dagster.orchestration._compat import TableMetadataSet
-from connect_dagster.orchestration.assets.column_lineage import (
+from connect_dagster.orchestration.assets.columns import (
     column_lineage,
     columns_after,
     field_renames,
     upstream_of,
 )
 from connect_dagster.orchestration.assets.metadata_sets import NAMESPACE, KafkaConnectMetadataSet
-from connect_dagster.orchestration.assets.schema_registry import SchemaRegistryError, registered_columns
 from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator
 from connect_dagster.orchestration.cluster import ConnectCluster
 from connect_dagster.orchestration.connectors.apply import carry_out, plan
@@ -43,9 +42,13 @@ from connect_dagster.orchestration.observations.metadata import (
     offsets_metadata,
     shown_trace,
 )
-from connect_dagster.orchestration.observations.newest_record import columns_of_newest_record
 from connect_dagster.orchestration.observations.poll import ConnectorPoll
 from connect_dagster.orchestration.observations.snapshot import ConnectorSnapshot
+from connect_dagster.orchestration.observations.topic_columns import (
+    SchemaRegistryError,
+    columns_of_newest_record,
+    registered_columns,
+)
 from connect_dagster.plugin.connector_file import DesiredState
 
 DECLARATION_KEY = f"{NAMESPACE}/declaration"

@@ -1,6 +1,7 @@
 """Failures of runs as one sentence with the cause and the remedy, instead of a stack."""
 
 import difflib
+import os
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 
@@ -47,3 +48,16 @@ def reasons(by_name: Mapping[str, str]) -> str:
 def _hint(name: str, known: Collection[str]) -> str:
     near = difflib.get_close_matches(name, known, n=1)
     return f" (did you mean '{near[0]}'?)" if near else ""
+
+
+def unset_variables(values: Mapping[str, object]) -> list[str]:
+    """Return variables that are not set, each with its key: ``PASSWORD (for connection.password)``.
+
+    Args:
+        values: Values by name; those that are an ``EnvVar`` count.
+    """
+    return [
+        f"{value.env_var_name} (for {name})"
+        for name, value in values.items()
+        if isinstance(value, dg.EnvVar) and value.env_var_name not in os.environ
+    ]

@@ -9,8 +9,7 @@ from connect_dagster.client.rest_client import KafkaConnectClient
 from connect_dagster.client.types import ConnectorPlugin
 from connect_dagster.orchestration.resources.bundled import SinkConnectorResource, SourceConnectorResource
 from connect_dagster.orchestration.resources.connector import ConnectorResource
-from connect_dagster.orchestration.resources.resource_source import WrittenResource, module_source
-from connect_dagster.orchestration.resources.resource_type import live_resource_type
+from connect_dagster.orchestration.resources.resource_type import WrittenResource, live_resource_type, module_source
 
 BASES: dict[str, type[ConnectorResource]] = {"source": SourceConnectorResource, "sink": SinkConnectorResource}
 

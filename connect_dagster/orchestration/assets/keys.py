@@ -1,9 +1,10 @@
-"""Asset keys of connectors, workers and their data in Dagster's catalogue.
+"""Asset keys of connectors, workers and their data in Dagster's catalogue; names that Dagster accepts.
 
 The one place that spells them, because definitions (from configuration files) and sensors (from REST) have to
 arrive at the same keys.
 """
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -45,3 +46,13 @@ def bucket_key(system: str, bucket: str, prefix: str) -> AssetKey:
 def file_key(file: str) -> AssetKey:
     """Return the key of a file by its absolute path; relative ones start from the working directory."""
     return AssetKey(["file", *Path(file).absolute().parts[1:]])
+
+
+def identifier(text: str) -> str:
+    """Return the text with every character replaced that is not an ASCII letter, a digit or ``_``.
+
+    Examples:
+        >>> identifier("mysql-products.v2")
+        'mysql_products_v2'
+    """
+    return re.sub(r"[^A-Za-z0-9_]", "_", text)

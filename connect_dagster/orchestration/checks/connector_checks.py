@@ -18,9 +18,8 @@ from dagster import (
 )
 
 from connect_dagster.client.rest_client import KafkaConnectError
-from connect_dagster.orchestration.assets.keys import connector_key
+from connect_dagster.orchestration.assets.keys import connector_key, identifier
 from connect_dagster.orchestration.assets.metadata_sets import KafkaConnectMetadataSet
-from connect_dagster.orchestration.names import identifier
 from connect_dagster.orchestration.observations.poll import ConnectorPoll
 from connect_dagster.orchestration.observations.snapshot import ConnectorSnapshot
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace

@@ -10,6 +10,7 @@ from pydantic import Field, InstanceOf
 
 from connect_dagster.errors import ConnectError
 from connect_dagster.orchestration.asset_decorator import apply_connector
+from connect_dagster.orchestration.assets.keys import identifier
 from connect_dagster.orchestration.components.scaffolders import ConnectorScaffolder
 from connect_dagster.orchestration.components.translation import (
     ComponentTranslator,
@@ -21,7 +22,6 @@ from connect_dagster.orchestration.components.yaml_values import EnvReference, R
 from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
 from connect_dagster.orchestration.definitions import JOB_PREFIX, declared_connectors_definitions
 from connect_dagster.orchestration.event_iterator import KafkaConnectApplyConfig, KafkaConnectEvent
-from connect_dagster.orchestration.names import identifier
 from connect_dagster.orchestration.sensors.polling import build_kafka_connect_polling_sensor
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 from connect_dagster.plugin.connector_file import DesiredState

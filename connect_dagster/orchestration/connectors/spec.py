@@ -8,7 +8,7 @@ from pathlib import Path
 import dagster as dg
 
 from connect_dagster.client.masking import MASK
-from connect_dagster.orchestration.variables import unset_variables
+from connect_dagster.orchestration.failures import unset_variables
 from connect_dagster.plugin.connector_file import DesiredState, read_connector_file
 
 ConfigValue = str | int | float | bool | dg.EnvVar | None

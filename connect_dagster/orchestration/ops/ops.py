@@ -9,18 +9,20 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import dagster as dg
-from dagster import AssetObservation, MetadataValue
+from dagster import AssetObservation, DagsterAssetMetadataValue, MetadataValue, TableColumn, TableRecord, TableSchema
 
 from connect_dagster.client.masking import mask_text
 from connect_dagster.client.offsets_change import Modify, OffsetsChange, change_offsets
 from connect_dagster.client.operations import ask_and_await, delete_and_await, target_state_of
-from connect_dagster.client.rest_client import KafkaConnectClient
+from connect_dagster.client.rest_client import KafkaConnectClient, KafkaConnectError
 from connect_dagster.client.types import Connector, ConnectorStatus, PartitionOffset
 from connect_dagster.client.waiting import Wait
+from connect_dagster.orchestration.assets.keys import connector_key
 from connect_dagster.orchestration.connectors.apply import ApplyPlan, carry_out, plan_all
 from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
 from connect_dagster.orchestration.failures import one_sentence, reasons, unknown_names
-from connect_dagster.orchestration.observations.metadata import shown_offsets
+from connect_dagster.orchestration.observations.metadata import observation_metadata, shown_offsets
+from connect_dagster.orchestration.observations.poll import ConnectorPoll
 from connect_dagster.orchestration.ops.config import (
     AlterOffsetsConfig,
     ApplySelection,
@@ -30,9 +32,10 @@ from connect_dagster.orchestration.ops.config import (
     RestartSelection,
     WaitConfig,
 )
-from connect_dagster.orchestration.ops.report import observe, observed_key, states_table
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 from connect_dagster.plugin.connector_file import DesiredState
+
+_STATES = TableSchema([TableColumn(name) for name in ("connector", "before", "after")])
 
 
 @dg.op(name="kafka_connect_pause_op")
@@ -87,9 +90,9 @@ def kafka_connect_delete_op(
     left, gone = outcome.failed, list(outcome.reached)
     for name in gone:
         context.log.info(f"Connector '{name}' is deleted")
-        key = observed_key(context, kafka_connect.cluster, name)
+        key = _observed_key(context, kafka_connect.cluster, name)
         context.log_event(AssetObservation(key, metadata={"state": "DELETED"}))
-    states = {"states": states_table(_summaries(before), dict.fromkeys(gone, "DELETED") | left)}
+    states = {"states": _states_table(_summaries(before), dict.fromkeys(gone, "DELETED") | left)}
     if left:
         message = f"{len(left)} of {len(before)} connectors were not deleted: {reasons(left)}"
         raise dg.Failure(message, metadata=states)
@@ -214,9 +217,9 @@ def _ask_and_await(
         reached=lambda name, summary: context.log.info(f"Connector '{name}' is {summary}"),
     )
     if config.wait:
-        observe(context, workspace, [name for name in goals if name not in outcome.refused])
+        _observe(context, workspace, [name for name in goals if name not in outcome.refused])
     unreached = outcome.failed
-    states = {"states": states_table(before, {**outcome.reached, **unreached})}
+    states = {"states": _states_table(before, {**outcome.reached, **unreached})}
     if unreached:
         aims = "/".join(sorted({goals[name].value for name in unreached}))
         message = f"{len(unreached)} of {len(goals)} connectors did not reach {aims}: {reasons(unreached)}"
@@ -241,7 +244,7 @@ def _change_all(
                 client, name, modify, lambda before: afterwards or before, _wait(config, workspace)
             )
             context.log.info(f"Connector '{name}': {changed.message}")
-            observe(context, workspace, [name], _shown_change(changed))
+            _observe(context, workspace, [name], _shown_change(changed))
             prefix = f"{name}: " if len(chosen) > 1 else ""
             shown |= {prefix + key: value for key, value in _shown_change(changed).items()}
     context.add_output_metadata(shown)
@@ -287,3 +290,44 @@ def _summaries(connectors: Mapping[str, Connector]) -> dict[str, str]:
 
 def _wait(config: WaitConfig, workspace: KafkaConnectWorkspace) -> Wait:
     return Wait(config.timeout or workspace.poll_timeout, workspace.poll_interval)
+
+
+def _states_table(before: Mapping[str, str], after: Mapping[str, str]) -> MetadataValue:
+    """Return a table of connectors with their states before and after."""
+    rows = [
+        TableRecord({"connector": name, "before": state, "after": after.get(name, "not looked at")})
+        for name, state in before.items()
+    ]
+    return MetadataValue.table(rows, schema=_STATES)
+
+
+def _observe(
+    context: dg.OpExecutionContext,
+    workspace: KafkaConnectWorkspace,
+    names: Collection[str],
+    further: Mapping[str, Any] | None = None,
+) -> None:
+    """Observe connectors with all numbers of a sensor's poll, so that plots have no gaps.
+
+    Args:
+        context: Of the op.
+        workspace: The cluster.
+        names: The connectors; those that do not exist are left out.
+        further: Additional metadata.
+    """
+    poll = ConnectorPoll(workspace)
+    try:
+        chosen = [connector for name, connector in poll.connectors().items() if name in names]
+    except KafkaConnectError as error:
+        context.log.warning(f"The connectors cannot be observed now: {error}")
+        return
+    for snapshot in poll.snapshots(chosen):
+        metadata = observation_metadata(snapshot, poll.client.url) | dict(further or {})
+        key = _observed_key(context, workspace.cluster, snapshot.connector.name)
+        context.log_event(AssetObservation(key, metadata=metadata))
+
+
+def _observed_key(context: dg.OpExecutionContext, cluster: str, connector: str) -> dg.AssetKey:
+    """Return the connector's asset: the one the job was built with, or the default."""
+    asset = context.job_def.metadata.get(connector)
+    return asset.asset_key if isinstance(asset, DagsterAssetMetadataValue) else connector_key(cluster, connector)

@@ -1,16 +1,21 @@
 """Typed resources from a plugin's configuration definition: a field for each key, with its type and text.
 
 For plugins that users write. Those of the plugins that ship are in
-:mod:`connect_dagster.orchestration.resources.bundled`, with a stub for editors and type checkers.
+:mod:`connect_dagster.orchestration.resources.bundled`, with a stub for editors and type checkers, whose source is
+written by :class:`WrittenResource`.
 """
 
+import json
 import keyword
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
+from types import GenericAlias, UnionType
 from typing import Any
 
 from pydantic import Field, create_model
 from pydantic.config import JsonDict
+from pydantic.fields import FieldInfo
 
 from connect_dagster.client.types import KeyDefinition
 from connect_dagster.orchestration.cluster import SECRET
@@ -22,6 +27,8 @@ from connect_dagster.orchestration.resources.connector import (
 )
 from connect_dagster.plugin.config import NO_DEFAULT, ConfigDef, ConfigKey, Type, parse_value, to_text
 
+# The rest of 120 columns after an argument's name, and on a separate line.
+_LONGEST_BESIDE, _LONGEST_ALONE = 97, 106
 _OWN_KEYS = frozenset({"name", "connector.class", "tasks.max"})
 _PYTHON_TYPES: dict[Type, Any] = {
     Type.BOOLEAN: bool,
@@ -137,3 +144,85 @@ def _field(key: ConfigKey) -> Any:
 def _description(key: ConfigKey) -> str:
     default = None if key.required or key.type is Type.PASSWORD else to_text(key.default, key.type)
     return f"{key.documentation} Default: {default}." if default else key.documentation
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenResource:
+    """A resource whose source is written.
+
+    Attributes:
+        name: Its name.
+        doc: Its docstring, one sentence.
+        made: The type with its fields, made by :func:`connector_resource_type`.
+        base: Name of its base class.
+        base_fields: Fields that has.
+    """
+
+    name: str
+    doc: str
+    made: type[ConnectorResource]
+    base: str
+    base_fields: frozenset[str]
+
+    def source(self) -> str:
+        """Return the source of the class."""
+        own = {name: field for name, field in self.made.model_fields.items() if self._is_own(name, field)}
+        fields = [line for name, field in own.items() for line in _field_lines(name, field)]
+        return "\n".join([f"class {self.name}({self.base}):", f'    """{self.doc}"""', "", *fields, ""])
+
+    def _is_own(self, name: str, field: FieldInfo) -> bool:
+        return name not in self.base_fields or (name == "connector_class" and bool(field.default))
+
+
+def module_source(title: str, imported_from: str, imported: str, classes: Iterable[WrittenResource]) -> str:
+    """Return the source of a module with typed resources.
+
+    Args:
+        title: Its docstring.
+        imported_from: The module it imports from.
+        imported: What it imports.
+        classes: The resources, bases first.
+    """
+    head = f'"""{title}"""\n\nfrom pydantic import Field\n\nfrom {imported_from} import {imported}\n'
+    return "\n\n".join([head, *(each.source() for each in classes)])
+
+
+def _field_lines(name: str, field: FieldInfo) -> list[str]:
+    arguments = [
+        *([] if field.is_required() else [f"default={_literal(field.default)},"]),
+        *_text_lines("description", field.description or ""),
+        *([f"json_schema_extra={_literal(field.json_schema_extra)},"] if field.json_schema_extra else []),
+    ]
+    annotation = _type_source(field.annotation)
+    return [f"    {name}: {annotation} = Field(", *(f"        {argument}" for argument in arguments), "    )"]
+
+
+def _type_source(annotation: Any) -> str:
+    is_plain = isinstance(annotation, type) and not isinstance(annotation, UnionType | GenericAlias)
+    return annotation.__name__ if is_plain else str(annotation)
+
+
+def _literal(value: Any) -> str:
+    """Return the source of a constant, with double quotes."""
+    match value:
+        case str():
+            return json.dumps(value, ensure_ascii=False)
+        case dict():
+            return "{" + ", ".join(f"{_literal(key)}: {_literal(each)}" for key, each in value.items()) + "}"
+        case _:
+            return repr(value)
+
+
+def _text_lines(name: str, text: str) -> list[str]:
+    """Return the text as an argument, on several lines where it is too long for one."""
+    if len(text) <= _LONGEST_BESIDE:
+        return [f"{name}={_literal(text)},"]
+    return [f"{name}=(", *(f"    {_literal(piece)}" for piece in _pieces(text)), "),"]
+
+
+def _pieces(text: str) -> Iterable[str]:
+    while len(text) > _LONGEST_ALONE:
+        cut = text.rfind(" ", 0, _LONGEST_ALONE) + 1 or _LONGEST_ALONE
+        yield text[:cut]
+        text = text[cut:]
+    yield text

@@ -15,10 +15,10 @@ from connect_dagster.client.operations import target_state_of
 from connect_dagster.client.plugin_secrets import with_secret_keys
 from connect_dagster.client.rest_client import KafkaConnectError
 from connect_dagster.client.types import Connector
+from connect_dagster.orchestration.assets.keys import identifier
 from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator
 from connect_dagster.orchestration.assets.workspace_data import live_props
 from connect_dagster.orchestration.failures import listed
-from connect_dagster.orchestration.names import identifier
 from connect_dagster.orchestration.ops.config import RestartSelection
 from connect_dagster.orchestration.ops.jobs import CLUSTER_TAG
 from connect_dagster.orchestration.sensors.attempts import AttemptPolicy, Attempts, BackOff, Decision

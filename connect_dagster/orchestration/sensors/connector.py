@@ -14,10 +14,10 @@ from dagster import AssetObservation
 from connect_dagster.client.plugin_secrets import with_secret_keys
 from connect_dagster.client.rest_client import KafkaConnectClient, KafkaConnectError
 from connect_dagster.client.types import Connector
+from connect_dagster.orchestration.assets.keys import identifier
 from connect_dagster.orchestration.assets.specs import declared_props
 from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator
 from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
-from connect_dagster.orchestration.names import identifier
 from connect_dagster.orchestration.observations.metadata import status_metadata
 from connect_dagster.orchestration.ops.config import ApplySelection, RestartSelection
 from connect_dagster.orchestration.ops.jobs import CLUSTER_TAG

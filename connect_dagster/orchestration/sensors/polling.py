@@ -19,16 +19,16 @@ from connect_dagster.client.datasets import KafkaConnectDatasetProps, KafkaConne
 from connect_dagster.client.rest_client import KafkaConnectError
 from connect_dagster.client.types import Connector
 from connect_dagster.orchestration._compat import TableMetadataSet
+from connect_dagster.orchestration.assets.keys import identifier
 from connect_dagster.orchestration.assets.metadata_sets import KafkaConnectMetadataSet
-from connect_dagster.orchestration.assets.schema_registry import SchemaRegistryError, registered_columns
 from connect_dagster.orchestration.assets.specs import ConnectorSelectorFn
 from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator, config_version
 from connect_dagster.orchestration.assets.workspace_data import live_props
 from connect_dagster.orchestration.checks.state import state_evaluation
-from connect_dagster.orchestration.names import identifier
 from connect_dagster.orchestration.observations.metadata import materialization_metadata, observation_metadata
 from connect_dagster.orchestration.observations.poll import ConnectorPoll
 from connect_dagster.orchestration.observations.snapshot import ConnectorSnapshot
+from connect_dagster.orchestration.observations.topic_columns import SchemaRegistryError, registered_columns
 from connect_dagster.orchestration.observations.trend import ConnectorMark, ConnectorTrend
 from connect_dagster.orchestration.sensors.cursor import SensorCursor
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace

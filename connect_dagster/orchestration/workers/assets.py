@@ -5,8 +5,7 @@ from collections.abc import Iterable, Mapping
 import dagster as dg
 from dagster import AssetKey, AssetSpec
 
-from connect_dagster.orchestration.assets.keys import GROUP_NAME, group_key, topic_key, worker_key
-from connect_dagster.orchestration.names import identifier
+from connect_dagster.orchestration.assets.keys import GROUP_NAME, group_key, identifier, topic_key, worker_key
 from connect_dagster.orchestration.workers.group_metadata import (
     configs_metadata,
     group_metadata,

@@ -2,7 +2,7 @@ from dagster import AssetKey, TableColumn, TableSchema
 
 from connect_dagster.client.datasets import KafkaConnectFileProps, KafkaConnectTableProps
 from connect_dagster.client.lineage import connector_lineage
-from connect_dagster.orchestration.assets.column_lineage import (
+from connect_dagster.orchestration.assets.columns import (
     column_lineage,
     columns_after,
     field_renames,

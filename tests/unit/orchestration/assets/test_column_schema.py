@@ -5,7 +5,7 @@ from typing import Any
 
 from dagster import TableSchema
 
-from connect_dagster.orchestration.assets.column_schema import avro_columns, connect_columns, json_schema_columns
+from connect_dagster.orchestration.assets.columns import avro_columns, connect_columns, json_schema_columns
 
 TIMESTAMP = "org.apache.kafka.connect.data.Timestamp"
 # Seed 001's record of the topic mysql-customers.

@@ -15,7 +15,7 @@ from connect_dagster.embedded.ports import free_port
 from connect_dagster.herder.interface import ConnectorOffset
 from connect_dagster.orchestration import build_kafka_connect_assets_definitions, build_kafka_connect_polling_sensor
 from connect_dagster.orchestration.assets.keys import connector_key, table_key, topic_key
-from connect_dagster.orchestration.assets.schema_registry import SchemaRegistryError, registered_columns
+from connect_dagster.orchestration.observations.topic_columns import SchemaRegistryError, registered_columns
 from tests.unit.orchestration.assets.test_column_schema import CUSTOMERS_COLUMNS, told
 from tests.unit.orchestration.connect_server import connect_server
 

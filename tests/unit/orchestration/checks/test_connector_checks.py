@@ -11,8 +11,7 @@ from connect_dagster.client.masking import MASK
 from connect_dagster.embedded.ports import free_port
 from connect_dagster.orchestration.assets.keys import connector_key
 from connect_dagster.orchestration.checks.config_drift import build_connector_config_drift_checks
-from connect_dagster.orchestration.checks.data import build_connector_data_checks
-from connect_dagster.orchestration.checks.data_sides import FileLines
+from connect_dagster.orchestration.checks.data import FileLines, build_connector_data_checks
 from connect_dagster.orchestration.checks.dead_letters import build_dead_letter_checks
 from connect_dagster.orchestration.checks.lag import build_connector_lag_checks
 from connect_dagster.orchestration.checks.state import build_connector_state_checks

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from connect_dagster.orchestration.checks.data import data_outcome
-from connect_dagster.orchestration.checks.data_sides import FileLines, QueriedRows, Survey
+from connect_dagster.orchestration.checks.data import FileLines, QueriedRows, Survey, data_outcome
 
 
 @pytest.fixture(name="source")
