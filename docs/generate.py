@@ -53,7 +53,7 @@ REMEDIES: Mapping[str, str] = {
     "TooManyTasksError": "Raise `tasks.max`, or lower the number of tasks in the connector's own options.",
     "UnreadableRequest": "Send a JSON body of the form that `/openapi.json` describes.",
 }
-"""What to do about each error, by its class."""
+"""Remedies by the class of the error."""
 
 
 def pages() -> dict[str, str]:
