@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.expressions.logical_values import physical
 from connect_dagster.expressions.text import as_java_text
 from connect_dagster.expressions.value_classes import class_of
 from connect_dagster.plugin.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema, SchemaType
@@ -31,6 +30,11 @@ OUTPUTS = (
 INPUTS = (*OUTPUTS, SchemaType.BYTES)
 """Types that values can be cast from."""
 
+_TO_NUMBER: dict[str | None, Callable[[Column], Column]] = {DATE: F.unix_date, TIMESTAMP: F.unix_millis}
+_FROM_NUMBER: dict[str | None, Callable[[Column], Column]] = {
+    DATE: lambda column: F.date_from_unix_date(column.cast("int")),
+    TIMESTAMP: lambda column: F.timestamp_millis(column.cast("bigint")),
+}
 _BITS = {SchemaType.INT8: 8, SchemaType.INT16: 16, SchemaType.INT32: 32, SchemaType.INT64: 64}
 _FLOATS = (SchemaType.FLOAT32, SchemaType.FLOAT64)
 _WHOLE = r"^[+-]?[0-9]+\z"
@@ -195,3 +199,17 @@ _LOGICAL_TEXTS: dict[str | None, Callable[[Column], Column]] = {
     TIME: lambda column: _moment_text(F.timestamp_millis(column)),
     TIMESTAMP: _moment_text,
 }
+
+
+def physical(schema: Schema, column: Column) -> Column:
+    """Return days or milliseconds of a date or timestamp column; any other column as it is."""
+    return _TO_NUMBER.get(schema.name, _same)(column)
+
+
+def logical(schema: Schema, column: Column) -> Column:
+    """Return the logical value of days or milliseconds; any other column as it is."""
+    return _FROM_NUMBER.get(schema.name, _same)(column)
+
+
+def _same(column: Column) -> Column:
+    return column

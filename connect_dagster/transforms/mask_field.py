@@ -19,8 +19,8 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.errors import DataError
 from connect_dagster.expressions import json_objects
+from connect_dagster.expressions.casts import logical
 from connect_dagster.expressions.literals import literal
-from connect_dagster.expressions.logical_values import logical
 from connect_dagster.expressions.struct_edits import field_value, struct_of
 from connect_dagster.expressions.value_classes import class_of, class_of_variant
 from connect_dagster.java.hashes import hash_set_order

@@ -13,7 +13,7 @@ whole struct is left out, as are points in time that Spark has none for (a Times
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import ClassVar, Self
 
@@ -22,14 +22,15 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.errors import ConfigError, ConnectError, DataError
-from connect_dagster.expressions import json_objects, timestamp_units
+from connect_dagster.expressions import json_objects
 from connect_dagster.expressions.java_calls import JavaRefusalError, SimpleDateFormat, has_jvm
 from connect_dagster.expressions.struct_edits import field_value, rebuilt, struct_of
 from connect_dagster.expressions.text import as_java_text
 from connect_dagster.expressions.value_classes import class_of_json, class_of_variant
+from connect_dagster.java.iso_dates import DAY_MS
 from connect_dagster.plugin.config import ConfigDef, Importance, config_key, one_of
 from connect_dagster.plugin.frames import RecordFrame
-from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
+from connect_dagster.plugin.schema import DATE, TIME, TIMESTAMP, Schema, SchemaField, SchemaType
 from connect_dagster.plugin.values import DATE_SCHEMA, TIME_SCHEMA, TIMESTAMP_SCHEMA
 from connect_dagster.transforms._support.field_transform import (
     Change,
@@ -40,6 +41,19 @@ from connect_dagster.transforms._support.field_transform import (
 )
 from connect_dagster.transforms._support.side import both_sides
 
+_LONGEST = 2**63 - 1
+_LAST_TIMESTAMP_MS = _LONGEST // 1000
+
+# How many units there are in a millisecond, and milliseconds in a unit.
+_FINER: Mapping[str, int] = {"microseconds": 1_000, "nanoseconds": 1_000_000}
+_COARSER: Mapping[str, int] = {"seconds": 1_000}
+_PRECISIONS = ("nanoseconds", "microseconds", "milliseconds", "seconds")
+_FROM_LOGICAL: Mapping[str | None, Callable[[Column], Column]] = {
+    DATE: lambda column: F.unix_date(column).cast("long") * DAY_MS,
+    TIME: lambda column: column.cast("long"),
+    TIMESTAMP: F.unix_millis,
+}
+"""Epoch milliseconds of a column of a logical type."""
 _STRING, _UNIX = "string", "unix"
 _TARGETS: Mapping[str, Schema] = {
     _STRING: Schema(SchemaType.STRING),
@@ -74,7 +88,7 @@ class TimestampConverterConfig(ConfigDef):
         "unix.precision",
         default="milliseconds",
         importance=Importance.LOW,
-        validator=one_of(*timestamp_units.PRECISIONS),
+        validator=one_of(*_PRECISIONS),
         doc="What numbers count since 1970. Below milliseconds, digits are lost on the way.",
     )
     replace_null: bool = replace_null_setting()
@@ -186,15 +200,15 @@ class TimestampConverter(FieldTransform):
 
     def _json_number_or_text(self, milliseconds: Column) -> Column:
         if self._target == DATE_SCHEMA:
-            return timestamp_units.days(milliseconds)
+            return _days(milliseconds)
         return milliseconds if self._target == TIMESTAMP_SCHEMA else self._of(milliseconds)
 
     def _milliseconds(self, kind: str, value: Column) -> tuple[Column, tuple[Wrong, ...]]:
         """Return epoch milliseconds of a value of a kind, and which values have none."""
         if kind == _UNIX:
-            return timestamp_units.from_unix(value, self._options.precision), ()
+            return _from_unix(value, self._options.precision), ()
         if kind != _STRING:
-            return timestamp_units.FROM_LOGICAL[kind](value), ()
+            return _FROM_LOGICAL[kind](value), ()
         if self._format is None:
             missing = Wrong(value.isNotNull(), _NO_FORMAT, "java.lang.NullPointerException")
             return F.lit(None).cast("bigint"), (missing,)
@@ -206,13 +220,13 @@ class TimestampConverter(FieldTransform):
     def _of(self, milliseconds: Column) -> Column:
         match self._options.target_type:
             case "unix":
-                return timestamp_units.to_unix(milliseconds, self._options.precision)
+                return _to_unix(milliseconds, self._options.precision)
             case "Date":
-                return F.date_from_unix_date(timestamp_units.days(milliseconds))
+                return F.date_from_unix_date(_days(milliseconds))
             case "Time":
-                return timestamp_units.time_of_day(milliseconds)
+                return _time_of_day(milliseconds)
             case "Timestamp":
-                return timestamp_units.to_timestamp(milliseconds)
+                return _to_timestamp(milliseconds)
             case _:
                 assert self._format is not None
                 return self._format.text(milliseconds)
@@ -220,7 +234,7 @@ class TimestampConverter(FieldTransform):
 
 def _kind(schema: Schema) -> str | None:
     """Return the kind of a schema's values (Java: ``timestampTypeFromSchema``): a logical type's name, or a word."""
-    if schema.name in timestamp_units.FROM_LOGICAL:
+    if schema.name in _FROM_LOGICAL:
         return schema.name
     return {SchemaType.STRING: _STRING, SchemaType.INT64: _UNIX}.get(schema.type)
 
@@ -233,3 +247,49 @@ def _unknown(schema: Schema) -> str:
 TimestampConverterKey, TimestampConverterValue = both_sides(
     TimestampConverter, "org.apache.kafka.connect.transforms.TimestampConverter"
 )
+
+
+def _from_unix(number: Column, precision: str) -> Column:
+    """Return epoch milliseconds of a count of units since 1970."""
+    if precision in _FINER:
+        return _divided(number, _FINER[precision])
+    return _multiplied(number, _COARSER[precision]) if precision in _COARSER else number
+
+
+def _to_unix(milliseconds: Column, precision: str) -> Column:
+    """Return the count of units since 1970 of epoch milliseconds."""
+    if precision in _FINER:
+        return _multiplied(milliseconds, _FINER[precision])
+    return _divided(milliseconds, _COARSER[precision]) if precision in _COARSER else milliseconds
+
+
+def _days(milliseconds: Column) -> Column:
+    """Return the day as a number; null where it has too many digits for an int."""
+    before_midnight = F.when(milliseconds % DAY_MS < 0, 1).otherwise(0)
+    return (_divided(milliseconds, DAY_MS) - before_midnight).try_cast("int")
+
+
+def _time_of_day(milliseconds: Column) -> Column:
+    """Return milliseconds since midnight."""
+    return F.pmod(milliseconds, F.lit(DAY_MS)).cast("int")
+
+
+def _to_timestamp(milliseconds: Column) -> Column:
+    """Return a timestamp; null beyond those that Spark has."""
+    known = milliseconds.between(-_LAST_TIMESTAMP_MS, _LAST_TIMESTAMP_MS)
+    return F.timestamp_millis(F.when(known, milliseconds))
+
+
+def _divided(number: Column, units: int) -> Column:
+    """Divide towards zero, as ``TimeUnit`` does."""
+    return F.call_function("div", number, F.lit(units).cast("long"))
+
+
+def _multiplied(number: Column, units: int) -> Column:
+    """Return the largest number where it is too large, as ``TimeUnit`` has it."""
+    limit = _LONGEST // units
+    return (
+        F.when(number > limit, F.lit(_LONGEST))
+        .when(number < -limit, F.lit(-_LONGEST - 1))
+        .otherwise(F.greatest(F.least(number, F.lit(limit)), F.lit(-limit)) * F.lit(units).cast("long"))
+    )

@@ -5,7 +5,8 @@ Example:
     value.converter.schemas.enable=true
 
 Schemas are written as a literal and read once each: records whose text begins with a known schema are told by that
-beginning. How values become text and back is in ``json_encoding`` and ``json_decoding``.
+beginning. How values become text and back is in ``json.encoding`` and ``json.decoding``; single values, for headers,
+are written and read here by the same rules.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from connect_dagster.converters._support.converter_type import converter_type, type_name
 from connect_dagster.converters.json import envelope as json_envelope
 from connect_dagster.converters.json import text as json_text
-from connect_dagster.converters.json import values as json_values
 from connect_dagster.converters.json.encoding import REQUIRED_IS_NULL, JsonEncoding
 from connect_dagster.converters.json.reading import MALFORMED, NO_ENVELOPE, JsonReading, SchemalessReading
 from connect_dagster.errors import ConfigError, DataError
@@ -37,7 +37,7 @@ from connect_dagster.plugin.config import (
 )
 from connect_dagster.plugin.converter import Converter, Decoder
 from connect_dagster.plugin.header_converter import HeaderConverter
-from connect_dagster.plugin.schema import Schema
+from connect_dagster.plugin.schema import Schema, SchemaType
 
 
 class JsonConverterConfig(ConfigDef):
@@ -159,9 +159,7 @@ class JsonConverter(Converter, HeaderConverter):
         return f'{{"schema":{head},"payload":{payload}}}'.encode()
 
     def _written(self, schema: Schema, value: Any) -> str:
-        return json_values.written(
-            schema, value, numeric_decimals=self._numeric, replace_null=self._encoding.replace_null
-        )
+        return _value_text(schema, value, numeric_decimals=self._numeric, replace_null=self._encoding.replace_null)
 
     def to_value(self, data: bytes | None) -> tuple[Schema | None, Any]:
         """Return schema and value of one header."""
@@ -170,7 +168,7 @@ class JsonConverter(Converter, HeaderConverter):
         schema, payload = self._parted(data)
         if schema is None:
             return None, payload
-        return schema, json_values.read(schema, payload, replace_null=self._encoding.replace_null)
+        return schema, _read(schema, payload, replace_null=self._encoding.replace_null)
 
     def _parted(self, data: bytes) -> tuple[Schema | None, Any]:
         try:
@@ -191,3 +189,68 @@ def _schema_content(text: str | None) -> Schema | None:
         return json_envelope.from_json(json.loads(text))
     except (ValueError, DataError) as error:
         raise ConfigError(f"Failed to parse schema in converter config due to serialization error: {error}") from error
+
+
+def _value_text(schema: Schema, value: Any, *, numeric_decimals: bool, replace_null: bool) -> str:
+    """Return the JSON text of a value.
+
+    Raises:
+        DataError: with Java's text; it has null where the schema allows none.
+    """
+    filled = _filled(schema, value, replace_null)
+    return json_text.dumps(json_envelope.value_to_json(schema, filled, numeric_decimals=numeric_decimals))
+
+
+def _filled(schema: Schema, value: Any, replace_null: bool) -> Any:
+    if value is None:
+        return _in_place_of_null(schema, replace_null, REQUIRED_IS_NULL)
+    match schema.type:
+        case SchemaType.STRUCT:
+            return {f.name: _filled(f.schema, value.get(f.name), replace_null) for f in schema.fields}
+        case SchemaType.ARRAY:
+            return [_filled(schema.item, item, replace_null) for item in value]
+        case SchemaType.MAP:
+            return {
+                _filled(schema.key, key, replace_null): _filled(schema.item, item, replace_null)
+                for key, item in value.items()
+            }
+        case _:
+            return value
+
+
+def _read(schema: Schema, found: Any, *, replace_null: bool) -> Any:
+    """Return the value that parsed JSON holds.
+
+    Raises:
+        DataError: it does not fit the schema.
+    """
+    if found is None:
+        return _in_place_of_null(schema, replace_null, f"Invalid null value for required {schema.type.name} field")
+    try:
+        return _read_present(schema, found, replace_null)
+    except (TypeError, ValueError, AttributeError) as error:
+        raise DataError(f"Payload does not fit its schema of type {schema.type.name}") from error
+
+
+def _read_present(schema: Schema, found: Any, replace_null: bool) -> Any:
+    match schema.type:
+        case SchemaType.STRUCT:
+            return {f.name: _read(f.schema, found.get(f.name), replace_null=replace_null) for f in schema.fields}
+        case SchemaType.ARRAY:
+            return [_read(schema.item, item, replace_null=replace_null) for item in found]
+        case SchemaType.MAP:
+            pairs = found.items() if schema.key.type is SchemaType.STRING else found
+            return {
+                _read(schema.key, key, replace_null=replace_null): _read(schema.item, item, replace_null=replace_null)
+                for key, item in pairs
+            }
+        case _:
+            return json_envelope.value_from_json(schema, found)
+
+
+def _in_place_of_null(schema: Schema, replace_null: bool, error: str) -> Any:
+    if schema.default is not None and replace_null:
+        return schema.default
+    if not schema.optional:
+        raise DataError(error)
+    return None

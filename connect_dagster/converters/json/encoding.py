@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.converters.json import surrogate_escapes
 from connect_dagster.converters.json import text as json_text
 from connect_dagster.expressions import decimal_bytes
 from connect_dagster.expressions import literals as spark_literal
@@ -21,6 +20,9 @@ from connect_dagster.plugin.schema import DATE, DECIMAL, TIMESTAMP, Schema, Sche
 
 REQUIRED_IS_NULL = "Conversion error: null value for field that is required and has no default value"
 
+# Characters beyond 16 bits: Jackson writes two escaped surrogates, Spark the character.
+_WIDE = r"[\x{10000}-\x{10FFFF}]"
+_CUT = "\x01"  # JSON text has no raw control characters
 _KEEP_NULLS = {"ignoreNullFields": "false"}
 _WRAPPED = '{"p":'
 _TO_THE_END = 2**31 - 1
@@ -81,15 +83,15 @@ class JsonEncoding:
     def _escaped(self, schema: Schema, column: Column, text: Column) -> Column:
         """Return the text of a value with Java's escapes."""
         wide = None if self.ascii else self._has_wide(schema, column)
-        return text if wide is None else F.when(wide, surrogate_escapes.escaped(text)).otherwise(text)
+        return text if wide is None else F.when(wide, _escaped_surrogates(text)).otherwise(text)
 
     def _has_wide(self, schema: Schema, column: Column) -> Column | None:
         """Return whether a text in a value is to be escaped, perhaps null; ``None`` where it never is."""
         column = self._defaulted(schema, column)
         match schema.type:
             case SchemaType.STRING:
-                return surrogate_escapes.is_wide(column)
-            case SchemaType.STRUCT if any(surrogate_escapes.has_wide(field.name) for field in schema.fields):
+                return _is_wide(column)
+            case SchemaType.STRUCT if any(_has_wide_character(field.name) for field in schema.fields):
                 return F.lit(True)
             case SchemaType.STRUCT:
                 return _any([self._has_wide(field.schema, column.getField(field.name)) for field in schema.fields])
@@ -210,3 +212,27 @@ _LOGICAL: dict[str | None, Callable[[Schema, Column, JsonEncoding], Column]] = {
     DATE: lambda schema, column, encoding: F.unix_date(column),
     TIMESTAMP: lambda schema, column, encoding: F.unix_millis(column),
 }
+
+
+def _is_wide(text: Column) -> Column:
+    """Return whether a string column has one; null where it is null. Lengths differ for all but ASCII: a cheap test
+    first.
+    """
+    return (F.octet_length(text) != F.char_length(text)) & text.rlike(_WIDE)
+
+
+def _has_wide_character(text: str) -> bool:
+    """Return whether a text of Python's has one."""
+    return max(text, default="") > "\uffff"
+
+
+def _escaped_surrogates(text: Column) -> Column:
+    r"""Return a text that has such characters with each as ``\uD83D\uDE00``."""
+    pieces = F.split(F.regexp_replace(text, f"({_WIDE})", f"{_CUT}$1{_CUT}"), _CUT, -1)
+    return F.array_join(F.transform(pieces, _escaped_if_wide), "")
+
+
+def _escaped_if_wide(piece: Column) -> Column:
+    digits = F.hex(F.encode(piece, "UTF-16BE"))
+    pair = F.concat(F.lit("\\u"), F.substring(digits, 1, 4), F.lit("\\u"), F.substring(digits, 5, 4))
+    return F.when((F.char_length(piece) == 1) & (F.octet_length(piece) == 4), pair).otherwise(piece)

@@ -18,8 +18,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.converters.json import envelope as json_envelope
-from connect_dagster.converters.json import strings as json_strings
-from connect_dagster.converters.json import structs as json_structs
+from connect_dagster.converters.json import quick as json_quick
 from connect_dagster.converters.json.decoding import Decoded, JsonDecoding
 from connect_dagster.errors import DataError
 from connect_dagster.expressions import json_objects
@@ -135,9 +134,9 @@ class JsonReading:
     def _quick(self, schema: Schema, value: Column, beginning: str, parsed: Decoded) -> Decoded:
         """Read without a parser where the payload is simple enough, else as parsed."""
         if schema.type is SchemaType.STRING:
-            return json_strings.quick(value, beginning, otherwise=parsed)
-        if json_structs.is_flat(schema):
-            return json_structs.quick(self._decoding, schema, value, beginning, otherwise=parsed)
+            return json_quick.quick_string(value, beginning, otherwise=parsed)
+        if json_quick.is_flat(schema):
+            return json_quick.quick_struct(self._decoding, schema, value, beginning, otherwise=parsed)
         return parsed
 
     def _payload(self, schema: Schema | None, text: Column) -> Decoded:
@@ -175,7 +174,7 @@ class SchemalessReading:
         """Return the one decoder there is, the same object at each call."""
         if column not in self._decoders:
             value = F.col(column)
-            found = F.when(json_strings.is_plain(value) | _is_valid(value), value.cast("string"))
+            found = F.when(json_quick.is_plain_string(value) | _is_valid(value), value.cast("string"))
             readable = found.isNotNull() | (F.coalesce(F.octet_length(value), F.lit(0)) == 0)
             decoded = F.when(~json_objects.is_null(found), found)
             self._decoders[column] = Decoder(None, decoded, readable=readable, error=F.lit(MALFORMED))

@@ -10,6 +10,8 @@ Each record is a zero byte, the id of its schema in the registry, and JSON.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar, cast
 
 from pyspark.sql import Column
@@ -19,17 +21,16 @@ from connect_dagster.converters.json import reading as json_reading
 from connect_dagster.converters.json import text as json_text
 from connect_dagster.converters.json.decoding import JsonDecoding, once
 from connect_dagster.converters.json.encoding import REQUIRED_IS_NULL, JsonEncoding
-from connect_dagster.converters.json_schema import entries
-from connect_dagster.converters.json_schema.from_connect import FromConnect
-from connect_dagster.converters.json_schema.to_connect import ToConnect
+from connect_dagster.converters.json_schema.translation import FromConnect, ToConnect, has_entries
 from connect_dagster.converters.schema_registry.config import SchemaRegistryConfig
 from connect_dagster.converters.schema_registry.converter import Reading, RegistryConverter, Writing
 from connect_dagster.converters.schema_registry.registry import JSON_SCHEMA, RegisteredSchema
 from connect_dagster.errors import ConfigError, DataError
 from connect_dagster.kafka_version import KAFKA_VERSION
 from connect_dagster.plugin.config import Importance, config_key, one_of_ignoring_case
-from connect_dagster.plugin.schema import Schema
+from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
 
+_Change = Callable[[Schema, Column], Column]
 _DIALECT = "http://json-schema.org/draft-07/schema#"
 _NO_SCHEMA = "JsonSchemaConverter writes data with a schema only, and this record has none"
 
@@ -101,13 +102,13 @@ class JsonSchemaConverter(RegistryConverter):
             document = {"$schema": _DIALECT, **document}
         text = json_text.dumps(document)
         registered = self.registry.to_write(topic, schema.name, text, JSON_SCHEMA)
-        listed = entries.listed(schema)
+        listed = _listed(schema)
 
         def payload(column: Column) -> Column:
             if listed == schema:
                 return self._encoding.text(schema, column).cast("binary")
             # Each field's text refers to the whole: without this the lists would be made for each.
-            return once(entries.to_lists(schema, column), lambda made: self._encoding.text(listed, made).cast("binary"))
+            return once(_to_lists(schema, column), lambda made: self._encoding.text(listed, made).cast("binary"))
 
         return Writing(registered.id, payload)
 
@@ -115,11 +116,11 @@ class JsonSchemaConverter(RegistryConverter):
         if registered.type != JSON_SCHEMA:
             raise DataError(f"Schema {registered.id} is {registered.type}, not JSON Schema")
         schema = ToConnect(json.loads(registered.text), self._others(registered), self._required).schema()
-        listed = entries.listed(schema)
+        listed = _listed(schema)
 
         def value(payload: Column) -> Column:
             read = json_reading.bare(self._decoding, listed, payload).value
-            return read if listed == schema else once(read, lambda found: entries.from_lists(schema, found))
+            return read if listed == schema else once(read, lambda found: _from_lists(schema, found))
 
         def is_null(payload: Column) -> Column:
             return json_reading.bare(self._decoding, listed, payload).valid
@@ -136,3 +137,58 @@ class JsonSchemaConverter(RegistryConverter):
                 found[reference.name] = json.loads(other.text)
                 open_ += other.references
         return found
+
+
+def _listed(schema: Schema) -> Schema:
+    """Return the schema with lists of entries in place of maps that are not objects in JSON."""
+    match schema.type:
+        case SchemaType.STRUCT:
+            return replace(schema, fields=tuple(SchemaField(one.name, _listed(one.schema)) for one in schema.fields))
+        case SchemaType.ARRAY:
+            return replace(schema, value_schema=_listed(schema.item))
+        case SchemaType.MAP if has_entries(schema):
+            parts = (SchemaField("key", _listed(schema.key)), SchemaField("value", _listed(schema.item)))
+            entry = Schema(SchemaType.STRUCT, fields=parts)
+            return replace(schema, type=SchemaType.ARRAY, key_schema=None, value_schema=entry, default=None)
+        case SchemaType.MAP:
+            return replace(schema, value_schema=_listed(schema.item))
+        case _:
+            return schema
+
+
+def _to_lists(schema: Schema, column: Column) -> Column:
+    """Return a column of the schema as one of the listed schema."""
+
+    def entries(schema: Schema, column: Column) -> Column:
+        return F.transform(F.map_entries(column), lambda pair: _entry(schema, pair, _to_lists))
+
+    return _changed(schema, column, _to_lists, entries)
+
+
+def _from_lists(schema: Schema, column: Column) -> Column:
+    """Return a column of the listed schema as one of the schema."""
+
+    def map_(schema: Schema, column: Column) -> Column:
+        return F.map_from_entries(F.transform(column, lambda pair: _entry(schema, pair, _from_lists)))
+
+    return _changed(schema, column, _from_lists, map_)
+
+
+def _entry(schema: Schema, pair: Column, change: _Change) -> Column:
+    key, value = change(schema.key, pair["key"]), change(schema.item, pair["value"])
+    return F.struct(key.alias("key"), value.alias("value"))
+
+
+def _changed(schema: Schema, column: Column, change: _Change, of_entries: _Change) -> Column:
+    if _listed(schema) == schema:
+        return column
+    match schema.type:
+        case SchemaType.STRUCT:
+            parts = [change(one.schema, column.getField(one.name)).alias(one.name) for one in schema.fields]
+            return F.when(column.isNotNull(), F.struct(*parts))
+        case SchemaType.ARRAY:
+            return F.transform(column, lambda item: change(schema.item, item))
+        case SchemaType.MAP if has_entries(schema):
+            return of_entries(schema, column)
+        case _:
+            return F.transform_values(column, lambda _, item: change(schema.item, item))

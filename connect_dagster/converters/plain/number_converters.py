@@ -16,9 +16,10 @@ from connect_dagster.converters._support.single_value import (
     class_of_value,
 )
 from connect_dagster.errors import DataError
-from connect_dagster.expressions import big_endian
 from connect_dagster.plugin.converter import Decoder
 from connect_dagster.plugin.schema import Schema, SchemaType
+
+_LONG_BITS = 64
 
 
 class NumberConverter(PrimitiveConverter):
@@ -78,10 +79,10 @@ class _IntegralConverter(NumberConverter):
     """Writes the bytes of the number itself."""
 
     def bytes_of(self, column: Column) -> Column:
-        return big_endian.from_integral(column, struct.calcsize(self.layout))
+        return _integral_to_bytes(column, struct.calcsize(self.layout))
 
     def number_in(self, column: Column) -> Column:
-        return big_endian.to_integral(column, struct.calcsize(self.layout)).cast(self.schema.to_spark())
+        return _integral_from_bytes(column, struct.calcsize(self.layout)).cast(self.schema.to_spark())
 
 
 class ShortConverter(_IntegralConverter):
@@ -120,10 +121,10 @@ class FloatConverter(NumberConverter):
     type_name = "float"
 
     def bytes_of(self, column: Column) -> Column:
-        return big_endian.from_float(column)
+        return _float_to_bytes(column)
 
     def number_in(self, column: Column) -> Column:
-        return big_endian.to_float(column)
+        return _float_from_bytes(column)
 
 
 class DoubleConverter(NumberConverter):
@@ -135,7 +136,48 @@ class DoubleConverter(NumberConverter):
     type_name = "double"
 
     def bytes_of(self, column: Column) -> Column:
-        return big_endian.from_double(column)
+        return _double_to_bytes(column)
 
     def number_in(self, column: Column) -> Column:
-        return big_endian.to_double(column)
+        return _double_from_bytes(column)
+
+
+def _integral_to_bytes(column: Column, size: int) -> Column:
+    """Return the ``size`` bytes of an integral column; null stays null."""
+    number = column.cast("bigint")
+    kept = number if 8 * size == _LONG_BITS else number.bitwiseAND((1 << 8 * size) - 1)
+    return F.unhex(F.lpad(F.hex(kept), 2 * size, "0"))
+
+
+def _integral_from_bytes(column: Column, size: int) -> Column:
+    """Return the signed number, as bigint, in a binary column of ``size`` bytes; null where there are more or fewer."""
+    number = F.conv(F.hex(column), 16, -10).cast("bigint")
+    unused = _LONG_BITS - 8 * size
+    signed = F.shiftright(F.shiftleft(number, unused), unused) if unused else number
+    return F.when(F.length(column) == size, signed)
+
+
+def _double_to_bytes(column: Column) -> Column:
+    """Return the eight bytes of a double column."""
+    return _integral_to_bytes(_by_java(column, "java.lang.Double", "doubleToRawLongBits", "bigint"), 8)
+
+
+def _double_from_bytes(column: Column) -> Column:
+    """Return the double in a binary column of eight bytes."""
+    return _by_java(_integral_from_bytes(column, 8), "java.lang.Double", "longBitsToDouble", "double")
+
+
+def _float_to_bytes(column: Column) -> Column:
+    """Return the four bytes of a float column."""
+    return _integral_to_bytes(_by_java(column, "java.lang.Float", "floatToRawIntBits", "int"), 4)
+
+
+def _float_from_bytes(column: Column) -> Column:
+    """Return the float in a binary column of four bytes."""
+    return _by_java(_integral_from_bytes(column, 4).cast("int"), "java.lang.Float", "intBitsToFloat", "float")
+
+
+def _by_java(column: Column, class_name: str, method: str, type_: str) -> Column:
+    """Return the result of a static method, which Spark passes as text."""
+    said = F.reflect(F.lit(class_name), F.lit(method), column)
+    return F.when(column.isNotNull(), said.cast(type_))

@@ -17,7 +17,6 @@ from pyspark.sql import types as spark
 from pyspark.sql.pandas.functions import arrow_udf
 
 from connect_dagster.converters.protobuf import connect_schema, decoding, encoding, ragged
-from connect_dagster.converters.protobuf.config import ProtobufConverterConfig
 from connect_dagster.converters.protobuf.descriptors import ProtoFile
 from connect_dagster.converters.protobuf.messages import UNNAMED, Message
 from connect_dagster.converters.protobuf.proto_text import Writing as Translation
@@ -29,7 +28,32 @@ from connect_dagster.converters.schema_registry.converter import Reading, Regist
 from connect_dagster.converters.schema_registry.registry import PROTOBUF, RegisteredSchema
 from connect_dagster.errors import DataError
 from connect_dagster.kafka_version import KAFKA_VERSION
+from connect_dagster.plugin.config import Importance, Type, config_key
 from connect_dagster.plugin.schema import Schema, SchemaType
+
+
+def _switch(name: str, doc: str, *, default: bool = False) -> Any:
+    return config_key(name, type=Type.BOOLEAN, default=default, doc=doc)
+
+
+class ProtobufConverterConfig(SchemaRegistryConfig):
+    """Options of the converter."""
+
+    full_names: bool = _switch("enhanced.protobuf.schema.support", "Name schemas with their package.")
+    scrub_names: bool = _switch("scrub.invalid.names", "Replace characters that Protobuf's names cannot have.")
+    keyword: bool = _switch(
+        "optional.for.nullables", "Write optional values with the keyword optional, so that null can be told."
+    )
+    wrappers: bool = _switch(
+        "wrapper.for.nullables", "Write optional values as wrapper messages, so that null can be told."
+    )
+    raw_wrappers: bool = _switch(
+        "wrapper.for.raw.primitives", "Values that are not structs are wrapper messages.", default=True
+    )
+    cache_size: int = config_key(
+        "schemas.cache.config", default=1000, importance=Importance.LOW, doc="How many schemas are kept."
+    )
+
 
 _FIRST = b"\0"
 _MOST_INDEXES = 8

@@ -14,8 +14,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlsplit
 
-from connect_dagster.converters.schema_registry.config import RECORD_NAME, TOPIC_NAME, SchemaRegistryConfig
-from connect_dagster.converters.schema_registry.connection import client_settings
+from connect_dagster.converters.schema_registry.config import (
+    RECORD_NAME,
+    TOPIC_NAME,
+    SchemaRegistryConfig,
+    client_settings,
+)
 from connect_dagster.errors import ConfigError, ConnectError, DataError, RetriableError
 
 AVRO, PROTOBUF, JSON_SCHEMA = "AVRO", "PROTOBUF", "JSON"

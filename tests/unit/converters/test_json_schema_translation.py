@@ -2,8 +2,7 @@ from typing import Any
 
 import pytest
 
-from connect_dagster.converters.json_schema.from_connect import FromConnect
-from connect_dagster.converters.json_schema.to_connect import ToConnect
+from connect_dagster.converters.json_schema.translation import FromConnect, ToConnect
 from connect_dagster.errors import DataError
 from connect_dagster.plugin.schema import DATE, DECIMAL, STRING_SCHEMA, Schema, SchemaField, SchemaType
 

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.converters.json import envelope as json_envelope
-from connect_dagster.converters.json import structs as json_structs
+from connect_dagster.converters.json import quick as json_quick
 from connect_dagster.converters.json.decoding import Decoded, JsonDecoding
 from connect_dagster.converters.json.reading import JsonReading
 from connect_dagster.plugin.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema, SchemaField, SchemaType
@@ -71,8 +71,8 @@ def records(spark: SparkSession) -> DataFrame:
 @pytest.mark.parametrize("replace_null", [True, pytest.param(False, marks=pytest.mark.nightly)])
 def test_the_same_as_by_the_parser(records: DataFrame, replace_null: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     read = []
-    for is_flat in (json_structs.is_flat, lambda schema: False):
-        monkeypatch.setattr(json_structs, "is_flat", is_flat)
+    for is_flat in (json_quick.is_flat, lambda schema: False):
+        monkeypatch.setattr(json_quick, "is_flat", is_flat)
         (decoder,) = JsonReading(replace_null, 10, None).decoders(records, "v")
         readable = decoder.readable
         assert decoder.schema == SCHEMA
@@ -87,6 +87,6 @@ def test_the_same_as_by_the_parser(records: DataFrame, replace_null: bool, monke
 
 def test_many_are_read_without_the_parser(records: DataFrame) -> None:
     nothing = Decoded(F.lit(None), F.lit(False))
-    quick = json_structs.quick(JsonDecoding(), SCHEMA, F.col("v"), BEGINNING, nothing).value
+    quick = json_quick.quick_struct(JsonDecoding(), SCHEMA, F.col("v"), BEGINNING, nothing).value
     (row,) = records.select(F.count_if(quick.isNotNull()).alias("found")).collect()
     assert row.found > RECORDS / 6
