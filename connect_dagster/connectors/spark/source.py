@@ -23,8 +23,7 @@ from pydantic import model_validator
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.connectors.spark.checkpoint import LastingCheckpoint, OwnCheckpoint
-from connect_dagster.connectors.spark.source_query import Offered, SourceQuery
+from connect_dagster.connectors.spark.source_query import LastingCheckpoint, Offered, OwnCheckpoint, SourceQuery
 from connect_dagster.errors import ConfigError, ConnectError
 from connect_dagster.expressions.spark_schemas import connect_schema
 from connect_dagster.plugin.config import ConfigDef, Importance, at_least, config_key, non_empty_string

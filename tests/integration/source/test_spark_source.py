@@ -11,9 +11,8 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from connect_dagster.connectors.spark.checkpoint import OwnCheckpoint
 from connect_dagster.connectors.spark.source import SparkSourceTask
-from connect_dagster.connectors.spark.source_query import SourceQuery
+from connect_dagster.connectors.spark.source_query import OwnCheckpoint, SourceQuery
 from connect_dagster.testing.contexts import source_context
 from tests.integration.source.conftest import SourceWorker
 
