@@ -1,17 +1,27 @@
-"""Looks through a folder of ``plugin.path`` and its subfolders, one level down."""
+"""Looks through a folder of ``plugin.path`` and its subfolders, one level down.
+
+Modules and packages that lie directly in it and declare nothing are plugins when they import the plugin API.
+"""
 
 from __future__ import annotations
 
+import ast
+import logging
 import os
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 
 from connect_dagster.isolation.declarations import Declared, declared_in
 from connect_dagster.isolation.java_archives import JavaArchive, java_archive
-from connect_dagster.isolation.loose_modules import loose_modules
 
+log = logging.getLogger(__name__)
+
+_API = "connect_dagster.plugin"
+# A folder may hold anything: beyond this number of files, only declared plugins are found.
+_MOST_FILES = 2000
 _DECLARING = (".dist-info", ".whl", "pyproject.toml")
 _FILES = (".jar", ".py", ".whl", ".zip", "pyproject.toml")
 
@@ -52,7 +62,7 @@ def scan(folder: Path) -> Found:
     known = {one.source.location for one in declared if one.source is not None}
     modules = sorted({*(file for file in files if file.suffix == ".py"), *folders} - known)
     # Other modules in a folder with distributions belong to these.
-    loose = [] if own else list(loose_modules(folder, modules))
+    loose = [] if own else list(_loose_modules(folder, modules))
     broken = [(wheel, "it is not a wheel: not a zip file") for wheel in wheels if wheel not in readable]
     return Found(declared, loose, java, broken)
 
@@ -85,3 +95,55 @@ def _java(files: Iterable[Path]) -> Iterator[JavaArchive]:
     for file in files:
         if file.suffix in (".jar", ".zip") and (found := java_archive(file)) is not None:
             yield found
+
+
+def _loose_modules(folder: Path, entries: Sequence[Path]) -> Iterator[Path]:
+    """Return those of a folder's entries that use the plugin API: modules as files, packages as folders.
+
+    Only their text is looked at.
+    """
+    looked_at = 0
+    for entry in entries:
+        files = list(islice(_files_of(entry), _MOST_FILES - looked_at + 1))
+        looked_at += len(files)
+        if looked_at > _MOST_FILES:
+            log.warning(
+                "%s holds more than %d Python files: from %s on, only plugins that declare themselves are found there",
+                folder,
+                _MOST_FILES,
+                entry.name,
+            )
+            return
+        if any(map(_uses_plugin_api, files)):
+            yield entry
+
+
+def _files_of(entry: Path) -> Iterator[Path]:
+    if entry.suffix == ".py":
+        if entry.is_file():
+            yield entry
+    elif (entry / "__init__.py").is_file():
+        yield from entry.rglob("*.py")
+
+
+def _uses_plugin_api(file: Path) -> bool:
+    try:
+        text = file.read_bytes()
+    except OSError:
+        return False
+    if _API.encode() not in text:
+        return False
+    try:
+        nodes = ast.walk(ast.parse(text))
+    except (SyntaxError, ValueError):
+        return True  # the import reports the error
+    imported = chain.from_iterable(_imported(node) for node in nodes)
+    return any(name == _API or name.startswith(f"{_API}.") for name in imported)
+
+
+def _imported(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom) and not node.level:
+        return [f"{node.module}.{alias.name}" for alias in node.names]
+    return []

@@ -24,8 +24,7 @@ from connect_dagster.plugin.config.keys import (
     Validator,
     Width,
 )
-from connect_dagster.plugin.config.model import ConfigDef, config_group, config_key
-from connect_dagster.plugin.config.prefixes import under_prefix
+from connect_dagster.plugin.config.model import ConfigDef, config_group, config_key, under_prefix
 from connect_dagster.plugin.config.table import ConfigTable
 from connect_dagster.plugin.config.validators import (
     UniqueValues,

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self, Union, get_args, get_origin
+from typing import Any, ClassVar, Self, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
@@ -36,7 +36,6 @@ from connect_dagster.plugin.config.keys import (
     Validator,
     Width,
 )
-from connect_dagster.plugin.config.prefixes import under_prefix
 from connect_dagster.plugin.config.table import ConfigTable, Properties
 from connect_dagster.plugin.config.values import FindClass
 
@@ -252,3 +251,17 @@ def _config_error(where: tuple[int | str, ...], text: str, values: Mapping[str, 
         return ConfigError(reason)
     name = str(where[0])
     return ConfigError.invalid(name, values.get(name), reason)
+
+
+V = TypeVar("V")
+
+
+def under_prefix(properties: Mapping[str, V], prefix: str) -> dict[str, V]:
+    """Return the properties under a prefix such as ``producer.override.``, without it, in their order (Java:
+    ``AbstractConfig.originalsWithPrefix``).
+    """
+    return {
+        name.removeprefix(prefix): value
+        for name, value in properties.items()
+        if name.startswith(prefix) and name != prefix
+    }
