@@ -9,12 +9,17 @@ RestRequestTimeout), which also forward requests that the herder says are for an
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
+import threading
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
+from http import HTTPStatus
 from itertools import chain
+from typing import TypeVar
 from urllib.parse import parse_qsl, unquote
 
 from starlette.applications import Starlette
@@ -25,34 +30,28 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from connect_dagster.client.inter_worker import RestClient
+from connect_dagster.errors import ConnectError
 from connect_dagster.herder.interface import Herder, RequestTargetError
-from connect_dagster.rest import (
-    connector_routes,
-    internal_routes,
-    logger_routes,
-    metrics_routes,
-    offset_routes,
-    operation_routes,
-    plugin_routes,
-    root_routes,
-)
-from connect_dagster.rest.deadline import within
-from connect_dagster.rest.errors import reply_to_error, reply_to_refusal
+from connect_dagster.rest import connector_routes, operation_routes, worker_routes
 from connect_dagster.rest.exchange import JSON, TEXT, Call, Endpoint, Reply
 from connect_dagster.rest.forwarding import forward
 from connect_dagster.rest.openapi import openapi_endpoint
 
-ADMIN_ENDPOINTS: tuple[Endpoint, ...] = logger_routes.ROUTES
+log = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
+
+ADMIN_ENDPOINTS: tuple[Endpoint, ...] = worker_routes.ADMIN_ROUTES
 """Endpoints that ``admin.listeners`` may take away from the other listeners."""
 
 USER_ENDPOINTS: tuple[Endpoint, ...] = (
-    *root_routes.ROUTES,
-    *metrics_routes.ROUTES,
+    *worker_routes.ROOT_ROUTES,
+    *worker_routes.METRICS_ROUTES,
     *connector_routes.ROUTES,
     *operation_routes.ROUTES,
-    *internal_routes.ROUTES,
-    *offset_routes.ROUTES,
-    *plugin_routes.ROUTES,
+    *operation_routes.INTERNAL_ROUTES,
+    *connector_routes.OFFSET_ROUTES,
+    *worker_routes.PLUGIN_ROUTES,
 )
 ENDPOINTS: tuple[Endpoint, ...] = (*USER_ENDPOINTS, *ADMIN_ENDPOINTS)
 
@@ -110,7 +109,7 @@ async def _with_raw_path(app: ASGIApp, scope: Scope, receive: Receive, send: Sen
 
 async def _refuse(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return _response(reply_to_refusal(error.status_code))
+    return _response(_reply_to_refusal(error.status_code))
 
 
 def _route(context: _Context, path: str, methods: Mapping[str, Endpoint]) -> Route:
@@ -138,17 +137,45 @@ async def _answer(context: _Context, endpoint: Endpoint, request: Request) -> Re
         return refused
     body = await request.body()
     if body and endpoint.reads_body and "content-type" not in request.headers:
-        return reply_to_refusal(415, typed=True)
+        return _reply_to_refusal(415, typed=True)
     target = request.scope["raw_path"].decode("latin-1")
     began = datetime.now(UTC)
     try:
         work = partial(_settled, endpoint, context, _call(request, body), target)
-        return await within(endpoint.seconds, work, f"rest-{request.method}-{target}")
+        return await _within(endpoint.seconds, work, f"rest-{request.method}-{target}")
     except asyncio.CancelledError:
         # The server stops and cuts off what still runs; swallowed so that the client gets a reply.
         return Reply.error(500, "Request interrupted")
     except TimeoutError:
         return endpoint.late(context.herder.stage() or _stage(f"handling {request.method} {target}", began))
+
+
+async def _within(seconds: float, work: Callable[[], Result], name: str) -> Result:
+    """Return the result of ``work``, which runs in its own daemon thread, waited for only so long.
+
+    A call that never returns keeps its thread, but neither the client, other calls, nor the end of the process wait
+    for it; that is why no thread pool is used, whose threads the interpreter joins at exit.
+
+    Args:
+        seconds: how long to wait.
+        work: what to do; may block.
+        name: the thread's name.
+
+    Raises:
+        TimeoutError: it takes longer; the work goes on, its outcome is dropped.
+    """
+    outcome: Future[Result] = Future()
+    # From now on a cancelled wait leaves the future alone, so that the thread can still set it.
+    outcome.set_running_or_notify_cancel()
+    threading.Thread(target=_set, args=(outcome, work), name=name, daemon=True).start()
+    return await asyncio.wait_for(asyncio.wrap_future(outcome), seconds)
+
+
+def _set(outcome: Future[Result], work: Callable[[], Result]) -> None:
+    try:
+        outcome.set_result(work())
+    except BaseException as error:
+        outcome.set_exception(error)
 
 
 def _settled(endpoint: Endpoint, context: _Context, call: Call, target: str) -> Reply:
@@ -159,7 +186,29 @@ def _settled(endpoint: Endpoint, context: _Context, call: Call, target: str) -> 
             return forward(context.client, endpoint, call, error)
     except Exception as error:
         # The border: whatever a herder or a plugin raises becomes a reply.
-        return reply_to_error(error, target)
+        return _reply_to_error(error, target)
+
+
+def _reply_to_error(error: BaseException, target: str) -> Reply:
+    """Return the reply to a call that failed (Java: ``ConnectExceptionMapper``).
+
+    Every class of :mod:`connect_dagster.errors` knows its status; anything else is a fault of ours or of a plugin:
+    500 with its own text, and a trace in the log.
+
+    Args:
+        error: what the route or the herder raised.
+        target: path of the call, for the log.
+    """
+    status = error.status if isinstance(error, ConnectError) else HTTPStatus.INTERNAL_SERVER_ERROR
+    level = logging.ERROR if status == HTTPStatus.INTERNAL_SERVER_ERROR else logging.DEBUG
+    log.log(level, "Uncaught exception in REST call to %s", target, exc_info=error)
+    # An exception without text is reported by its class.
+    return Reply.error(int(status), str(error) or type(error).__name__)
+
+
+def _reply_to_refusal(status: int, *, typed: bool = False) -> Reply:
+    """Return a refusal by the framework (path, method, media type), for which Java names no content type."""
+    return Reply.error(status, f"HTTP {status} {HTTPStatus(status).phrase}", typed=typed)
 
 
 def _stage(activity: str, began: datetime) -> str:
@@ -171,11 +220,11 @@ def _stage(activity: str, began: datetime) -> str:
 def _refused_media(endpoint: Endpoint, request: Request) -> Reply | None:
     declared = request.headers.get("content-type")
     if endpoint.json_only and declared is not None and _media_type(declared) != JSON:
-        return reply_to_refusal(415)
+        return _reply_to_refusal(415)
     accepted = chain.from_iterable(line.split(",") for line in request.headers.getlist("accept"))
     ranges = {_media_type(media_range) for media_range in accepted}
     if ranges and not any(ranges & _ranges_of(media) for media in endpoint.produces):
-        return reply_to_refusal(406)
+        return _reply_to_refusal(406)
     return None
 
 

@@ -1,4 +1,4 @@
-"""``/connectors``: create, look up, change, delete (Java: ``ConnectorsResource``, its first half)."""
+"""``/connectors``: connectors (Java: ``ConnectorsResource``, its first half) and their offsets (KIP-875)."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from connect_dagster.rest.documents import (
     UnreadableRequest,
     read_config,
     read_create_request,
+    read_offsets,
 )
 from connect_dagster.rest.entities import Document
 from connect_dagster.rest.exchange import SEGMENT_SAFE, Call, Endpoint, Reply, json_bytes
@@ -141,4 +142,37 @@ ROUTES = (
     Endpoint("GET", "/connectors/{connector}/config", connector_config, returns(entity("Config"))),
     Endpoint("PUT", "/connectors/{connector}/config", put_config, _PUT, reads_body=True, resent=_resent_config),
     Endpoint("PATCH", "/connectors/{connector}/config", patch_config, _PATCHED, reads_body=True, resent=_resent_patch),
+)
+
+
+def connector_offsets(herder: Herder, call: Call) -> Reply:
+    """Committed offsets."""
+    return Reply.json(entities.offsets(herder.connector_offsets(call.params["connector"])))
+
+
+def alter_offsets(herder: Herder, call: Call) -> Reply:
+    """Write some offsets of a stopped connector."""
+    offsets = read_offsets(call.body)
+    if not offsets:
+        raise BadRequestError("Partitions / offsets need to be provided for an alter offsets request")
+    return Reply.json({"message": herder.alter_connector_offsets(call.params["connector"], offsets)})
+
+
+def reset_offsets(herder: Herder, call: Call) -> Reply:
+    """Forget all offsets of a stopped connector."""
+    return Reply.json({"message": herder.reset_connector_offsets(call.params["connector"])})
+
+
+def _resent_offsets(call: Call) -> bytes:
+    return json_bytes(entities.offsets(read_offsets(call.body)))
+
+
+_ALTERED = returns(entity("Message"), body=entity("ConnectorOffsets"), forwarded=True)
+
+OFFSET_ROUTES = (
+    Endpoint("GET", "/connectors/{connector}/offsets", connector_offsets, returns(entity("ConnectorOffsets"))),
+    Endpoint(
+        "PATCH", "/connectors/{connector}/offsets", alter_offsets, _ALTERED, reads_body=True, resent=_resent_offsets
+    ),
+    Endpoint("DELETE", "/connectors/{connector}/offsets", reset_offsets, returns(entity("Message"), forwarded=True)),
 )

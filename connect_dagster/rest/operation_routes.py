@@ -1,15 +1,20 @@
-"""Operating a connector: status, restart, pause, resume, stop, tasks, topics (``ConnectorsResource``)."""
+"""Operating a connector: status, restart, pause, resume, stop, tasks, topics (``ConnectorsResource``).
+
+And the signed requests of workers to their leader, which are not for users (Java: ``InternalClusterResource``).
+"""
 
 from __future__ import annotations
 
 import re
 from http import HTTPStatus
 
-from connect_dagster.errors import NotFoundError, RestError
+from connect_dagster.errors import BadRequestError, NotFoundError, RestError
 from connect_dagster.herder.interface import Herder, RestartRequest
+from connect_dagster.protocol.signature import RequestSignature
 from connect_dagster.protocol.states import TaskId
 from connect_dagster.rest import entities
-from connect_dagster.rest.exchange import Call, Endpoint, Reply
+from connect_dagster.rest.documents import read_task_configs
+from connect_dagster.rest.exchange import Call, Endpoint, Reply, json_bytes
 from connect_dagster.rest.openapi_schemas import FLAG, Operation, by_name, entity, listed, returns
 
 # Java reads the number of a task as a 32 bit integer.
@@ -120,4 +125,41 @@ ROUTES = (
     Endpoint("POST", "/connectors/{connector}/tasks/{task}/restart", restart_task, _DONE),
     Endpoint("GET", "/connectors/{connector}/topics", topics, returns(by_name(entity("ActiveTopicsInfo")))),
     Endpoint("PUT", "/connectors/{connector}/topics/reset", reset_topics, _ACCEPTED),
+)
+
+
+def put_task_configs(herder: Herder, call: Call) -> Reply:
+    """Publish the task configurations that a connector's owner made."""
+    configs = read_task_configs(call.body)
+    herder.put_task_configs(call.params["connector"], configs, _signature(call))
+    return Reply(204)
+
+
+def fence_zombies(herder: Herder, call: Call) -> Reply:
+    """Fence producers of a source's earlier tasks (KIP-618)."""
+    herder.fence_zombies(call.params["connector"], _signature(call))
+    return Reply(204)
+
+
+def _signature(call: Call) -> RequestSignature | None:
+    try:
+        return RequestSignature.of(call.body, call.headers)
+    except ValueError as error:
+        raise BadRequestError(str(error)) from error
+
+
+def _resent_configs(call: Call) -> bytes:
+    return json_bytes(read_task_configs(call.body))
+
+
+INTERNAL_ROUTES = (
+    Endpoint(
+        "POST",
+        "/connectors/{connector}/tasks",
+        put_task_configs,
+        operation=None,
+        json_only=False,
+        resent=_resent_configs,
+    ),
+    Endpoint("PUT", "/connectors/{connector}/fence", fence_zombies, operation=None, json_only=False),
 )

@@ -8,7 +8,7 @@ from connect_dagster.herder.interface import Herder
 from connect_dagster.rest.app import ENDPOINTS, create_app
 from connect_dagster.rest.exchange import Call, Endpoint, Reply
 from connect_dagster.rest.openapi_schemas import TEXT, returns
-from connect_dagster.rest.root_routes import unhealthy
+from connect_dagster.rest.worker_routes import unhealthy
 from tests.unit.rest.asking import Asking
 from tests.unit.rest.conftest import FILE_SOURCE
 from tests.unit.rest.memory_herder import MemoryHerder
