@@ -17,7 +17,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Produ
 
 from connect_dagster.errors import ConnectError, RetriableError
 from connect_dagster.kafka import clients
-from connect_dagster.kafka.client_log import client_logger
+from connect_dagster.kafka.clients import client_logger
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.kafka.topic_admin import TopicAdmin
 

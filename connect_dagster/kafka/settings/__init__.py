@@ -1,7 +1,8 @@
 """Settings of Java's Kafka clients, and their translation for the clients of this project.
 
 Users write Java's names and values, as they do for Kafka Connect and its tools. The tables know all of them: those of
-``producer``, ``consumer`` and ``admin``, on top of what they have in ``common``. Knows no worker and no connector.
+``producer``, ``consumer`` and the admin client (in ``java_settings``), on top of what they have in ``common``. Knows no
+worker and no connector.
 """
 
 from connect_dagster.kafka.settings.java_settings import ClientKind, definitions

@@ -1,10 +1,55 @@
-"""Settings of Java's consumer beyond the common ones (Java: ``ConsumerConfig``)."""
+"""Settings of Java's consumer beyond the common ones (Java: ``ConsumerConfig``), and its start without an offset."""
 
 from __future__ import annotations
 
-from connect_dagster.kafka.settings.offset_reset import reset_policy
+import re
+
+from connect_dagster.errors import ConfigError
 from connect_dagster.kafka.settings.rows import Ignored, Together, between, lower, row, same
 from connect_dagster.plugin.config import NO_DEFAULT, Importance, Type
+
+_START = "auto.offset.reset"
+_BY_DURATION = "by_duration:"
+# As java.time.Duration.parse takes it, without its signs: a duration that looks ahead is refused.
+_DURATION = re.compile(
+    r"P(?=.)(?:(?P<days>\d+)D)?(?:T(?=.)(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+(?:[.,]\d{1,9})?)S)?)?",
+    re.IGNORECASE | re.ASCII,
+)
+_UNIT_SECONDS = {"days": 86_400, "hours": 3_600, "minutes": 60, "seconds": 1}
+
+
+def reset_duration(value: str) -> float | None:
+    """Return the seconds that ``auto.offset.reset`` goes back; ``None`` for a policy without duration (KIP-1106).
+
+    Java: ``AutoOffsetResetStrategy``.
+
+    Raises:
+        ConfigError: it is not a policy.
+    """
+    policy = value.strip()
+    if policy in ("earliest", "latest", "none"):
+        return None
+    found = _DURATION.fullmatch(policy.removeprefix(_BY_DURATION)) if policy.startswith(_BY_DURATION) else None
+    if found is None:
+        raise ConfigError.invalid(
+            _START,
+            value,
+            f"Invalid value `{value}` for configuration {_START}. The value must be either 'earliest', 'latest', "
+            "'none' or of the format 'by_duration:<PnDTnHnMn.nS.>'.",
+        )
+    parts = {name: found[name] for name in _UNIT_SECONDS if found[name] is not None}
+    return sum(float(number.replace(",", ".")) * _UNIT_SECONDS[name] for name, number in parts.items())
+
+
+def reset_policy(value: str) -> str:
+    """Return librdkafka's policy. It has none for durations: the sink's consumer looks those offsets up.
+
+    Raises:
+        ConfigError: it is not a policy.
+    """
+    reset_duration(value)
+    return value.strip() if value.strip() in ("earliest", "latest") else "error"
+
 
 _H, _M, _L = Importance.HIGH, Importance.MEDIUM, Importance.LOW
 _STRING, _INT, _BOOLEAN, _CLASS = Type.STRING, Type.INT, Type.BOOLEAN, Type.CLASS

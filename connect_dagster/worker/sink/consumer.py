@@ -20,9 +20,9 @@ from confluent_kafka import TopicPartition as KafkaPartition
 
 from connect_dagster.errors import ConnectError
 from connect_dagster.kafka import clients
+from connect_dagster.kafka.settings.consumer import reset_duration
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.kafka.settings.librdkafka import COOPERATIVE, assignors
-from connect_dagster.kafka.settings.offset_reset import reset_duration
 from connect_dagster.plugin.records import TopicPartition
 
 log = logging.getLogger(__name__)

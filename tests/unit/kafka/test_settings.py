@@ -11,12 +11,11 @@ from confluent_kafka import Consumer, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
 from connect_dagster.errors import ConfigError
-from connect_dagster.kafka.client_log import client_logger
-from connect_dagster.kafka.clients import admin, consumer, producer
+from connect_dagster.kafka.clients import admin, client_logger, consumer, producer
 from connect_dagster.kafka.settings import ClientKind, definitions, librdkafka, to_kafka_python, to_librdkafka
+from connect_dagster.kafka.settings.consumer import reset_duration, reset_policy
 from connect_dagster.kafka.settings.java_settings import rows
 from connect_dagster.kafka.settings.librdkafka import assignors
-from connect_dagster.kafka.settings.offset_reset import reset_duration, reset_policy
 from connect_dagster.kafka.settings.rows import Ignored, Row, Taken
 from connect_dagster.plugin.config import NO_DEFAULT, Type
 from tests.unit.rest.certificates import Identity

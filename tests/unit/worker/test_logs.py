@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from connect_dagster.kafka.client_log import client_logger
+from connect_dagster.kafka.clients import client_logger
 from connect_dagster.worker import logs
 
 LINE = re.compile(
