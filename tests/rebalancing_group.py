@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from connect_dagster.protocol.group_assignment import GroupAssignment
 from connect_dagster.protocol.incremental_assignor import IncrementalAssignor
 from connect_dagster.protocol.states import TaskId
-from connect_dagster.protocol.work import Work
+from connect_dagster.protocol.work import GroupAssignment, Work
 
 MAX_DELAY_MS = 300_000
 

@@ -6,9 +6,7 @@ from collections.abc import Iterable
 from itertools import cycle
 
 from connect_dagster.java.hashes import string_order
-from connect_dagster.protocol.group_assignment import GroupAssignment, MemberAssignment
-from connect_dagster.protocol.work import Work
-from connect_dagster.protocol.work_items import Item, as_work, in_order, items_of
+from connect_dagster.protocol.work import GroupAssignment, Item, MemberAssignment, Work, as_work, in_order, items_of
 
 
 def assign_eagerly(configured: Work, members: Iterable[str]) -> GroupAssignment:

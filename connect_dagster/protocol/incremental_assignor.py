@@ -8,11 +8,18 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, cycle
 
 from connect_dagster.java.hashes import hash_map_order
-from connect_dagster.protocol.group_assignment import GroupAssignment, MemberAssignment
 from connect_dagster.protocol.load_balance import spread, surplus
 from connect_dagster.protocol.rebalance_delay import LostWork, RebalanceDelay, decide_lost_work, decide_revocation
-from connect_dagster.protocol.work import Work
-from connect_dagster.protocol.work_items import KINDS, Item, as_work, in_order, items_of
+from connect_dagster.protocol.work import (
+    KINDS,
+    GroupAssignment,
+    Item,
+    MemberAssignment,
+    Work,
+    as_work,
+    in_order,
+    items_of,
+)
 
 _NO_GENERATION = -1
 

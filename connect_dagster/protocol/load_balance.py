@@ -9,7 +9,7 @@ import heapq
 from collections.abc import Collection, Iterable, Mapping
 
 from connect_dagster.java.hashes import string_order
-from connect_dagster.protocol.work_items import KINDS, Item
+from connect_dagster.protocol.work import KINDS, Item
 
 
 def surplus(loads: Mapping[str, Collection[Item]], configured: Collection[Item]) -> dict[str, list[Item]]:

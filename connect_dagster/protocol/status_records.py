@@ -1,4 +1,4 @@
-"""Records of the status topic (Java: ``KafkaStatusBackingStore``): states of connectors and tasks, topics in use."""
+"""Records of the status topic (Java: ``KafkaStatusBackingStore``), and the states and topics that follow from them."""
 
 from __future__ import annotations
 
@@ -125,3 +125,82 @@ def _whole_number(name: str, value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise ValueError(f"'{name}' should be a whole number, found {value!r}")
     return value
+
+
+class StatusTable:
+    """Latest status of each connector and task, and the topics they use. Not safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self.connectors: dict[str, Status] = {}
+        self.tasks: dict[str, dict[int, Status]] = {}
+        self.topics: dict[str, dict[str, TopicUse]] = {}
+
+    def task(self, id: TaskId) -> Status | None:
+        """Status of a task."""
+        return self.tasks.get(id.connector, {}).get(id.task)
+
+    def apply(self, key: str | None, value: bytes | None) -> str | None:
+        """Take a record; answers why it was left out, ``None`` when it was understood.
+
+        Args:
+            key: its key.
+            value: its value; ``None`` is a tombstone.
+        """
+        try:
+            match key or "":
+                case key if key.startswith(CONNECTOR):
+                    self._take_connector(key.removeprefix(CONNECTOR), value)
+                case key if key.startswith(TASK):
+                    self._take_task(key, value)
+                case key if key.startswith(TOPIC):
+                    self._take_topic(key, value)
+                case _:
+                    raise ValueError("no record of the status topic has such a key")
+        except ValueError as error:
+            return f"{key}: {error}"
+        return None
+
+    def _take_connector(self, connector: str, value: bytes | None) -> None:
+        if not connector:
+            raise ValueError("the key names no connector")
+        if value is not None:
+            self.connectors[connector] = parse_status(value)
+            return
+        self.connectors.pop(connector, None)
+        self.tasks.pop(connector, None)
+
+    def _take_task(self, key: str, value: bytes | None) -> None:
+        id = task_of(key)
+        if id is None:
+            raise ValueError("the key names no task")
+        if value is None:
+            self.tasks.get(id.connector, {}).pop(id.task, None)
+            return
+        status = parse_status(value)
+        if not _is_stale(status, self.task(id)):
+            self.tasks.setdefault(id.connector, {})[id.task] = status
+
+    def _take_topic(self, key: str, value: bytes | None) -> None:
+        named = topic_of(key)
+        if named is None:
+            raise ValueError("the key names no topic or no connector")
+        connector, topic = named
+        if value is not None:
+            self.topics.setdefault(connector, {})[topic] = parse_topic(value)
+        elif connector in self.topics:
+            self.topics[connector].pop(topic, None)
+
+
+def may_write_safely(status: Status, current: Status | None) -> bool:
+    """Return whether a report may replace the current one: nobody newer has reported since (Java: ``CacheEntry``)."""
+    return current is None or current.worker_id == status.worker_id or current.generation <= status.generation
+
+
+def _is_stale(status: Status, current: Status | None) -> bool:
+    """A former owner's UNASSIGNED that comes after the new owner's RUNNING."""
+    return (
+        status.state is State.UNASSIGNED
+        and current is not None
+        and current.state is State.RUNNING
+        and current.generation >= status.generation
+    )

@@ -19,8 +19,7 @@ from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.kafka.topic_admin import TopicAdmin
 from connect_dagster.protocol import status_records as records
 from connect_dagster.protocol.states import Status, TaskId
-from connect_dagster.protocol.status_records import TopicUse
-from connect_dagster.protocol.status_table import StatusTable, may_write_safely
+from connect_dagster.protocol.status_records import StatusTable, TopicUse, may_write_safely
 from connect_dagster.storage.internal_topics import InternalTopic, ensure_internal_topic
 from connect_dagster.storage.topic_log import NotPermittedError, OpenLog, TopicLog, always
 

@@ -7,10 +7,9 @@ import uuid
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from connect_dagster.protocol.group_assignment import GroupAssignment
 from connect_dagster.protocol.rebalance_delay import revocation_backoff_ms
 from connect_dagster.protocol.states import TaskId
-from connect_dagster.protocol.work import Work
+from connect_dagster.protocol.work import GroupAssignment, Work
 from tests.conformance.java_assignor import JavaDecision, decide
 from tests.golden_answers import Golden, digest
 from tests.rebalancing_group import Group, Round, work_of

@@ -14,7 +14,7 @@ from connect_dagster.kafka.topic_reading import read_topic
 from connect_dagster.protocol.config_state import ConfigTable
 from connect_dagster.protocol.offset_records import parse_key, parse_value
 from connect_dagster.protocol.states import State, Status
-from connect_dagster.protocol.status_table import StatusTable
+from connect_dagster.protocol.status_records import StatusTable
 
 
 @dataclass(frozen=True, slots=True)

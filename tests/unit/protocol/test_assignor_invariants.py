@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from connect_dagster.protocol.eager_assignor import assign_eagerly
-from connect_dagster.protocol.work import Work
-from connect_dagster.protocol.work_items import items_of
+from connect_dagster.protocol.work import Work, items_of
 from tests.rebalancing_group import MAX_DELAY_MS, Group, is_idle, work_of
 
 MEMBERS = [f"connect-localhost:{port}-{'0123456789abcdef'[port % 16]}" for port in range(8083, 8092)]

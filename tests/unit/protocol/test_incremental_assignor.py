@@ -6,12 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from connect_dagster.protocol.group_assignment import GroupAssignment
 from connect_dagster.protocol.incremental_assignor import IncrementalAssignor
 from connect_dagster.protocol.rebalance_delay import RebalanceDelay, decide_lost_work
 from connect_dagster.protocol.states import TaskId
-from connect_dagster.protocol.work import Work
-from connect_dagster.protocol.work_items import items_of
+from connect_dagster.protocol.work import GroupAssignment, Work, items_of
 from tests.rebalancing_group import MAX_DELAY_MS, Group, is_idle, work_of
 from tests.unit.protocol.assignor_cases import (
     COORDINATOR_ROUNDS,

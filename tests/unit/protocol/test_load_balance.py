@@ -8,7 +8,7 @@ import pytest
 
 from connect_dagster.protocol.load_balance import spread, surplus
 from connect_dagster.protocol.states import TaskId
-from connect_dagster.protocol.work_items import Item
+from connect_dagster.protocol.work import Item
 
 
 def _connectors(*numbers: int) -> list[Item]:

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from connect_dagster.protocol import status_records as records
 from connect_dagster.protocol.states import State, Status, TaskId
-from connect_dagster.protocol.status_records import TopicUse
-from connect_dagster.protocol.status_table import StatusTable, may_write_safely
+from connect_dagster.protocol.status_records import StatusTable, TopicUse, may_write_safely
 from tests.unit.protocol.kcat_records import RECORDS
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))

@@ -26,8 +26,7 @@ from connect_dagster.protocol.group_structs import (
     work_of,
 )
 from connect_dagster.protocol.states import State, Status
-from connect_dagster.protocol.work import Work
-from connect_dagster.protocol.work_items import Item, as_work, items_of
+from connect_dagster.protocol.work import Item, Work, as_work, items_of
 from tests.unit.herder.distributed.group_values import ME, OTHER, RULES, configured, told, work
 
 ITEMS = items_of(work("a", "b", "c", "a-0", "a-1", "b-0", "c-0"))
