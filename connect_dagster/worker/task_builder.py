@@ -30,15 +30,13 @@ from connect_dagster.worker.errors.reporter import ErrorReporter
 from connect_dagster.worker.metrics.errors import ErrorMetrics
 from connect_dagster.worker.metrics.tasks import TaskPlugins, Transformed
 from connect_dagster.worker.metrics.worker_metrics import WorkerMetrics
-from connect_dagster.worker.sink.batches import source_options
 from connect_dagster.worker.sink.consumer import SinkConsumer
 from connect_dagster.worker.sink.pipeline import SinkPipeline
 from connect_dagster.worker.sink.plans import SinkPlanner
-from connect_dagster.worker.sink.stream import SinkStream
+from connect_dagster.worker.sink.stream import SinkStream, source_options
 from connect_dagster.worker.sink.task import SinkSettings, WorkerSinkTask
 from connect_dagster.worker.source.batches import SourceBatches
-from connect_dagster.worker.source.delivery import Delivery
-from connect_dagster.worker.source.large_batch_gate import LargeBatchGate
+from connect_dagster.worker.source.delivery import Delivery, LargeBatchGate
 from connect_dagster.worker.source.pipeline import SourcePipeline
 from connect_dagster.worker.source.task import WorkerSourceTask
 from connect_dagster.worker.source.topic_creation import TopicCreation, topic_groups

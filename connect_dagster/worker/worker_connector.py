@@ -16,9 +16,9 @@ from connect_dagster.isolation.config_transformer import ConfigTransformer, reve
 from connect_dagster.plugin.connector import Connector, SourceConnector
 from connect_dagster.protocol.states import State, TargetState
 from connect_dagster.worker import logs
+from connect_dagster.worker.config.connector import check_tasks_max
 from connect_dagster.worker.config.sink import SinkConnectorConfig
 from connect_dagster.worker.config.source import SourceConnectorConfig
-from connect_dagster.worker.config.tasks_max import check_tasks_max
 from connect_dagster.worker.task import failure_trace
 
 log = logging.getLogger(__name__)

@@ -23,7 +23,7 @@ from connect_dagster.protocol.config_records import SessionKey
 from connect_dagster.protocol.config_state import ClusterConfigState
 from connect_dagster.protocol.states import TargetState, TaskId
 from connect_dagster.storage.config_store import ConfigStore
-from connect_dagster.worker.config.tasks_max import TooManyTasksError
+from connect_dagster.worker.config.connector import TooManyTasksError
 from connect_dagster.worker.worker import Worker
 
 TaskConfigs = list[dict[str, str]]

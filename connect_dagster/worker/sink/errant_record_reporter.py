@@ -16,8 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.plugin.frames import SinkFrame
 from connect_dagster.plugin.records import SinkRecord
-from connect_dagster.worker.errors.failures import TASK_PUT, FailedRecord, Failure, ToleranceExceededError
-from connect_dagster.worker.errors.raw_record import RawRecord
+from connect_dagster.worker.errors.failures import TASK_PUT, FailedRecord, Failure, RawRecord, ToleranceExceededError
 from connect_dagster.worker.errors.reporter import ErrorReporter
 from connect_dagster.worker.sink.raw_records import Offsets
 

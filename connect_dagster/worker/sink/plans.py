@@ -10,20 +10,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
+from connect_dagster.isolation.descriptions import class_name
+from connect_dagster.plugin.bisection import Bisection
 from connect_dagster.plugin.frame_columns import FAILURE, RAW_RECORD
 from connect_dagster.plugin.frames import SinkBatch, SinkFrame
 from connect_dagster.plugin.records import SinkRecord
-from connect_dagster.worker.errors.failures import FailedRecord
-from connect_dagster.worker.errors.raw_record import RawRecord
+from connect_dagster.worker.errors.failures import VALUE_CONVERTER, FailedRecord, Failure, RawRecord, is_spark_gone
 from connect_dagster.worker.errors.tolerance import ToleranceOperator
+from connect_dagster.worker.frames import Acting
+from connect_dagster.worker.record_frames import halves
 from connect_dagster.worker.sink.pipeline import Mode, SinkPipeline
-from connect_dagster.worker.sink.poison_records import without_poison_records
-from connect_dagster.worker.sink.raw_records import Offsets, failed_records, raw_records_at
-from connect_dagster.worker.sink.record_encoder import RecordEncoder
+from connect_dagster.worker.sink.raw_records import Offsets, RecordEncoder, failed_records, raw_records, raw_records_at
 from connect_dagster.worker.sink.stream import MicroBatch
+from connect_dagster.worker.transforms import TRANSFORMATION
 
 _READ, _ARRIVED, _FAILED = "read", "arrived", "failed"
 # A smaller batch is searched for its schemas as fast as one record of it is read.
@@ -128,7 +131,7 @@ class BatchPlans:
 
     def drop_poison_records(self) -> list[FailedRecord]:
         """Take the records out of the batch that make its plan fail, and return them."""
-        rest, failed = without_poison_records(self.spark, self.pipeline, self.batch)
+        rest, failed = _without_poison_records(self.spark, self.pipeline, self.batch)
         if failed:
             self.batch, self._poison, self._expected = rest, len(failed), False
         return failed
@@ -181,3 +184,57 @@ def _sum(observations: list[Observation], name: str) -> int | None:
     if any(row.schema() is None for row in found):  # the optimizer has left out the count
         return None
     return sum(int(row.getLong(row.fieldIndex(name))) for row in found if name in row.schema().fieldNames())
+
+
+def _without_poison_records(
+    spark: SparkSession, pipeline: SinkPipeline, batch: MicroBatch
+) -> tuple[MicroBatch, list[FailedRecord]]:
+    """Return the batch without the records that make its plan fail, and those records.
+
+    The plan runs inside the task's own ``put``, so it is first run by itself: a plan that works then is not the cause.
+
+    Args:
+        spark: the worker's session.
+        pipeline: tolerates records that fail as data.
+        batch: as Spark's source gives it.
+
+    Raises:
+        Exception: its records could not be read again.
+    """
+    rows = batch.df.toArrow()
+    failed: list[FailedRecord] = []
+
+    def attempt(part: pa.Table) -> pa.Table:
+        _run_plan(spark, pipeline, part)
+        return part
+
+    def rejected(row: pa.Table, error: Exception) -> pa.Table:
+        (raw,) = raw_records(spark.createDataFrame(row))
+        acting = _culprit(spark, pipeline, row)
+        failed.append(FailedRecord(Failure.of(acting.stage, acting.executor, error), raw, error))
+        return row.slice(0, 0)
+
+    try:
+        attempt(rows)
+    except Exception:
+        rest = pa.concat_tables(list(Bisection(rows, attempt, halves, rejected, is_spark_gone)))
+        return replace(batch, df=spark.createDataFrame(rest)), failed
+    return batch, []
+
+
+def _run_plan(spark: SparkSession, pipeline: SinkPipeline, rows: pa.Table) -> None:
+    with pipeline.searched(spark.createDataFrame(rows)) as batch:
+        for frame in batch:
+            frame.df.write.format("noop").mode("overwrite").save()
+
+
+def _culprit(spark: SparkSession, pipeline: SinkPipeline, row: pa.Table) -> Acting:
+    """Return the plugin that fails for a single record: the converters, else the first transform that makes it fail."""
+    for count in range(len(pipeline.transforms) + 1):
+        try:
+            _run_plan(spark, replace(pipeline, transforms=pipeline.transforms[:count]), row)
+        except Exception:
+            if count:
+                return Acting(TRANSFORMATION, class_name(type(pipeline.transforms[count - 1].transform)))
+            break
+    return Acting(VALUE_CONVERTER, class_name(type(pipeline.value_converter)))

@@ -17,13 +17,13 @@ from connect_dagster.plugin.frames import SinkBatch
 from connect_dagster.plugin.records import SinkRecord
 from connect_dagster.worker.errors.failures import (
     FailedRecord,
+    RawRecord,
     ToleranceExceededError,
     is_passing_read,
     is_retriable_job,
     is_spark_failure,
     says,
 )
-from connect_dagster.worker.errors.raw_record import RawRecord
 from connect_dagster.worker.errors.reporter import ErrorReporter
 from connect_dagster.worker.errors.retry import Retries, RetryGivenUpError
 from connect_dagster.worker.errors.tolerance import ToleranceOperator

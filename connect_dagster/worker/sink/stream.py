@@ -1,27 +1,33 @@
 """The Structured Streaming query that reads a sink task's partitions, and hands its batches to the task's thread.
 
 The query reads exactly the partitions and from the offsets it is started with. Its checkpoint is scratch: offsets
-live in the consumer group, so every start begins afresh. A batch stays offered until the task releases it.
+live in the consumer group, so every start begins afresh. A batch stays offered until the task releases it, whole or
+in parts where a user limits the records of a put.
 """
 
 from __future__ import annotations
 
+import functools
 import json
 import logging
+import operator
 import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from pyspark.sql.streaming.query import StreamingQuery
 
+from connect_dagster.kafka import clients
+from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.worker.errors.failures import StreamFailure, stream_failure
 
@@ -34,6 +40,15 @@ _REPORT_SECONDS = 1.0
 _STOP_SECONDS = 2.0
 _POLL_SECONDS = 0.005
 _OF_STREAMS = ("maxOffsetsPerTrigger", "minPartitions")
+# Bigger batches take more memory and the same time (docs/decisions/0002-spark-session.md).
+_MOST_RECORDS = 200_000
+# A known record that does not arrive: the brokers are away, and the task must poll its group meanwhile.
+_FETCH_MS = 10_000
+_FASTER_FETCHES = {
+    "fetch.max.wait.ms": "10",
+    "max.poll.records": "10000",
+    "receive.buffer.bytes": str(1 << 20),
+}
 # Spark's message (MicroBatchExecution).
 _NO_NEWS = "Waiting for data to arrive"
 
@@ -229,3 +244,60 @@ def _offsets(partitions: Offsets) -> str:
     for partition, offset in partitions.items():
         offsets.setdefault(partition.topic, {})[str(partition.partition)] = offset
     return json.dumps(offsets)
+
+
+def source_options(consumer: Settings, max_poll_records: int | None, *, headers: bool) -> dict[str, str]:
+    """Return the options of Spark's Kafka source.
+
+    Args:
+        consumer: settings of the task's consumer.
+        max_poll_records: most records of one put; ``None`` for the default size.
+        headers: whether to read headers.
+    """
+    return {
+        **clients.spark_options({**_FASTER_FETCHES, **consumer}),
+        "maxOffsetsPerTrigger": str(max_poll_records or _MOST_RECORDS),
+        "minPartitions": "2",
+        # A truncated partition continues at its new start, unless the user chose to fail.
+        "failOnDataLoss": str(consumer.get("auto.offset.reset") == "none").lower(),
+        "kafkaConsumer.pollTimeoutMs": str(_FETCH_MS),
+        "includeHeaders": str(headers).lower(),
+    }
+
+
+def latest_offsets(report: Mapping[str, Any]) -> dict[TopicPartition, int]:
+    """Return the ends of the partitions when Spark planned the batch of a progress report."""
+    # As a mapping, Spark's report has offsets as Python's repr.
+    latest = [json.loads(source.json)["latestOffset"] or {} for source in report["sources"]]
+    return {
+        TopicPartition(topic, int(partition)): end
+        for topics in latest
+        for topic, partitions in topics.items()
+        for partition, end in partitions.items()
+    }
+
+
+def parts(batch: MicroBatch, limit: int | None) -> Iterator[MicroBatch]:
+    """Yield the batch in parts of at most ``limit`` records (``max.poll.records``), in the order of each partition.
+
+    A batch without offsets has no parts; the first batch of a query over empty partitions is one.
+    """
+    if all(end == batch.start[partition] for partition, end in batch.end.items()):
+        return
+    if limit is None or batch.size <= limit:
+        yield batch
+        return
+    for partition, end in batch.end.items():
+        for first in range(batch.start[partition], end, limit):
+            yield _part(batch, partition, first, min(first + limit, end))
+
+
+def _part(batch: MicroBatch, partition: TopicPartition, first: int, end: int) -> MicroBatch:
+    conditions = (
+        F.col("topic") == partition.topic,
+        F.col("partition") == partition.partition,
+        F.col("offset") >= first,
+        F.col("offset") < end,
+    )
+    rows = batch.df.where(functools.reduce(operator.and_, conditions))
+    return replace(batch, df=rows, start={partition: first}, end={partition: end})

@@ -23,13 +23,12 @@ from connect_dagster.worker.errors.reporter import ErrorReporter
 from connect_dagster.worker.errors.retry import Retries, RetryGivenUpError
 from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.metrics.tasks import SinkTaskMetrics
-from connect_dagster.worker.sink import batches as sink_batches
 from connect_dagster.worker.sink.commits import Commit, Commits
 from connect_dagster.worker.sink.consumer import Consumer, RebalanceListener, TopicPartitions
 from connect_dagster.worker.sink.context import SinkContext
 from connect_dagster.worker.sink.errant_record_reporter import WorkerErrantRecordReporter
 from connect_dagster.worker.sink.put import BatchUnavailableError, ErrorContext, Planner, PutAttempt
-from connect_dagster.worker.sink.stream import MicroBatch, Stream
+from connect_dagster.worker.sink.stream import MicroBatch, Stream, latest_offsets, parts
 from connect_dagster.worker.spark import references as java_references
 from connect_dagster.worker.spark.progress import Progress
 from connect_dagster.worker.task import Clock, StatusListener, SystemClock, WorkerTask
@@ -303,7 +302,7 @@ class WorkerSinkTask(WorkerTask):
             offsets = {str(partition): offset for partition, offset in self._position.items()}
             self.progress.batch_done(report["numInputRows"], dict(report["durationMs"]), offsets)
             self._metrics.batches_counted(report["numInputRows"])
-            self._metrics.ends_seen(sink_batches.latest_offsets(report))
+            self._metrics.ends_seen(latest_offsets(report))
 
     def _moved(self) -> None:
         self._metrics.moved_to(self._position, self._commits.committed)
@@ -318,7 +317,7 @@ class WorkerSinkTask(WorkerTask):
             return
         self._take_progress(stream.report())
         part: MicroBatch | None
-        for part in sink_batches.parts(batch, self._settings.max_poll_records):
+        for part in parts(batch, self._settings.max_poll_records):
             if not (self._put(part) and self._moved_past(part)):
                 self._stop_stream()
                 break

@@ -23,7 +23,6 @@ from connect_dagster.kafka import clients
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.worker import logs
 from connect_dagster.worker.source.batch import Batch, EncodedTable, RejectedRecord, topics_of
-from connect_dagster.worker.source.large_batch_gate import LargeBatchGate
 from connect_dagster.worker.source.topic_creation import TopicCreation
 from connect_dagster.worker.spark import references as java_references
 
@@ -31,6 +30,7 @@ log = logging.getLogger(__name__)
 
 _POLL_SECONDS = 0.1
 _IDLE_SECONDS = 1.0
+_LARGE_ROWS = 5_000
 _PRODUCER_EXTRAS: dict[str, object] = {
     # A callback for each record would cost more than sending it.
     "delivery.report.only.error": True,
@@ -241,3 +241,27 @@ def _arguments(chunk: pa.RecordBatch, topic: str | None) -> Iterator[dict[str, A
     constant = {"topic": topic} if topic is not None else {}
     for row in zip(*columns.values(), strict=True):
         yield constant | {name: value for name, value in zip(columns, row, strict=True) if value is not None}
+
+
+class LargeBatchGate:
+    """Admits one large batch of a worker's source tasks at a time.
+
+    One large batch keeps all cores busy. Several at once are hardly faster, take more memory, and delay a task with a
+    single record (docs/decisions/0006-big-batches-take-turns.md).
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def admit(self, rows: int) -> Iterator[None]:
+        """Wait until no other large batch is encoded; a small batch passes at once.
+
+        Args:
+            rows: the expected size, which is the size of the batch before.
+        """
+        if rows < _LARGE_ROWS:
+            yield
+            return
+        with self._lock:
+            yield

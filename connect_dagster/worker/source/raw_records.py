@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from connect_dagster.plugin.frame_columns import FAILURE
 from connect_dagster.plugin.frames import SourceFrame
 from connect_dagster.plugin.schema import Schema
-from connect_dagster.worker.errors.raw_record import RawRecord
+from connect_dagster.worker.errors.failures import RawRecord
 from connect_dagster.worker.errors.retry import RetryGivenUpError
 from connect_dagster.worker.source.pipeline import SourcePipeline
 

@@ -1,15 +1,23 @@
-"""Settings of a worker's Spark session. Light to import: the JVM starts with it before PySpark is loaded."""
+"""Settings of a worker's Spark session, and the JDBC drivers of its JVM.
+
+Light to import: the JVM starts with it before PySpark is loaded.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 
-from connect_dagster.worker.spark.jdbc_drivers import driver_jars, joined
+from connect_dagster.embedded import jars
 
 SPARK_PREFIX = "spark."
 CLASS_PATH = "spark.driver.extraClassPath"
 _JARS = "spark.jars"
+_DRIVER_SERVICE = "META-INF/services/java.sql.Driver"
+# A jar may lie in a folder, one folder down, or where Confluent packs those of a connector.
+_DRIVER_PLACES = ("*.jar", "*/*.jar", "*/lib/*.jar")
 
 # Measured: docs/decisions/0002-spark-session.md
 _SETTINGS: Mapping[str, str] = {
@@ -53,7 +61,39 @@ def spark_settings(worker: Mapping[str, str]) -> dict[str, str]:
     """Spark settings of a worker: ours, and the ``spark.*`` keys of its file, which win; JDBC drivers come to both."""
     merged = {**_SETTINGS, **{name: value for name, value in worker.items() if name.startswith(SPARK_PREFIX)}}
     drivers = driver_jars(worker)
-    merged[CLASS_PATH] = os.pathsep.join(filter(None, (merged.get(CLASS_PATH), joined(drivers, os.pathsep))))
+    merged[CLASS_PATH] = os.pathsep.join(filter(None, (merged.get(CLASS_PATH), _joined(drivers, os.pathsep))))
     if merged["spark.master"].startswith("local"):
         return {**_LOCAL, **merged}
-    return {**merged, _JARS: ",".join(filter(None, (merged.get(_JARS), joined(drivers, ","))))}
+    return {**merged, _JARS: ",".join(filter(None, (merged.get(_JARS), _joined(drivers, ","))))}
+
+
+def driver_jars(worker: Mapping[str, str]) -> list[Path]:
+    """Return the jars of all drivers in their order: those on ``plugin.path`` that register one, then ours.
+
+    Args:
+        worker: the worker's properties.
+
+    Raises:
+        JarUnavailable: one of ours is missing and cannot be downloaded.
+    """
+    folders = (folder.strip() for folder in worker.get("plugin.path", "").split(","))
+    given = [jar for folder in folders if folder for jar in _drivers_in(Path(folder))]
+    return [*dict.fromkeys(given), *jars.resolve("jdbc-drivers")]
+
+
+def _drivers_in(folder: Path) -> Iterator[Path]:
+    for place in _DRIVER_PLACES:
+        yield from filter(_registers_driver, sorted(folder.glob(place)))
+
+
+def _registers_driver(jar: Path) -> bool:
+    try:
+        with zipfile.ZipFile(jar) as archive:
+            return _DRIVER_SERVICE in archive.namelist()
+    except (OSError, ValueError, NotImplementedError, RuntimeError, zipfile.BadZipFile):
+        return False
+
+
+def _joined(paths: Iterable[Path], separator: str) -> str:
+    """Return the paths as one setting."""
+    return separator.join(str(path.absolute()) for path in paths)

@@ -6,7 +6,7 @@ import pytest
 
 from connect_dagster.protocol.states import State
 from connect_dagster.worker.metrics.samples import Samples, Windows
-from connect_dagster.worker.metrics.state_times import StateTimes
+from connect_dagster.worker.metrics.tasks import StateTimes
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ import pytest
 
 from connect_dagster.errors import DataError
 from connect_dagster.plugin.schema import DATE, DECIMAL, STRING_SCHEMA, TIME, TIMESTAMP, Schema, SchemaField, SchemaType
-from connect_dagster.worker.record_frames import _value
-from connect_dagster.worker.record_values import fitting
+from connect_dagster.worker.record_frames import _value, fitting
 
 INT = Schema(SchemaType.INT32)
 LOGICAL = {

@@ -1,7 +1,6 @@
 import pytest
 
-from connect_dagster.worker.config.connector import ConnectorConfig
-from connect_dagster.worker.config.tasks_max import TooManyTasksError, check_tasks_max
+from connect_dagster.worker.config.connector import ConnectorConfig, TooManyTasksError, check_tasks_max
 
 NAMED = {"name": "c", "connector.class": "C"}
 

@@ -10,9 +10,8 @@ from connect_dagster.protocol.states import TaskId
 from connect_dagster.worker.config.sink import SinkConnectorConfig
 from connect_dagster.worker.config.source import SourceConnectorConfig
 from connect_dagster.worker.errors.dead_letter_queue import context_headers
-from connect_dagster.worker.errors.failures import FailedRecord, Failure, ToleranceExceededError
+from connect_dagster.worker.errors.failures import FailedRecord, Failure, RawRecord, ToleranceExceededError
 from connect_dagster.worker.errors.policy import DeadLetterSettings, ErrorPolicy
-from connect_dagster.worker.errors.raw_record import RawRecord
 from connect_dagster.worker.errors.reporter import ErrorReporter
 from connect_dagster.worker.metrics.errors import ErrorMetrics
 from connect_dagster.worker.sink.errant_record_reporter import WorkerErrantRecordReporter, _Reported

@@ -19,9 +19,8 @@ from connect_dagster.plugin.frames import SinkBatch, SinkFrame
 from connect_dagster.plugin.records import SinkRecord, TopicPartition
 from connect_dagster.plugin.schema import STRING_SCHEMA
 from connect_dagster.protocol.states import State, TargetState
-from connect_dagster.worker.errors.failures import VALUE_CONVERTER, FailedRecord, Failure, StreamFailure
+from connect_dagster.worker.errors.failures import VALUE_CONVERTER, FailedRecord, Failure, RawRecord, StreamFailure
 from connect_dagster.worker.errors.policy import DeadLetterSettings, ErrorPolicy
-from connect_dagster.worker.errors.raw_record import RawRecord
 from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.metrics.tasks import SinkTaskMetrics
 from connect_dagster.worker.sink.consumer import RebalanceListener

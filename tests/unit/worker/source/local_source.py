@@ -15,9 +15,8 @@ from connect_dagster.plugin.connector import SourceTask
 from connect_dagster.plugin.frames import SourceFrame
 from connect_dagster.protocol.states import State, TargetState
 from connect_dagster.storage.offset_store import SourceOffsets
-from connect_dagster.worker.errors.failures import VALUE_CONVERTER, FailedRecord, Failure
+from connect_dagster.worker.errors.failures import VALUE_CONVERTER, FailedRecord, Failure, RawRecord
 from connect_dagster.worker.errors.policy import DeadLetterSettings, ErrorPolicy
-from connect_dagster.worker.errors.raw_record import RawRecord
 from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.metrics.tasks import SourceTaskMetrics
 from connect_dagster.worker.record_frames import Polled

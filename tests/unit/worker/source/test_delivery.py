@@ -11,8 +11,7 @@ from connect_dagster.embedded.ports import HOST, free_port
 from connect_dagster.errors import ConnectError
 from connect_dagster.kafka import clients
 from connect_dagster.worker.source.batch import Batch, RejectedRecord
-from connect_dagster.worker.source.delivery import Delivery, _arguments
-from connect_dagster.worker.source.large_batch_gate import LargeBatchGate
+from connect_dagster.worker.source.delivery import Delivery, LargeBatchGate, _arguments
 
 
 @dataclass(frozen=True, slots=True)

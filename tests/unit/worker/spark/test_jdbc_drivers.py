@@ -3,8 +3,7 @@
 import zipfile
 from pathlib import Path
 
-from connect_dagster.worker.spark.jdbc_drivers import driver_jars
-from connect_dagster.worker.spark.settings import CLASS_PATH, spark_settings
+from connect_dagster.worker.spark.settings import CLASS_PATH, driver_jars, spark_settings
 
 
 def jar(path: Path, *entries: str) -> Path:
