@@ -7,17 +7,17 @@ connector whose offsets may be changed.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from typing import Any
 
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException
 from confluent_kafka import TopicPartition as KafkaPartition
 from confluent_kafka.admin import AdminClient
 
-from connect_dagster.errors import BadRequestError, ConnectError
+from connect_dagster.errors import BadRequestError, ConnectError, java_text
 from connect_dagster.herder.interface import ConnectorInfo, ConnectorOffset, ConnectorType
-from connect_dagster.herder.sink_offsets import parse_sink_offsets, shown
 from connect_dagster.isolation.config_transformer import WITHOUT_PROVIDERS, ConfigTransformer
 from connect_dagster.isolation.plugins import Plugins
 from connect_dagster.kafka import clients
@@ -28,6 +28,8 @@ from connect_dagster.storage.offset_json import key_bytes, value_bytes
 from connect_dagster.storage.offset_store import OffsetStore
 from connect_dagster.worker.config.sink import SinkConnectorConfig
 
+TOPIC, PARTITION, OFFSET = "kafka_topic", "kafka_partition", "kafka_offset"
+_INTEGER = re.compile(r"[+-]?\d+")
 _GONE = frozenset({KafkaError.GROUP_ID_NOT_FOUND})
 # What these clients have to say reaches the user as the error of the request.
 _QUIET = {"log_level": 0}
@@ -233,4 +235,53 @@ def _sentence(done: str, connector_agrees: bool) -> str:
         f"The Connect framework-managed offsets for this connector have been {done} successfully. However, if this "
         f"connector manages offsets externally, they will need to be manually {done} in the system that the "
         "connector uses."
+    )
+
+
+def shown(place: TopicPartition, offset: int) -> ConnectorOffset:
+    """Return a sink's offset as users read it."""
+    return ConnectorOffset({PARTITION: place.partition, TOPIC: place.topic}, {OFFSET: offset})
+
+
+def parse_sink_offsets(offsets: Iterable[ConnectorOffset]) -> dict[TopicPartition, int | None]:
+    """Return a sink's offsets by topic partition, ``None`` for those to be reset.
+
+    Java: ``SinkUtils.parseSinkConnectorOffsets``.
+
+    Raises:
+        BadRequestError: one is not an offset, in Java's words.
+    """
+    return {_place(one.partition): _offset(one.offset) for one in offsets}
+
+
+def _place(partition: Mapping[str, Any] | None) -> TopicPartition:
+    if partition is None:
+        raise BadRequestError("The partition for a sink connector offset cannot be null or missing")
+    if TOPIC not in partition or PARTITION not in partition:
+        raise BadRequestError(
+            f"The partition for a sink connector offset must contain the keys '{TOPIC}' and '{PARTITION}'"
+        )
+    if partition[TOPIC] is None:
+        raise BadRequestError("Kafka topic names must be valid strings and may not be null")
+    if partition[PARTITION] is None:
+        raise BadRequestError("Kafka partitions must be valid numbers and may not be null")
+    return TopicPartition(java_text(partition[TOPIC]), _integer("partition", "Partition", partition[PARTITION], 32))
+
+
+def _offset(offset: Mapping[str, Any] | None) -> int | None:
+    if offset is None:
+        return None
+    if OFFSET not in offset:
+        raise BadRequestError(f"The offset for a sink connector should either be null or contain the key '{OFFSET}'")
+    return _integer("offset", "Offset", offset[OFFSET], 64)
+
+
+def _integer(word: str, capital: str, value: Any, bits: int) -> int:
+    """Return a number, given as such or as its text."""
+    text, limit = java_text(value), 1 << (bits - 1)
+    if _INTEGER.fullmatch(text) and -limit <= int(text) < limit:
+        return int(text)
+    raise BadRequestError(
+        f"Failed to parse the following Kafka {word} value in the provided offsets: '{text}'. {capital} values for "
+        "sink connectors need to be integers."
     )

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from connect_dagster.cli.worker.process import Parts, WorkerProcess, log_stop
+from connect_dagster.errors import ConnectError
 from connect_dagster.herder.connector_offsets import OffsetEditor
 from connect_dagster.herder.distributed.config import DistributedConfig
 from connect_dagster.herder.distributed.group_driver import GroupDriver
 from connect_dagster.herder.distributed.herder import DistributedHerder
 from connect_dagster.herder.interface import Herder
-from connect_dagster.herder.validation.missing_plugins import check_plugins
 from connect_dagster.herder.validation.validator import Validator
+from connect_dagster.isolation.plugins import Plugins
 from connect_dagster.kafka.topic_admin import TopicAdmin
-from connect_dagster.protocol.config_state import Event
+from connect_dagster.protocol.config_state import ClusterConfigState, Event
 from connect_dagster.storage.config_store import ConfigStore
 from connect_dagster.storage.internal_topics import config_topic, offset_topic, status_topic
 from connect_dagster.storage.kafka_offset_store import KafkaOffsetStore
@@ -22,6 +23,8 @@ from connect_dagster.storage.kafka_status_store import StatusStore
 from connect_dagster.storage.lease import Lease
 from connect_dagster.worker.spark.jvm import SparkJvm
 from connect_dagster.worker.worker import Worker
+
+_CONVERTERS = ("key.converter", "value.converter")
 
 
 def run(props: Mapping[str, str], jvm: SparkJvm, ending: threading.Event, began: float) -> int:
@@ -107,7 +110,7 @@ class DistributedProcess(WorkerProcess[DistributedConfig]):
             self._lease,
             parts.url,
             parts.rest,
-            lambda state: check_plugins(state, parts.plugins, config.missing_plugins),
+            lambda state: _check_plugins(state, parts.plugins, config.missing_plugins),
         )
         validator = Validator(parts.plugins, config, config.group_id, parts.transformer)
         self._herder = DistributedHerder(worker, validator, editor, parts.server, group)
@@ -120,3 +123,59 @@ class DistributedProcess(WorkerProcess[DistributedConfig]):
 
     def _failure(self) -> Exception | None:
         return self._herder.failure
+
+
+def _check_plugins(state: ClusterConfigState, plugins: Plugins, action: str) -> None:
+    """Refuse to join a group whose connectors this worker could not run.
+
+    Connect's protocol does not carry what a worker can run: any worker may be assigned any connector. A worker that
+    lacks one, such as a Python worker in a Java cluster, refuses before it joins. Java has no such check.
+
+    Args:
+        state: the group's configuration.
+        plugins: what this worker has.
+        action: ``missing.plugins`` of the worker; ``join`` joins all the same.
+
+    Raises:
+        ConnectError: something is missing; lists all of it.
+    """
+    missing = sorted(_missing(state, plugins))
+    if not missing or action == "join":
+        return
+    listed = "\n".join(f"- {name} ({key} of connector {connector})" for connector, key, name in missing)
+    raise ConnectError(
+        "This worker does not join the group, because it lacks plugins that the group's connectors use:\n"
+        f"{listed}\n"
+        "Put them on plugin.path, or set missing.plugins=join to join all the same: such connectors and tasks then "
+        "fail when they are assigned to this worker."
+    )
+
+
+def _missing(state: ClusterConfigState, plugins: Plugins) -> Iterator[tuple[str, str, str]]:
+    for connector in state.connectors():
+        config = state.connector_config(connector) or {}
+        name = config.get("connector.class")
+        if name and not _has_connector(plugins, name):
+            yield connector, "connector.class", name
+        for key in (*_CONVERTERS, *_aliased(config)):
+            name = config.get(key)
+            if name and plugins.find_class(name) is None:
+                yield connector, key, name
+
+
+def _aliased(config: dict[str, str | None]) -> list[str]:
+    """Return the keys of the classes of transforms and predicates."""
+    return [
+        f"{kind}.{alias.strip()}.type"
+        for kind in ("transforms", "predicates")
+        for alias in (config.get(kind) or "").split(",")
+        if alias.strip()
+    ]
+
+
+def _has_connector(plugins: Plugins, name: str) -> bool:
+    try:
+        plugins.connector(name)
+    except ConnectError:
+        return False
+    return True

@@ -25,10 +25,9 @@ from connect_dagster.herder.distributed.group_state import GroupState, Rules
 from connect_dagster.herder.distributed.leader import Owners
 from connect_dagster.herder.distributed.membership import WorkerGroupMember
 from connect_dagster.herder.distributed.pending_config_updates import PendingConfigUpdates
-from connect_dagster.herder.distributed.requests import Requests
 from connect_dagster.herder.distributed.session_keys import SessionKeys
 from connect_dagster.herder.distributed.task_reconfigurer import TaskReconfigurer
-from connect_dagster.herder.distributed.tick_thread_stage import TickThreadStage
+from connect_dagster.herder.distributed.tick_thread import Requests, TickThreadStage
 from connect_dagster.herder.interface import ConnectorStatus
 from connect_dagster.herder.log_context import LogContext
 from connect_dagster.herder.restart_plan import RestartPlan, plan_restart

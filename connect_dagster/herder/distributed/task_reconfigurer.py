@@ -16,8 +16,7 @@ from urllib.parse import quote
 from connect_dagster.backoff import Backoff
 from connect_dagster.client.inter_worker import RestClient
 from connect_dagster.errors import BadRequestError, ConnectError
-from connect_dagster.herder.distributed.requests import Requests
-from connect_dagster.herder.distributed.tick_thread_stage import TickThreadStage
+from connect_dagster.herder.distributed.tick_thread import Requests, TickThreadStage
 from connect_dagster.herder.log_context import LogContext
 from connect_dagster.protocol.config_records import SessionKey
 from connect_dagster.protocol.config_state import ClusterConfigState

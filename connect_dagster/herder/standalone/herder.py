@@ -31,8 +31,7 @@ from connect_dagster.herder.interface import (
     without_nulls,
 )
 from connect_dagster.herder.restart_plan import plan_restart
-from connect_dagster.herder.standalone.registry import ConnectorEntry, Registry
-from connect_dagster.herder.standalone.status_store import StatusStore
+from connect_dagster.herder.standalone.registry import ConnectorEntry, Registry, StatusStore
 from connect_dagster.herder.validation.validator import Validator
 from connect_dagster.herder.worker_herder import WorkerHerder, refuse_until_stopped
 from connect_dagster.protocol.signature import RequestSignature

@@ -2,27 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from connect_dagster.errors import BadRequestError, ConfigError, ConnectError, NotFoundError, java_text
 from connect_dagster.herder.interface import ConnectorConfig
 from connect_dagster.herder.validation.connector_config_def import (
     CONNECTOR_VERSION,
+    CONVERTERS,
     common_table,
     enriched_table,
     framework_table,
 )
-from connect_dagster.herder.validation.nested_config_checks import converter_infos, override_infos
 from connect_dagster.herder.validation.transformation_keys import transformation_keys
 from connect_dagster.isolation.config_transformer import WITHOUT_PROVIDERS, ConfigTransformer
-from connect_dagster.isolation.plugins import LISTED, Kind, PluginDescription, Plugins
+from connect_dagster.isolation.plugins import LISTED, Kind, PluginDescription, Plugins, class_name
+from connect_dagster.java.hashes import hash_map_order
 from connect_dagster.java.maven_versions import VersionRange, require_version
 from connect_dagster.kafka.override_policy import ClientPolicy
-from connect_dagster.plugin.config import ConfigTable, ConfigValue, config_infos, key_info, merge_infos
+from connect_dagster.kafka.settings import ClientKind, definitions
+from connect_dagster.plugin.config import (
+    ConfigTable,
+    ConfigValue,
+    Type,
+    config_infos,
+    key_info,
+    merge_infos,
+    parse_value,
+    prefixed_infos,
+    under_prefix,
+)
 from connect_dagster.plugin.connector import Connector
 from connect_dagster.worker.config.sink import check_topics
 from connect_dagster.worker.config.worker import WorkerConfig
+from connect_dagster.worker.source.topic_creation import uses_topic_creation
+
+Infos = dict[str, Any]
 
 CONNECTOR_CLASS = "connector.class"
 _GROUP_OVERRIDE = "consumer.override.group.id"
@@ -142,8 +157,8 @@ class Validator:
         values = _with_null_errors(config, values)
         # Before the connector's own part is put together, because errors of converters go to the framework's keys.
         by_name = {value.name: value for value in values}
-        converters = converter_infos(config, by_name, self._plugins)
-        overrides = override_infos(config, by_name, described.kind, self._policy)
+        converters = _all_converter_infos(config, by_name, self._plugins)
+        overrides = _all_override_infos(config, by_name, described.kind, self._policy)
         own = described.plugin.config_def
         table = framework.with_keys(own.table())
         found = [*values, *own.validate_all(config, self._plugins.find_class)]
@@ -191,3 +206,75 @@ def _add_exactly_once_errors(config: ConnectorConfig, values: Sequence[ConfigVal
     for key, asked, text in _EXACTLY_ONCE_ERRORS:
         if not by_name[key].errors and (config.get(key) or "").lower() == asked:
             by_name[key].errors.append(text)
+
+
+def _all_converter_infos(config: ConnectorConfig, values: Mapping[str, ConfigValue], plugins: Plugins) -> list[Infos]:
+    """Options of the converters that a connector names itself: header, key, value.
+
+    Args:
+        config: the connector's configuration.
+        values: what was found for the framework's keys; gets the errors of the converters as a whole.
+        plugins: where they are found.
+    """
+    checked = [_converter_infos(side, config, values, plugins) for side in sorted(CONVERTERS)]
+    return [infos for infos in checked if infos is not None]
+
+
+def _converter_infos(
+    side: str, config: ConnectorConfig, values: Mapping[str, ConfigValue], plugins: Plugins
+) -> Infos | None:
+    name = f"{side}.converter"
+    value, version = values[name], values[f"{name}.plugin.version"]
+    found = plugins.class_named(value.value) if config.get(name) is not None and value.value else None
+    if found is None or value.errors or version.errors:
+        return None
+    try:
+        found = plugins.class_named(value.value, config.get(version.name)) or found
+        require_version(class_name(found), found.version, config.get(version.name))
+    except ConfigError as error:
+        for one in (value, version):
+            one.errors.append(error.message)
+        return None
+    options = {"converter.type": side} | under_prefix(config, f"{name}.")
+    found_values = {one.name: one for one in found.config_def.validate_all(options)}
+    in_java_order = [found_values[key] for key in hash_map_order(found_values)]
+    return prefixed_infos(found.config_def.table(), in_java_order, f"{name}.")
+
+
+def _all_override_infos(
+    config: ConnectorConfig, values: Mapping[str, ConfigValue], kind: Kind, policy: ClientPolicy
+) -> list[Infos]:
+    """Overrides of the clients that a connector uses, each in Java's definition: producer, consumer, admin.
+
+    Args:
+        config: the connector's configuration.
+        values: the checked values of the framework's keys.
+        kind: its direction.
+        policy: what it may override.
+    """
+    dead_letters = bool(values["errors.deadletterqueue.topic.name"].value)
+    creates_topics = uses_topic_creation(config)
+    used = {
+        ClientKind.PRODUCER: kind is Kind.SOURCE or dead_letters,
+        ClientKind.CONSUMER: kind is Kind.SINK,
+        ClientKind.ADMIN: dead_letters if kind is Kind.SINK else creates_topics,
+    }
+    return [_override_infos(config, client, policy) for client, wanted in used.items() if wanted]
+
+
+def _override_infos(config: ConnectorConfig, client: ClientKind, policy: ClientPolicy) -> Infos:
+    prefix, table = f"{client.value}.override.", definitions(client)
+    types = {key.name: key.type for key in table}
+    # Java fills one hash map from the other: what falls together in the second keeps the order of the first.
+    given = under_prefix({name: config[name] for name in hash_map_order(config)}, prefix)
+    values = [_override(name, given[name], types.get(name)) for name in hash_map_order(given)]
+    for value in values:
+        value.errors += [text for text in (policy.refusal(value.name),) if text is not None]
+    return prefixed_infos(table, values, prefix)
+
+
+def _override(name: str, text: str | None, kind: Type | None) -> ConfigValue:
+    try:
+        return ConfigValue(name, text if kind is None else parse_value(name, text, kind))
+    except ConfigError as error:
+        return ConfigValue(name, text, errors=[error.message])

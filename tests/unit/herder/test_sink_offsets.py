@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 
 from connect_dagster.errors import BadRequestError
+from connect_dagster.herder.connector_offsets import parse_sink_offsets, shown
 from connect_dagster.herder.interface import ConnectorOffset
-from connect_dagster.herder.sink_offsets import parse_sink_offsets, shown
 from connect_dagster.plugin.records import TopicPartition
 
 PLACE = {"kafka_topic": "t", "kafka_partition": 0}

@@ -1,4 +1,4 @@
-from connect_dagster.herder.standalone.status_store import StatusStore
+from connect_dagster.herder.standalone.registry import StatusStore
 from connect_dagster.protocol.states import State, Status, TaskId
 
 
