@@ -132,7 +132,6 @@ class ClusterConfigState:
     _task_counts: Mapping[str, int] = field(default_factory=dict, repr=False)
     _task_configs: Mapping[TaskId, Config] = field(default_factory=dict, repr=False)
     _applied: Mapping[str, Config] = field(default_factory=dict, repr=False)
-    _generations: Mapping[str, int] = field(default_factory=dict, repr=False)
     _count_records: Mapping[str, int] = field(default_factory=dict, repr=False)
     _pending_fencing: frozenset[str] = field(default=frozenset(), repr=False)
     _inconsistent: frozenset[str] = field(default=frozenset(), repr=False)
@@ -180,10 +179,6 @@ class ClusterConfigState:
         """Connectors whose task configurations must be published again."""
         return self._inconsistent
 
-    def task_config_generation(self, name: str) -> int | None:
-        """How often task configurations were committed after the first time, as far as this worker has seen."""
-        return self._generations.get(name)
-
     def task_count_record(self, name: str) -> int | None:
         """How many tasks' producers were fenced out last (KIP-618)."""
         return self._count_records.get(name)
@@ -206,7 +201,6 @@ class ConfigTable:
         self._task_configs: dict[TaskId, Config] = {}
         self._deferred: dict[str, dict[TaskId, Config]] = {}
         self._applied: dict[str, Config] = {}
-        self._generations: dict[str, int] = {}
         self._count_records: dict[str, int] = {}
         self._pending_fencing: set[str] = set()
         self._inconsistent: set[str] = set()
@@ -222,7 +216,6 @@ class ConfigTable:
                 self._task_counts.copy(),
                 self._task_configs.copy(),
                 self._applied.copy(),
-                self._generations.copy(),
                 self._count_records.copy(),
                 frozenset(self._pending_fencing),
                 frozenset(self._inconsistent),
@@ -298,13 +291,11 @@ class ConfigTable:
             if deferred is not None:
                 self._task_configs.update(deferred)
                 updated = tuple(sorted(deferred))
-                self._generations[connector] = self._generations.get(connector, -1) + 1
             self._inconsistent.discard(connector)
             self._applied[connector] = config
         else:
             self._inconsistent.add(connector)
         if deferred is not None:
-            # Kept, though empty: a later commit of no tasks is a separate generation, as in Java.
             deferred.clear()
         self._task_counts[connector] = count
         self._pending_fencing.add(connector)

@@ -78,7 +78,7 @@ def test_an_empty_topic() -> None:
     assert (state.offset, state.session_key, state.connectors()) == (-1, None, frozenset())
     assert (state.connector_config("a"), state.target_state("a"), state.tasks("a")) == (None, None, [])
     assert (state.task_count("a"), state.task_config(FIRST), state.applied_connector_config("a")) == (0, None, None)
-    assert (state.task_config_generation("a"), state.task_count_record("a")) == (None, None)
+    assert state.task_count_record("a") is None
     assert not state.contains("a")
     assert not state.pending_fencing("a")
 
@@ -91,7 +91,7 @@ def test_tasks_are_there_with_their_commit() -> None:
     state = topic.state
     assert state.tasks("a") == [FIRST, SECOND]
     assert state.all_task_configs("a") == {FIRST: {"t": "0"}, SECOND: {"t": "1"}}
-    assert (state.task_count("a"), state.task_config_generation("a"), state.pending_fencing("a")) == (2, 0, True)
+    assert (state.task_count("a"), state.pending_fencing("a")) == (2, True)
     assert (state.offset, state.target_state("a")) == (4, TargetState.STARTED)
 
 
@@ -173,7 +173,6 @@ def test_a_connector_that_stops_has_no_tasks() -> None:
     assert topic.write(("commit-a", commit(0))) == [TasksUpdated("a", ())]
     state = topic.state
     assert (state.tasks("a"), state.task_count("a"), state.inconsistent_connectors()) == ([], 0, frozenset())
-    assert state.task_config_generation("a") == 1
 
 
 def test_tasks_know_the_configuration_they_were_made_from() -> None:
@@ -192,14 +191,14 @@ def test_what_compaction_left_of_a_deleted_connector_means_nothing() -> None:
     assert (state.connectors(), state.task_count("a"), state.tasks("a")) == (frozenset(), 0, [])
     assert (state.task_config(FIRST), state.task_count_record("a")) == (None, 2)
     topic.write(("connector-a", config()), ("commit-a", commit(0)))
-    assert topic.state.task_config_generation("a") is None  # nor do its old tasks come back
+    assert topic.state.tasks("a") == []  # nor do its old tasks come back
 
 
 def test_fencing_is_due_after_each_commit() -> None:
     topic = Topic(*CREATED, ("tasks-fencing-a", {"task-count": 4}))
     assert (topic.state.pending_fencing("a"), topic.state.task_count_record("a")) == (False, 4)
     topic.write(*CREATED[1:])
-    assert (topic.state.pending_fencing("a"), topic.state.task_config_generation("a")) == (True, 1)
+    assert topic.state.pending_fencing("a")
 
 
 def test_snapshots_never_change() -> None:
