@@ -1,23 +1,35 @@
 """``connect-dagster diff`` and ``apply``: have the cluster run connectors as they are declared.
 
-A declaration is a file as ``connect-standalone`` takes it, or stands in Python.
+A declaration is a file as ``connect-standalone`` takes it, a component, or stands in Python.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import chdir
 from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 import click
 import dagster as dg
+import yaml
+from dagster.components.resolved.errors import ResolutionException
+from pydantic import ValidationError
 
-from connect_dagster.cli.connectors.declarations import declarations
 from connect_dagster.cli.connectors.rest_access import NOT_AS_WISHED, Trouble, asks_worker, json_option, timeout_option
 from connect_dagster.cli.connectors.verbs import act_and_report
 from connect_dagster.client.rest_client import KafkaConnectClient
+from connect_dagster.errors import ConnectError
+from connect_dagster.orchestration.components import KafkaConnectConnectorComponent
 from connect_dagster.orchestration.connectors.apply import ApplyPlan, InvalidConnectorsError, carry_out, plan_all
+from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
+from connect_dagster.orchestration.resources.connector import ConnectorResource
+
+_YAML = (".yaml", ".yml")
 
 declarations_argument = click.argument("declared", metavar="DECLARATION...", nargs=-1, required=True)
 
@@ -63,7 +75,7 @@ def apply_command(
 
 def _plans(client: KafkaConnectClient, declared: Sequence[str]) -> list[ApplyPlan]:
     try:
-        return plan_all(client, declarations(declared))
+        return plan_all(client, _declarations(declared))
     except InvalidConnectorsError as error:
         raise Trouble("\n".join(error.sentences)) from None
     except dg.Failure as error:
@@ -88,3 +100,84 @@ def _as_json(planned: ApplyPlan) -> dict[str, object]:
         "goal": planned.goal,
         "diff": planned.diff.lines(),
     }
+
+
+def _declarations(arguments: Sequence[str]) -> list[KafkaConnectConnectorSpec]:
+    """Return the connectors that arguments of the command line declare, in their order.
+
+    Raises:
+        Trouble: an argument declares none, or two connectors have the same name.
+    """
+    found = [spec for argument in arguments for spec in _declared(argument)]
+    names = [spec.name for spec in found]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise Trouble(f"{', '.join(twice)} is declared twice")
+    return found
+
+
+def _declared(argument: str) -> Iterable[KafkaConnectConnectorSpec]:
+    if (path := Path(argument)).exists():
+        return _of_component(path) if path.suffix in _YAML else [_of_file(argument)]
+    module, colon, name = argument.partition(":")
+    if not colon or not all(part.isidentifier() for part in (*module.split("."), name)):
+        raise Trouble(
+            f"The file {argument} does not exist; a declaration is a file, or module:name of connectors in Python"
+        )
+    return _of_module(module, name)
+
+
+def _of_file(path: str) -> KafkaConnectConnectorSpec:
+    try:
+        return KafkaConnectConnectorSpec.from_file(path)
+    except ConnectError as error:
+        raise Trouble(str(error)) from error
+
+
+def _of_component(path: Path) -> list[KafkaConnectConnectorSpec]:
+    """Return the connectors of a component's file; those of other components beside them are left out."""
+    try:
+        documents = list(yaml.safe_load_all(path.read_text()))
+        # Files that it names stand beside it.
+        with chdir(path.parent):
+            return [spec for document in documents for spec in _of_document(document)]
+    except (yaml.YAMLError, ResolutionException, ValidationError) as error:
+        raise Trouble(f"{path}: {error}") from error
+
+
+def _of_document(document: Any) -> list[KafkaConnectConnectorSpec]:
+    module, _, name = str(document.get("type", "")).rpartition(".")
+    component = _loaded(module, name)
+    if not (isinstance(component, type) and issubclass(component, KafkaConnectConnectorComponent)):
+        return []
+    declared: KafkaConnectConnectorComponent = component.resolve_from_dict(document.get("attributes") or {})
+    return declared.connectors
+
+
+def _of_module(module: str, name: str) -> list[KafkaConnectConnectorSpec]:
+    return list(_specs(_loaded(module, name), f"{module}:{name}"))
+
+
+def _loaded(module: str, name: str) -> object:
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    try:
+        found: object = getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise Trouble(f"{module}:{name} cannot be loaded: {error}") from error
+    return found
+
+
+def _specs(declared: object, where: str) -> Iterator[KafkaConnectConnectorSpec]:
+    match declared:
+        case KafkaConnectConnectorSpec():
+            yield declared
+        case ConnectorResource():
+            yield declared.spec()
+        case list() | tuple():
+            for each in declared:
+                yield from _specs(each, where)
+        case _:
+            raise Trouble(
+                f"{where} holds {type(declared).__name__}, where KafkaConnectConnectorSpec or ConnectorResource "
+                "were expected, or a list of them"
+            )

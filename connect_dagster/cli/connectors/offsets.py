@@ -11,9 +11,9 @@ import click
 from connect_dagster.cli.connectors.rest_access import Trouble, asks_worker, json_option, timeout_option
 from connect_dagster.cli.table_text import table_text
 from connect_dagster.client.offsets_change import Modify, change_offsets
+from connect_dagster.client.operations import Wait
 from connect_dagster.client.rest_client import KafkaConnectClient
 from connect_dagster.client.types import PartitionOffset
-from connect_dagster.client.waiting import Wait
 
 SHAPE = '{"offsets": [{"partition": {…}, "offset": {…}}, …]}'
 

@@ -18,13 +18,13 @@ from connect_dagster.client.operations import (
     DELETED,
     Ask,
     Outcome,
+    Wait,
     ask_and_await,
     delete_and_await,
     target_state_of,
 )
 from connect_dagster.client.rest_client import KafkaConnectClient
 from connect_dagster.client.types import Connector, ConnectorState
-from connect_dagster.client.waiting import Wait
 from connect_dagster.plugin.connector_file import DesiredState
 
 names_argument = click.argument("names", metavar="CONNECTOR...", nargs=-1, required=True)

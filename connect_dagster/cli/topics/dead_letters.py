@@ -6,13 +6,13 @@ import datetime
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import click
 
 from connect_dagster.cli.connectors.rest_access import Trouble, asks_worker
 from connect_dagster.cli.table_text import table_text
 from connect_dagster.cli.topics.brokers import brokers_options, chosen_brokers, unanswered
-from connect_dagster.cli.topics.offset_choice import OFFSETS, Offsets
 from connect_dagster.cli.topics.record_text import as_json
 from connect_dagster.client.lineage import DEAD_LETTER_KEY
 from connect_dagster.client.rest_client import KafkaConnectClient
@@ -24,6 +24,46 @@ from connect_dagster.kafka.topic_reading import partition_count
 
 _HEADS = ("PARTITION", "OFFSET", "TIME", "FROM", "STAGE", "EXCEPTION", "MESSAGE")
 _LONGEST_MESSAGE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Offsets:
+    """Chosen offsets: ranges with both ends, the last one ``None`` for no end.
+
+    Examples:
+        >>> 8 in Offsets(((3, 3), (7, 9))), 21 in Offsets(((20, None),)), 4 in Offsets(((3, 3),))
+        (True, True, False)
+    """
+
+    ranges: tuple[tuple[int, int | None], ...]
+
+    def __contains__(self, offset: int) -> bool:
+        return any(first <= offset and (last is None or offset <= last) for first, last in self.ranges)
+
+
+class _OffsetsType(click.ParamType[Offsets]):
+    name = "offsets"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Offsets:
+        if isinstance(value, Offsets):
+            return value
+        try:
+            return Offsets(tuple(_range(part.strip()) for part in str(value).split(",")))
+        except ValueError:
+            self.fail(f"{value!r} is not a list of offsets such as 3,7-9,20-", param, ctx)
+
+
+OFFSETS = _OffsetsType()
+
+
+def _range(text: str) -> tuple[int, int | None]:
+    first, dash, last = text.partition("-")
+    begin = int(first)
+    end = int(last) if last else None if dash else begin
+    if end is not None and end < begin:
+        raise ValueError(text)
+    return begin, end
+
 
 topic_argument = click.argument("topic", required=False)
 connector_option = click.option("--connector", metavar="NAME", help="The topic in this connector's configuration.")

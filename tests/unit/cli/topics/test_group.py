@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from connect_dagster.cli.main import main
+from connect_dagster.cli.topics.group import group_json
 from connect_dagster.cli.topics.group_dump import read_dump
-from connect_dagster.cli.topics.group_text import group_json
 from connect_dagster.kafka.groups import DescribedGroup, DescribedMember
 from connect_dagster.protocol.consumer_structs import ConsumerAssignment, ConsumerSubscription, TopicPartitions
 from connect_dagster.protocol.group_metadata import GroupKey, GroupMember, GroupMetadata, OffsetCommitKey

@@ -3,8 +3,7 @@
 import pytest
 from click.testing import CliRunner
 
-from connect_dagster.cli.topics.dead_letters import dlq_command
-from connect_dagster.cli.topics.offset_choice import OFFSETS
+from connect_dagster.cli.topics.dead_letters import OFFSETS, dlq_command
 
 
 @pytest.mark.parametrize(
