@@ -5,10 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from connect_dagster.client.interrupts import uninterrupted
-from connect_dagster.client.operations import StateNotReachedError, target_state_of
+from connect_dagster.client.operations import StateNotReachedError, Wait, await_states, target_state_of
 from connect_dagster.client.rest_client import KafkaConnectClient, KafkaConnectError
 from connect_dagster.client.types import PartitionOffset
-from connect_dagster.client.waiting import Wait, await_states
 from connect_dagster.plugin.connector_file import DesiredState
 
 # Errors of workers while tasks that were stopped still run (Java: AbstractHerder, Worker); 409 is another.

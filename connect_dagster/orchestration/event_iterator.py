@@ -19,10 +19,9 @@ from connect_dagster.client.datasets import (
     KafkaConnectTableProps,
     KafkaConnectTopicProps,
 )
-from connect_dagster.client.operations import Ask, ask_and_await
+from connect_dagster.client.operations import GONE, Ask, Wait, ask_and_await
 from connect_dagster.client.rest_client import KafkaConnectClient
 from connect_dagster.client.types import Connector, State
-from connect_dagster.client.waiting import GONE, Wait
 from connect_dagster.orchestration._compat import TableMetadataSet
 from connect_dagster.orchestration.assets.columns import (
     column_lineage,

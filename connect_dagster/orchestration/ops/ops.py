@@ -13,10 +13,9 @@ from dagster import AssetObservation, DagsterAssetMetadataValue, MetadataValue, 
 
 from connect_dagster.client.masking import mask_text
 from connect_dagster.client.offsets_change import Modify, OffsetsChange, change_offsets
-from connect_dagster.client.operations import ask_and_await, delete_and_await, target_state_of
+from connect_dagster.client.operations import Wait, ask_and_await, delete_and_await, target_state_of
 from connect_dagster.client.rest_client import KafkaConnectClient, KafkaConnectError
 from connect_dagster.client.types import Connector, ConnectorStatus, PartitionOffset
-from connect_dagster.client.waiting import Wait
 from connect_dagster.orchestration.assets.keys import connector_key
 from connect_dagster.orchestration.connectors.apply import ApplyPlan, carry_out, plan_all
 from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec

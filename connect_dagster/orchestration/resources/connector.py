@@ -17,13 +17,13 @@ from connect_dagster.client.offsets_change import Modify, OffsetsChange, change_
 from connect_dagster.client.operations import (
     Ask,
     StateNotReachedError,
+    Wait,
     ask_and_await,
     delete_and_await,
     target_state_of,
 )
 from connect_dagster.client.rest_client import KafkaConnectClient
 from connect_dagster.client.types import ConnectorStatus, PartitionOffset
-from connect_dagster.client.waiting import Wait
 from connect_dagster.orchestration.cluster import SECRET
 from connect_dagster.orchestration.connectors.apply import ApplyPlan, carry_out, plan
 from connect_dagster.orchestration.connectors.spec import ConfigValue, KafkaConnectConnectorSpec

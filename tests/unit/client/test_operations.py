@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from connect_dagster.client.operations import DELETED, STILL_THERE, Outcome, ask_and_await, delete_and_await
+from connect_dagster.client.operations import DELETED, STILL_THERE, Outcome, Wait, ask_and_await, delete_and_await
 from connect_dagster.client.rest_client import KafkaConnectClient, KafkaConnectError
-from connect_dagster.client.waiting import Wait
 from connect_dagster.plugin.connector_file import DesiredState
 from connect_dagster.protocol.states import TargetState
 from tests.unit.orchestration.connect_server import ConnectServer, connect_server

@@ -6,9 +6,8 @@ from threading import Timer
 import pytest
 
 from connect_dagster.client.offsets_change import change_offsets
-from connect_dagster.client.operations import StateNotReachedError
+from connect_dagster.client.operations import GONE, StateNotReachedError, Wait, await_deleted, await_states
 from connect_dagster.client.rest_client import KafkaConnectClient, KafkaConnectError
-from connect_dagster.client.waiting import GONE, Wait, await_deleted, await_states
 from connect_dagster.plugin.connector_file import DesiredState
 from connect_dagster.protocol.states import TargetState
 from tests.unit.orchestration.connect_server import ConnectServer, connect_server
