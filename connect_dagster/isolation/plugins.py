@@ -14,9 +14,8 @@ from connect_dagster.errors import ConnectError
 from connect_dagster.isolation import plugin_source
 from connect_dagster.isolation.declarations import INSTALLED, Declared, installed
 from connect_dagster.isolation.descriptions import BASES, LISTED, Kind, PluginDescription, class_name, described
-from connect_dagster.isolation.java_archives import JavaArchive
 from connect_dagster.isolation.plugin_source import PluginSource, plain_names
-from connect_dagster.isolation.scan import scan
+from connect_dagster.isolation.scan import JavaArchive, scan
 from connect_dagster.java.maven_versions import fitting_version
 from connect_dagster.plugin.config_provider import ConfigProvider
 from connect_dagster.plugin.connector import Connector
