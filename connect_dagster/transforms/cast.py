@@ -30,12 +30,12 @@ from connect_dagster.transforms._support.field_transform import (
     Change,
     FieldTransform,
     Wrong,
+    both_sides,
     kinds,
     parsed,
     refused,
     replace_null_setting,
 )
-from connect_dagster.transforms._support.side import both_sides
 from connect_dagster.transforms.replace_field import split_pair
 
 _LOGICAL = (DATE, DECIMAL, TIME, TIMESTAMP)

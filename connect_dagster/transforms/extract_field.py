@@ -24,10 +24,10 @@ from connect_dagster.transforms._support.field_transform import (
     Change,
     FieldTransform,
     Wrong,
+    both_sides,
     refused,
     replace_null_setting,
 )
-from connect_dagster.transforms._support.side import both_sides
 
 _UNKNOWN = "java.lang.IllegalArgumentException"
 _TICK, _DOT, _BACKSLASH = "`", ".", "\\"

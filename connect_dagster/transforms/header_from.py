@@ -28,11 +28,11 @@ from connect_dagster.transforms._support.field_transform import (
     Change,
     FieldTransform,
     Wrong,
+    both_sides,
     parsed,
     replace_null_setting,
 )
 from connect_dagster.transforms._support.record_headers import converter_of, with_headers
-from connect_dagster.transforms._support.side import both_sides
 
 _MOVE, _COPY = "move", "copy"
 _NO_FIELD = (

@@ -18,8 +18,7 @@ from connect_dagster.expressions.struct_edits import SCHEMA_BUILDER_ERROR, build
 from connect_dagster.plugin.config import ConfigDef, config_key
 from connect_dagster.plugin.frames import RecordFrame
 from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
-from connect_dagster.transforms._support.field_transform import Change, FieldTransform, refused
-from connect_dagster.transforms._support.side import both_sides
+from connect_dagster.transforms._support.field_transform import Change, FieldTransform, both_sides, refused
 
 
 class HoistFieldConfig(ConfigDef):

@@ -36,10 +36,10 @@ from connect_dagster.transforms._support.field_transform import (
     Change,
     FieldTransform,
     Wrong,
+    both_sides,
     refused,
     replace_null_setting,
 )
-from connect_dagster.transforms._support.side import both_sides
 
 _SUFFIXES = "A last ! makes the field required, ? optional, which it is without either."
 _NO_OFFSET = "Only SinkRecord supported for [field insertion], found: org.apache.kafka.connect.source.SourceRecord"

@@ -32,11 +32,11 @@ from connect_dagster.transforms._support.field_transform import (
     Change,
     FieldTransform,
     Wrong,
+    both_sides,
     kinds,
     parsed,
     replace_null_setting,
 )
-from connect_dagster.transforms._support.side import both_sides
 
 _BITS = {SchemaType.INT8: 8, SchemaType.INT16: 16, SchemaType.INT32: 32, SchemaType.INT64: 64}
 _DATES = (DATE, TIME, TIMESTAMP)

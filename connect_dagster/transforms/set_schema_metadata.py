@@ -21,8 +21,13 @@ from connect_dagster.expressions.struct_edits import field_value, struct_of
 from connect_dagster.plugin.config import ConfigDef, Importance, config_key
 from connect_dagster.plugin.frames import RecordFrame
 from connect_dagster.plugin.schema import Schema
-from connect_dagster.transforms._support.field_transform import Change, FieldTransform, refused, replace_null_setting
-from connect_dagster.transforms._support.side import both_sides
+from connect_dagster.transforms._support.field_transform import (
+    Change,
+    FieldTransform,
+    both_sides,
+    refused,
+    replace_null_setting,
+)
 
 
 class SetSchemaMetadataConfig(ConfigDef):

@@ -36,10 +36,10 @@ from connect_dagster.transforms._support.field_transform import (
     Change,
     FieldTransform,
     Wrong,
+    both_sides,
     parsed,
     replace_null_setting,
 )
-from connect_dagster.transforms._support.side import both_sides
 
 _LONGEST = 2**63 - 1
 _LAST_TIMESTAMP_MS = _LONGEST // 1000

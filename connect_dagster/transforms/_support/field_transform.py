@@ -1,13 +1,21 @@
-"""Base of transforms of fields: a change is planned once for each schema and then applied to each batch.
+"""Bases of transforms of keys and values: of one side of a record, and of the fields there.
 
-Making an expression takes calls into the JVM, a hundred for a wide struct; a steady stream has one schema.
+Java's transforms come in two halves, ``X$Key`` for keys and ``X$Value`` for values:
+
+    >>> class Upper(SidedTransform):
+    ...     def apply(self, frame: Frame) -> Frame:
+    ...         return self.replaced(frame, F.upper(self.operating_column(frame)), self.operating_schema(frame))
+    >>> UpperKey, UpperValue = both_sides(Upper, "org.example.Upper")
+
+A change of fields is planned once for each schema and then applied to each batch. Making an expression takes calls into
+the JVM, a hundred for a wide struct; a steady stream has one schema.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast
+from typing import Any, ClassVar, Literal, TypeVar, cast
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
@@ -15,14 +23,62 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from connect_dagster.errors import ConnectError, DataError
 from connect_dagster.expressions import json_objects
 from connect_dagster.expressions.value_classes import class_of, class_of_json
+from connect_dagster.kafka_version import KAFKA_VERSION
 from connect_dagster.plugin.config import Importance, Type, config_key
+from connect_dagster.plugin.converter import Transform
 from connect_dagster.plugin.frames import Frame, RecordFrame
 from connect_dagster.plugin.schema import Schema, SchemaType
-from connect_dagster.transforms._support.side import SidedTransform
 
 _PARSED = "__parsed"
 _KINDS = "__kinds"
 _REMEMBERED = 16
+
+Side = Literal["key", "value"]
+
+
+class SidedTransform(Transform):
+    """A transform that works on one side of the records.
+
+    Attributes:
+        side: the column it works on; set by ``both_sides``.
+    """
+
+    side: ClassVar[Side] = "value"
+    version = KAFKA_VERSION
+
+    def operating_column(self, frame: RecordFrame) -> Column:
+        """Return the keys or the values (Java: ``operatingValue``)."""
+        return frame.column(self.side)
+
+    def operating_schema(self, frame: RecordFrame) -> Schema | None:
+        """Return their schema (Java: ``operatingSchema``); ``None`` for schemaless."""
+        return frame.key_schema if self.side == "key" else frame.value_schema
+
+    def replaced(self, frame: Frame, column: Column, schema: Schema | None) -> Frame:
+        """Return the frame with other keys or values (Java: ``newRecord``)."""
+        return frame.with_key(column, schema) if self.side == "key" else frame.with_value(column, schema)
+
+
+Sided = TypeVar("Sided", bound=SidedTransform)
+
+
+def both_sides(transform: type[Sided], java_class: str) -> tuple[type[Sided], type[Sided]]:
+    """Return the transform for keys and the one for values, under Java's names ``java_class$Key`` and
+    ``java_class$Value``.
+    """
+    return _on(transform, java_class, "key"), _on(transform, java_class, "value")
+
+
+def _on(transform: type[Sided], java_class: str, side: Side) -> type[Sided]:
+    name = f"{transform.__name__}{side.capitalize()}"
+    members = {
+        "__doc__": f"{transform.__name__} of {side}s. {transform.__doc__ or ''}",
+        "__module__": transform.__module__,
+        "__qualname__": name,
+        "java_class": f"{java_class}${side.capitalize()}",
+        "side": side,
+    }
+    return type(name, (transform,), members)
 
 
 @dataclass(frozen=True, slots=True)
