@@ -14,6 +14,11 @@ from connect_dagster.converters.json.decoding import Decoded, JsonDecoding
 from connect_dagster.plugin.schema import DECIMAL, Schema, SchemaField, SchemaType
 
 _NAME = "payload"
+_TO_THE_END = 2**31 - 1
+_KEEP_NULLS = {"ignoreNullFields": "false"}
+_NESTED = (SchemaType.STRUCT, SchemaType.ARRAY, SchemaType.MAP)
+# More make code that Java does not compile.
+_MOST_FIELDS = 50
 
 
 def quick_string(value: Column, beginning: str, otherwise: Decoded) -> Decoded:
@@ -49,13 +54,6 @@ def _without_escapes(text: Column) -> Column:
 
 def _member(text: Column) -> Column:
     return F.substring(F.to_json(F.struct(text.alias(_NAME))).cast("binary"), 2, _TO_THE_END)
-
-
-_TO_THE_END = 2**31 - 1
-_KEEP_NULLS = {"ignoreNullFields": "false"}
-_NESTED = (SchemaType.STRUCT, SchemaType.ARRAY, SchemaType.MAP)
-# More make code that Java does not compile.
-_MOST_FIELDS = 50
 
 
 def is_flat(schema: Schema) -> bool:
