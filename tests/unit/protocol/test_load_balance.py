@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
-from connect_dagster.protocol.load_balance import spread, surplus
+from connect_dagster.protocol.incremental_assignor import spread, surplus
 from connect_dagster.protocol.states import TaskId
 from connect_dagster.protocol.work import Item
 
