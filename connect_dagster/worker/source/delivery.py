@@ -12,7 +12,8 @@ import queue
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
 
 import pyarrow as pa
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
@@ -22,7 +23,6 @@ from connect_dagster.errors import ConnectError
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.worker import logs
-from connect_dagster.worker.source.batch import Batch, EncodedTable, RejectedRecord, topics_of
 from connect_dagster.worker.source.topic_creation import TopicCreation
 from connect_dagster.worker.spark import references as java_references
 
@@ -38,7 +38,58 @@ _PRODUCER_EXTRAS: dict[str, object] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class RejectedRecord:
+    """A record that Kafka rejected with an error that is not retriable.
+
+    Attributes:
+        error: with the record's topic and size.
+        record: as arguments of ``Producer.produce``.
+    """
+
+    error: ConnectError
+    record: Mapping[str, Any]
+
+
+class EncodedTable(Protocol):
+    """Records in bytes.
+
+    Attributes:
+        table: columns ``value`` and perhaps ``key, topic, partition, headers, timestamp``.
+    """
+
+    @property
+    def table(self) -> pa.Table:
+        """Return the records."""
+
+
 E = TypeVar("E", bound=EncodedTable)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch(Generic[E]):
+    """Records to encode and send.
+
+    Attributes:
+        encode: runs the plan.
+        topic: topic of all of them, unless the table has a column for it.
+        delivered: called on the delivery thread once all records are acknowledged.
+        tolerate: called for each record that Kafka rejects; returns whether to continue without it.
+    """
+
+    encode: Callable[[], E]
+    topic: str | None
+    delivered: Callable[[E], None]
+    tolerate: Callable[[RejectedRecord], bool] = lambda _: False
+
+
+def topics_of(topic: str | None, table: pa.Table) -> set[str]:
+    """Return the topics of a batch: the common one, or those of the table's column."""
+    if not table.num_rows:
+        return set()
+    if "topic" in table.column_names:
+        return set(table.column("topic").unique().to_pylist()) - {None}
+    return {topic} if topic is not None else set()
 
 
 class Delivery:

@@ -10,8 +10,7 @@ import pytest
 from connect_dagster.embedded.ports import HOST, free_port
 from connect_dagster.errors import ConnectError
 from connect_dagster.kafka import clients
-from connect_dagster.worker.source.batch import Batch, RejectedRecord
-from connect_dagster.worker.source.delivery import Delivery, LargeBatchGate, _arguments
+from connect_dagster.worker.source.delivery import Batch, Delivery, LargeBatchGate, RejectedRecord, _arguments
 
 
 @dataclass(frozen=True, slots=True)
