@@ -3,7 +3,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 PYTHON ?= python3
-JOBS ?= 2
+# Tests wait about half of their time, so that three at once fill two cores.
+JOBS ?= 3
 BIN := .venv/bin
 STAMP := .venv/.installed
 # A test file stays in one process, and so do the folders that tests/conftest.py names: what they start for all their tests
@@ -59,7 +60,7 @@ imports: install ## check that imports go downwards only
 check: lint types imports ## lint, types and the import contract
 
 test: install ## run the tests that each change must pass (TESTS=path to narrow, JOBS=n at once)
-	$(PYTEST) $(TESTS)
+	$(PYTEST) --durations 10 $(TESTS)
 
 nightly: install browser network ## run the whole matrix: make test, the tests marked nightly, Java's answers checked (TESTS=path)
 	GOLDEN=check $(PYTEST) -m "not soak" $(TESTS)
