@@ -1,15 +1,15 @@
-"""What can go wrong in Kafka Connect, named by how the caller reacts.
+"""Errors of Kafka Connect, named by the reaction of the caller.
 
-ConnectError             a task or connector that meets it is FAILED; REST 500
-├── RetriableError       the same call will be made again
+ConnectError             the task or connector is FAILED; REST 500
+├── RetriableError       the caller makes the same call again
 ├── DataError            a record or schema cannot be converted; errors.tolerance decides
 ├── ConfigError          a configuration value is wrong; the user edits it
-├── NotFoundError        no such connector, task, plugin, logger; REST 404
+├── NotFoundError        the connector, task, plugin or logger does not exist; REST 404
 ├── AlreadyExistsError   the name is taken; REST 409
 └── RestError            carries the REST status itself
     └── BadRequestError  the request is wrong as it stands; REST 400
 
-Each class knows the Java class it stands for: status traces begin with its name, and people search for it.
+Each class has the name of its Java class: traces in statuses begin with it, and users search for it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class ConnectError(Exception):
 
     @property
     def error_code(self) -> int:
-        """The ``error_code`` of the REST error body; Kafka Connect always repeats the status."""
+        """Return the ``error_code`` of the REST error body; Kafka Connect always repeats the status."""
         return self.status
 
 
@@ -41,7 +41,7 @@ class RetriableError(ConnectError):
 
 
 class DataError(ConnectError):
-    """A record or a schema is not what it should be (Java: ``DataException``)."""
+    """A record or a schema is invalid (Java: ``DataException``)."""
 
     java_name = "org.apache.kafka.connect.errors.DataException"
 
@@ -51,8 +51,8 @@ class ConfigError(ConnectError):
 
     Args:
         message: the whole text.
-        name: the configuration key, when one key is to blame.
-        value: what was given for it.
+        name: the invalid configuration key, if it is one key.
+        value: its value.
     """
 
     java_name = "org.apache.kafka.common.config.ConfigException"
@@ -64,38 +64,38 @@ class ConfigError(ConnectError):
 
     @classmethod
     def invalid(cls, name: str, value: Any, reason: str | None = None) -> ConfigError:
-        """The error in Kafka's words: ``Invalid value X for configuration Y: reason``."""
+        """Return the error with Kafka's text: ``Invalid value X for configuration Y: reason``."""
         message = f"Invalid value {java_text(value)} for configuration {name}"
         return cls(f"{message}: {reason}" if reason else message, name=name, value=value)
 
     @classmethod
     def missing(cls, name: str, alike: str | None = None) -> ConfigError:
-        """The error for a required key that is not there; ``alike`` is one that was perhaps given in its place."""
+        """Return the error for a missing required key; ``alike`` is a similar key that was given."""
         hint = "" if alike is None else f' There is "{alike}": was "{name}" meant?'
         return cls(f'Missing required configuration "{name}" which has no default value.{hint}', name=name)
 
     @property
     def message(self) -> str:
-        """The text, as in Java's ``getMessage``."""
+        """Return the text, as Java's ``getMessage``."""
         return str(self)
 
 
 class NotFoundError(ConnectError):
-    """What was asked for does not exist (Java: ``NotFoundException``)."""
+    """The connector, task, plugin or topic does not exist (Java: ``NotFoundException``)."""
 
     java_name = "org.apache.kafka.connect.errors.NotFoundException"
     status = 404
 
 
 class AlreadyExistsError(ConnectError):
-    """What was to be created exists (Java: ``AlreadyExistsException``)."""
+    """The name is taken (Java: ``AlreadyExistsException``)."""
 
     java_name = "org.apache.kafka.connect.errors.AlreadyExistsException"
     status = 409
 
 
 class RestError(ConnectError):
-    """An answer of the REST API that is not a success (Java: ``ConnectRestException``).
+    """A response of the REST API that is not a success (Java: ``ConnectRestException``).
 
     Args:
         status: HTTP status.
@@ -119,7 +119,7 @@ class BadRequestError(RestError):
 
 
 def java_text(value: Any) -> str:
-    """A configuration value as Java prints it inside a message (``null``, ``true``, ``[a, b]``)."""
+    """Return a configuration value as Java prints it in messages (``null``, ``true``, ``[a, b]``)."""
     if value is None:
         return "null"
     if isinstance(value, bool):

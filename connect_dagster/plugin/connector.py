@@ -1,6 +1,6 @@
-"""Connector and task, the two halves of a connector (Java: ``org.apache.kafka.connect.connector``).
+"""Base classes of connectors and tasks (Java: ``org.apache.kafka.connect.connector``).
 
-A connector describes: it checks a configuration and splits the work. A task moves records. All calls to one task
+A connector checks a configuration and divides the work among tasks. A task moves records. All calls to one task
 come from one thread at a time; nothing is called after ``stop``.
 """
 
@@ -34,7 +34,7 @@ class OffsetReader(Protocol):
     """Reads the committed offsets of a source connector (Java: ``OffsetStorageReader``)."""
 
     def offset(self, partition: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Last committed offset of a source partition, ``None`` when there is none."""
+        """Return the last committed offset of a source partition; ``None`` when there is none."""
 
 
 class SourceTaskContext(Protocol):
@@ -42,25 +42,25 @@ class SourceTaskContext(Protocol):
 
     @property
     def spark(self) -> SparkSession:
-        """The worker's Spark session; set no global option on it."""
+        """Return the worker's Spark session; set no global option on it."""
 
     @property
     def offsets(self) -> OffsetReader:
-        """Committed offsets of the connector."""
+        """Return a reader of the connector's committed offsets."""
 
 
 class ErrantRecordReporter(Protocol):
-    """Takes records that a sink task could not write (KIP-610): to the log, to the dead letter queue.
+    """Reports records that a sink task could not write to the log and the dead letter queue (KIP-610).
 
-    Their offsets are committed once they are there. With ``errors.tolerance=none`` the task fails all the same.
+    Their offsets are committed after they are written there. With ``errors.tolerance=none`` the task also fails.
     """
 
     @property
     def tolerates(self) -> bool:
-        """Return whether the task goes on without the records that it reports (``errors.tolerance=all``)."""
+        """Return whether the task continues without the records that it reports (``errors.tolerance=all``)."""
 
     def report(self, record: SinkRecord, error: Exception) -> Future[None]:
-        """Report a record; the future is done when it was handed on.
+        """Report a record; the future completes when the record is written.
 
         Raises:
             ConnectError: the connector tolerates no errors.
@@ -71,7 +71,7 @@ class ErrantRecordReporter(Protocol):
 
         Args:
             frame: with the columns ``topic``, ``partition`` and ``offset`` that it came with.
-            error: the text for each; where it is null, the record is left alone.
+            error: the text for each; a record with null is not reported.
 
         Raises:
             ConnectError: the connector tolerates no errors.
@@ -83,30 +83,30 @@ class SinkTaskContext(Protocol):
 
     @property
     def spark(self) -> SparkSession:
-        """The worker's Spark session; set no global option on it."""
+        """Return the worker's Spark session; set no global option on it."""
 
     @property
     def assignment(self) -> frozenset[TopicPartition]:
-        """Partitions of the task now."""
+        """Return the partitions that the task has now."""
 
     def offset(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Rewind before the next ``put``, which then begins at these offsets."""
 
     def timeout(self, milliseconds: int) -> None:
-        """Time to wait before the batch comes again after a RetriableError."""
+        """Set the delay before the same batch is put again after a RetriableError."""
 
     def pause(self, *partitions: TopicPartition) -> None:
-        """Have no records of these partitions until ``resume``."""
+        """Put no records of these partitions until ``resume``."""
 
     def resume(self, *partitions: TopicPartition) -> None:
-        """Have records of these partitions again."""
+        """Put records of these partitions again."""
 
     def request_commit(self) -> None:
-        """Have offsets committed after this ``put`` rather than at the next interval."""
+        """Request a commit of offsets after this ``put``, before the next interval."""
 
     @property
     def errant_record_reporter(self) -> ErrantRecordReporter | None:
-        """Takes records that cannot be written; ``None`` without a dead letter queue and without ``errors.log``."""
+        """Return the reporter of failed records; ``None`` without dead letter queue and ``errors.log.enable``."""
 
 
 class SourceTask(ABC):
@@ -120,14 +120,14 @@ class SourceTask(ABC):
 
     @abstractmethod
     def poll(self) -> Sequence[SourceFrame] | Sequence[SourceRecord] | SourceFrame | None:
-        """The next records, ``None`` or nothing when there are none yet.
+        """Return the next records; ``None`` or an empty list when there are none yet.
 
-        May block about a second, then returns nothing. RetriableError means nothing for now; any other
-        exception makes the task FAILED.
+        May block for about a second. After a RetriableError the worker polls again; any other exception makes the
+        task FAILED.
         """
 
     def reread_delay(self, error: Exception) -> float | None:
-        """How long to wait before the records of a polled frame are read again; ``None`` to fail the task.
+        """Return the delay in seconds before the records of a polled frame are read again; ``None`` fails the task.
 
         Spark reads them after ``poll`` has returned; when that fails, the worker calls this, from another thread than
         the other methods.
@@ -138,14 +138,14 @@ class SourceTask(ABC):
         return None
 
     def delivered(self, frame: SourceFrame) -> None:  # noqa: B027 (optional hook)
-        """Called when the brokers have acknowledged all records of a frame (Java: ``commitRecord``, for a frame).
+        """Handle the acknowledgement of all records of a frame by the brokers (Java: ``commitRecord``, for a frame).
 
-        From another thread than the other calls, maybe during a ``poll``. Records that were polled one by one come as
-        the frame that the worker made of them. An exception makes the task FAILED.
+        Called from another thread than the other methods, possibly during ``poll``. A list of records arrives as the
+        frame that the worker made of it. An exception makes the task FAILED.
         """
 
     def commit(self) -> None:  # noqa: B027 (optional hook)
-        """Called after offsets were committed."""
+        """Handle a commit of offsets."""
 
     @abstractmethod
     def stop(self) -> None:
@@ -163,18 +163,18 @@ class SinkTask(ABC):
         """Open what the task needs; an exception makes the task FAILED."""
 
     def open(self, partitions: Sequence[TopicPartition]) -> None:  # noqa: B027 (optional hook)
-        """Partitions were assigned; called before their first records."""
+        """Handle an assignment of partitions; called before their first records."""
 
     @abstractmethod
     def put(self, batch: SinkBatch) -> None:
         """Write the records.
 
-        RetriableError brings the same batch again after ``context.timeout``; any other exception makes the task
-        FAILED. The batch is redelivered after a crash unless its offsets were committed.
+        After a RetriableError the worker puts the same batch again, delayed by ``context.timeout``; any other
+        exception makes the task FAILED. The batch is redelivered after a crash unless its offsets were committed.
         """
 
     def flush(self, offsets: Mapping[TopicPartition, int]) -> None:  # noqa: B027 (optional hook)
-        """Make durable what was put up to these offsets."""
+        """Make all records up to these offsets durable."""
 
     def pre_commit(self, offsets: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
         """Return the offsets that may be committed now; by default flushes and returns all of them."""
@@ -182,7 +182,7 @@ class SinkTask(ABC):
         return offsets
 
     def close(self, partitions: Sequence[TopicPartition]) -> None:  # noqa: B027 (optional hook)
-        """Partitions are going to another task, or the task is stopping."""
+        """Handle the loss of partitions, to another task or because this task stops."""
 
     @abstractmethod
     def stop(self) -> None:
@@ -190,15 +190,15 @@ class SinkTask(ABC):
 
 
 class Connector(ABC):
-    """Describes the work of tasks.
+    """Base of source and sink connectors.
 
     Attributes:
         config_def: the keys of the connector's configuration.
-        task_class: what runs the task configurations.
-        java_class: the Java class whose configurations this connector takes over; ``None`` for our own.
+        task_class: class of the tasks.
+        java_class: the Java class whose configurations this connector accepts; ``None`` for a connector without one.
         java_task_class: the same for the task.
-        other_java_classes: further Java classes of which the same is true.
-        version: shown in status and plugin lists; that of the distribution unless given.
+        other_java_classes: further Java classes whose configurations it accepts.
+        version: shown in statuses and plugin lists; by default the distribution's.
         properties: the connector's configuration, set by ``start``.
     """
 
@@ -221,23 +221,23 @@ class Connector(ABC):
 
     @abstractmethod
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
-        """At most ``max_tasks`` task configurations."""
+        """Return at most ``max_tasks`` task configurations."""
 
     def stop(self) -> None:  # noqa: B027 (optional hook)
         """Close everything."""
 
 
 class SourceConnector(Connector):
-    """A connector that reads from another system into Kafka: with one task, unless it can share out its work."""
+    """A connector that reads from another system into Kafka; one task unless ``task_configs`` is overridden."""
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
-        """The connector's own configuration, for the one task."""
+        """Return the connector's configuration, for one task."""
         return [dict(self.properties)]
 
     def alter_offsets(
         self, config: Properties, offsets: Sequence[tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]]
     ) -> bool:
-        """Check offsets a user wants to set (KIP-875); ``True`` when the connector knows they are right.
+        """Check offsets that a user sets (KIP-875); return ``True`` when the connector has checked them.
 
         Raises:
             ConnectError: an offset is wrong; nothing is written.
@@ -246,12 +246,12 @@ class SourceConnector(Connector):
 
 
 class SinkConnector(Connector):
-    """A connector that writes from Kafka to another system: with ``tasks.max`` tasks, which share the partitions."""
+    """A connector that writes from Kafka to another system; ``tasks.max`` tasks share the partitions."""
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
-        """The connector's own configuration for each task."""
+        """Return the connector's configuration for each task."""
         return [dict(self.properties) for _ in range(max_tasks)]
 
     def alter_offsets(self, config: Properties, offsets: Mapping[TopicPartition, int | None]) -> bool:
-        """Like :meth:`SourceConnector.alter_offsets`, by topic partition."""
+        """Check offsets that a user sets, by topic partition; see :meth:`SourceConnector.alter_offsets`."""
         return False

@@ -16,14 +16,14 @@ from connect_dagster.plugin.schema import Schema
 
 @dataclass(frozen=True, slots=True)
 class Decoder:
-    """How to read the records of one schema.
+    """Columns that read the records of one schema.
 
     Attributes:
         schema: schema of the result; ``None`` for schemaless (JSON text).
         matches: true for the records this decoder reads; ``None`` when it reads all.
         value: the typed column; null where the record does not match or is not readable.
         readable: false for records that match and cannot be read; ``None`` when all can. Never null. Costs as much
-            as ``value``, so ask only where that is null.
+            as ``value``, so evaluate it only where that is null.
         error: text of the error where a record is not readable, Java's text where Java has one.
 
     All columns refer to the binary column that the decoder was made for.
@@ -37,7 +37,7 @@ class Decoder:
 
 
 class Converter(ABC):
-    """Turns one typed column into bytes, and bytes into typed columns.
+    """Converts one typed column to bytes, and bytes to typed columns.
 
     Attributes:
         needs_topic: whether the bytes depend on the topic; ``encode_for`` is then called in place of ``encode``.
@@ -50,23 +50,23 @@ class Converter(ABC):
 
     @abstractmethod
     def configure(self, config: Mapping[str, str], *, is_key: bool) -> None:
-        """Take the options (without the ``value.converter.`` prefix)."""
+        """Parse the options (without the ``value.converter.`` prefix)."""
 
     @abstractmethod
     def encode(self, schema: Schema | None, column: Column, *, ascii: bool = False) -> Column:
-        """Expression of the bytes of a typed column (Java: ``fromConnectData``).
+        """Return the expression of the bytes of a typed column (Java: ``fromConnectData``).
 
         Args:
             schema: the column's schema; ``None`` for JSON text.
             column: the typed column.
-            ascii: whether all text in it is known to be ASCII, which may spare tests of each record.
+            ascii: whether all text in it is known to be ASCII, so that no record has to be tested for it.
 
         Raises:
             DataError: this converter cannot write such a schema.
         """
 
     def encode_for(self, topic: str, schema: Schema | None, column: Column, *, ascii: bool = False) -> Column:
-        """Likewise for records that go to this topic, after all transforms.
+        """Return the expression for records of this topic; transforms have been applied.
 
         Raises:
             DataError: this converter cannot write such a schema, or not to this topic.
@@ -77,12 +77,12 @@ class Converter(ABC):
     def encode_with_prefix(self, schema: Schema | None, column: Column, *, ascii: bool = False) -> tuple[bytes, Column]:
         """Return the first bytes of all records of a schema, and the expression of the rest: together ``encode``.
 
-        Only the second part is made by Spark, and goes from there to the producer.
+        Spark makes only the second part; the producer adds the first.
         """
         return b"", self.encode(schema, column, ascii=ascii)
 
     def encode_errors(self, schema: Schema | None, column: Column) -> Column | None:
-        """Text of the error of each record that ``encode`` could not write, null where it could; ``None`` when none.
+        """Return the error text of records that ``encode`` cannot write, null for others; ``None`` without errors.
 
         Where it is not null, ``encode`` is not evaluated.
         """
@@ -90,14 +90,14 @@ class Converter(ABC):
 
     @abstractmethod
     def decoders(self, df: DataFrame, column: str) -> Sequence[Decoder]:
-        """How to read the binary column of a batch (Java: ``toConnectData``).
+        """Return the decoders of a batch's binary column (Java: ``toConnectData``).
 
         Each record matches exactly one of them, in the order given. May run a Spark job to find the schemas in the
         batch. Records without a usable schema have a decoder that reads none of them.
         """
 
     def expected_decoder(self, column: str) -> Decoder | None:
-        """The decoder to try before ``decoders``, without a Spark job; ``None`` without a good guess.
+        """Return the decoder to try before ``decoders``, without a Spark job; ``None`` when none is likely.
 
         It is right for a batch only if every record matches it.
         """
@@ -122,11 +122,11 @@ class Transform(ABC):
 
     @abstractmethod
     def configure(self, config: Mapping[str, str]) -> None:
-        """Take the options (without the ``transforms.<alias>.`` prefix)."""
+        """Parse the options (without the ``transforms.<alias>.`` prefix)."""
 
     @abstractmethod
     def apply(self, frame: Frame) -> Frame:
-        """The frame with other columns, or fewer rows.
+        """Return the frame with other columns, or fewer rows.
 
         Called once for each batch, while the plan is made; records that cannot be changed are failed with
         ``frame.fail_where``.
@@ -137,7 +137,7 @@ class Transform(ABC):
         """
 
     def close(self) -> None:  # noqa: B027 (optional hook)
-        """Let go of what ``configure`` opened; called once, at the task's end."""
+        """Close all that ``configure`` opened; called once, at the task's end."""
 
 
 class Predicate(ABC):
@@ -154,11 +154,11 @@ class Predicate(ABC):
 
     @abstractmethod
     def configure(self, config: Mapping[str, str]) -> None:
-        """Take the options (without the ``predicates.<alias>.`` prefix)."""
+        """Parse the options (without the ``predicates.<alias>.`` prefix)."""
 
     @abstractmethod
     def test(self, frame: RecordFrame) -> Column:
-        """A boolean column over the frame, never null."""
+        """Return a boolean column over the frame, never null."""
 
     def matches_all(self, frame: RecordFrame) -> bool | None:
         """Return the result that all records of a frame share, ``None`` if it depends on the record."""

@@ -1,6 +1,6 @@
-"""Record frames: batches of records as Spark DataFrames, the form in which data moves through a worker.
+"""Record frames: records as Spark DataFrames, the form in which data moves through a worker.
 
-A frame has one key schema and one value schema. A batch with several is several frames.
+A frame has one key schema and one value schema. Records of several schemas are several frames.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ class SinkFrame(RecordFrame):
     key_schema: Schema | None
 
     def original_coordinate(self, name: str) -> Column:
-        """Return ``topic``, ``partition`` or ``offset`` that records were read from, before any transform."""
+        """Return the column ``topic``, ``partition`` or ``offset`` of the records as they were read."""
         return F.col(ORIGINAL_COORDINATES)[name] if self.has(ORIGINAL_COORDINATES) else F.col(name)
 
     def records(self) -> list[SinkRecord]:

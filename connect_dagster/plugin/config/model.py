@@ -1,4 +1,4 @@
-"""The typed face of a configuration definition: a pydantic model whose fields are configuration keys.
+"""Configuration definitions as pydantic models, whose fields are configuration keys.
 
 Example:
     >>> class LinesConfig(ConfigDef):
@@ -161,7 +161,7 @@ class ConfigDef(BaseModel):
     """A plugin's configuration: subclass it, with one :func:`config_key` for each key.
 
     Checks that need several values are a pydantic ``model_validator(mode="after")`` that raises
-    ``ConfigError.invalid(name, value, reason)``; it runs when the values are right one by one.
+    ``ConfigError.invalid(name, value, reason)``; it runs when each value is valid by itself.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True, arbitrary_types_allowed=True)
