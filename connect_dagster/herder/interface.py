@@ -1,7 +1,7 @@
 """The operations of a worker, for the REST API and the command line.
 
-Every method blocks until the herder has done what it says, and raises one of the errors of
-:mod:`connect_dagster.errors`; each of those knows its REST status. Knows nothing of HTTP.
+Every method blocks until the operation is done, and raises an error of :mod:`connect_dagster.errors`, which has the
+REST status. Independent of HTTP.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ INITIAL_TARGETS = {
 
 
 def without_nulls(config: ConnectorConfig) -> dict[str, str]:
-    """A configuration without the keys that have no value."""
+    """Return a configuration without the keys whose value is null."""
     return {key: value for key, value in config.items() if value is not None}
 
 
@@ -42,7 +42,7 @@ class ConnectorType(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ServerInfo:
-    """Answer of ``GET /``."""
+    """Response of ``GET /``."""
 
     version: str
     commit: str
@@ -50,7 +50,7 @@ class ServerInfo:
 
 
 class Health(Enum):
-    """Answer of ``GET /health`` (KIP-1017)."""
+    """Response of ``GET /health`` (KIP-1017)."""
 
     STARTING = "starting"
     HEALTHY = "healthy"
@@ -67,7 +67,7 @@ class HealthReport:
 
 @dataclass(frozen=True, slots=True)
 class ConnectorInfo:
-    """A connector as created: its raw configuration, its tasks, its direction."""
+    """A connector: its raw configuration, tasks and direction."""
 
     name: str
     config: dict[str, str]
@@ -95,7 +95,7 @@ class TaskInfo:
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """Outcome of putting a configuration: the connector, and whether it is new."""
+    """Result of putting a configuration: the connector, and whether it was created."""
 
     info: ConnectorInfo
     created: bool
@@ -111,13 +111,13 @@ class RestartRequest:
 
     @property
     def impact(self) -> int:
-        """How much it restarts, to compare requests for one connector (Java: ``RestartRequest.impactRank``)."""
+        """Return the rank among requests for one connector (Java: ``RestartRequest.impactRank``)."""
         return 2 * (not self.only_failed) + self.include_tasks
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectorOffset:
-    """Offset of one partition; ``None`` as offset resets it (KIP-875); a sink refuses the partition ``None``."""
+    """Offset of one partition (KIP-875); the offset ``None`` resets it. A sink refuses the partition ``None``."""
 
     partition: dict[str, Any] | None
     offset: dict[str, Any] | None
@@ -144,7 +144,7 @@ class RequestTargetError(ConnectError):
     """Another worker must do this (Java: ``RequestTargetException``); the REST API forwards the request to it.
 
     Args:
-        message: what this worker is not.
+        message: the role that this worker does not have.
         forward_url: advertised URL of the other worker, with a ``/`` at its end; ``None`` while it is not known.
     """
 
@@ -184,16 +184,16 @@ class Herder(ABC):
     """Operations on the connectors of a worker or a cluster (Java: ``Herder``)."""
 
     def stage(self) -> str | None:
-        """A sentence on what the worker is doing, for those who wait in vain (Java: ``Stage.summarize``).
+        """Return a sentence on the current operation, for requests that time out (Java: ``Stage.summarize``).
 
-        It begins ``The worker is currently …`` or ``The last operation the worker completed was …``; ``None`` says
-        that this is not known. Answers at once.
+        It begins ``The worker is currently …`` or ``The last operation the worker completed was …``; ``None`` when
+        it is not known. Does not block.
         """
         return None
 
     @abstractmethod
     def server_info(self) -> ServerInfo:
-        """Version of the API and id of the Kafka cluster."""
+        """Return the version of the API and the id of the Kafka cluster."""
 
     @abstractmethod
     def health(self) -> HealthReport:
@@ -201,41 +201,41 @@ class Herder(ABC):
 
     @abstractmethod
     def progress(self) -> dict[str, Any]:
-        """Latest progress record of each task that runs here, by ``connector-task``."""
+        """Return the latest progress record of each task that runs here, by ``connector-task``."""
 
     @abstractmethod
     def metrics(self) -> Sequence[Family]:
-        """Everything that this worker measures, by its name in Prometheus."""
+        """Return all metrics of this worker, with their names in Prometheus."""
 
     @abstractmethod
     def connectors(self) -> list[str]:
-        """Names of all connectors, sorted, as this worker knows them; at once, whatever its group is about to do."""
+        """Return the sorted names of all connectors in this worker's view of the group; does not block."""
 
     def known_connector_info(self, name: str) -> ConnectorInfo:
-        """Return the same as :meth:`connector_info`, at once. Raises NotFoundError."""
+        """Return the same as :meth:`connector_info`, without blocking. Raises NotFoundError."""
         return self.connector_info(name)
 
     @abstractmethod
     def connector_info(self, name: str) -> ConnectorInfo:
-        """Configuration, tasks and type. Raises NotFoundError."""
+        """Return configuration, tasks and type. Raises NotFoundError."""
 
     @abstractmethod
     def connector_status(self, name: str) -> ConnectorStatus:
-        """Reported states. Raises NotFoundError (`No status found for connector x`)."""
+        """Return the reported states. Raises NotFoundError (`No status found for connector x`)."""
 
     @abstractmethod
     def task_status(self, task: TaskId) -> Status:
-        """Reported state of one task. Raises NotFoundError (`No status found for task x-0`)."""
+        """Return the reported state of a task. Raises NotFoundError (`No status found for task x-0`)."""
 
     @abstractmethod
     def tasks(self, name: str) -> list[TaskInfo]:
-        """Task configurations. Raises NotFoundError."""
+        """Return the task configurations. Raises NotFoundError."""
 
     @abstractmethod
     def put_task_configs(
         self, name: str, configs: Sequence[Mapping[str, str]], signature: RequestSignature | None
     ) -> None:
-        """Publish the task configurations that a connector's owner made; workers ask this of their leader.
+        """Publish task configurations that the connector's worker made; workers send this request to their leader.
 
         Raises:
             RestError: the signature is missing, wrong, or cannot be checked yet (400, 403, 503).
@@ -259,7 +259,7 @@ class Herder(ABC):
 
     @abstractmethod
     def delete_connector(self, name: str) -> None:
-        """Stop and forget the connector; its offsets stay. Raises NotFoundError."""
+        """Stop the connector and delete its configuration; its offsets stay. Raises NotFoundError."""
 
     @abstractmethod
     def restart_connector(self, name: str) -> None:
@@ -267,7 +267,7 @@ class Herder(ABC):
 
     @abstractmethod
     def restart_connector_and_tasks(self, request: RestartRequest) -> ConnectorStatus:
-        """Restart by plan (KIP-745); answers the states with RESTARTING for what will be restarted."""
+        """Restart selected parts (KIP-745); return the states, RESTARTING for these parts."""
 
     @abstractmethod
     def restart_task(self, task: TaskId) -> None:
@@ -287,52 +287,52 @@ class Herder(ABC):
 
     @abstractmethod
     def active_topics(self, name: str) -> list[str]:
-        """Topics used since creation or the last reset, sorted; empty for an unknown connector."""
+        """Return the topics used since creation or the last reset, sorted; empty for an unknown connector."""
 
     @abstractmethod
     def reset_active_topics(self, name: str) -> None:
-        """Forget the active topics."""
+        """Reset the active topics."""
 
     @property
     @abstractmethod
     def topic_tracking(self) -> tuple[bool, bool]:
-        """``topic.tracking.enable`` and ``topic.tracking.allow.reset``."""
+        """Return ``topic.tracking.enable`` and ``topic.tracking.allow.reset``."""
 
     @abstractmethod
     def connector_offsets(self, name: str) -> list[ConnectorOffset]:
-        """Committed offsets of a source, or of a sink's consumer group. Raises NotFoundError."""
+        """Return the committed offsets of a source, or of a sink's consumer group. Raises NotFoundError."""
 
     @abstractmethod
     def alter_connector_offsets(self, name: str, offsets: Sequence[ConnectorOffset]) -> str:
-        """Write offsets of a STOPPED connector; answers the sentence for the user. Raises BadRequestError."""
+        """Write offsets of a STOPPED connector; return the message for the user. Raises BadRequestError."""
 
     @abstractmethod
     def reset_connector_offsets(self, name: str) -> str:
-        """Forget all offsets of a STOPPED connector; answers the sentence for the user."""
+        """Delete all offsets of a STOPPED connector; return the message for the user."""
 
     @abstractmethod
     def plugins(self, *, connectors_only: bool) -> list[PluginInfo]:
-        """Discovered plugins, sinks first, each type sorted by class name."""
+        """Return the discovered plugins, sinks first, each type sorted by class name."""
 
     @abstractmethod
     def plugin_config(self, name: str, version: str | None = None) -> list[dict[str, Any]]:
-        """ConfigKeyInfo of each key of a plugin. Raises NotFoundError."""
+        """Return the ConfigKeyInfo of each key of a plugin. Raises NotFoundError."""
 
     @abstractmethod
     def validate(self, config: ConnectorConfig) -> dict[str, Any]:
-        """ConfigInfos of a connector configuration. Raises BadRequestError without ``connector.class``."""
+        """Return the ConfigInfos of a connector configuration. Raises BadRequestError without ``connector.class``."""
 
     @abstractmethod
     def loggers(self) -> dict[str, LoggerLevel]:
-        """Levels of all known loggers by name; the root logger is ``root``."""
+        """Return the levels of all loggers by name; the root logger is ``root``."""
 
     @abstractmethod
     def logger(self, name: str) -> LoggerLevel:
-        """Level of one logger. Raises NotFoundError."""
+        """Return the level of a logger. Raises NotFoundError."""
 
     @abstractmethod
     def set_logger_level(self, namespace: str, level: str) -> list[str]:
-        """Set a level for a namespace on this worker; answers the loggers it affects, sorted."""
+        """Set a level for a namespace on this worker; return the loggers that changed, sorted."""
 
     @abstractmethod
     def set_cluster_logger_level(self, namespace: str, level: str) -> None:

@@ -26,7 +26,7 @@ from connect_dagster.worker.config.worker import WorkerConfig
 
 # Settings of the three topics beyond those below.
 _PASSED_ON = ("config.storage.", "offset.storage.", "status.storage.")
-# Numbers that the Kafka clients of the worker itself are told, and the least of each.
+# Numeric settings of the worker's own Kafka clients, each with its minimum.
 _CLIENT_SETTINGS: dict[str, tuple[Type, float]] = {
     "send.buffer.bytes": (Type.INT, -1),
     "receive.buffer.bytes": (Type.INT, -1),
@@ -87,7 +87,9 @@ class DistributedConfig(WorkerConfig):
     """A worker that shares its work with others of one group."""
 
     group_id: str = config_key(
-        "group.id", importance=Importance.HIGH, doc="Name of the group of workers; no consumer group may have the same."
+        "group.id",
+        importance=Importance.HIGH,
+        doc="Name of the group of workers, different from the names of consumer groups.",
     )
     client_id: str = config_key(
         "client.id",
@@ -99,30 +101,30 @@ class DistributedConfig(WorkerConfig):
         "session.timeout.ms",
         default=10_000,
         importance=Importance.HIGH,
-        doc="A worker that the brokers have not heard of for this long is dead, and its work goes to others.",
+        doc="Time without a heartbeat after which the brokers remove a worker from the group.",
     )
     heartbeat_interval_ms: int = config_key(
         "heartbeat.interval.ms",
         default=3_000,
         importance=Importance.HIGH,
-        doc="How often the worker sends a heartbeat to the brokers; at most a third of session.timeout.ms.",
+        doc="Time between heartbeats to the brokers; lower than session.timeout.ms, typically at most a third of it.",
     )
     rebalance_timeout_ms: int = config_key(
         "rebalance.timeout.ms",
         default=60_000,
         importance=Importance.HIGH,
-        doc="How long each worker may take to join once a rebalance has begun.",
+        doc="Longest time for each worker to join the group once a rebalance has begun.",
     )
     request_timeout_ms: int = config_key(
         "request.timeout.ms",
         default=40_000,
         validator=at_least(0),
-        doc="How long the worker waits for the answer to one of its requests.",
+        doc="Longest wait for the response to a request.",
     )
     worker_sync_timeout_ms: int = config_key(
         "worker.sync.timeout.ms",
         default=3_000,
-        doc="How long a worker that is behind the group's configuration may take to catch up.",
+        doc="Longest time for a worker to read the config topic up to the leader's offset.",
     )
     worker_unsync_backoff_ms: int = config_key(
         "worker.unsync.backoff.ms",
@@ -194,35 +196,35 @@ class DistributedConfig(WorkerConfig):
         default=300_000,
         importance=Importance.LOW,
         validator=at_least(0),
-        doc="How long the work of a worker that left waits for its return before others take it.",
+        doc="Delay before the work of a worker that left is assigned to others, so that it can return.",
     )
     inter_worker_key_ttl_ms: int = config_key(
         "inter.worker.key.ttl.ms",
         default=3_600_000,
         importance=Importance.LOW,
         validator=at_least(0),
-        doc="How long the key that signs requests between workers is used.",
+        doc="Lifetime of the key that signs requests between workers.",
     )
     inter_worker_key_generation_algorithm: str = config_key(
         "inter.worker.key.generation.algorithm",
         default="HmacSHA256",
         importance=Importance.LOW,
         validator=_hmac,
-        doc="For which algorithm these keys are made.",
+        doc="Algorithm for which these keys are generated.",
     )
     inter_worker_key_size: int | None = config_key(
         "inter.worker.key.size",
         default=None,
         importance=Importance.LOW,
         validator=_key_bits,
-        doc="Bits of these keys; without it, as many as the algorithm wants.",
+        doc="Size of these keys in bits; by default the algorithm's.",
     )
     inter_worker_signature_algorithm: str = config_key(
         "inter.worker.signature.algorithm",
         default="HmacSHA256",
         importance=Importance.LOW,
         validator=_hmac,
-        doc="How this worker signs requests to others.",
+        doc="Algorithm with which this worker signs requests to others.",
     )
     inter_worker_verification_algorithms: tuple[str, ...] = config_key(
         "inter.worker.verification.algorithms",
@@ -243,8 +245,8 @@ class DistributedConfig(WorkerConfig):
         default="refuse",
         importance=Importance.LOW,
         validator=one_of("refuse", "join"),
-        doc="What to do at the start when connectors of the group need plugins that this worker lacks: refuse to join, "
-        "or join all the same, so that such connectors fail on this worker.",
+        doc="Action at the start when connectors of the group use plugins that this worker lacks: refuse to join, "
+        "or join, with which such connectors fail on this worker.",
     )
 
     @classmethod

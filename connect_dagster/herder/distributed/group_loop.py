@@ -11,8 +11,8 @@ Theory of operation
 ===================
 
 The herder's thread runs in rounds (Java: ``DistributedHerder.tick``). A round begins with ``Tick`` in phase IDLE and
-ends in phase IDLE. In between each step ends with one :class:`~.group_messages.Question`, and its phase says which
-answer the loop waits for. A round has up to four parts, and each can end it early:
+ends in phase IDLE. In between each step ends with one :class:`~.group_messages.Question`, and its phase names the
+answer that the loop waits for. A round has up to four parts, and each can end it early:
 
 1. *Readable*: when an earlier read or write of the config topic failed, read it to the end before anything else.
    When that fails again the worker stops its work, leaves the group and backs off, so that others take the work.
@@ -21,11 +21,12 @@ answer the loop waits for. A round has up to four parts, and each can end it ear
    With the eager protocol all work stops before a join, with the other two only revoked work, after it.
 3. *Assigned*: a new assignment is compared with the config topic. A worker that is behind reads the topic to its end.
    The assignment counts only if the leader had read exactly as far: otherwise the group rebalances again. Then
-   the assigned work starts. A worker that had to stop revoked work has the group rebalance once more, in which the
+   the assigned work starts. A worker that had to stop revoked work requests one more rebalance, in which the
    leader gives that work to others. An assignment with a delay is followed by a rebalance after that delay.
 4. *Working*: the leader renews the session key, then requests run, then restarts and other changes of the config topic
    are carried out. Connectors that came or went, and new task configurations, end the round with a rebalance.
-   Reconfigured tasks stop at once and start after it. Otherwise the worker rests until something wakes it.
+   Reconfigured tasks stop at once and start after it. Otherwise the worker waits for a heartbeat, a change or
+   a request.
 
 ``owned`` is the assigned work. ``running`` is the work that was started; it may contain FAILED work, and lacks nothing
 of ``owned`` while the worker is in part 4, except for the tasks in ``stopped_for_restart``.
@@ -316,7 +317,7 @@ def take_assignment(state: GroupState, event: Joined, now: float) -> Outcome:
     else:
         if gone:
             state, actions = revoke(state, gone)
-        # The work that the leader was told of counts, also when this worker has given it up while the group formed.
+        # The work reported to the leader counts, also when this worker has given it up while the group formed.
         kept = work_of(event.allocation.assigned) if event.allocation is not None else Work()
         owned = fresh.plus(kept.minus(gone))
     state = replace(state, owned=owned, assignment=told, carried_out=False, rejoin_at=NEVER)

@@ -1,6 +1,6 @@
-"""Events that the group loop receives, and actions that it asks for (see ``group_loop``).
+"""Events that the group loop receives, and actions that it returns (see ``group_loop``).
 
-An event is a fact that the herder has learned. An action is one thing to do; a :class:`Question` is an action whose
+An event is a fact that the herder has observed. An action is one operation; a :class:`Question` is an action whose
 result is the next event, so it is the last action of its step.
 """
 
@@ -19,7 +19,7 @@ from connect_dagster.protocol.work import Work
 
 
 class Event:
-    """A fact that the herder has learned."""
+    """A fact that the herder has observed."""
 
     __slots__ = ()
 
@@ -67,7 +67,7 @@ class CoordinatorAway(Event):
     """The group's coordinator was not found in time.
 
     Attributes:
-        waited_ms: for how long it was searched.
+        waited_ms: duration of the search.
     """
 
     waited_ms: int
@@ -173,7 +173,7 @@ class Shutdown(Event):
 
 
 class Action:
-    """One thing that the herder has to do."""
+    """One operation for the herder."""
 
     __slots__ = ()
 
@@ -201,7 +201,7 @@ class FindCoordinator(Question):
 
 @dataclass(frozen=True, slots=True)
 class Join(Question):
-    """Join the group, or continue to: :class:`Joined` or :class:`JoinPending`."""
+    """Join the group, or continue a join: :class:`Joined` or :class:`JoinPending`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +264,7 @@ class ReportRestarting(Action):
 
 @dataclass(frozen=True, slots=True)
 class SetTargetState(Action):
-    """Start, pause or stop what runs here of a connector."""
+    """Start, pause or stop the parts of a connector that run here."""
 
     connector: str
     target: TargetState
@@ -272,7 +272,7 @@ class SetTargetState(Action):
 
 @dataclass(frozen=True, slots=True)
 class ResetTopics(Action):
-    """Forget the active topics of connectors that no longer exist."""
+    """Reset the active topics of connectors that no longer exist."""
 
     connectors: tuple[str, ...]
 
@@ -302,7 +302,7 @@ class PublishOwned(Action):
 
 @dataclass(frozen=True, slots=True)
 class RequestRejoin(Action):
-    """Have the group rebalance."""
+    """Request a rebalance of the group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,7 +314,7 @@ class Leave(Action):
 
 @dataclass(frozen=True, slots=True)
 class BackOff(Action):
-    """Do nothing for a while, unless the worker ends."""
+    """Wait for the given time, unless the worker ends."""
 
     milliseconds: int
 
@@ -346,7 +346,7 @@ class RunRequests(Action):
 
 @dataclass(frozen=True, slots=True)
 class Rest(Action):
-    """Wait until there is something to do."""
+    """Wait until an event, a request or a heartbeat is due."""
 
 
 @dataclass(frozen=True, slots=True)

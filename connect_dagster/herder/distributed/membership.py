@@ -1,7 +1,7 @@
 """A worker's membership of its group, on kafka-python's coordinator (Java: ``WorkerGroupMember``).
 
-The coordinator's own thread keeps the heartbeats going and, on the leader, decides; it never waits for a connector. The
-herder's thread drives joining, and acts on what comes of it.
+The coordinator's thread sends heartbeats and, on the leader, assigns the work; it never waits for a connector. The
+herder's thread joins the group and carries out assignments.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 NO_GENERATION = -1
 _LEASE_SECONDS = 1.0
 _LEAVE_MILLISECONDS = 2_000
-# kafka-python would wait for half a minute before it looks again for brokers that were away for long.
+# kafka-python would wait for half a minute before it tries brokers again that were away for long.
 _JAVAS_RECONNECT = {"reconnect.backoff.max.ms": "1000"}
 
 
@@ -41,8 +41,8 @@ class WorkerGroupMember:
     Args:
         config: the worker's configuration.
         client_id: names the worker's connections, and begins its member id.
-        url: where this worker takes requests.
-        lease: renewed while the brokers count this worker in.
+        url: this worker's REST URL.
+        lease: renewed while the brokers count this worker as a member.
         snapshot: the configuration as far as this worker has read it.
         changed: called from any thread when the herder should act: the group rebalances, or the coordinator is gone.
     """
@@ -77,7 +77,7 @@ class WorkerGroupMember:
         )
 
     def start(self) -> None:
-        """Let the coordinator's own thread run. Joins nothing yet."""
+        """Start the coordinator's thread, without a join."""
         # Private, and without it a herder that is busy for longer than the session timeout loses its membership.
         self._client._net.start()
 
@@ -91,7 +91,7 @@ class WorkerGroupMember:
         self._metrics.close()
 
     def find_coordinator(self, seconds: float) -> bool:
-        """Know the broker that coordinates the group; answers whether it was found in time."""
+        """Find the broker that coordinates the group; return whether it was found in time."""
         if not self._coordinator.coordinator_unknown():
             return True
         try:
@@ -107,7 +107,7 @@ class WorkerGroupMember:
         return bool(self._coordinator.need_rejoin())
 
     def join(self, seconds: float) -> Joined | None:
-        """Join; answers nothing when that is not done in time, and then goes on with the next call.
+        """Join the group; return ``None`` when it takes longer, and continue the join with the next call.
 
         Raises:
             ConnectError: the brokers refuse this worker for good.
@@ -128,7 +128,7 @@ class WorkerGroupMember:
         return joined
 
     def report_alive(self) -> None:
-        """Tell that the herder still works; when it does not for ``rebalance.timeout.ms``, the worker leaves."""
+        """Report that the herder is alive; without reports for ``rebalance.timeout.ms`` the worker leaves."""
         try:
             self._coordinator.poll_heartbeat()
         except kafka_errors.KafkaError as error:
@@ -140,7 +140,7 @@ class WorkerGroupMember:
         self._coordinator.allocation = allocation
 
     def request_rejoin(self) -> None:
-        """Have the group rebalance."""
+        """Request a rebalance of the group."""
         self._coordinator.request_rejoin()
 
     def leave(self, reason: str) -> None:
@@ -149,12 +149,12 @@ class WorkerGroupMember:
 
     @property
     def member_id(self) -> str:
-        """This worker's member id, empty while it is not a member."""
+        """Return this worker's member id, empty while it is not a member."""
         generation = self._coordinator.generation_if_stable()
         return str(generation.member_id) if generation is not None else UNKNOWN_MEMBER_ID
 
     def measured(self) -> dict[str, float]:
-        """Times and rates of joins and heartbeats, by Kafka's names; for any thread."""
+        """Return times and rates of joins and heartbeats, by Kafka's names; for any thread."""
         return {
             metric.metric_name.name: float(metric.value())
             for metric in list(self._metrics.metrics.values())
@@ -163,7 +163,7 @@ class WorkerGroupMember:
 
     @property
     def owners(self) -> Owners:
-        """Where connectors and tasks run, as far as this worker decided it; empty on followers."""
+        """Return the workers of connectors and tasks, as this leader assigned them; empty on followers."""
         return self._coordinator.owners if not self.join_needed else Owners({}, {})
 
 
@@ -230,7 +230,7 @@ class _Coordinator(BaseCoordinator):  # type: ignore[misc]
         self.joined = Joined(generation, ConnectProtocol.of_wire_name(protocol), assignment, self._told)
 
     def _process_join_group_response(self, response: Any, send_time: float) -> Any:
-        # SyncGroup is asked next, and its answer says that this worker was a member then.
+        # SyncGroup follows, and its response confirms that this worker was a member then.
         self._synced = self._lease.clock()
         return super()._process_join_group_response(response, send_time)
 
@@ -245,9 +245,9 @@ class _Coordinator(BaseCoordinator):  # type: ignore[misc]
     async def _extend_lease(self, waiting: list[bool]) -> None:
         """Keep the lease while the group forms.
 
-        Until all members have joined the coordinator counts in those that wait, but answers nothing on their
-        connection. So the brokers are asked on another one whether it is still the coordinator; cut off, this worker
-        gets no answer, and its lease ends.
+        Until all members have joined, the coordinator counts waiting ones as members, but does not respond on their
+        connection. So this worker asks the brokers on another connection whether it is still the coordinator; when it
+        is cut off it gets no response, and its lease ends.
         """
         while waiting:
             asked = self._lease.clock()
@@ -273,7 +273,7 @@ class _Coordinator(BaseCoordinator):  # type: ignore[misc]
         self._lease.renew(asked)
         return answer
 
-    # Whatever makes the herder join again wakes it.
+    # Every reason to join again wakes the herder.
 
     def request_rejoin(self) -> None:
         super().request_rejoin()
