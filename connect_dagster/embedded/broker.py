@@ -4,7 +4,7 @@
         print(broker.bootstrap_servers)
 
 It ends with this process, also when this process is killed. `python -m connect_dagster.embedded.broker` runs
-one in the foreground. It knows nothing of topics: clients create them.
+one in the foreground. Clients create topics.
 """
 
 import base64
@@ -38,7 +38,7 @@ POLL_SECONDS = 0.05
 WATCH_SECONDS = 0.5
 QUOTED_LOG_LINES = 20
 FORMAT_SECONDS = 60
-CLAIM_SECONDS = 5  # the JVM of a killed process may still be going
+CLAIM_SECONDS = 5  # the JVM of a killed process may still run
 PORT_TRIES = 3
 
 
@@ -49,7 +49,7 @@ class EmbeddedBroker:
         data_dir: holds the data, `server.properties` and `broker.log`; created when missing, kept afterwards.
         port: for clients, on 127.0.0.1. 0 takes a free one; if it is taken, a warning says which one is used.
         heap: the JVM's maximum, as in `-Xmx`.
-        settings: broker properties that go before ours.
+        settings: broker properties, which replace the defaults.
         listeners: names and protocols of more listeners than the plain one, such as ``{"SAFE": "SASL_SSL"}``; settings
             under ``listener.name.safe.`` configure them. `bootstrap_servers_of` returns their addresses.
         jvm: more JVM options; those for a fast start by default, `()` for a broker that is to be measured.
@@ -81,7 +81,7 @@ class EmbeddedBroker:
 
     @property
     def bootstrap_servers(self) -> str:
-        """`bootstrap.servers` for clients; fixed once the broker was started."""
+        """Return `bootstrap.servers` for clients; fixed once the broker was started."""
         return f"{HOST}:{self.port}"
 
     def bootstrap_servers_of(self, listener: str) -> str:
@@ -90,12 +90,12 @@ class EmbeddedBroker:
 
     @property
     def log_file(self) -> Path:
-        """The broker's own log, of all its starts."""
+        """Return the path of the broker's log, of all its starts."""
         return self.data_dir / "broker.log"
 
     @property
     def pid(self) -> int | None:
-        """The JVM's process id, or None when it does not run."""
+        """Return the JVM's process id, or None when it does not run."""
         return self._process.pid if self._process and self._process.poll() is None else None
 
     def start(self) -> Self:
@@ -115,7 +115,7 @@ class EmbeddedBroker:
                 self._start_once(java, jars)
                 return self
             except BrokerFailed as error:
-                # Between the choice of a port and the JVM's bind somebody else may have taken one.
+                # Between the choice of a port and the JVM's bind another process may have taken it.
                 if tries_left == 0 or "Address already in use" not in str(error):
                     raise
                 self.port = self.port if is_free(self.port) else free_port()
@@ -125,7 +125,7 @@ class EmbeddedBroker:
         """Stop the broker cleanly, and kill it when that takes longer than `timeout` seconds."""
         if self._process is None:
             return
-        self._process.send_signal(signal.SIGCONT)  # a paused process would not hear the next signal
+        self._process.send_signal(signal.SIGCONT)  # a paused process would not handle the next signal
         self._process.terminate()
         try:
             self._process.wait(timeout)
@@ -153,7 +153,7 @@ class EmbeddedBroker:
         self._running().send_signal(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Let a paused process go on."""
+        """Continue a paused process."""
         self._running().send_signal(signal.SIGCONT)
 
     def log_tail(self, lines: int = QUOTED_LOG_LINES) -> str:

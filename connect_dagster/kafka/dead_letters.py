@@ -200,7 +200,7 @@ def _target(letter: DeadLetter, target: str | None) -> str:
     if topic is None:
         raise BrokersError(
             f"The record at offset {letter.offset} has no header with the topic it came from "
-            "(errors.deadletterqueue.context.headers.enable was off): say it with --to."
+            "(errors.deadletterqueue.context.headers.enable was off): name a topic with --to."
         )
     return topic
 

@@ -1,7 +1,6 @@
 """Describe and create topics (Java: ``org.apache.kafka.connect.util.TopicAdmin``).
 
-The one place that creates topics: those of source connectors, dead letter queues, a group's internal topics. Does not
-know what a topic is for.
+The one place that creates topics: those of source connectors, dead letter queues, and a group's internal topics.
 """
 
 from __future__ import annotations

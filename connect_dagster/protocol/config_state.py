@@ -1,9 +1,9 @@
-"""The content of the config topic: a table that takes one record after the other, and snapshots of it.
+"""The content of the config topic: a table that applies records in order, and snapshots of it.
 
-Java: ``KafkaConfigBackingStore`` and ``ClusterConfigState``. Task configurations wait for the commit record that
-follows them, so that nobody runs half of the old set and half of the new one. Compaction may have removed some of a
-set: then the connector is inconsistent, has no tasks, and its owner must publish them again. Nothing in the topic is
-fatal: a record that makes no sense is left out, with the reason.
+Java: ``KafkaConfigBackingStore`` and ``ClusterConfigState``. Task configurations apply with the commit record that
+follows them, so that no worker runs half of the old set and half of the new one. Compaction may have removed some of a
+set: then the connector is inconsistent, has no tasks, and its worker must publish them again. No record is fatal: an
+invalid one is skipped, with the reason.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class ConnectorRemoved:
 
 @dataclass(frozen=True, slots=True)
 class TasksUpdated:
-    """A commit was read; ``tasks`` are those whose configurations came with it, none when the set was incomplete."""
+    """A commit was read; ``tasks`` are its task configurations, none when the set was incomplete."""
 
     connector: str
     tasks: tuple[TaskId, ...]
@@ -77,7 +77,7 @@ class SessionKeyUpdated:
 
 @dataclass(frozen=True, slots=True)
 class RestartRequested:
-    """Somebody asked for a restart."""
+    """A user requested a restart."""
 
     connector: str
     only_failed: bool
@@ -86,7 +86,7 @@ class RestartRequested:
 
 @dataclass(frozen=True, slots=True)
 class LoggerLevelChanged:
-    """Somebody set a logger's level in the whole group."""
+    """A user set a logger's level in the whole group."""
 
     namespace: str
     level: str
@@ -108,8 +108,8 @@ class Applied:
     """The effect of a record.
 
     Attributes:
-        events: what it changed.
-        problem: why it, or a part of it, was left out; ``None`` when it was understood.
+        events: the changes.
+        problem: why the record, or a part of it, was skipped; ``None`` for a valid one.
     """
 
     events: tuple[Event, ...] = ()
@@ -137,7 +137,7 @@ class ClusterConfigState:
     _inconsistent: frozenset[str] = field(default=frozenset(), repr=False)
 
     def connectors(self) -> frozenset[str]:
-        """Names of all connectors."""
+        """Return the names of all connectors."""
         return frozenset(self._configs)
 
     def contains(self, name: str) -> bool:
@@ -145,7 +145,7 @@ class ClusterConfigState:
         return name in self._configs
 
     def connector_config(self, name: str) -> Config | None:
-        """A connector's configuration as it was created, ``None`` when it does not exist."""
+        """Return the configuration of a connector as the user wrote it; ``None`` when the connector does not exist."""
         return _copied(self._configs.get(name))
 
     def target_state(self, name: str) -> TargetState | None:
@@ -153,34 +153,34 @@ class ClusterConfigState:
         return self._targets.get(name)
 
     def task_count(self, name: str) -> int:
-        """Number of tasks in the latest commit, consistent or not."""
+        """Return the number of tasks in the latest commit, consistent or not."""
         return self._task_counts.get(name, 0)
 
     def tasks(self, name: str) -> list[TaskId]:
-        """Tasks of a connector, by number; none while it is inconsistent."""
+        """Return the tasks of a connector, by number; none while it is inconsistent."""
         if name in self._inconsistent:
             return []
         return [TaskId(name, number) for number in range(self.task_count(name))]
 
     def task_config(self, id: TaskId) -> Config | None:
-        """Configuration of a task that was committed."""
+        """Return the committed configuration of a task."""
         return _copied(self._task_configs.get(id))
 
     def all_task_configs(self, name: str) -> dict[TaskId, Config]:
-        """Configurations of :meth:`tasks`."""
+        """Return the configurations of :meth:`tasks`."""
         found = {id: self.task_config(id) for id in self.tasks(name)}
         return {id: config for id, config in found.items() if config is not None}
 
     def applied_connector_config(self, name: str) -> Config | None:
-        """The connector configuration that the committed task configurations were made from (KAFKA-9228)."""
+        """Return the connector configuration from which the committed task configurations were made (KAFKA-9228)."""
         return _copied(self._applied.get(name))
 
     def inconsistent_connectors(self) -> frozenset[str]:
-        """Connectors whose task configurations must be published again."""
+        """Return the connectors whose task configurations must be published again."""
         return self._inconsistent
 
     def task_count_record(self, name: str) -> int | None:
-        """How many tasks' producers were fenced out last (KIP-618)."""
+        """Return the number of tasks whose producers were fenced out last (KIP-618)."""
         return self._count_records.get(name)
 
     def pending_fencing(self, name: str) -> bool:
@@ -189,7 +189,7 @@ class ClusterConfigState:
 
 
 class ConfigTable:
-    """The state that follows from the records applied so far. Not safe to use from several threads."""
+    """The state after the records applied so far; for one thread at a time."""
 
     def __init__(self) -> None:
         self._snapshot: ClusterConfigState | None = None
@@ -206,7 +206,7 @@ class ConfigTable:
         self._inconsistent: set[str] = set()
 
     def snapshot(self) -> ClusterConfigState:
-        """The state as it is now; the same object until the next record."""
+        """Return the current state; the same object until the next record."""
         if self._snapshot is None:
             self._snapshot = ClusterConfigState(
                 self._offset,
@@ -227,12 +227,12 @@ class ConfigTable:
         return connector in self._configs
 
     def apply(self, key: str | None, value: bytes | None, offset: int) -> Applied:
-        """Take the record at an offset.
+        """Apply a record.
 
         Args:
             key: its key.
             value: its value; ``None`` is a tombstone.
-            offset: where it stands.
+            offset: its offset.
         """
         try:
             content = None if value is None else from_json(value)
@@ -260,7 +260,7 @@ class ConfigTable:
             return ()
         state = _target_state(_object(content))
         before, self._targets[connector] = self._targets.get(connector), state
-        # Before the connector itself is known this is the initial state that it was created with.
+        # Before the connector's configuration this is the initial state that it was created with.
         return (TargetStateChanged(connector),) if state is not before and connector in self._configs else ()
 
     def _take_connector(self, connector: str, content: Any) -> tuple[Event, ...]:
@@ -344,7 +344,7 @@ _BY_PREFIX: tuple[tuple[str, _Take], ...] = (
 
 
 class _LeftOutError(Exception):
-    """A record, or a part of it, that is not what it should be."""
+    """A record, or a part of it, is invalid."""
 
     def __init__(self, reason: str, *events: Event) -> None:
         super().__init__(reason)
@@ -366,7 +366,7 @@ def _properties(content: Any) -> Config:
     properties = _object(content).get("properties")
     if not isinstance(properties, dict):
         raise _LeftOutError(f"'properties' should be a JSON object, found {_shown(properties)}")
-    # Other writers' numbers and booleans as the text that they would be in a configuration.
+    # Other writers' numbers and booleans become the text that a configuration would have.
     return {name: value if isinstance(value, str | None) else json.dumps(value) for name, value in properties.items()}
 
 

@@ -1,8 +1,8 @@
 """The records of ``__consumer_offsets`` that hold groups (Kafka: ``GroupMetadataKey``, ``GroupMetadataValue``).
 
-The topic holds records of many kinds; a key begins with the number of its kind. Of them this knows how to read the
-groups of the classic protocol, whatever their protocol type, and whose offsets an offset commit is about. What a
-member's subscription and assignment mean is for the readers of its protocol type.
+The topic holds records of many kinds; a key begins with the number of its kind. This module reads groups of the classic
+protocol, of any protocol type, and the keys of offset commits. The meaning of a member's subscription and assignment
+depends on the protocol type, and is decoded elsewhere.
 
 Fields by version of the value: rebalance timeout from 1, state timestamp from 2, group instance id from 3; version 4 is
 flexible (KIP-915).
@@ -100,7 +100,7 @@ def decode_key(data: bytes) -> RecordKey:
     """Read the key of a record of ``__consumer_offsets``.
 
     Raises:
-        MalformedBytes: it is the key of a group or an offset commit, but damaged; says where.
+        MalformedBytes: it is the key of a group or an offset commit, but damaged; names the position.
     """
     reader = wire.Reader(data)
     kind = reader.int16()
@@ -120,14 +120,14 @@ class GroupMember:
     """One member of a group.
 
     Attributes:
-        member_id: which the broker gave it.
+        member_id: assigned by the broker.
         group_instance_id: of a static member; ``None`` for others and before version 3.
         client_id: its ``client.id``.
         client_host: its address as the broker sees it, ``/172.19.0.6``.
         rebalance_timeout: milliseconds; -1 before version 1.
         session_timeout: milliseconds.
         subscription: its metadata for the group's protocol.
-        assignment: the leader's answer to it.
+        assignment: the leader's assignment for it.
         tags: the tag buffer as it is; only version 4 writes it.
     """
 
@@ -150,7 +150,7 @@ class GroupMetadata:
         version: of the value, 0 to 4.
         protocol_type: ``consumer``, ``connect`` or another client's word.
         generation: grows with each rebalance.
-        protocol: on which the members agreed; ``None`` when there are none.
+        protocol: the protocol that the members agreed on; ``None`` without members.
         leader: its member id; ``None`` when there is none.
         members: in the record's order.
         current_state_timestamp: milliseconds since 1970 of the last change of state; -1 before version 2.
@@ -182,12 +182,12 @@ class GroupMetadata:
         return group
 
     def encode(self) -> bytes:
-        """The bytes of the value.
+        """Return the bytes of the value.
 
-        What its version has no field for is left out, as Kafka does when it writes an older version.
+        Values without a field in its version are left out, as Kafka does when it writes an older version.
 
         Raises:
-            ValueError: a name is longer than versions before 4 can say.
+            ValueError: a name is longer than versions before 4 allow.
         """
         form = _COMPACT if self.version >= _FLEXIBLE_SINCE else _CLASSIC
         return (
@@ -204,7 +204,7 @@ class GroupMetadata:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """How a version reads its types: the classic forms, or the compact ones."""
+    """Readers of the types of a version: the classic forms, or the compact ones."""
 
     string: Callable[[], str]
     nullable_string: Callable[[], str | None]
@@ -215,7 +215,7 @@ class _Reading:
 
 @dataclass(frozen=True, slots=True)
 class _Writing:
-    """How a version writes its types."""
+    """Writers of the types of a version."""
 
     string: Callable[[str], bytes]
     nullable_string: Callable[[str | None], bytes]
@@ -281,11 +281,11 @@ def _member(member: GroupMember, form: _Writing, version: int) -> bytes:
 
 
 def partition_of_group(group: str, partitions: int) -> int:
-    """The partition of ``__consumer_offsets`` that holds a group's records (Kafka: ``GroupCoordinator.partitionFor``).
+    """Return a group's partition of ``__consumer_offsets`` (Kafka: ``GroupCoordinator.partitionFor``).
 
     Args:
         group: its id.
-        partitions: how many that topic has, 50 unless ``offsets.topic.num.partitions`` says otherwise.
+        partitions: the number of the topic's partitions (``offsets.topic.num.partitions``, 50 by default).
     """
     value = string_hash(group)
     # Kafka's `Utils.abs`: the smallest number has no positive counterpart.

@@ -2,7 +2,7 @@
 
 Layouts after Kafka Connect's ``ConnectProtocol`` (version 0) and ``IncrementalCooperativeConnectProtocol`` (versions 1
 and 2, of equal layout). A struct keeps its version: workers of Kafka 3 put assignments of version 1 into metadata of
-version 2. Knows bytes and values; who leads, and what is assigned, is decided elsewhere.
+version 2. Pure encoding and decoding; the assignors decide on the work.
 
 ::
 
@@ -32,7 +32,7 @@ CONNECTOR_ITSELF = -1
 """The task number that stands for the connector object."""
 NO_ERROR = 0
 CONFIG_MISMATCH = 1
-"""The leader could not read the config topic as far as some member did: read it to its end and join again."""
+"""The leader could not read the config topic as far as another member: read it to its end and join again."""
 
 _EAGER_VERSION = 0
 _NEWEST_VERSION = 2
@@ -58,17 +58,17 @@ class ConnectProtocol(Enum):
 
     @classmethod
     def of_setting(cls, setting: str) -> ConnectProtocol:
-        """The one that ``connect.protocol`` names, in any case. Raises ValueError; names the allowed ones."""
+        """Return the protocol of ``connect.protocol``, in any case. Raises ValueError, which names the allowed ones."""
         return cls._found(setting, {each.setting: each for each in cls})
 
     @classmethod
     def of_wire_name(cls, wire_name: str) -> ConnectProtocol:
-        """The one that the group agreed on. Raises ValueError for a protocol that is none of Connect's."""
+        """Return the protocol that the group agreed on. Raises ValueError for one that is not Connect's."""
         return cls._found(wire_name, {each.wire_name: each for each in cls})
 
     @property
     def offered(self) -> tuple[ConnectProtocol, ...]:
-        """The protocols that this setting offers the group: this one and the older ones, the preferred one first."""
+        """Return the protocols that this setting offers the group: this one, then the older ones."""
         return tuple(each for each in ConnectProtocol if each.version <= self.version)
 
     @staticmethod
@@ -99,10 +99,10 @@ class Assignment:
         version: of the struct, 0 to 2.
         error: ``NO_ERROR`` or ``CONFIG_MISMATCH``.
         leader: the leader's member id.
-        leader_url: where it takes requests.
+        leader_url: the leader's REST URL.
         offset: in the config topic, up to which the leader had read.
-        assigned: in version 0 all that the member has to run, in later ones what it has to start.
-        revoked: what it has to stop; ``None`` in version 0.
+        assigned: all work of the member in version 0, its additional work in later ones.
+        revoked: the work to stop; ``None`` in version 0.
         delay: milliseconds after which the member has to join again; 0 for no further join, as in version 0.
     """
 
@@ -141,7 +141,7 @@ class Assignment:
         return cls(version, error, leader, leader_url, offset, assigned, revoked, delay)
 
     def encode(self) -> bytes:
-        """The bytes. Raises ValueError for a version 0 with what only later ones have, or without an array."""
+        """Return the bytes. Raises ValueError for a version 0 with fields of later ones, or without an array."""
         head = (
             wire.int16(self.version)
             + wire.int16(self.error)
@@ -163,9 +163,9 @@ class WorkerMetadata:
 
     Attributes:
         version: of the struct, 0 to 2.
-        url: where the member takes requests.
+        url: the member's REST URL.
         offset: in the config topic, up to which it has read; -1 for not at all.
-        allocation: what it runs now; ``None`` in version 0, and while it has none.
+        allocation: the work that it runs now; ``None`` in version 0, and while it has none.
     """
 
     version: int
@@ -189,7 +189,7 @@ class WorkerMetadata:
         return cls(version, url, offset, None if nested is None else Assignment._read(nested))
 
     def encode(self) -> bytes:
-        """The bytes. Raises ValueError for a version 0 with an allocation."""
+        """Return the bytes. Raises ValueError for a version 0 with an allocation."""
         head = wire.int16(self.version) + wire.string(self.url) + wire.int64(self.offset)
         if self.version != _EAGER_VERSION:
             return head + wire.nullable_data(None if self.allocation is None else self.allocation.encode())
@@ -205,9 +205,9 @@ def offers(
 
     Args:
         setting: the worker's ``connect.protocol``.
-        url: where the worker takes requests.
+        url: the worker's REST URL.
         offset: in the config topic, up to which it has read; -1 for not at all.
-        allocation: what it runs now, of any version; ``None`` while it has none.
+        allocation: the work that it runs now, of any version; ``None`` while it has none.
     """
     return [(each, _metadata(each.version, url, offset, allocation)) for each in setting.offered]
 
@@ -219,17 +219,17 @@ def _metadata(version: int, url: str, offset: int, allocation: Assignment | None
 
 
 def assigned_entries(work: Work) -> tuple[ConnectorTasks, ...]:
-    """Work as the entries of ``assigned``, in Java's order (``Assignment.asMap``): connectors as in a hash set."""
+    """Return the entries of ``assigned``, in Java's order (``Assignment.asMap``): connectors as in a hash set."""
     return _by_connector(hash_set_order(work.connectors), work.tasks)
 
 
 def revoked_entries(work: Work) -> tuple[ConnectorTasks, ...]:
-    """Work as the entries of ``revoked``, in Java's order (``ExtendedAssignment.revokedAsMap``): as it was given."""
+    """Return the entries of ``revoked``, in Java's order (``ExtendedAssignment.revokedAsMap``): as given."""
     return _by_connector(dict.fromkeys(work.connectors), work.tasks)
 
 
 def work_of(entries: Iterable[ConnectorTasks] | None) -> Work:
-    """The connectors and tasks of an assignment's entries, in their order; none for null."""
+    """Return the connectors and tasks of an assignment's entries, in their order; none for null."""
     pairs = [(entry.connector, task) for entry in entries or () for task in entry.tasks]
     return Work(
         tuple(connector for connector, task in pairs if task == CONNECTOR_ITSELF),

@@ -1,8 +1,8 @@
 """Configurations, target states and requests of a group of workers, in its config topic.
 
-Java: ``KafkaConfigBackingStore``. The group's leader alone writes connectors, tasks, session keys and restarts; target
-states and logger levels come from any worker. Every worker learns all of it by reading. The store does not know who
-leads; it asks only whether this worker may write at all.
+Java: ``KafkaConfigBackingStore``. Only the group's leader writes connectors, tasks, session keys and restarts; any
+worker writes target states and logger levels. Every worker reads all records. The store checks only whether this
+worker may write at all, not whether it leads.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class ConfigStore:
         topic: made by :meth:`start` where it does not exist.
         settings: settings of the worker's own Kafka clients in Java's names; ``configs`` is added to ``client.id``.
         admin: asks about topics.
-        listener: told, on the store's reading thread, of what was written after :meth:`start`.
+        listener: called on the store's reading thread with changes that were written after :meth:`start`.
         permitted: whether this worker may write now.
         open_log: makes the log of the topic.
     """
@@ -93,7 +93,7 @@ class ConfigStore:
             return self._table.contains(name)
 
     def refresh(self, timeout_seconds: float) -> None:
-        """Read what is in the topic now.
+        """Read up to the topic's current end.
 
         Raises:
             TimeoutError: it took longer.
@@ -110,14 +110,14 @@ class ConfigStore:
 
         Raises:
             NotPermittedError: this worker may not write now.
-            ConnectError: the brokers did not take it in time.
+            ConnectError: the brokers did not acknowledge it in time.
         """
         state = [_target_state(name, target)] if target is not None else []
         connector = records.connector_key(name).encode(), records.properties_value(config)
         self._write("connector configuration", [*state, connector])
 
     def remove_connector(self, name: str) -> None:
-        """Delete a connector; records of its tasks stay, and mean nothing. Raises as :meth:`put_connector`."""
+        """Delete a connector; records of its tasks stay, without effect. Raises as :meth:`put_connector`."""
         gone = [(key.encode(), None) for key in (records.connector_key(name), records.target_state_key(name))]
         self._write("connector configuration", gone)
 
@@ -140,7 +140,7 @@ class ConfigStore:
         self._write("target state", [_target_state(name, state)])
 
     def put_task_count_record(self, name: str, tasks: int) -> None:
-        """Note that producers of a connector's former tasks are fenced out. Raises as :meth:`put_connector`."""
+        """Record that producers of a connector's former tasks are fenced out. Raises as :meth:`put_connector`."""
         self._write("task count record", [(records.fencing_key(name).encode(), records.fencing_value(tasks))])
 
     def put_session_key(self, key: SessionKey) -> None:
@@ -148,7 +148,7 @@ class ConfigStore:
         self._write("session key", [(records.SESSION_KEY.encode(), records.session_key_value(key))])
 
     def put_restart_request(self, connector: str, only_failed: bool, include_tasks: bool) -> None:
-        """Ask all workers to restart what they run of a connector. Raises as :meth:`put_connector`."""
+        """Request a restart of a connector's parts on all workers. Raises as :meth:`put_connector`."""
         request = records.restart_key(connector).encode(), records.restart_value(only_failed, include_tasks)
         self._write("restart request", [request])
 

@@ -1,7 +1,7 @@
 """Offsets of a group's source connectors in its offset topic (Java: ``KafkaOffsetBackingStore``).
 
-What a task writes is sent when it is saved and known when it was read back; a save that fails leaves nothing behind
-that a later one, maybe when the task is another worker's, would send.
+Offsets that a task writes are sent by a save, and visible after they were read back. A failed save leaves no entry that
+a later save would send, possibly after the task moved to another worker.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class SeparateOffsets:
 
     Attributes:
         store: of the separate topic.
-        own: the offsets there, which count first.
-        shared: those in the group's topic.
+        own: the offsets there, which have precedence.
+        shared: the offsets in the group's topic.
     """
 
     store: KafkaOffsetStore
@@ -41,18 +41,18 @@ class SeparateOffsets:
     shared: ConnectorOffsets
 
     def offset(self, partition: Partition) -> dict[str, Any] | None:
-        """Offset of a partition, ``None`` when neither topic has one."""
+        """Return the offset of a partition, ``None`` when neither topic has one."""
         found = self.own.offset(partition)
         return self.shared.offset(partition) if found is None else found
 
     def all(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-        """Partitions of both topics with their offsets."""
+        """Return the partitions of both topics with their offsets."""
         own = self.own.all()
         known = [partition for partition, _ in own]
         return own + [(partition, offset) for partition, offset in self.shared.all() if partition not in known]
 
     def save(self, offsets: Sequence[tuple[Partition, Offset | None]]) -> None:
-        """Set offsets in both topics: what is forgotten first in the group's, lest it is found there again."""
+        """Set offsets in both topics; deletions first in the group's, so that they are not found there again."""
         gone = [(partition, offset) for partition, offset in offsets if offset is None]
         kept = [(partition, offset) for partition, offset in offsets if offset is not None]
         if gone:
@@ -121,19 +121,19 @@ class KafkaOffsetStore:
         log.info("Finished reading offsets topic and starting KafkaOffsetBackingStore")
 
     def stop(self) -> None:
-        """Stop reading and writing; what was not saved is lost."""
+        """Stop reading and writing; offsets that were not saved are lost."""
         self._log.stop()
         log.info("Stopped KafkaOffsetBackingStore")
 
     def read_to_end(self, timeout: float) -> None:
-        """Read what is in the topic now. Raises TimeoutError when it takes longer than the timeout."""
+        """Read up to the topic's current end. Raises TimeoutError when it takes longer than the timeout."""
         self._log.read_to_end(timeout)
 
     def open(self, connector: str, config: Mapping[str, str]) -> SourceOffsets:
-        """The offsets of one connector: up to the topic's end now, and then as they are read.
+        """Return the offsets of one connector: up to the topic's current end, and later ones as they are read.
 
-        A connector may name a separate topic, ``offsets.storage.topic``, also on other brokers. What it says counts
-        first then; this topic serves as a copy, and for what is not there yet (Java: ``ConnectorOffsetBackingStore``).
+        A connector may name a separate topic, ``offsets.storage.topic``, also on other brokers. Its offsets then have
+        precedence; this topic is a copy, and has those that are not there yet (Java: ``ConnectorOffsetBackingStore``).
 
         Raises:
             ConfigError: the connector's topic is not compacted.
@@ -154,7 +154,7 @@ class KafkaOffsetStore:
         return SeparateOffsets(own, ConnectorOffsets(own, connector), shared)
 
     def offset(self, connector: str, partition: Partition) -> dict[str, Any] | None:
-        """Offset of a partition as far as the topic was read, ``None`` when there is none.
+        """Return the offset of a partition as far as the topic was read, ``None`` without one.
 
         Raises:
             DataError: the stored offset is not a JSON object.
@@ -163,7 +163,7 @@ class KafkaOffsetStore:
             return self._table.offset(connector, partition)
 
     def offsets_of(self, connector: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-        """Partitions of a connector with their offsets, up to the topic's end now.
+        """Return partitions of a connector with their offsets, up to the topic's current end.
 
         Raises:
             DataError: a stored offset is not a JSON object.
@@ -174,7 +174,7 @@ class KafkaOffsetStore:
             return self._table.offsets_of(connector)
 
     def write(self, connector: str, partition: Partition, offset: Offset | None) -> None:
-        """Set the offset of a partition, ``None`` to forget it; sent by this thread's next save.
+        """Set the offset of a partition, ``None`` to delete it; sent by this thread's next save.
 
         Raises:
             DataError: a value is none that offsets may hold.
@@ -183,7 +183,7 @@ class KafkaOffsetStore:
             self._unsaved.entries |= self._table.change(connector, partition, offset)
 
     def save(self) -> None:
-        """Send what this thread wrote, and wait until the brokers have it.
+        """Send all that this thread wrote, and wait until the brokers have it.
 
         Raises:
             NotPermittedError: this worker may not write now.

@@ -93,7 +93,7 @@ class StatusStore:
     def flush(self) -> None:
         """Wait until the brokers have answered for all reports, for half a minute at most."""
         if not self._log.flush(_FLUSH_SECONDS):
-            log.warning("The brokers did not take all reports for topic '%s' in time", self._topic.name)
+            log.warning("The brokers did not acknowledge all reports for topic '%s' in time", self._topic.name)
 
     def refresh(self, timeout_seconds: float) -> None:
         """Read what is in the topic now. Raises TimeoutError when it takes longer."""

@@ -1,7 +1,7 @@
 """The common parts of all stores of source offsets: their interface, and the search for an offset.
 
-Java finds an offset by the bytes of its key, we by its connector and partition: a key that was written with another
-order of the partition's names is found too, and keeps its bytes.
+Java finds an offset by the bytes of its key, this project by its connector and partition: a key with another order of
+the partition's names is found too, and keeps its bytes.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ Offset = Mapping[str, Any]
 
 
 class SourceOffsets(Protocol):
-    """The offsets of one source connector, wherever they are kept; for one thread at a time."""
+    """The offsets of one source connector in any store; for one thread at a time."""
 
     def offset(self, partition: Partition) -> dict[str, Any] | None:
-        """Offset of a partition, ``None`` when there is none. Raises DataError when it is not a JSON object."""
+        """Return the offset of a partition, ``None`` without one. Raises DataError when it is not a JSON object."""
 
     def all(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
         """Partitions with their offsets.
@@ -33,7 +33,7 @@ class SourceOffsets(Protocol):
         """
 
     def save(self, offsets: Sequence[tuple[Partition, Offset | None]]) -> None:
-        """Set offsets of partitions, ``None`` to forget one; they last when this returns.
+        """Set offsets of partitions, ``None`` to delete one; they are durable when this returns.
 
         Raises:
             DataError: a value is none that offsets may hold.
@@ -41,14 +41,14 @@ class SourceOffsets(Protocol):
         """
 
     def close(self) -> None:
-        """Let go of what was opened for these offsets alone."""
+        """Close all that was opened for these offsets alone."""
 
 
 class OffsetStore(Protocol):
     """Offsets of the source connectors of a worker; any thread may call it."""
 
     def open(self, connector: str, config: Mapping[str, str]) -> SourceOffsets:
-        """The offsets of one connector, up to date when this returns.
+        """Return the offsets of one connector, read up to their current end.
 
         Args:
             connector: its name.
@@ -74,17 +74,17 @@ class OffsetStore(Protocol):
         """
 
     def write(self, connector: str, partition: Partition, offset: Offset | None) -> None:
-        """Set the offset of a partition, ``None`` to forget it; it lasts after this thread's next :meth:`save`.
+        """Set the offset of a partition, ``None`` to delete it; it is durable after this thread's next :meth:`save`.
 
         Raises:
             DataError: a value is none that offsets may hold.
         """
 
     def save(self) -> None:
-        """Make lasting what this thread wrote; what cannot be saved must be written again.
+        """Save all that this thread wrote; offsets that cannot be saved must be written again.
 
         Raises:
-            ConnectError: it could not be made so.
+            ConnectError: the offsets could not be saved.
         """
 
 
@@ -96,7 +96,7 @@ class ConnectorOffsets:
     connector: str
 
     def offset(self, partition: Partition) -> dict[str, Any] | None:
-        """Last written offset of a source partition, ``None`` when there is none."""
+        """Return the last written offset of a source partition, ``None`` without one."""
         return self.store.offset(self.connector, partition)
 
     def all(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
@@ -110,11 +110,11 @@ class ConnectorOffsets:
         self.store.save()
 
     def close(self) -> None:
-        """Nothing was opened."""
+        """Do nothing: nothing was opened."""
 
 
 class OffsetTable:
-    """Keys and values as they are stored; a value is ``None`` where it was deleted. Not safe to use from threads."""
+    """Stored keys and values, ``None`` for a deleted value; for one thread at a time."""
 
     def __init__(self) -> None:
         self.entries: dict[bytes, bytes | None] = {}
@@ -122,7 +122,7 @@ class OffsetTable:
         self._keys: dict[str, list[bytes]] = {}
 
     def put(self, key: bytes, value: bytes | None) -> bool:
-        """Set what is stored under a key; answers whether the key is one of an offset."""
+        """Set the value of a key; return whether the key belongs to an offset."""
         self.entries[key] = value
         parsed = parse_key(key)
         if parsed is None:
@@ -136,7 +136,7 @@ class OffsetTable:
         return True
 
     def keys(self, connector: str, partition: Partition) -> list[bytes]:
-        """Keys that a partition is stored under, the latest at the end; the one that Java would make, if there is none.
+        """Return the stored keys of a partition, the latest at the end; without one, the key that Java would write.
 
         Raises:
             DataError: a value of the partition is none that offsets may hold.
@@ -155,14 +155,14 @@ class OffsetTable:
         return {(self._live(keys) or keys)[-1]: value_bytes(offset)}
 
     def offset(self, connector: str, partition: Partition) -> dict[str, Any] | None:
-        """The latest offset of a partition. Raises DataError when it is not a JSON object."""
+        """Return the latest offset of a partition. Raises DataError when it is not a JSON object."""
         value = None
         for key in self._live(self.keys(connector, partition)):
             value = self.entries[key]
         return None if value is None else parse_value(value)
 
     def offsets_of(self, connector: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-        """Partitions of a connector with their offsets. Raises DataError when one is not a JSON object."""
+        """Return partitions of a connector with their offsets. Raises DataError when one is not a JSON object."""
         places = [parse_key(same[0]) for same in self._keys.values()]
         mine = [place[1] for place in places if place is not None and place[0] == connector]
         found = [(partition, self.offset(connector, partition)) for partition in mine]
@@ -173,6 +173,6 @@ class OffsetTable:
 
 
 def _identity(connector: str, partition: Partition) -> str:
-    """The same text for the same partition, in whatever order its keys stand."""
+    """Return the same text for equal partitions, whatever the order of their keys."""
     _, parsed = parse_key(key_bytes(connector, partition)) or (connector, {})
     return json.dumps([connector, parsed], sort_keys=True)

@@ -1,7 +1,7 @@
 """A topic as a shared log: every worker reads all of it, and writes to its end (Java: ``KafkaBasedLog``).
 
-Two threads: one reads and hands on each record, one serves the producer's answers. Both sleep in librdkafka until
-something happens. Brokers that are away, or a topic that somebody deleted, are waited for.
+Two threads: one reads records and passes each to a callback, one serves the producer's callbacks. Both block in
+librdkafka until an event. The log waits for brokers that are away, and for a topic that a user deleted.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class NotPermittedError(ConnectError):
 
 
 def always() -> bool:
-    """A worker that may always write."""
+    """Permit every write."""
     return True
 
 
@@ -74,9 +74,8 @@ class TopicLog:
         topic: the topic; it must exist.
         settings: settings of a worker's own clients in Java's names, ``bootstrap.servers`` and ``client.id`` included.
         admin: finds the ends of partitions.
-        on_record: called for each record, in the order of its partition: by the caller of :meth:`start` never, by one
-            thread of the log only.
-        permitted: whether this worker may write now; asked for each record.
+        on_record: called for each record, in the order of its partition, always by the same thread of the log.
+        permitted: whether this worker may write now; called for each record.
     """
 
     def __init__(
@@ -101,11 +100,11 @@ class TopicLog:
 
     @property
     def partitions(self) -> list[int]:
-        """Numbers of the partitions that are read; fixed by :meth:`start`."""
+        """Return the numbers of the partitions that are read; fixed by :meth:`start`."""
         return sorted(self._positions)
 
     def start(self, timeout: float = _START_SECONDS) -> None:
-        """Read up to where the topic ends now, and go on reading in the background.
+        """Read up to the current end of the topic, and continue to read in the background.
 
         Args:
             timeout: seconds.
@@ -138,7 +137,7 @@ class TopicLog:
         log.info("Finished reading the log of topic %s", self.topic)
 
     def stop(self) -> None:
-        """Send what waits to be sent, as far as the brokers take it at once, and end."""
+        """Send queued records, as far as the brokers accept them at once, and end."""
         self._stopping.set()
         with self._moved:
             self._moved.notify_all()
@@ -159,11 +158,11 @@ class TopicLog:
         Args:
             key: its key, which chooses the partition as Java's default partitioner does.
             value: its value, ``None`` for a tombstone.
-            callback: called once, on a thread of the log, when the brokers have it or never will.
+            callback: called once, on a thread of the log, when the brokers have the record or never will.
 
         Raises:
             NotPermittedError: this worker may not write now.
-            ConnectError: too much waits to be sent already, or the record is too large.
+            ConnectError: the queue is full, or the record is too large.
         """
         if not self._permitted():
             raise NotPermittedError(f"This worker may not write to topic '{self.topic}' now: it is not in the group")
@@ -183,7 +182,7 @@ class TopicLog:
         Raises:
             NotPermittedError: this worker may not write now.
             ConnectError: the brokers refused one.
-            TimeoutError: they did not answer in time; then the records may still be written.
+            TimeoutError: they did not respond in time; the records may still be written.
         """
         deadline = time.monotonic() + timeout
         receipts = _Receipts(len(entries))
@@ -192,25 +191,25 @@ class TopicLog:
         self._await(receipts.ends(deadline - time.monotonic(), self.topic), deadline)
 
     def append(self, entries: Sequence[Entry], timeout: float) -> None:
-        """As :meth:`write`, but without waiting until this log has read the records."""
+        """Write records as :meth:`write`, without waiting until this log has read them."""
         receipts = _Receipts(len(entries))
         for key, value in entries:
             self.send(key, value, receipts.take)
         receipts.ends(timeout, self.topic)
 
     def flush(self, timeout: float) -> bool:
-        """Wait until the brokers have answered for all records; return whether they did in time."""
+        """Wait until the brokers have acknowledged all records; return whether they did in time."""
         return self._producer is None or not self._producer.flush(timeout)
 
     def read_to_end(self, timeout: float) -> None:
-        """Wait until all records have been handed on that are in the topic now.
+        """Wait until all records that are in the topic now have been passed to the callback.
 
         Args:
             timeout: seconds.
 
         Raises:
             TimeoutError: the brokers are away, or there is too much to read.
-            ConnectError: the brokers refuse to tell where the topic ends.
+            ConnectError: the brokers refuse to return the end offsets.
         """
         deadline = time.monotonic() + timeout
         ends = self._retried(lambda seconds: self._admin.end_offsets(self.topic, self.partitions, seconds), deadline)
@@ -233,7 +232,7 @@ class TopicLog:
             raise ConnectError(str(error)) from error
 
     def _retried(self, ask: Callable[[float], Answer], deadline: float) -> Answer:
-        """Ask the brokers until they answer; ``ask`` takes the seconds for one attempt."""
+        """Send a request until the brokers respond; ``ask`` takes the seconds for one attempt."""
         while True:
             remaining = deadline - time.monotonic()
             try:
@@ -277,7 +276,7 @@ class TopicLog:
             elif number is not None and offset is not None:
                 if error is None:
                     self._hand_on(message, number, offset)
-                # A partition's end says also how far transactions' markers go, which are not records.
+                # A partition's end also counts the markers of transactions, which are not records.
                 moved[number] = offset if error is not None else offset + 1
         with self._moved:
             self._positions.update(moved)
@@ -296,7 +295,7 @@ class TopicLog:
         while not self._stopping.is_set():
             self._producer.poll(_POLL_SECONDS)
             if len(self._producer) and not self._permitted():
-                # Brokers that come back must not get what this worker wrote while it still had its place.
+                # Brokers that come back must not get records that this worker wrote before it lost its membership.
                 self._producer.purge()
 
     # Settings
@@ -305,7 +304,7 @@ class TopicLog:
         return {"max.request.size": "1048576", **clients.without_consumer_keys(self._settings)}
 
     def _reading(self) -> dict[str, str]:
-        # As in Java the group is never joined, but librdkafka wants one; its own isolation hides open transactions.
+        # As in Java the group is never joined, but librdkafka requires one; its default isolation hides transactions.
         defaults = {"group.id": self.topic, "isolation.level": "read_uncommitted"}
         return clients.JAVA_RECONNECT | defaults | dict(self._settings)
 
@@ -315,7 +314,7 @@ _PRODUCER = {
     "enable.idempotence": False,
     "max.in.flight.requests.per.connection": 1,
     "linger.ms": 0,
-    # Bounded: what a writer gave up must not be written much later, over somebody else's.
+    # Bounded: a record that its writer gave up must not be written much later, after another worker's.
     "message.timeout.ms": 30_000,
 }
 _CONSUMER = {
@@ -328,7 +327,7 @@ _CONSUMER = {
 
 @dataclass(slots=True)
 class _Receipts:
-    """Collects the brokers' answers to some records."""
+    """Collects the brokers' acknowledgements of some records."""
 
     missing: int
     _ends: dict[int, int] = field(default_factory=dict)
@@ -348,7 +347,7 @@ class _Receipts:
             self._changed.notify_all()
 
     def ends(self, timeout: float, topic: str) -> dict[int, int]:
-        """Where the records end in their partitions. Raises ConnectError or TimeoutError when one was not written."""
+        """Return the offsets after the records by partition. Raises ConnectError or TimeoutError."""
         with self._changed:
             self._changed.wait_for(lambda: not self.missing or self._error is not None, timeout)
             if self._error is not None:

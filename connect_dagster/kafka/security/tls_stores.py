@@ -51,8 +51,8 @@ class TlsStores(ConfigDef):
         "ssl.truststore.location",
         default=None,
         importance=Importance.HIGH,
-        doc="File with certificates of those who are trusted, PKCS12, JKS or PEM; by default those of the system, and "
-        "of the worker's REST API its own.",
+        doc="File with trusted certificates, PKCS12, JKS or PEM; by default the system's, and "
+        "for the worker's REST API the certificate of its key store.",
     )
     truststore_password: Password | None = config_key(
         "ssl.truststore.password", default=None, importance=Importance.HIGH, doc="Password of the trust store."
@@ -61,13 +61,13 @@ class TlsStores(ConfigDef):
         "ssl.truststore.certificates",
         default=None,
         importance=Importance.HIGH,
-        doc="Certificates of those who are trusted, as PEM, instead of a trust store.",
+        doc="Trusted certificates as PEM, instead of a trust store.",
     )
     enabled_protocols: tuple[str, ...] = config_key(
         "ssl.enabled.protocols",
         default=("TLSv1.2", "TLSv1.3"),
         validator=UniqueValues(),
-        doc="Versions of TLS that may be spoken.",
+        doc="Enabled versions of TLS.",
     )
     endpoint_identification_algorithm: str = config_key(
         "ssl.endpoint.identification.algorithm",
