@@ -1,8 +1,8 @@
 """REST client for one Kafka Connect worker, ours or Java's.
 
-One method for each endpoint the package uses. Requests that found no listener or got 502 to 504 are retried,
-and so is 409 until a rebalance is over; every other failure becomes a :class:`KafkaConnectError` with the worker's own
-sentence, secrets masked. Does not import Dagster.
+One method for each endpoint that the package uses. Requests without a response and with 502 to 504 are retried, those
+with 409 until a rebalance ends; every other failure becomes a :class:`KafkaConnectError` with the worker's message,
+secrets masked. Does not import Dagster.
 """
 
 import time
@@ -33,7 +33,7 @@ Parsed = TypeVar("Parsed")
 
 CONFLICT = 409
 RETRIED_STATUSES = frozenset({CONFLICT, 502, 503, 504})
-# The one conflict that does not pass (Java: AlreadyExistsException).
+# The one conflict that a retry does not resolve (Java: AlreadyExistsException).
 ALREADY_EXISTS = " already exists"
 REBALANCE_POLL_SECONDS = 0.5
 REFUSED_STATUSES = frozenset({401, 403})
@@ -69,7 +69,7 @@ class RetryPolicy:
     rebalance: float = 30.0
 
     def delays(self) -> list[float]:
-        """Seconds to wait before each retry."""
+        """Yield the delay in seconds before each retry."""
         backoff = Backoff(self.delay)
         return [backoff.delay(retry) for retry in range(1, self.retries + 1)]
 
@@ -111,7 +111,7 @@ class KafkaConnectClient:
         self._session = _session(access or Access())
 
     def server_info(self) -> ServerInfo:
-        """``GET /``."""
+        """Return the response of ``GET /``."""
         return self._parsed(ServerInfo.model_validate, "GET", "/")
 
     def is_alive(self) -> bool:
@@ -122,11 +122,11 @@ class KafkaConnectClient:
             return False
 
     def connectors(self) -> dict[str, Connector]:
-        """Configuration and states of all connectors in one request, by name."""
+        """Return configuration and states of all connectors by name, in one request."""
         return self._parsed(_connectors, "GET", "/connectors?expand=status&expand=info")
 
     def status(self, connector: str) -> ConnectorStatus:
-        """States of one connector and its tasks."""
+        """Return the states of a connector and its tasks."""
         return self._parsed(ConnectorStatus.model_validate, "GET", f"{_path(connector)}/status")
 
     def info(self, connector: str) -> ConnectorInfo | None:
@@ -139,13 +139,13 @@ class KafkaConnectClient:
             raise
 
     def task_configs(self, connector: str) -> list[dict[str, str | None]]:
-        """Configurations of a connector's tasks, in the order of their numbers."""
+        """Return the configurations of a connector's tasks, in the order of their numbers."""
         return self._parsed(
             lambda answer: [dict(entry["config"]) for entry in answer], "GET", f"{_path(connector)}/tasks"
         )
 
     def plugins(self) -> list[ConnectorPlugin]:
-        """Connector classes the worker has."""
+        """Return the connector classes of the worker."""
         return self._parsed(_all(ConnectorPlugin.model_validate), "GET", "/connector-plugins")
 
     def plugin_config(self, connector_class: str) -> list[KeyDefinition]:
@@ -154,13 +154,13 @@ class KafkaConnectClient:
         return self._parsed(_all(KeyDefinition.model_validate), "GET", path)
 
     def validate(self, config: Mapping[str, str | None]) -> ConfigValidation:
-        """Check a configuration without applying it; it names its ``connector.class``."""
+        """Validate a configuration, which has a ``connector.class``, without applying it."""
         plugin = quote(config.get("connector.class") or "", safe="")
         path = f"/connector-plugins/{plugin}/config/validate"
         return self._parsed(ConfigValidation.model_validate, "PUT", path, dict(config))
 
     def active_topics(self, connector: str) -> list[str]:
-        """Topics the connector has used; empty where topic tracking is off, and for a connector that is gone."""
+        """Return the topics that a connector has used; empty without topic tracking, and for a deleted connector."""
         try:
             return self._parsed(lambda answer: sorted(answer[connector]["topics"]), "GET", f"{_path(connector)}/topics")
         except KafkaConnectError as error:
@@ -169,12 +169,12 @@ class KafkaConnectClient:
             raise
 
     def offsets(self, connector: str) -> list[PartitionOffset]:
-        """Committed offsets of a source, or of a sink's consumer group (KIP-875)."""
+        """Return the committed offsets of a source, or of a sink's consumer group (KIP-875)."""
         read = _all(PartitionOffset.model_validate)
         return self._parsed(lambda answer: read(answer["offsets"]), "GET", f"{_path(connector)}/offsets")
 
     def progress(self) -> dict[str, TaskProgress]:
-        """Spark progress by ``connector-task``; empty from a worker that is not ours."""
+        """Return Spark's progress by ``connector-task``; empty from Java's worker."""
         try:
             return self._parsed(_progress, "GET", "/dagster/progress")
         except KafkaConnectError as error:
@@ -183,8 +183,8 @@ class KafkaConnectClient:
             raise
 
     def metrics(self) -> dict[str, float]:
-        """``GET /metrics``: numbers without labels, by name; empty from a worker that is not ours."""
-        # Slow to import, and of no use to most commands.
+        """Return the metrics without labels by name (``GET /metrics``); empty from Java's worker."""
+        # Slow to import, and most commands do not need it.
         from prometheus_client.parser import text_string_to_metric_families
 
         try:
@@ -196,7 +196,7 @@ class KafkaConnectClient:
         try:
             families = list(text_string_to_metric_families(text))
         except ValueError:
-            raise KafkaConnectError(f"GET {self._shown_url}/metrics did not answer with metrics") from None
+            raise KafkaConnectError(f"GET {self._shown_url}/metrics returned no metrics") from None
         return {each.name: each.value for family in families for each in family.samples if not each.labels}
 
     def create(self, config: Mapping[str, str | None], initial_state: str) -> None:
@@ -205,7 +205,7 @@ class KafkaConnectClient:
         self._send("POST", "/connectors", body)
 
     def put_config(self, connector: str, config: Mapping[str, str | None]) -> None:
-        """Give a connector a configuration in place of the one it has; creates it RUNNING where it is missing."""
+        """Replace the configuration of a connector; create it RUNNING when it does not exist."""
         self._send("PUT", f"{_path(connector)}/config", dict(config))
 
     def delete(self, connector: str) -> None:
@@ -225,23 +225,23 @@ class KafkaConnectClient:
         return self._parsed(_message_text, "PATCH", f"{_path(connector)}/offsets", {"offsets": list(offsets)})
 
     def reset_offsets(self, connector: str) -> str:
-        """Forget all offsets of a STOPPED connector (KIP-875); return the worker's message."""
+        """Delete all offsets of a STOPPED connector (KIP-875); return the worker's message."""
         return self._parsed(_message_text, "DELETE", f"{_path(connector)}/offsets")
 
     def stop(self, connector: str) -> None:
-        """Request STOPPED, in which a connector has no tasks; the worker gets there later."""
+        """Request STOPPED, in which a connector has no tasks; the worker reaches it later."""
         self._send("PUT", f"{_path(connector)}/stop")
 
     def pause(self, connector: str) -> None:
-        """Request PAUSED; the worker gets there later."""
+        """Request PAUSED; the worker reaches it later."""
         self._send("PUT", f"{_path(connector)}/pause")
 
     def resume(self, connector: str) -> None:
-        """Request RUNNING; the worker gets there later."""
+        """Request RUNNING; the worker reaches it later."""
         self._send("PUT", f"{_path(connector)}/resume")
 
     def set_target_state(self, connector: str, state: DesiredState) -> None:
-        """Request a state: resume, pause or stop; the worker gets there later."""
+        """Request a state by resume, pause or stop; the worker reaches it later."""
         request = {
             DesiredState.RUNNING: self.resume,
             DesiredState.PAUSED: self.pause,
@@ -250,9 +250,9 @@ class KafkaConnectClient:
         request[state](connector)
 
     def restart(self, connector: str, *, only_failed: bool) -> None:
-        """Restart the connector and its tasks (KIP-745), or those of them that failed.
+        """Restart the connector and its tasks, or only the FAILED ones (KIP-745).
 
-        Not the endpoint's own default, which restarts the connector alone and leaves a FAILED task as it is.
+        The endpoint's default differs: it restarts the connector alone, and a FAILED task stays FAILED.
         """
         query = f"includeTasks=true&onlyFailed={str(only_failed).lower()}"
         self._send("POST", f"{_path(connector)}/restart?{query}")
@@ -325,7 +325,7 @@ def _path(connector: str) -> str:
 
 
 def _is_of_connect(response: requests.Response) -> bool:
-    """Return whether the answer has the shape of Kafka Connect's errors, as a 403 of topic tracking that is off."""
+    """Return whether the response has the form of Kafka Connect's errors, as a 403 of topic tracking that is off."""
     try:
         return "error_code" in response.json()
     except (requests.JSONDecodeError, TypeError):

@@ -1,6 +1,6 @@
 """Kafka Connect in Dagster: workers hosted by runs, connectors as assets, operations as jobs, and sensors.
 
-Uses only the REST API of a worker, so it also operates clusters of Java workers.
+Operates connectors over REST only, so also on clusters of Java workers.
 """
 
 from dagster_shared.libraries import DagsterLibraryRegistry

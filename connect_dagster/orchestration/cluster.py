@@ -47,9 +47,9 @@ class ConnectCluster(dg.ConfigurableResource[Any]):
         default=None, description="Schema registry with Confluent's API; with it topics get their columns."
     )
     request_timeout: float = Field(default=10.0, gt=0, description="Bound for each request, in seconds.")
-    request_max_retries: int = Field(default=3, ge=0, description="Retries of a request nobody answered.")
+    request_max_retries: int = Field(default=3, ge=0, description="Retries of a request without a response.")
     request_retry_delay: float = Field(default=0.25, ge=0, description="Seconds before the first retry; then doubled.")
-    poll_interval: float = Field(default=0.5, gt=0, description="Seconds between two looks while waiting for a state.")
+    poll_interval: float = Field(default=0.5, gt=0, description="Seconds between two polls while waiting for a state.")
     poll_timeout: float = Field(default=60.0, gt=0, description="Bound for such a wait, in seconds.")
 
     @property

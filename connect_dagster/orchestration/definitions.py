@@ -32,7 +32,7 @@ def build_connector_definitions(
 
     Each connector gets an asset between the data it reads and the data it writes, whose materialisation applies it;
     checks of its states, its configuration, and, with brokers, of its dead letters; a sensor that keeps it as declared;
-    and a resource of its name, for custom code. Jobs apply, pause, resume, stop, restart and delete all of them, and
+    and a resource with its name, for custom code. Jobs apply, pause, resume, stop, restart and delete all of them, and
     alter and reset offsets.
 
     Definitions load without a request to the cluster. An ``EnvVar`` stays unresolved until a run or a tick needs it.
@@ -42,7 +42,7 @@ def build_connector_definitions(
         dagster_kafka_connect_translator (Optional[DagsterKafkaConnectTranslator]): Makes the assets.
         job_prefix (str): Begin of the jobs' names; give another one for a second cluster. Defaults to
             ``kafka_connect``.
-        minimum_interval_seconds (int): Seconds between two looks of a sensor. Defaults to 30.
+        minimum_interval_seconds (int): Seconds between two ticks of a sensor. Defaults to 30.
         default_sensor_status (DefaultSensorStatus): Whether the sensors run at first. Defaults to RUNNING.
 
     Returns:
@@ -97,9 +97,9 @@ def declared_connectors_definitions(
         connectors: The declarations.
         translator: Makes the assets.
         job_prefix: Begin of the jobs' names.
-        minimum_interval_seconds: Seconds between two looks of a sensor.
+        minimum_interval_seconds: Seconds between two ticks of a sensor.
         default_sensor_status: Whether the sensors run at first.
-        execute: What Materialize does.
+        execute: The function of Materialize.
     """
     _check_names(connectors)
     jobs = build_kafka_connect_jobs(

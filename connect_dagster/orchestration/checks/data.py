@@ -1,7 +1,7 @@
 """The check ``source_matches_sink``: rows of the source have arrived in the sink.
 
-Each side is read in runs, never in sensors: the number of its rows, and keys. Files and topics are read here; for
-anything else :class:`QueriedRows` takes three functions of the user's, such as queries of a database.
+Runs of the check, never sensors, read the number of rows and the keys of each side. Files and topics are read here;
+for other stores :class:`QueriedRows` takes three functions of the user, such as queries of a database.
 """
 
 import heapq
@@ -105,7 +105,7 @@ class TopicRecords(StreamedRows):
         bootstrap_servers: Kafka brokers, host:port, separated by commas.
         topic: Its name.
         key: The key of a record; the text of its value by default.
-        timeout: How long nothing may come before the end, in seconds.
+        timeout: Longest time without a record before the end, in seconds.
         client_properties: Settings of clients in Java's names, for brokers that want a login or a certificate.
     """
 
@@ -166,19 +166,19 @@ def build_connector_data_checks(
     sample_size: int = 100,
     max_difference: int = 0,
 ) -> Sequence[dg.AssetChecksDefinition]:
-    """Creates the check ``source_matches_sink`` of a connector's asset.
+    """Create the check ``source_matches_sink`` of a connector's asset.
 
-    It counts the rows of both sides, and looks for the keys of some of the source's rows in the sink. Both sides are
-    read when the check runs, and may move meanwhile: the bound allows for that.
+    It counts the rows of both sides, and searches the sink for the keys of some of the source's rows. Rows may arrive
+    while the check reads both sides: ``max_difference`` allows for that.
 
     Args:
         workspace (KafkaConnectWorkspace): The Connect cluster.
         connector (str | AssetSpec | AssetsDefinition): The connector by name, or as an asset; of a chain, the last one.
-        source (DataSide): What is read: :class:`FileLines`, :class:`TopicRecords`, or :class:`QueriedRows` for a
+        source (DataSide): Its input: :class:`FileLines`, :class:`TopicRecords`, or :class:`QueriedRows` for a
             database.
-        sink (DataSide): What is written.
-        sample_size (int): Of how many of the source's rows the keys are looked for. Defaults to 100.
-        max_difference (int): By how many rows the sides may differ, and how many keys may be missing. Defaults to 0.
+        sink (DataSide): Its output.
+        sample_size (int): Number of the source's keys to search for. Defaults to 100.
+        max_difference (int): Largest difference of the two counts, and most missing keys. Defaults to 0.
 
     Returns:
         Sequence[AssetChecksDefinition]: The check.

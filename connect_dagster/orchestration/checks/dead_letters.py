@@ -63,7 +63,7 @@ def build_dead_letter_checks(
 
     return connector_checks(
         name=DEAD_LETTER_CHECK,
-        description=f"At most {max_growth} dead letters were added since the last look.",
+        description=f"At most {max_growth} dead letters were added since the last evaluation.",
         workspace=workspace,
         assets=connector_assets(workspace, connectors),
         judge=judge,

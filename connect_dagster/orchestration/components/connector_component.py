@@ -35,7 +35,7 @@ class ConnectorModel(dg.Model):
     config: dict[str, bool | int | float | str | EnvReference | None] = Field(
         default={}, description="Its configuration; `{env: NAME}` stands for a variable, and keeps secrets out of here."
     )
-    tasks_max: int | str = Field(default=1, description="How many tasks it may have at most.")
+    tasks_max: int | str = Field(default=1, description="Maximum number of its tasks.")
     state: str = Field(default=DesiredState.RUNNING, description="Its state: RUNNING, PAUSED or STOPPED.")
 
 
@@ -119,7 +119,7 @@ class KafkaConnectConnectorComponent(dg.Component, dg.Model, dg.Resolvable):
     job_prefix: str | None = Field(
         default=None, description="Begin of the jobs' names; kafka_connect_ and the folder's name by default."
     )
-    sensor_interval_seconds: int = Field(default=30, description="Seconds between two looks at a connector.")
+    sensor_interval_seconds: int = Field(default=30, description="Seconds between two ticks of a connector's sensor.")
     sensors_running: bool = Field(default=True, description="Whether connectors are kept as declared from the start.")
     polling_sensor: bool = Field(default=True, description="Whether a sensor reports states, lag and progress.")
 

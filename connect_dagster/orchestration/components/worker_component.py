@@ -68,8 +68,8 @@ class ConnectWorkerComponent(dg.Component, dg.Model, dg.Resolvable):
     standalone: (
         Annotated[Mapping[str, Any], _resolver(StandaloneConnectWorkerResource, "Or one that stands alone.")] | None
     ) = Field(default=None)
-    name: str = Field(default="worker", description="What the workers' names begin with, or the one's that is alone.")
-    count: int = Field(default=1, ge=1, description="How many workers; each listens a port above the one before.")
+    name: str = Field(default="worker", description="Prefix of the workers' names, or the name of a single worker.")
+    count: int = Field(default=1, ge=1, description="Number of workers, on consecutive ports.")
     spark_config: dict[str, Any] = Field(default={}, description="Settings of the workers' own Spark sessions.")
     job_name: str = Field(default=WORKER_JOB, description="Name of the job, which the sensors' names begin with.")
 

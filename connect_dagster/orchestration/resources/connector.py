@@ -53,7 +53,7 @@ class ConnectorResource(dg.ConfigurableResource[Any]):
     """
 
     workspace: KafkaConnectWorkspace = Field(description="The Connect cluster that runs it.")
-    name: str = Field(description="Name of the connector, one of a kind in the cluster.")
+    name: str = Field(description="Name of the connector, unique in the cluster.")
     connector_class: str = Field(description=CONNECTOR_CLASS_TEXT)
     # Its asset shows it with only the secrets masked.
     config: dict[str, str] = Field(
@@ -61,7 +61,7 @@ class ConnectorResource(dg.ConfigurableResource[Any]):
         description="Its configuration, or the keys without a field.",
         json_schema_extra={SECRET: True},
     )
-    tasks_max: int = Field(default=1, ge=1, description="How many tasks the connector may have at most.")
+    tasks_max: int = Field(default=1, ge=1, description="Maximum number of the connector's tasks.")
     state: DesiredState = Field(default=DesiredState.RUNNING, description="Its declared state.")
 
     def spec(self) -> KafkaConnectConnectorSpec:

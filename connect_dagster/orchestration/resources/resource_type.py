@@ -45,13 +45,13 @@ def connector_resource_type(
 ) -> type[Any]:
     """Create the typed resource for a plugin from its configuration definition.
 
-    A key ``batch.size`` becomes a field ``batch_size``. A field that is left out is left out of the configuration,
-    so that the plugin's own default counts.
+    A key ``batch.size`` becomes a field ``batch_size``. The configuration contains only fields that are given, so the
+    plugin's default applies to the others.
 
     Args:
         config_def (Type[ConfigDef]): The plugin's configuration definition.
-        connector_class (str): The plugin, as ``connector.class`` takes it.
-        base (Type[ConnectorResource]): What it extends: ``SourceConnectorResource`` and ``SinkConnectorResource``
+        connector_class (str): The value of ``connector.class``.
+        base (Type[ConnectorResource]): The base class: ``SourceConnectorResource`` and ``SinkConnectorResource``
             have fields for the keys of all sources and sinks. Defaults to a connector without such fields.
 
     Returns:
@@ -86,7 +86,7 @@ def live_resource_type(
     Args:
         definitions: The keys of the plugin.
         connector_class: The plugin; empty for a resource that others extend.
-        base: The class it extends.
+        base: The base class.
         name: Name of the class; made of the plugin's by default.
         doc: Docstring of the class; names the plugin by default.
     """
@@ -124,7 +124,7 @@ def field_name(key: str) -> str:
 
 
 def _config_key(definition: KeyDefinition) -> ConfigKey:
-    # Whether a class exists is the worker's to say.
+    # Only the worker knows whether a class exists.
     kind = Type.STRING if definition.type == Type.CLASS.value else Type(definition.type)
     default = NO_DEFAULT if definition.required else parse_value(definition.name, definition.default_value, kind)
     return ConfigKey(definition.name, kind, default, documentation=definition.documentation or "")
@@ -155,7 +155,7 @@ class WrittenResource:
         doc: Its docstring, one sentence.
         made: The type with its fields, made by :func:`connector_resource_type`.
         base: Name of its base class.
-        base_fields: Fields that has.
+        base_fields: Fields of the base class.
     """
 
     name: str
@@ -179,8 +179,8 @@ def module_source(title: str, imported_from: str, imported: str, classes: Iterab
 
     Args:
         title: Its docstring.
-        imported_from: The module it imports from.
-        imported: What it imports.
+        imported_from: The module that it imports from.
+        imported: The imported names.
         classes: The resources, bases first.
     """
     head = f'"""{title}"""\n\nfrom pydantic import Field\n\nfrom {imported_from} import {imported}\n'

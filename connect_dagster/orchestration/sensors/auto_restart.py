@@ -1,7 +1,7 @@
 """The sensor that restarts FAILED connectors and tasks of a cluster, declared or not.
 
-PAUSED and STOPPED connectors are somebody's will; it never touches them. Connectors that fail together are restarted by
-one run.
+It does not touch PAUSED and STOPPED connectors, whose state a user chose. One run restarts all connectors that fail at
+the same time.
 """
 
 import time
@@ -66,12 +66,12 @@ def build_kafka_connect_auto_restart_sensor(
 
     Args:
         workspace (KafkaConnectWorkspace): The Connect cluster.
-        jobs (Sequence[JobDefinition]): What :func:`build_kafka_connect_jobs` made for this cluster.
-        connector_selector_fn (Callable[[Connector], bool]): Which connectors it looks after. Defaults to all.
+        jobs (Sequence[JobDefinition]): The jobs of :func:`build_kafka_connect_jobs` for this cluster.
+        connector_selector_fn (Callable[[Connector], bool]): Selects the connectors to restart. Defaults to all.
         max_restarts (int): Attempts in a row before it gives up on a connector, with one observation of its asset.
         back_off (BackOff): Seconds between attempts. Defaults to 30 s, doubled up to 10 min, and a new count after
             10 min without failure.
-        minimum_interval_seconds (int): Seconds between two looks. Defaults to 30.
+        minimum_interval_seconds (int): Seconds between two ticks. Defaults to 30.
         default_status (DefaultSensorStatus): Whether it runs at first. Defaults to RUNNING.
         dagster_kafka_connect_translator (Optional[DagsterKafkaConnectTranslator]): Gives the keys of the connectors'
             assets; the one their definitions are made with.
@@ -151,8 +151,8 @@ class RestartTick:
     """One tick: the decision about each connector that fails, and the attempts kept for the next tick.
 
     Args:
-        known: Attempts by connector, as remembered.
-        policy: How often and how patiently connectors are restarted.
+        known: Attempts by connector, from the cursor.
+        policy: Number of restarts, and the delays between them.
         now: Epoch seconds.
     """
 

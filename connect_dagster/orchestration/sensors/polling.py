@@ -1,9 +1,9 @@
 """The sensor that polls a Connect cluster and reports events to Dagster's event log.
 
-It looks often and writes seldom, because the event log is never pruned: a connector is observed at once when its
-states or its configuration changed, and otherwise once in an interval. A change is an evaluation of the check
-``connector_state`` as well, so that a failure shows in the graph without a run. Where its offsets moved, what it
-writes (the topics of a source, the tables of a sink) gets a materialisation, so that freshness policies and
+It polls often and writes seldom, because the event log is never pruned: it observes a connector at once when its
+states or its configuration changed, and otherwise once in an interval. A change also evaluates the check
+``connector_state``, so that a failure shows in the graph without a run. When offsets advanced, the assets that the
+connector writes (the topics of a source, the tables of a sink) are materialised, so that freshness policies and
 automation conditions of assets downstream work.
 """
 
@@ -87,14 +87,14 @@ def build_kafka_connect_polling_sensor(
 ) -> dg.SensorDefinition:
     """Create a sensor that polls a Connect cluster and reports its connectors and their progress.
 
-    Works for connectors operated from anywhere, by Dagster or not, on our workers or Java's.
+    Works for all connectors, operated by Dagster or not, on workers of this project or of Java.
 
     Args:
         workspace (KafkaConnectWorkspace): The Connect cluster. With ``bootstrap_servers`` lag, rates and end offsets
             are reported too, with ``schema_registry_url`` the columns of topics.
         dagster_kafka_connect_translator (Optional[DagsterKafkaConnectTranslator]): Gives the keys of the assets; the
             one their definitions are made with.
-        connector_selector_fn (Optional[ConnectorSelectorFn]): Tells which connectors are reported. Defaults to all.
+        connector_selector_fn (Optional[ConnectorSelectorFn]): Selects the connectors to report. Defaults to all.
         name (Optional[str]): Name of the sensor. Defaults to ``kafka_connect_<cluster>__connector_status_sensor``.
         minimum_interval_seconds (int): Seconds between two polls. Defaults to 30.
         event_interval_seconds (int): Seconds between two events of an asset, unless a state or the configuration
@@ -147,9 +147,9 @@ class PollingTick:
     Args:
         workspace: The cluster, its fields resolved.
         translator: Gives the keys of assets.
-        instance: Where events of runs are found, which are not reported again.
-        cursor: What the last tick left.
-        event_interval: Seconds between two events of an asset without news.
+        instance: Has the events of runs, which are not reported again.
+        cursor: The cursor of the last tick.
+        event_interval: Seconds between two events of an asset that did not change.
     """
 
     def __init__(
@@ -206,7 +206,7 @@ class PollingTick:
             if state_hash != memory.state_hash:
                 yield state_evaluation(key, snapshot.connector)
             news |= {"observed_at": now, "state_hash": state_hash}
-        # What cannot be read now is reported when it can: an event stands for offsets that were seen.
+        # Offsets that cannot be read now are reported later: an event stands for offsets that were read.
         advanced = snapshot.offsets is not None and mark.offsets_version not in ("", memory.materialized_version)
         if advanced and now - memory.materialized_at >= self._event_interval:
             yield from self._materializations(snapshot, now)

@@ -43,10 +43,10 @@ class ConnectorSensorCursor(SensorCursor):
         state: The declared state at the last tick; None at first.
         version: Hash of the declared configuration at the last tick.
         reached: Whether the connector was seen in that state since it was declared.
-        persons_state: The state a person has moved it to since; None while it is where it is declared.
-        corrections: Attempts at bringing it to its declaration.
+        persons_state: The state that a user has moved it to since; None in the declared state.
+        corrections: Attempts at applying its declaration.
         restarts: Attempts at restarting FAILED parts.
-        launches: Number of the last run that was asked for.
+        launches: Number of the last run that was launched.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -77,8 +77,8 @@ class Observation:
     Attributes:
         state: Its declared state.
         config: Its declared configuration.
-        live: What the cluster has; None when it has no such connector.
-        cursor: What is remembered of it, under this declaration.
+        live: The connector in the cluster; None when it does not exist.
+        cursor: The cursor under this declaration.
     """
 
     state: DesiredState
@@ -135,9 +135,9 @@ class Reconciliation:
     """Result of an observation.
 
     Attributes:
-        drift: What is not as it should be; None when all is well.
+        drift: The difference from the declaration; None without one.
         decision: The next action.
-        cursor: What is remembered.
+        cursor: The next cursor.
     """
 
     drift: Drift | None
@@ -149,8 +149,8 @@ def reconcile(observation: Observation, policy: AttemptPolicy, now: float) -> Re
     """Return the decision about a connector.
 
     Args:
-        observation: At the connector.
-        policy: How often corrections and restarts are tried, each for themselves.
+        observation: Of the connector.
+        policy: Attempts and delays, for corrections and restarts each.
         now: Epoch seconds.
     """
     cursor, drift = observation.cursor, observation.drift
@@ -162,7 +162,7 @@ def reconcile(observation: Observation, policy: AttemptPolicy, now: float) -> Re
     else:
         restarts = policy.when_healthy(restarts, now)
     if drift in (None, Drift.FAILED):
-        # A correction that was seen has worked; that it is needed again, as after a worker's loss, is another matter.
+        # A correction that was observed has worked; the next one, as after a worker's loss, counts from 0.
         corrections = Attempts()
     update = {
         "reached": cursor.reached or observation.is_there,

@@ -3,15 +3,15 @@
 Its switch in the UI is the workers' switch. Each tick reads the newest runs of each worker and calls its REST API
 once:
 
-1. A run that is not over, and REST answers: nothing to do, unless the worker was started with another configuration
-   than it has now. Then its run is terminated, one worker at a time and only while all others answer that nobody
-   stopped.
-2. A run that is not over, but REST is dead and its process is gone, or no observation came for long: a zombie of a
-   crash; it is marked, and the worker gets a new life unless the run was being terminated.
-3. The newest run was CANCELED, and not by this sensor: somebody wants the worker down. Launching the job by hand
-   ends that.
+1. The run is unfinished and REST responds: do nothing, unless the worker was started with another configuration
+   than its current one. Then terminate its run, one worker at a time, and only while REST of all others responds
+   that no user has stopped.
+2. The run is unfinished, but REST does not respond and the process does not exist, or its last observation is too old:
+   the run is dead. Mark it as failed, and launch another unless it was being terminated.
+3. The newest run was CANCELED, and not by this sensor: a user stopped the worker. It stays down until a user launches
+   the job.
 4. The newest run failed: wait, twice as long after each failure in a row.
-5. Otherwise a new run. Run keys name the configuration and count attempts, and are never used twice, as Dagster
+5. Otherwise launch a run. Run keys name the configuration and count attempts, and are never used twice, as Dagster
    drops a known key silently.
 """
 
@@ -59,7 +59,7 @@ def build_connect_worker_keepalive_sensor(
         workers (Mapping[str, HostedWorker]): The workers to keep alive, by their names in Dagster.
         heartbeat_timeout (float): Seconds without an observation after which a run whose REST is dead counts
             as dead, where it cannot be seen whether its process is gone. Defaults to 900.
-        back_off (Optional[BackOff]): Waiting times after failures. Defaults to 5 s, doubled up to 5 min.
+        back_off (Optional[BackOff]): Delays after failures. Defaults to 5 s, doubled up to 5 min.
         minimum_interval_seconds (int): Seconds between two observations. Defaults to 10.
 
     Returns:
@@ -151,7 +151,7 @@ class WorkerObservation:
         worker_id: Its name in Dagster.
         probe: Its response, and the hash of its configuration.
         heartbeat_timeout: Seconds of silence after which a run whose process cannot be seen counts as dead.
-        back_off: Waiting times after failures.
+        back_off: Delays after failures.
     """
 
     def __init__(

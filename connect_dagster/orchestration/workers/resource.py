@@ -34,12 +34,12 @@ FAILED_START_GRACE = 10.0
 class HostedWorker(dg.ConfigurableResource[Any]):
     """Properties and start of a worker, standalone or of a group.
 
-    Properties count in this order, the later ones win: the file, ``spark``, ``properties``, the fields.
+    Later properties replace earlier ones, in this order: the file, ``spark``, ``properties``, the fields.
     """
 
     property_of_field: ClassVar[dict[str, str]] = {"bootstrap_servers": "bootstrap.servers", "listener": "listeners"}
 
-    workspace: KafkaConnectWorkspace = Field(description="How the worker is asked once it runs.")
+    workspace: KafkaConnectWorkspace = Field(description="Access to the worker's REST API.")
     worker_properties: str | None = Field(default=None, description="Worker configuration file, as Kafka's.")
     bootstrap_servers: str | None = Field(default=None, description="Kafka brokers: bootstrap.servers.")
     listener: str | None = Field(default=None, description="Where its REST API listens: listeners.")
@@ -49,7 +49,7 @@ class HostedWorker(dg.ConfigurableResource[Any]):
         default=None,  # type: ignore[arg-type]
         description="dagster-pyspark's LazyPySparkResource: its spark_config is that of the worker's own session.",
     )
-    command: list[str] = Field(description="What is run, with the property file and :attr:`arguments` following.")
+    command: list[str] = Field(description="The program; the property file and :attr:`arguments` follow.")
 
     @property
     def arguments(self) -> list[str]:
@@ -58,7 +58,7 @@ class HostedWorker(dg.ConfigurableResource[Any]):
 
     @property
     def effective_properties(self) -> dict[str, str]:
-        """Effective properties of the worker.
+        """Return the effective properties of the worker.
 
         Raises:
             Failure: The file cannot be read.
@@ -70,7 +70,7 @@ class HostedWorker(dg.ConfigurableResource[Any]):
 
     @property
     def generation(self) -> str:
-        """Short hash of command, arguments and properties: a worker started with another one is out of date.
+        """Return a short hash of command, arguments and properties: a worker started with another one is out of date.
 
         Raises:
             Failure: The file cannot be read.
@@ -80,7 +80,7 @@ class HostedWorker(dg.ConfigurableResource[Any]):
 
     @property
     def rest_worker_id(self) -> str:
-        """The ``worker_id`` in statuses of its connectors and tasks: its advertised ``host:port``."""
+        """Return the ``worker_id`` in statuses of its connectors and tasks: its advertised ``host:port``."""
         known = self.effective_properties
         listener = urlsplit(known.get("listeners", "").split(",")[0])
         asked = urlsplit(self.workspace.url)
@@ -128,7 +128,7 @@ class HostedWorker(dg.ConfigurableResource[Any]):
             if worker.wait(0.2):
                 raise worker_failure(worker, "The worker ended before its REST API answered")
             if time.monotonic() > deadline:
-                raise worker_failure(worker, f"The worker's REST API did not answer within {timeout:g} s")
+                raise worker_failure(worker, f"The worker's REST API did not respond within {timeout:g} s")
 
 
 class StandaloneConnectWorkerResource(HostedWorker):
@@ -149,7 +149,7 @@ class StandaloneConnectWorkerResource(HostedWorker):
     connector_files: list[str] = Field(default=[], description="Connectors the worker starts with: properties or JSON.")
     command: list[str] = Field(
         default=[sys.executable, "-m", "connect_dagster.cli.worker", "standalone"],
-        description="What is run, with the files as arguments; Java's connect-standalone.sh works too.",
+        description="The program, with the files as arguments; Java's connect-standalone.sh also works.",
     )
 
     @property
@@ -160,7 +160,7 @@ class StandaloneConnectWorkerResource(HostedWorker):
 class ConnectWorkerResource(HostedWorker):
     """A Connect worker that Dagster starts as a child process and that joins a group of workers.
 
-    What it says of the group and its topics comes from the brokers; it needs no worker that runs.
+    The group and its topics are read from the brokers, so no worker has to run.
 
     Examples:
         .. code-block:: python
@@ -244,7 +244,7 @@ class ConnectWorkerResource(HostedWorker):
             name: Its Java name, such as ``group.id``.
 
         Raises:
-            Failure: It has none of that name, or its file cannot be read; says which field to give.
+            Failure: The property is not set, or the file cannot be read; names the field to set.
         """
         if value := self.effective_properties.get(name):
             return value
@@ -257,7 +257,7 @@ _SECURITY = ("security.", "sasl.", "ssl.")
 
 @contextmanager
 def _sentences(brokers: Brokers) -> Iterator[Brokers]:
-    """Turn errors of the brokers into a Failure with one sentence."""
+    """Convert errors of the brokers to a Failure with one sentence."""
     try:
         yield brokers
     except UnansweredError as error:
