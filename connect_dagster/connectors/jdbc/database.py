@@ -1,6 +1,6 @@
 """One database: its driver, its connections in Spark's JVM, and the options of Spark's JDBC source and sink.
 
-Rows never pass here one by one: these connections ask for positions, names and types. Rows are read by Spark.
+These connections query offsets, names and types. Spark reads the rows.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ log = logging.getLogger(__name__)
 _PREFIX = "connection."
 _OWN = frozenset({"url", "user", "password", "attempts", "backoff.ms"})
 _MYSQL_SCHEME, _MARIADB_SCHEME, _PERMISSION = "jdbc:mysql:", "jdbc:mariadb:", "permitMysqlScheme"
-_MARIADB_DRIVER = "org.mariadb.jdbc.Driver"
 _ALIVE_SECONDS = 5
 
 
@@ -39,10 +38,10 @@ class Database:
 
     Attributes:
         url: JDBC URL, as the user wrote it.
-        dialect: what kind it is.
+        dialect: the kind of database.
         user, password: ``None`` where the URL has them, or none are needed.
         properties: further properties of the driver.
-        hidden: the user's own query that no message may hold.
+        hidden: the user's query, which no message may contain.
     """
 
     url: str
@@ -95,8 +94,8 @@ class Database:
         """Open a separate connection, which commits each statement.
 
         Raises:
-            ConfigError: no driver is there for the URL.
-            DatabaseError: the database refuses; one that may come back is a RetriableError too.
+            ConfigError: no driver accepts the URL.
+            DatabaseError: the database refuses; it is also a RetriableError when the database may come back.
         """
         driver, url = self._driver()
         properties = jvm().java.util.Properties()
@@ -156,7 +155,7 @@ class Database:
         urls = (self.url, _permitted(self.url)) if self.url.startswith(_MYSQL_SCHEME) else (self.url,)
         for url in urls:
             for driver in drivers:
-                with suppress(Py4JJavaError):  # some throw instead of saying no
+                with suppress(Py4JJavaError):  # some raise instead of returning false
                     if driver.acceptsURL(url):
                         return driver, url
         raise self._no_driver(drivers)
@@ -177,7 +176,7 @@ class Connection:
     """An open connection, for one thread; a context manager that closes it.
 
     Args:
-        database: what it leads to.
+        database: of the connection.
         java: the ``java.sql.Connection``.
     """
 
@@ -199,9 +198,8 @@ class Connection:
 
         Args:
             sql: the query.
-            getters: what to call for each column: ``string``, ``long``, ``object``, ``whole`` for a number of any
-                size without digits after the point, or ``timestamp`` for nanoseconds since 1970 by the clock on the
-                wall.
+            getters: one for each column: ``string``, ``long``, ``object``, ``whole`` for an integer of any size, or
+                ``timestamp`` for nanoseconds since 1970 in local time.
 
         Raises:
             DatabaseError: the database refused it.

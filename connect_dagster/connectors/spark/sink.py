@@ -53,7 +53,7 @@ class SparkSinkConfig(ConfigDef):
         "table",
         default=None,
         importance=Importance.HIGH,
-        doc="Table of a catalog to write to, which is made when it is not there. Left out, options.path says where.",
+        doc="Table of a catalog to write to, created if missing. Without it options.path is the destination.",
     )
     path: str | None = config_key(
         "options.path",
@@ -65,7 +65,7 @@ class SparkSinkConfig(ConfigDef):
         "mode",
         default="append",
         validator=one_of("append", _OVERWRITE),
-        doc="Whether a batch is added to what is there, or takes its place.",
+        doc="Whether a batch is appended to the data, or replaces it.",
     )
     partition_by: tuple[str, ...] = config_key(
         "partition.by", default=(), doc="Columns by which the format partitions what it stores."
@@ -74,18 +74,18 @@ class SparkSinkConfig(ConfigDef):
         "record.columns",
         default=(),
         validator=_check_record_columns,
-        doc="What to add of the record itself: key, topic, partition, offset, timestamp.",
+        doc="Parts of the record to add as columns: key, topic, partition, offset, timestamp.",
     )
     record_columns_prefix: str = config_key(
         "record.columns.prefix",
         default="kafka_",
         importance=Importance.LOW,
-        doc="What the names of these columns begin with.",
+        doc="Prefix of the names of these columns.",
     )
     exactly_once: bool = config_key(
         "exactly.once",
         default=False,
-        doc="For the format delta: note in the table what is in it of each partition, and go on from there.",
+        doc="For the format delta: keep the offset of each partition in the table, and continue from it.",
     )
 
     @model_validator(mode="after")

@@ -70,14 +70,14 @@ class SparkSourceConfig(ConfigDef):
         "checkpoint.location",
         default=None,
         doc="Folder for Spark's checkpoint that outlives the task. Formats that read files need one; with it, "
-        "Connect's offsets only tell how far the connector is.",
+        "Connect's offsets only show the progress.",
     )
     trigger_interval_ms: int = config_key(
         "trigger.interval.ms",
         default=100,
         importance=Importance.LOW,
         validator=at_least(0),
-        doc="Least time between two looks for something new.",
+        doc="Shortest time between two micro-batches.",
     )
 
     @model_validator(mode="after")
@@ -86,7 +86,7 @@ class SparkSourceConfig(ConfigDef):
             raise ConfigError.invalid(
                 "checkpoint.location",
                 self.checkpoint_location,
-                f"What the format {self.format} has read is noted in its checkpoint only, which must outlive the task",
+                f"What the format {self.format} has read is only in its checkpoint, which must outlive the task",
             )
         return self
 
@@ -209,5 +209,5 @@ def _require(source: DataFrame, key: str, columns: Sequence[str]) -> None:
 def _place(offset: Mapping[str, Any]) -> str:
     place = offset.get(OFFSET)
     if not isinstance(place, str):
-        raise ConnectError(f"Offset {dict(offset)} is not usable: '{OFFSET}' must be the text that Spark has for it")
+        raise ConnectError(f"Offset {dict(offset)} is not usable: '{OFFSET}' must be the text of Spark's offset")
     return place

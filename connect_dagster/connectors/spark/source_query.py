@@ -162,5 +162,5 @@ class SourceQuery:
         try:
             self._query.stop()
         except (Py4JError, PySparkException, OSError) as error:  # too late for Spark, or without its JVM
-            log.warning("The streaming query did not end in time, what it still reads is ignored: %s", error)
+            log.warning("The streaming query did not end in time, its further batches are ignored: %s", error)
         self._checkpoint.remove()

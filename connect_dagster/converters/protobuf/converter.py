@@ -157,7 +157,7 @@ def _index_bytes(indexes: list[int]) -> bytes:
 
 def _indexes(data: bytes) -> list[int]:
     if not data or len(data) != 1 + data[0] // 2:
-        raise DataError("The bytes after the schema's id name no message")
+        raise DataError("The bytes after the schema's id do not name a message")
     return [number // 2 for number in data[1:]] or [0]
 
 

@@ -117,7 +117,7 @@ class SchemaRegistryConfig(ConfigDef):
         doc="Where a bearer token comes from: STATIC_TOKEN (bearer.auth.token) or OAUTHBEARER; none without it.",
     )
     bearer_token: Password | None = _secret("bearer.auth.token", "The token for STATIC_TOKEN.")
-    bearer_issuer: str | None = _text("bearer.auth.issuer.endpoint.url", "Who gives tokens, for OAUTHBEARER.")
+    bearer_issuer: str | None = _text("bearer.auth.issuer.endpoint.url", "Issuer of tokens, for OAUTHBEARER.")
     bearer_client_id: str | None = _text("bearer.auth.client.id", "The client's name, for OAUTHBEARER.")
     bearer_client_secret: Password | None = _secret(
         "bearer.auth.client.secret", "The client's password, for OAUTHBEARER."

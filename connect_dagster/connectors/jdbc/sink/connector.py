@@ -48,9 +48,9 @@ from connect_dagster.plugin.records import TopicPartition
 
 log = logging.getLogger(__name__)
 
-# Smaller batches are written before anything else is done: then it is known at once whether they could be.
+# Smaller batches are written within put, which then raises their errors at once.
 _WORTH_A_THREAD = 10_000
-# Records that do not fit are looked for no longer at a time: the group has to hear of the task meanwhile.
+# Longest search for records that do not fit: the task must poll its group in between.
 _BISECTION_SECONDS = 60.0
 
 
@@ -60,7 +60,7 @@ class JdbcSinkTask(SinkTask):
     needs_headers = False
 
     def start(self, config: Properties) -> None:
-        """Connect; a wrong password or a missing driver fails now, a missing database is waited for later."""
+        """Connect; a wrong password or a missing driver fails now, later puts wait for a missing database."""
         self._config = JdbcSinkConfig.parse(config)
         self._database = _database(self._config)
         self._offsets = _offsets(self._config, self._database)
@@ -91,13 +91,13 @@ class JdbcSinkTask(SinkTask):
         """Write all records, in one transaction; many of them while the next are decoded."""
         try:
             if self._offsets is not None and self._unopened and (self._settled() or self._go_on(self._offsets)):
-                raise RetriableError("The database has offsets to continue at")
+                raise RetriableError("Continuing from the offsets in the database")
             decoded = self._opened_record_tables().of(batch)
         except DatabaseUnavailableError as error:
             raise self._again(error) from error
         if self._settled():
             raise RetriableError("The records before these could not be written")
-        if self._unreported:  # before what is behind the database's offset is left out
+        if self._unreported:  # before records below the database's offset are left out
             self._report(found_again(self._unreported, decoded))
         tables = self._fresh(decoded)
         if self._goes_behind(tables):
@@ -120,7 +120,7 @@ class JdbcSinkTask(SinkTask):
         gone = [place for place in self._unreported if TopicPartition(*place[:2]) in partitions]
         for place in gone:
             lost = self._unreported.pop(place)
-            log.error("Refused and never reported, as that failed: %s-%d@%d: %s", *place, lost.why)
+            log.error("Rejected by the database, and the report failed: %s-%d@%d: %s", *place, lost.why)
         if self._offsets is not None:
             self._unopened.difference_update(partitions)
             self._offsets.close(partitions)
@@ -140,8 +140,8 @@ class JdbcSinkTask(SinkTask):
         """Wait for the records that are being written.
 
         Returns:
-            Where those that could not be written begin. They come again, and are then written in turn: which of them
-            fails, and what is to be done about it, is found out there.
+            The first offsets of those that could not be written. They are read again, and then written in turn, which
+            finds the records that fail.
         """
         failed = self._behind.settle()
         if failed is None:
@@ -194,7 +194,7 @@ class JdbcSinkTask(SinkTask):
         """Write all records but rejected ones, which are reported; returns those that did not fit the time limit."""
         reporter = self.context.errant_record_reporter
         try:
-            # What was known of the table may be old: a column may have been widened.
+            # The cached description of the table may be old: a column may have been widened.
             try:
                 self._write_again(tables)
             except (DatabaseError, TableError) as refused:

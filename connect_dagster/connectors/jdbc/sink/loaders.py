@@ -1,4 +1,4 @@
-"""Loaders of rows: the bulk load of a database, else Spark's JDBC writer.
+"""Loaders of rows: the database's bulk load, else Spark's JDBC writer.
 
 =============  ======================================  =============================================
 database       straight into a table                   waiting for a merge
@@ -8,8 +8,8 @@ MariaDB/MySQL  ``LOAD DATA LOCAL``                     the same, into a temporar
 any other      never                                   Spark writes a table, which is dropped after
 =============  ======================================  =============================================
 
-Rows in bulk are the bytes of the text that Spark has made of them. The driver reads them from a file in memory: py4j
-would take them apart character by character.
+Bulk loads take lines of text that Spark makes of the rows. The driver reads them from a file in memory, as py4j would
+pass them character by character.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _LINE = "line"
 _MEMORY_FOLDER = Path("/dev/shm")
 _BUFFER = 1 << 18
 _STAGE = "connect_stage_"
-# As many wait at once; rounds of records that change their schema by turns wait one after the other.
+# Most staging tables at once; records whose schemas alternate use them one after the other.
 _MOST_STAGES = 16
 
 
@@ -56,9 +56,9 @@ class Load:
     """Rows that go into one table.
 
     Attributes:
-        table: the table they are for.
-        fields: what their columns hold.
-        rows: with the columns that the loader has asked for.
+        table: their table.
+        fields: the fields of their columns.
+        rows: with the columns of ``Loader.columns``.
         keys_only: whether only the columns of the key are loaded.
     """
 
@@ -79,7 +79,7 @@ class Load:
 
 
 def folder_for(size: int) -> Path | None:
-    """Return a folder for ``size`` bytes: in memory, up to half of what is free there, as other tasks use it too."""
+    """Return a folder for ``size`` bytes: in memory, up to half of its free space, as other tasks use it too."""
     if not os.access(_MEMORY_FOLDER, os.W_OK):
         return None
     found = os.statvfs(_MEMORY_FOLDER)
@@ -114,7 +114,7 @@ class Loader(ABC):
 
     @abstractmethod
     def columns(self, fields: SinkFields) -> Sequence[Column]:
-        """Return the columns that it needs of records."""
+        """Return the columns of records that it needs."""
 
     @abstractmethod
     def goes_straight(self, load: Load) -> bool:
@@ -215,10 +215,11 @@ class CopyLoader(_TextLoader):
 class LoadDataLoader(_TextLoader):
     """``LOAD DATA LOCAL`` of MariaDB and MySQL.
 
-    With LOCAL the server makes warnings of errors, since it cannot stop the client: they are made errors again.
+    With LOCAL the server reports errors as warnings, since it cannot stop the client; the loader raises them as errors.
 
-    Where there is Aria, rows wait in a table of it, as that takes a third less time, filled in a transaction before:
-    InnoDB would end another's rather than one that has changed such a table (docs/decisions/0014-what-a-row-costs.md).
+    Where the engine Aria exists, staging tables use it, as that takes a third less time. They are filled in an earlier
+    transaction: InnoDB would roll back another's rather than one that has changed such a table
+    (docs/decisions/0014-what-a-row-costs.md).
     """
 
     text = staticmethod(mysql_text)
@@ -257,7 +258,7 @@ class LoadDataLoader(_TextLoader):
         connection.execute(f"SET SESSION sql_mode = {strict}, SESSION sql_notes = 0")
 
     def prepare(self, connection: Connection, loads: Sequence[Load]) -> None:
-        self.committed(connection)  # there are some left of a transaction that was undone
+        self.committed(connection)  # some are left of a transaction that was rolled back
         for number, load in enumerate(loads[:_MOST_STAGES]):
             self._stages[id(load)] = self._filled(connection, load, f"{_STAGE}{number}", self._engine)
         connection.commit()

@@ -92,8 +92,8 @@ class SinkOffsets:
         begun = self._begun.get(place, 0)
         if first is not None and first < begun:
             raise ConnectError(
-                f"By table {TABLE} the records of {place} are written up to offset {begun}, but the topic has come to "
-                f"offset {first}. If it was deleted and created again, reset the connector's offsets to write it all"
+                f"Table {TABLE} has offset {begun} for {place}, but the topic now has records from "
+                f"offset {first} on. If it was deleted and created again, reset the connector's offsets to write all"
             )
 
     def write(self, connection: Connection, tables: Sequence[RecordTable]) -> None:
@@ -154,7 +154,7 @@ class SinkOffsets:
             connection.commit()
         except DatabaseError as error:  # another task was faster, or the next look fails as well
             connection.rollback()
-            log.warning("Table %s could not be made: %s", TABLE, error)
+            log.warning("Could not create table %s: %s", TABLE, error)
 
     def _move(self, connection: Connection, place: TopicPartition, end: int) -> None:
         known = self._known.get(place)

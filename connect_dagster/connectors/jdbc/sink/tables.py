@@ -180,7 +180,7 @@ def _changed(connection: Connection, statement: str) -> DatabaseError | None:
         connection.commit()
     except DatabaseError as error:
         connection.rollback()
-        log.warning("%s failed, looking whether that was done already: %s", statement, error)
+        log.warning("%s failed, checking whether another task has done it: %s", statement, error)
         return error
     return None
 

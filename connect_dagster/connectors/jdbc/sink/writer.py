@@ -115,7 +115,7 @@ class SinkWriter:
             return CopyLoader(self._database, values)
         if dialect.is_mysql and LoadDataLoader.works(connection):
             return LoadDataLoader(self._database, values)
-        log.info("Rows go to %s by Spark's JDBC writer", self._database.shown)
+        log.info("Spark's JDBC writer writes rows to %s", self._database.shown)
         return SparkLoader(self._database, values, self._spark, self._config.batch_size)
 
     def _by_table(

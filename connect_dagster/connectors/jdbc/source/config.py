@@ -71,7 +71,7 @@ def _columns_mapping(name: str, value: Sequence[str]) -> None:
     for one in value or ():
         columns = one.partition(":")[2].strip()
         if not re.fullmatch(r"\[\s*[^\s|\]][^|\]]*(\|\s*[^\s|\]][^|\]]*)*\]", columns):
-            raise ConfigError.invalid(name, one, "Columns must stand in square brackets, with | between them")
+            raise ConfigError.invalid(name, one, "Columns must be in square brackets, separated by |")
 
 
 def _topic_prefix(name: str, value: str | None) -> None:
@@ -309,7 +309,7 @@ class JdbcSourceConfig(ConfigDef):
             width=Width.SHORT,
             display_name="Query",
             doc="Query to read instead of tables. The conditions of the mode come behind it, so it must have none of "
-            "its own unless the mode is bulk: put those into a subquery.",
+            "this kind unless the mode is bulk: put other conditions into a subquery.",
         )
         masked_query: Password | None = config_key(
             "query.masked",
@@ -505,7 +505,7 @@ class JdbcSourceConfig(ConfigDef):
             raise ConfigError.invalid(
                 "incrementing.column.name",
                 self.incrementing_column,
-                "With a query the column cannot be detected, as no table is given: name it",
+                "The column cannot be detected with a query: set it",
             )
         return self
 
@@ -572,7 +572,7 @@ class JdbcSourceConfig(ConfigDef):
             raise ConfigError.invalid(
                 _CREDENTIALS_PROVIDER,
                 provider,
-                "Such classes run in Java only; a config provider gives connection.user and connection.password here",
+                "Classes of the JVM cannot be loaded; use config providers for connection.user and connection.password",
             )
         quoted = self.quote_identifiers.upper() == "ALWAYS"
         found = Database.of(

@@ -87,7 +87,7 @@ class JdbcSourceTask(SourceTask):
         quoting = database.dialect.quoting.everywhere
         tables = quoting.parse_tables(config.get(TABLES, ""), catalogs=database.dialect.catalogs)
         if not tables:
-            raise ConfigError("This task has no table to read: none was found when its connector looked for some")
+            raise ConfigError("This task has no table to read: its connector found none")
         for table in tables:
             select = f"SELECT * FROM {database.dialect.quoting.table(table)}"
             topic = parsed.topic_prefix.strip() + table.name

@@ -1,7 +1,7 @@
-"""Reading a statement's rows with Spark, and their metadata: offsets, keys, columns.
+"""Reads a statement's rows with Spark, and their metadata: offsets, keys, columns.
 
-What a task reads is a target: a table, or the user's query. Its frames are ranges with both ends, so that reading one
-again, after the connection was lost, gives the same rows.
+A target is a table, or the user's query. Frames are ranges with both ends, so that a range that is read again after
+the connection was lost has the same rows.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class Target:
 
     Attributes:
         select: statement without conditions.
-        name: what messages call it.
-        topic: where its records go.
+        name: its name in messages.
+        topic: the topic of its records.
         partition: the source partition of its offsets.
         table: ``None`` for a query.
     """
@@ -85,9 +85,9 @@ class Range:
 
     Attributes:
         where: the condition.
-        column: quoted, that parts are made by; ``None`` for one part.
+        column: the quoted column that divides them; ``None`` for one part.
         low, high: least and greatest value of that column.
-        rows: how many rows there are, about.
+        rows: an estimate of their number.
     """
 
     where: str
@@ -113,8 +113,8 @@ class RowReader:
     Args:
         spark: the worker's session.
         config: the task's configuration.
-        target: what is read.
-        connection: the task's own connection.
+        target: the target to read.
+        connection: the task's connection.
     """
 
     def __init__(
@@ -168,7 +168,7 @@ class RowReader:
 
         Args:
             where: the condition; empty for none.
-            select: the statement without it, unless it is the target's.
+            select: the statement without it, by default the target's.
         """
         return f"{select or self.target.select}{' WHERE ' if where else ''}{where}"
 
@@ -201,7 +201,7 @@ class RowReader:
         return column.lower() in first
 
     def batch_rows(self) -> int:
-        """Return the rows of a batch: as configured, or for some megabytes, or few while only few are known."""
+        """Return the number of rows in a batch: as configured, else for some megabytes, and few at first."""
         if self._rows_of_batch is None:
             rows = self.rows(self.dialect.some(self._unsorted(), _SAMPLE_ROWS), self.read_columns())
             with self.translated_errors():
@@ -214,7 +214,7 @@ class RowReader:
         return self._rows_of_batch
 
     def outgrown(self, rows: int) -> bool:
-        """Return whether ``rows`` fill a batch of guessed size, which is estimated again from now on."""
+        """Return whether ``rows`` fill a batch whose size was guessed; the size is then estimated again."""
         if not self._guessed or rows < self.batch_rows():
             return False
         self._rows_of_batch, self._guessed = None, False
@@ -224,8 +224,8 @@ class RowReader:
         """Return the rows of a statement, lazily.
 
         Args:
-            sql: the statement; it may not be sorted, as databases forget that of a derived table.
-            columns: those to read.
+            sql: the statement, unsorted, as databases ignore the order of a derived table.
+            columns: the columns to read.
             parts: conditions that divide the rows, each read over a separate connection.
         """
         options = {**self._database.spark_options(), **self._reading_options(), "customSchema": columns.custom_schema}
@@ -252,9 +252,9 @@ class RowReader:
 
         Args:
             rows: as read, in their order.
-            columns: how they were read.
-            place: source partition; empty where none is noted.
-            offset: after the rows; ``None`` to forget what is noted.
+            columns: the columns they were read with.
+            place: source partition; empty for rows without one.
+            offset: after the rows; ``None`` deletes the stored one.
             others: further source partitions with their offsets.
         """
         schema = self._same(columns.schema(self.target.schema_name))
@@ -288,7 +288,7 @@ class RowReader:
         return self.frame(ordered(found, columns, order), columns, place, offset, *others)
 
     def deleted_frame(self, keys: DataFrame, columns: ReadColumns) -> SourceFrame:
-        """Return tombstones for keys, whose columns are as they were read."""
+        """Return tombstones for keys, given as they were read."""
         schema = self._key_schema(columns)
         assert schema is not None
         key = columns.only([field.name for field in schema.fields]).struct().alias("key")

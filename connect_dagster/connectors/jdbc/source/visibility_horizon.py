@@ -84,7 +84,9 @@ class VisibilityHorizon:
         query = _QUERIES.get(reader.dialect.name)
         if query is None:
             raise ConfigError.invalid(
-                "open.transactions.wait", "true", f"{reader.dialect.name} cannot be asked for open transactions"
+                "open.transactions.wait",
+                "true",
+                f"{reader.dialect.name} is not supported: MariaDB, MySQL and PostgreSQL report open transactions",
             )
         self._query = query
         # Highest numbers that were seen, each with a time after its query.
