@@ -37,7 +37,7 @@ class TlsSettings(TlsStores):
         "ssl.cipher.suites",
         default=(),
         importance=Importance.LOW,
-        doc="Must be left out: this worker speaks the suites that Python considers safe.",
+        doc="Not supported: this worker uses the suites that Python's ssl module selects.",
     )
 
     @classmethod

@@ -101,7 +101,7 @@ class Worker:
     def stop_work(self, connectors: Sequence[str], tasks: Sequence[TaskId]) -> None:
         """Stop connectors and tasks side by side: connectors within five seconds in all, tasks as :meth:`stop_tasks`.
 
-        Those that do not run here are left alone, those that take longer are abandoned.
+        Those that do not run here are ignored, those that take longer are abandoned.
         """
         stopping_connectors, stopping_tasks = self._ask_connectors_to_stop(connectors), self._ask_tasks_to_stop(tasks)
         began = time.monotonic()

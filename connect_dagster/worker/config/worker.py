@@ -65,33 +65,33 @@ class WorkerConfig(ConfigDef):
         "bootstrap.servers",
         importance=Importance.HIGH,
         validator=UniqueValues(empty=False),
-        doc="Brokers to find the Kafka cluster by, as host:port.",
+        doc="A list of host/port pairs used to establish the initial connection to the Kafka cluster.",
     )
     key_converter: str = config_key(
         "key.converter",
         type=Type.CLASS,
         importance=Importance.HIGH,
-        doc="Converter of keys, for connectors that name none; key.converter.* are its options.",
+        doc="Converter of keys for connectors without their own; key.converter.* are its options.",
     )
     value_converter: str = config_key(
         "value.converter",
         type=Type.CLASS,
         importance=Importance.HIGH,
-        doc="Converter of values, for connectors that name none; value.converter.* are its options.",
+        doc="Converter of values for connectors without their own; value.converter.* are its options.",
     )
     header_converter: str = config_key(
         "header.converter",
         type=Type.CLASS,
         default="org.apache.kafka.connect.storage.SimpleHeaderConverter",
         importance=Importance.LOW,
-        doc="Converter of header values, for connectors that name none.",
+        doc="Converter of header values for connectors without their own.",
     )
     task_shutdown_graceful_timeout_ms: int = config_key(
         "task.shutdown.graceful.timeout.ms",
         type=Type.LONG,
         default=5_000,
         importance=Importance.LOW,
-        doc="Time for all tasks together to stop; those that are not done by then are abandoned.",
+        doc="Time for all tasks together to stop; tasks that take longer are abandoned.",
     )
     offset_flush_interval_ms: int = config_key(
         "offset.flush.interval.ms",
@@ -105,7 +105,7 @@ class WorkerConfig(ConfigDef):
         type=Type.LONG,
         default=5_000,
         importance=Importance.LOW,
-        doc="How long a commit of offsets may take before it is given up until the next interval.",
+        doc="Longest duration of a commit of offsets; after it the worker tries again at the next interval.",
     )
     plugin_path: tuple[str, ...] | None = config_key(
         "plugin.path",
@@ -120,31 +120,31 @@ class WorkerConfig(ConfigDef):
         importance=Importance.LOW,
         validator=UniqueValues(),
         doc="Names of config providers, each with its config.providers.<name>.class and .param.*; "
-        "${<name>:<path>:<key>} in a configuration is what one of them knows.",
+        "${<name>:<path>:<key>} in a configuration is replaced by the provider's value.",
     )
     client_override_policy: str = config_key(
         POLICY,
         default="All",
-        doc="Which settings of their Kafka clients connectors may override: All, None, those of Allowlist, which "
-        f"{ALLOWLIST} names, or those of Principal, who they log in as.",
+        doc="Settings of their Kafka clients that connectors may override: All, None, Allowlist (those of "
+        f"{ALLOWLIST}), or Principal (those of the login).",
     )
     topic_creation_enable: bool = config_key(
         "topic.creation.enable",
         default=True,
         importance=Importance.LOW,
-        doc="Whether source connectors may have their topics created with topic.creation.* settings.",
+        doc="Whether the worker creates the topics of source connectors with topic.creation.* settings.",
     )
     topic_tracking_enable: bool = config_key(
         "topic.tracking.enable",
         default=True,
         importance=Importance.LOW,
-        doc="Whether the worker remembers which topics a connector used.",
+        doc="Whether the worker records the topics that each connector uses.",
     )
     topic_tracking_allow_reset: bool = config_key(
         "topic.tracking.allow.reset",
         default=True,
         importance=Importance.LOW,
-        doc="Whether users may have the worker forget those topics.",
+        doc="Whether users may reset these topics.",
     )
     metrics_sample_window_ms: int = config_key(
         "metrics.sample.window.ms",
@@ -152,14 +152,14 @@ class WorkerConfig(ConfigDef):
         default=30_000,
         importance=Importance.LOW,
         validator=at_least(0),
-        doc="Length of a window over which rates, averages and maxima are worked out.",
+        doc="Length of a window of samples, from which rates, averages and maxima are computed.",
     )
     metrics_num_samples: int = config_key(
         "metrics.num.samples",
         default=2,
         importance=Importance.LOW,
         validator=at_least(1),
-        doc="How many of these windows count.",
+        doc="Number of these windows.",
     )
     listeners: tuple[str, ...] = config_key(
         "listeners",
@@ -172,27 +172,27 @@ class WorkerConfig(ConfigDef):
         "rest.advertised.host.name",
         default=None,
         importance=Importance.LOW,
-        doc="Host by which others reach this worker, when it is not that of the first listener.",
+        doc="Host that other workers and clients use, by default the advertised listener's.",
     )
     rest_advertised_port: int | None = config_key(
         "rest.advertised.port",
         default=None,
         importance=Importance.LOW,
-        doc="Port by which others reach this worker, when it is not that of the first listener.",
+        doc="Port that other workers and clients use, by default the advertised listener's.",
     )
     rest_advertised_listener: str | None = config_key(
         "rest.advertised.listener",
         default=None,
         importance=Importance.LOW,
         validator=_scheme,
-        doc="http or https: which kind of listener others use; http by default, if there is one.",
+        doc="Protocol of the advertised listener: http or https; http by default, if there is one.",
     )
     admin_listeners: tuple[str, ...] | None = config_key(
         "admin.listeners",
         default=None,
         importance=Importance.LOW,
         validator=UniqueValues(null=True),
-        doc="URLs that /admin is served at instead of the listeners; empty to serve it nowhere.",
+        doc="URLs for /admin instead of those of listeners; empty disables /admin.",
     )
     access_control_allow_origin: str = config_key(
         "access.control.allow.origin",
@@ -210,15 +210,15 @@ class WorkerConfig(ConfigDef):
         "response.http.headers.config",
         default="",
         importance=Importance.LOW,
-        doc="Headers of all answers of the REST API: rules '[action] [name]:[value]' between commas, in double quotes "
-        "where they hold a comma; the action is set, add, setDate or addDate.",
+        doc="Headers of all responses of the REST API: rules '[action] [name]:[value]' between commas, in "
+        "double quotes if they contain a comma; the action is set, add, setDate or addDate.",
     )
     rest_extension_classes: tuple[str, ...] = config_key(
         "rest.extension.classes",
         default=(),
         importance=Importance.LOW,
         validator=UniqueValues(),
-        doc="Extensions of the REST API, by their class.",
+        doc="Classes of extensions of the REST API; BasicAuthSecurityRestExtension is available.",
     )
 
     @classmethod

@@ -83,7 +83,7 @@ class Commits:
             Seconds that the commit took; ``None`` when the result came too late.
         """
         if commit.number != self._number or self._began is None:
-            log.debug("WorkerSinkTask{id=%s} Late answer to commit %d is ignored", self._task, commit.number)
+            log.debug("WorkerSinkTask{id=%s} Ignoring the late result of commit %d", self._task, commit.number)
             return None
         took, self._began = self._clock() - self._began, None
         if error is None:

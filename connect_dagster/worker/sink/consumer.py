@@ -1,7 +1,7 @@
 """A sink task's membership in its consumer group: partitions, committed offsets, commits.
 
-The consumer stays paused on what it is assigned: the data is read by Spark. Any Kafka tool sees the group, its lag and
-its members as usual. Only while a task sleeps does the consumer fetch: the first record wakes the task.
+The consumer is paused on all assigned partitions, as Spark reads the records. Kafka's tools show the group, its lag and
+its members as usual. The consumer fetches only while the task sleeps: the first record wakes the task.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class SinkConsumer:
         """Serve rebalances and commit results; call it at least every ``max.poll.interval.ms``.
 
         Args:
-            seconds: how long to wait for something to happen.
+            seconds: longest wait for an event.
 
         Returns:
             Whether a record has arrived on a partition that is watched.
@@ -143,7 +143,7 @@ class SinkConsumer:
         return error is None
 
     def watch(self, offsets: Mapping[TopicPartition, int]) -> bool:
-        """Have :meth:`poll` report records from these offsets on; return whether that is possible now."""
+        """Make :meth:`poll` report records from these offsets on; return whether that is possible now."""
         try:
             for partition in _partitions(offsets):
                 self._consumer.seek(partition)
@@ -209,7 +209,7 @@ class SinkConsumer:
         For a task that is blocked in its own code: its partitions move at once, not after ``max.poll.interval.ms``.
         """
         if not self._lock.acquire(timeout=_ABANDON_SECONDS):
-            log.warning("The consumer is in use: the group learns of the end by a timeout")
+            log.warning("The consumer is in use: the group removes this member when its session times out")
             return
         try:
             self.close()
@@ -217,13 +217,13 @@ class SinkConsumer:
             self._lock.release()
 
     def _own_settings(self, settings: Settings) -> dict[str, object]:
-        # librdkafka's default is the other one: the ends it knows would not be those that Spark reads to.
+        # librdkafka's default differs: its end offsets would not be those that Spark reads up to.
         isolation = settings.get("isolation.level", "read_uncommitted")
         own = {"isolation.level": isolation.strip().lower(), "on_commit": self._committed, "error_cb": self._refused}
         return {**_WATCHING, **own}
 
     def _refused(self, error: KafkaError) -> None:
-        """Keep an error that will not pass; called while the client is polled."""
+        """Keep a final error; called while the client is polled."""
         self._refusal = self._refusal or clients.refusal(self._client_id, error)
 
     def _subscribe(self) -> None:

@@ -1,8 +1,8 @@
 """The Spark plan between a batch of Kafka records and the frames a sink task receives: converters, then transforms.
 
-A steady stream has one schema, so a batch is first planned for the schemas of the batch before, with a check inside
-the plan. Only when the check fails is the batch kept in memory and searched for its schemas: one pass over the
-data in the ordinary case, and never a wrong schema.
+Most streams have one schema, so a batch is first planned for the schemas of the batch before, with a check inside
+the plan. When the check fails, the batch is cached and searched for its schemas. So most batches are read once, and
+none with a wrong schema.
 
 Where failed records are tolerated, frames have a column ``FAILURE``, which ``BatchPlans`` filters. Where they are
 not, the plan itself fails at the first of them, with ``UNREADABLE`` in the text.

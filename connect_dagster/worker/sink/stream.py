@@ -1,7 +1,7 @@
-"""The Structured Streaming query that reads a sink task's partitions, and hands its batches to the task's thread.
+"""The Structured Streaming query that reads a sink task's partitions, and passes its batches to the task's thread.
 
-The query reads exactly the partitions and from the offsets it is started with. Its checkpoint is scratch: offsets
-live in the consumer group, so every start begins afresh. A batch stays offered until the task releases it, whole or
+The query reads exactly the partitions and from the offsets it is started with. Its checkpoint is temporary: offsets
+are in the consumer group, so every start makes a new one. A batch stays offered until the task releases it, whole or
 in parts where a user limits the records of a put.
 """
 
@@ -199,7 +199,7 @@ class SinkStream:
         try:
             self._query.stop()
         except (Py4JError, PySparkException, OSError) as error:  # too late for Spark, or its JVM is gone
-            log.warning("The query of %s did not end in time, what it still reads is ignored: %s", self._name, error)
+            log.warning("The query of %s did not end in time, its further batches are ignored: %s", self._name, error)
         shutil.rmtree(self._checkpoint, ignore_errors=True)
 
     def _start(self, spark: SparkSession, name: str, options: Mapping[str, str]) -> StreamingQuery:
