@@ -49,26 +49,26 @@ class LazyGroup(click.Group):
 @click.group(
     cls=LazyGroup,
     lazy={
-        "apply": ("connectors.declared", "Have connectors as they are declared."),
+        "apply": ("connectors.declared", "Apply declared connectors."),
         "delete": ("connectors.verbs", "Delete connectors; their offsets stay."),
         "diff": ("connectors.declared", "Print what apply would change, secrets masked."),
-        "dlq": ("topics.dead_letters", "List and replay records that could not be handled."),
-        "group": ("topics.group", "Look into groups of workers and consumers."),
+        "dlq": ("topics.dead_letters", "List and replay dead letters."),
+        "group": ("topics.group", "Describe groups of workers and consumers."),
         "list": ("connectors.verbs", "Print the connectors of the cluster."),
-        "offsets": ("connectors.offsets", "Look at the offsets of a connector, and change them."),
-        "pause": ("connectors.verbs", "Have connectors move no records."),
-        "plugin": ("plugins.plugin", "See which plugins a worker would find, or begin one."),
-        "restart": ("connectors.verbs", "Restart what FAILED of connectors."),
-        "resume": ("connectors.verbs", "Let paused or stopped connectors run again."),
+        "offsets": ("connectors.offsets", "Show and change the offsets of a connector."),
+        "pause": ("connectors.verbs", "Pause connectors."),
+        "plugin": ("plugins.plugin", "List plugins, or create a project for one."),
+        "restart": ("connectors.verbs", "Restart FAILED connectors and tasks."),
+        "resume": ("connectors.verbs", "Resume paused or stopped connectors."),
         "status": ("connectors.verbs", "Print the states of connectors."),
-        "stop": ("connectors.verbs", "End the tasks of connectors."),
+        "stop": ("connectors.verbs", "Stop connectors and end their tasks."),
         "topic": ("topics.topic", "List topics, read records, write records."),
         "typed-resource": ("connectors.typed_resource", "Print a Dagster resource for PLUGIN."),
     },
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 def main() -> None:
-    """Operate connectors, and look into what they read and write."""
+    """Operate connectors, and read and write topics."""
 
 
 if __name__ == "__main__":

@@ -59,7 +59,7 @@ def diff_command(client: KafkaConnectClient, declared: Sequence[str], in_json: b
 def apply_command(
     client: KafkaConnectClient, declared: Sequence[str], dry_run: bool, timeout: float, in_json: bool
 ) -> None:
-    """Have connectors as they are declared.
+    """Apply declared connectors.
 
     Creates and changes them, and waits until they are in their state. A DECLARATION is a connector's file, properties
     or JSON; a defs.yaml with connectors; or module:name of connectors declared in Python. Nothing is changed when the

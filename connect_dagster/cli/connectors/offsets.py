@@ -22,7 +22,7 @@ name_argument = click.argument("name", metavar="CONNECTOR")
 
 @click.group("offsets")
 def offsets_command() -> None:
-    """Look at the offsets of a connector, and change them."""
+    """Show and change the offsets of a connector."""
 
 
 @offsets_command.command()

@@ -70,7 +70,7 @@ def status_command(client: KafkaConnectClient, names: Sequence[str], in_json: bo
 @timeout_option
 @asks_worker
 def pause_command(client: KafkaConnectClient, names: Sequence[str], timeout: float) -> None:
-    """Have connectors move no records.
+    """Pause connectors.
 
     Their tasks stay.
     """
@@ -82,7 +82,7 @@ def pause_command(client: KafkaConnectClient, names: Sequence[str], timeout: flo
 @timeout_option
 @asks_worker
 def resume_command(client: KafkaConnectClient, names: Sequence[str], timeout: float) -> None:
-    """Let paused or stopped connectors run again."""
+    """Resume paused or stopped connectors."""
     _set_state(client, names, DesiredState.RUNNING, timeout)
 
 
@@ -91,7 +91,7 @@ def resume_command(client: KafkaConnectClient, names: Sequence[str], timeout: fl
 @timeout_option
 @asks_worker
 def stop_command(client: KafkaConnectClient, names: Sequence[str], timeout: float) -> None:
-    """End the tasks of connectors.
+    """Stop connectors and end their tasks.
 
     Their configuration and offsets stay.
     """
@@ -100,11 +100,11 @@ def stop_command(client: KafkaConnectClient, names: Sequence[str], timeout: floa
 
 @click.command("restart")
 @names_argument
-@click.option("--all-tasks", is_flag=True, help="Restart each connector and all its tasks, not only what FAILED.")
+@click.option("--all-tasks", is_flag=True, help="Restart each connector and all its tasks, not only FAILED parts.")
 @timeout_option
 @asks_worker
 def restart_command(client: KafkaConnectClient, names: Sequence[str], all_tasks: bool, timeout: float) -> None:
-    """Restart what FAILED of connectors."""
+    """Restart FAILED connectors and tasks."""
     goals = {name: target_state_of(one.status) for name, one in _known(client, names).items()}
     act_and_report(client, goals, lambda name: client.restart(name, only_failed=not all_tasks), timeout)
 

@@ -1,4 +1,4 @@
-"""``connect-dagster plugin``: list the plugins that a worker would find on ``plugin.path``, and start a project."""
+"""``connect-dagster plugin``: list the plugins on ``plugin.path``, and create a project."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ _KINDS: Mapping[str, _PluginKind] = {
 
 @click.group("plugin")
 def plugin_command() -> None:
-    """See which plugins a worker would find, or begin one."""
+    """List plugins, or create a project for one."""
 
 
 @plugin_command.command("list")
 @click.argument("worker", metavar="[WORKER.PROPERTIES]", required=False, type=click.Path(exists=True, dir_okay=False))
 @click.option("--plugin-path", metavar="FOLDERS", help="Folders, separated by commas, instead of the file's.")
 def list_command(worker: str | None, plugin_path: str | None) -> None:
-    """Print the plugins that a worker with this file, or this path, would find.
+    """Print the plugins that a worker with this file, or this path, finds.
 
     Jars and zips of Java plugins on the path, which cannot run here, stand apart. Why something could not be loaded
     goes to the standard error.
@@ -83,7 +83,7 @@ def new_command(name: str, kind: str) -> None:
         folder = _write_project(name, kind, Path())
     except ConnectError as error:
         raise click.ClickException(str(error)) from error
-    click.echo(f"Wrote a {kind} into {folder}; its README.md says how to go on.")
+    click.echo(f"Wrote a {kind} into {folder}; its README.md has the next steps.")
 
 
 def _path_of(worker: str | None) -> str:

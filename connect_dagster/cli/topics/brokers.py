@@ -20,7 +20,7 @@ _bootstrap_server = click.option(
     default="localhost:9092",
     show_default=True,
     show_envvar=True,
-    help="Brokers to find the cluster by.",
+    help="Brokers, as host:port between commas.",
 )
 
 

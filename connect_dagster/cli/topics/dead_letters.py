@@ -82,7 +82,7 @@ partition_option = click.option("--partition", type=click.IntRange(min=0), help=
 @brokers_options
 @click.pass_context
 def dlq_command(context: click.Context, bootstrap_server: str, command_config: str | None) -> None:
-    """List and replay records that could not be handled.
+    """List and replay dead letters.
 
     A connector writes them to errors.deadletterqueue.topic.name; what went wrong is known when
     errors.deadletterqueue.context.headers.enable was on.
@@ -127,7 +127,7 @@ def list_letters(
 @partition_option
 @offsets_option
 @click.option("--to", "target", metavar="TOPIC", help="Write to this topic rather than to where each came from.")
-@click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Print the records, and write nothing.")
 @asks_worker
 @click.pass_obj
 def replay_letters(
@@ -156,7 +156,7 @@ def replay_letters(
         for letter in letters:
             to = target or letter.topic or "no topic: it does not say where it came from"
             place = f"offset {letter.offset} of partition {letter.partition}"
-            click.echo(f"Would write {place} (from {letter.origin or 'an unknown place'}) to {to}")
+            click.echo(f"Would write {place} (from {letter.origin or 'an unknown topic'}) to {to}")
 
 
 def _queue(client: KafkaConnectClient, topic: str | None, connector: str | None) -> str:

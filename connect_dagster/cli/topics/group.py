@@ -37,13 +37,13 @@ _NAMES = {"offset": "config_offset"}
 @brokers_options
 @click.pass_context
 def group_command(context: click.Context, bootstrap_server: str, command_config: str | None) -> None:
-    """Look into groups of workers and consumers."""
+    """Describe groups of workers and consumers."""
     context.obj = chosen_brokers(bootstrap_server, command_config)
 
 
 @group_command.command()
 @click.argument("name", metavar="[GROUP]", required=False)
-@click.option("--bootstrap-server", help="Brokers to find the cluster by; may stand here too.")
+@click.option("--bootstrap-server", help="Brokers, as host:port; also possible here.")
 @click.option(
     "--from-offsets-topic",
     is_flag=True,

@@ -37,7 +37,7 @@ def topic_command(context: click.Context, bootstrap_server: str, command_config:
 
 
 @topic_command.command("list")
-@click.option("-J", "--json", "in_json", is_flag=True, help="Print brokers and partitions too, as one JSON object.")
+@click.option("-J", "--json", "in_json", is_flag=True, help="Print brokers and partitions also, as one JSON object.")
 @click.pass_obj
 def list_topics(bootstrap: Brokers, in_json: bool) -> None:
     """Print the name of each topic.
@@ -89,7 +89,7 @@ def read(
 @topic_command.command()
 @click.argument("name", metavar="TOPIC")
 @click.option("--key", metavar="TEXT", help="The key of all records; without it they have none.")
-@click.option("--key-separator", metavar="TEXT", help="What stands before it on a line is the record's key.")
+@click.option("--key-separator", metavar="TEXT", help="Separates the key from the value on each line.")
 @click.option("--null", "empty_is_null", is_flag=True, help="Write an empty value as null: a tombstone.")
 @click.pass_obj
 def write(bootstrap: Brokers, name: str, key: str | None, key_separator: str | None, empty_is_null: bool) -> None:
