@@ -1,7 +1,7 @@
 """Values of a Connect worker's responses: connectors with their states, offsets and progress.
 
 Parsed once at the border from the JSON of Kafka Connect's REST API, so the rest of the package handles no raw
-maps. Knows neither HTTP nor Dagster. Fields a newer worker adds are ignored.
+maps. Independent of HTTP and of Dagster. Fields that a newer worker adds are ignored.
 """
 
 from collections.abc import Mapping
@@ -10,17 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-
-class State(StrEnum):
-    """States of a connector or task in REST (Java: ``AbstractStatus.State``)."""
-
-    UNASSIGNED = "UNASSIGNED"
-    RUNNING = "RUNNING"
-    PAUSED = "PAUSED"
-    STOPPED = "STOPPED"
-    FAILED = "FAILED"
-    DESTROYED = "DESTROYED"
-    RESTARTING = "RESTARTING"
+from connect_dagster.protocol.states import State as State
 
 
 class Direction(StrEnum):

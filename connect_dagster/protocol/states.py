@@ -6,7 +6,7 @@ Knows names and values only: who changes a state, and when, is the business of t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, StrEnum
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -20,7 +20,7 @@ class TaskId:
         return f"{self.connector}-{self.task}"
 
 
-class State(Enum):
+class State(StrEnum):
     """A reported state of a connector or a task (Java: ``AbstractStatus.State``)."""
 
     UNASSIGNED = "UNASSIGNED"
