@@ -18,6 +18,7 @@ from confluent_kafka import OFFSET_END, OFFSET_INVALID, KafkaError, KafkaExcepti
 from confluent_kafka import Consumer as KafkaConsumer
 from confluent_kafka import TopicPartition as KafkaPartition
 
+from connect_dagster.backoff import Backoff
 from connect_dagster.errors import ConnectError
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.settings.consumer import reset_duration
@@ -31,8 +32,8 @@ TopicPartitions = list[TopicPartition]
 Result = TypeVar("Result")
 _REQUEST_SECONDS = 10.0
 _RETRY_SECONDS = 0.5
-# Seconds between two searches for a missing topic: first, and longest.
-_MISSING_SECONDS = (0.5, 30.0)
+# Seconds between two searches for a missing topic.
+_MISSING_BACKOFF = Backoff(0.5, 30.0)
 _GLANCE_SECONDS = 0.5
 _ABANDON_SECONDS = 1.0
 # Java's consumer excludes these from a pattern (exclude.internal.topics).
@@ -105,7 +106,7 @@ class SinkConsumer:
         self._refusal: ConnectError | None = None
         self._refresh_seconds = int(settings.get("metadata.max.age.ms", "300000")) / 1000
         self._refreshed = -self._refresh_seconds
-        self._missing_pause = 0.0  # seconds; 0 while no topic is missing
+        self._missing_searches = 0  # 0 while no topic is missing
         self._missing_looked = 0.0
         self._incremental = _is_incremental(settings)
         self._answers: dict[_CommitKey, Callable[[Exception | None], None]] = {}
@@ -130,7 +131,7 @@ class SinkConsumer:
         with self._lock:
             if self._pattern is not None and time.monotonic() - self._refreshed >= self._refresh_seconds:
                 self._refresh_topics(self._pattern)
-            if self._missing_pause and time.monotonic() - self._missing_looked >= self._missing_pause:
+            if self._missing_searches and self._search_is_due():
                 self._look_for_missing()
             message = self._consumer.poll(seconds)
         if self._refusal is not None:
@@ -250,14 +251,17 @@ class SinkConsumer:
     def _look_for_missing(self) -> None:
         """Refresh the metadata for topics created meanwhile: the client itself would wait five minutes."""
         self._missing_looked = time.monotonic()
-        self._missing_pause = min(2 * self._missing_pause, _MISSING_SECONDS[1])
+        self._missing_searches += 1
         try:
             known = self._consumer.list_topics(timeout=_GLANCE_SECONDS).topics
         except KafkaException as error:
             log.debug("Could not look for missing topics: %s", error.args[0].str())
             return
         if known.keys() >= set(self._topics):
-            self._missing_pause = 0.0
+            self._missing_searches = 0
+
+    def _search_is_due(self) -> bool:
+        return time.monotonic() - self._missing_looked >= _MISSING_BACKOFF.delay(self._missing_searches)
 
     def _on_assign(self, consumer: KafkaConsumer, partitions: list[KafkaPartition]) -> None:
         assign = consumer.incremental_assign if self._incremental else consumer.assign
@@ -323,7 +327,7 @@ class SinkConsumer:
         if error.fatal() or error.code() in _FATAL:
             raise ConnectError(f"The consumer group refuses this task: {error.str()}")
         if error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
-            self._missing_pause = _MISSING_SECONDS[0]
+            self._missing_searches = 1
         log.warning("Consumer of the sink task: %s", error.str())
 
 
