@@ -24,7 +24,7 @@ from connect_dagster.storage.lease import Lease
 from connect_dagster.worker.spark.jvm import SparkJvm
 from connect_dagster.worker.worker import Worker
 
-_CONVERTERS = ("key.converter", "value.converter")
+_CONVERTERS = ("key.converter", "value.converter", "header.converter")
 
 
 def run(props: Mapping[str, str], jvm: SparkJvm, ending: threading.Event, began: float) -> int:

@@ -26,7 +26,6 @@ from connect_dagster.converters.schema_registry.config import SchemaRegistryConf
 from connect_dagster.converters.schema_registry.converter import Reading, RegistryConverter, Writing
 from connect_dagster.converters.schema_registry.registry import JSON_SCHEMA, RegisteredSchema
 from connect_dagster.errors import ConfigError, DataError
-from connect_dagster.kafka_version import KAFKA_VERSION
 from connect_dagster.plugin.config import Importance, config_key, one_of_ignoring_case
 from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
 
@@ -72,7 +71,6 @@ class JsonSchemaConverter(RegistryConverter):
 
     config_def: ClassVar[type[SchemaRegistryConfig]] = JsonSchemaConverterConfig
     java_class = "io.confluent.connect.json.JsonSchemaConverter"
-    version = KAFKA_VERSION
     format = "JSON"
 
     def _take(self, options: SchemaRegistryConfig) -> None:

@@ -27,7 +27,6 @@ from connect_dagster.converters.schema_registry.config import SchemaRegistryConf
 from connect_dagster.converters.schema_registry.converter import Reading, RegistryConverter, Writing
 from connect_dagster.converters.schema_registry.registry import PROTOBUF, RegisteredSchema
 from connect_dagster.errors import DataError
-from connect_dagster.kafka_version import KAFKA_VERSION
 from connect_dagster.plugin.config import Importance, Type, config_key
 from connect_dagster.plugin.schema import Schema, SchemaType
 
@@ -64,7 +63,6 @@ class ProtobufConverter(RegistryConverter):
 
     config_def: ClassVar[type[SchemaRegistryConfig]] = ProtobufConverterConfig
     java_class = "io.confluent.connect.protobuf.ProtobufConverter"
-    version = KAFKA_VERSION
     format = "Protobuf"
 
     def _take(self, options: SchemaRegistryConfig) -> None:
