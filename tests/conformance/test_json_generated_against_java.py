@@ -24,7 +24,7 @@ from tests.conformance.converter_cases import TIME, envelope, struct
 from tests.conformance.java_records import Failed, JavaRecords
 from tests.conformance.json_records_by_chance import Generator
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.timeout(900), pytest.mark.nightly]
 
 JAVA = JsonConverter.java_class
 GENERATED = settings(
@@ -60,7 +60,6 @@ def assert_alike(found: list[Any], expected: list[Any], records: list[Any]) -> N
             assert our == their, record
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("options", OPTIONS[:3], ids=str)
 def test_generated_records_are_read_and_written_as_in_java(
     spark: SparkSession, live_java: JavaRecords, options: dict[str, str]
@@ -79,7 +78,6 @@ def test_generated_records_are_read_and_written_as_in_java(
     check()
 
 
-@pytest.mark.nightly
 def test_generated_records_without_their_schemas(spark: SparkSession, live_java: JavaRecords) -> None:
     @GENERATED
     @given(SEEDS)

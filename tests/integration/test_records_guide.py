@@ -94,6 +94,7 @@ def test_the_good_ones_go_on_and_the_bad_one_is_a_dead_letter(guided: Guided) ->
     assert json.loads(small.stdout)["payload"]["item"] == "pen"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("settings", SETTINGS, ids=lambda text: text.splitlines()[0])
 def test_its_settings_are_valid(guided: Guided, tmp_path: Path, settings: str) -> None:
     (tmp_path / "c.properties").write_text(replaced(settings, {"=examples/": f"={ROOT}/examples/"}))

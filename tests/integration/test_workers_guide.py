@@ -16,7 +16,7 @@ from tests.conftest import Broker
 from tests.guides import replaced, running
 from tests.key_tool import PASSWORD, make_key
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.timeout(300), pytest.mark.nightly]
 
 ROOT = Path(__file__).parents[2]
 GUIDE = ROOT / "docs" / "workers.md"

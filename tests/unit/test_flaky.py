@@ -38,7 +38,10 @@ def run(folder: Path, test: str, *processes: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("processes", [[], ["-n", "1"]], ids=["here", "in a process of xdist"])
+@pytest.mark.parametrize(
+    "processes",
+    [pytest.param([], id="here"), pytest.param(["-n", "1"], id="in a process of xdist", marks=pytest.mark.nightly)],
+)
 def test_a_marked_test_runs_twice_with_new_fixtures_and_is_shown(tmp_path: Path, processes: list[str]) -> None:
     code, said = run(tmp_path, f"{MARK}\ndef test_a(runs):\n    assert runs == 2\n", *processes)
     assert code == 0, said

@@ -27,6 +27,8 @@ from tests.integration.cluster.seed_workers import PLUGINS, create, started
 from tests.integration.topics import create as create_topic
 from tests.rest_calls import Answer
 
+pytestmark = pytest.mark.nightly
+
 SESSION_SECONDS, DELAY_SECONDS = 6, 5
 RECORDS = 10
 
@@ -104,7 +106,6 @@ def shared(workers: Shared) -> Shared:
     return workers
 
 
-@pytest.mark.nightly
 def test_s2_12_who_has_the_same_group_shares_and_nobody_else(shared: Shared) -> None:
     with shared.counting("four", 4) as tasks:
         told = await_running(shared.urls, ["four"], tasks, shared.urls)
@@ -113,7 +114,6 @@ def test_s2_12_who_has_the_same_group_shares_and_nobody_else(shared: Shared) -> 
         assert shared.alone.call("GET", "/connectors").json == []
 
 
-@pytest.mark.nightly
 def test_s2_13_a_killed_workers_tasks_go_on_elsewhere(shared: Shared) -> None:
     dying, staying = shared.pair
     topic = f"{shared.props['group.id']}-counted"

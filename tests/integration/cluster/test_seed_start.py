@@ -44,6 +44,7 @@ def test_s2_01_without_a_worker_file_the_usage_is_told(words: list[str]) -> None
     assert "Usage: ConnectDistributed worker.properties (" in ran.stdout
 
 
+@pytest.mark.nightly
 def test_s2_03_what_only_the_seeds_call_a_default_is_required(
     broker: Broker, topic_prefix: str, tmp_path: Path
 ) -> None:
@@ -122,6 +123,7 @@ def test_s2_04_a_config_topic_with_two_partitions(refused: Refused) -> None:
     )
 
 
+@pytest.mark.nightly
 def test_s2_04_an_offset_topic_that_forgets(refused: Refused) -> None:
     code, text = refused.found["forgetful"]
     assert code == 1

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 import requests
 from confluent_kafka.schema_registry import Schema as Registered
-from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 from pyspark.sql import SparkSession
@@ -24,6 +23,7 @@ from tests.conformance.converter_cases import DATE, ROW, ROW_EMPTY, ROW_FULL, ST
 from tests.conformance.java_records import JavaRecords
 from tests.integration.converters.enveloped_records import read, written
 from tests.registry_converters import JAVAS_AVRO, registry_options
+from tests.registry_server import registry_client
 
 INT = {"type": "int32", "optional": False}
 MAPS = struct(
@@ -81,10 +81,11 @@ def payload(data: object) -> Any:
 
 
 def versions(url: str) -> dict[str, list[int]]:
-    client = SchemaRegistryClient({"url": url})
+    client = registry_client(url)
     return {subject: client.get_versions(subject) for subject in client.get_subjects()}
 
 
+@pytest.mark.nightly
 @pytest.mark.timeout(600)
 def test_s4_03_bytes_are_javas_and_each_reads_the_others(
     spark: SparkSession, schema_registry: str, java: JavaRecords, topic_prefix: str
@@ -119,7 +120,7 @@ def test_s4_03_bytes_are_javas_and_each_reads_the_others(
 
 def test_confluents_library_reads_our_records(spark: SparkSession, schema_registry: str, topic_prefix: str) -> None:
     (data,) = bytes_of(written(spark, converter(schema_registry), topic_prefix, CASES[3:4]))
-    reader = AvroDeserializer(SchemaRegistryClient({"url": schema_registry}))
+    reader = AvroDeserializer(registry_client(schema_registry))
     found = reader(data, SerializationContext("any", MessageField.VALUE))
     assert found["id"] == 7
     assert found["name"] == "세번째"
@@ -130,7 +131,7 @@ def test_confluents_library_reads_our_records(spark: SparkSession, schema_regist
 
 def register(url: str, subject: str, schema: object) -> bytes:
     """What records of the schema begin with."""
-    found = SchemaRegistryClient({"url": url}).register_schema(subject, Registered(json.dumps(schema), "AVRO"))
+    found = registry_client(url).register_schema(subject, Registered(json.dumps(schema), "AVRO"))
     return b"\0" + found.to_bytes(4)
 
 

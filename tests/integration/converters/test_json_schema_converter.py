@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from confluent_kafka.schema_registry import Schema as Registered
-from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.json_schema import JSONDeserializer, JSONSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 from pyspark.sql import SparkSession
@@ -18,6 +17,7 @@ from connect_dagster.converters.json_schema.converter import JsonSchemaConverter
 from connect_dagster.errors import ConfigError
 from connect_dagster.plugin.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema, SchemaField, SchemaType
 from tests.registry_records import decoded, encoded, versions_of
+from tests.registry_server import registry_client
 
 
 def optional(type_: SchemaType, **more: Any) -> Schema:
@@ -81,9 +81,10 @@ def converter(url: str, config: dict[str, str] | None = None) -> JsonSchemaConve
     return made
 
 
-@pytest.mark.parametrize(
-    "config", [{}, {"decimal.format": "NUMERIC", "object.additional.properties": "false"}], ids=str
-)
+NUMERIC = {"decimal.format": "NUMERIC", "object.additional.properties": "false"}
+
+
+@pytest.mark.parametrize("config", [{}, pytest.param(NUMERIC, marks=pytest.mark.nightly)], ids=str)
 def test_s4_03_records_pass_with_nulls_and_logical_types(
     spark: SparkSession, schema_registry: str, config: dict[str, str]
 ) -> None:
@@ -100,7 +101,7 @@ def test_confluents_deserializer_reads_ours(spark: SparkSession, schema_registry
     topic = f"json-{uuid.uuid4().hex[:8]}"
     config = {"decimal.format": "NUMERIC"}
     full, empty = encoded(spark, converter(schema_registry, config), topic, ROW, [FULL, EMPTY])
-    client = SchemaRegistryClient({"url": schema_registry})
+    client = registry_client(schema_registry)
     text = client.get_latest_version(f"{topic}-value").schema.schema_str
     read = JSONDeserializer(text, schema_registry_client=client)
     found = read(full, SerializationContext(topic, MessageField.VALUE))
@@ -129,7 +130,7 @@ FOREIGN = {
 
 def test_foreign_records_are_read(spark: SparkSession, schema_registry: str) -> None:
     topic = f"json-{uuid.uuid4().hex[:8]}"
-    client = SchemaRegistryClient({"url": schema_registry})
+    client = registry_client(schema_registry)
     write = JSONSerializer(Registered(json.dumps(FOREIGN), "JSON"), client)
     one = {"id": 1, "price": 1.5, "color": "red", "lines": [{"count": 2}], "note": "x"}
     data = [write(each, SerializationContext(topic, MessageField.VALUE)) for each in (one, {"id": 2})]

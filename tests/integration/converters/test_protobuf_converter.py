@@ -6,7 +6,6 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer, ProtobufSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 from google.protobuf import message_factory  # type: ignore[import-untyped]
@@ -18,6 +17,7 @@ from connect_dagster.converters.protobuf.descriptors import ProtoFile
 from connect_dagster.errors import DataError
 from connect_dagster.plugin.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema, SchemaField, SchemaType
 from tests.registry_records import decoded, encoded, versions_of
+from tests.registry_server import registry_client
 
 UTC = datetime.UTC
 
@@ -129,7 +129,7 @@ def test_confluents_deserializer_reads_ours(spark: SparkSession, schema_registry
     topic = f"protobuf-{uuid.uuid4().hex[:8]}"
     made = converter(schema_registry, {"optional.for.nullables": "true"})
     full, empty = encoded(spark, made, topic, ROW, [FULL, EMPTY])
-    text = SchemaRegistryClient({"url": schema_registry}).get_latest_version(f"{topic}-value").schema.schema_str
+    text = registry_client(schema_registry).get_latest_version(f"{topic}-value").schema.schema_str
     type_ = message_factory.GetMessageClass(ProtoFile(str(text)).message([0]))
     read = ProtobufDeserializer(type_, {"use.deprecated.format": False})
     found = read(full, SerializationContext(topic, MessageField.VALUE))
@@ -181,7 +181,7 @@ def test_foreign_messages_of_all_types_are_read(spark: SparkSession, schema_regi
     two = type_()
     two.first.nothing = "y"
     two.firsts[-5].nothing = "z"
-    client = SchemaRegistryClient({"url": schema_registry})
+    client = registry_client(schema_registry)
     write = ProtobufSerializer(type_, client, {"use.deprecated.format": False})
     data = [write(message, SerializationContext(topic, MessageField.VALUE)) for message in (one, two)]
     made = converter(schema_registry, {"optional.for.nullables": "true"})

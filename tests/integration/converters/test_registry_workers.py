@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Message
-from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
@@ -17,7 +16,7 @@ from tests.conftest import Broker
 from tests.integration import topics
 from tests.integration.converters.plugins.customers import ROWS
 from tests.integration.worker_process import WorkerProcess
-from tests.registry_server import registry_server
+from tests.registry_server import registry_client, registry_server
 
 PLUGINS = Path(__file__).with_name("plugins")
 AVRO = "io.confluent.connect.avro.AvroConverter"
@@ -51,12 +50,12 @@ def create(worker: WorkerProcess, name: str, config: dict[str, str]) -> None:
 
 
 def decoded(url: str, records: list[Message]) -> list[tuple[Any, Any]]:
-    reader, context = AvroDeserializer(SchemaRegistryClient({"url": url})), SerializationContext("t", MessageField.KEY)
+    reader, context = AvroDeserializer(registry_client(url)), SerializationContext("t", MessageField.KEY)
     return [(reader(one.key(), context), reader(one.value(), context)) for one in records]
 
 
 def subjects(url: str, prefix: str) -> dict[str, list[int]]:
-    client = SchemaRegistryClient({"url": url})
+    client = registry_client(url)
     return {one: client.get_versions(one) for one in client.get_subjects() if prefix in one}
 
 

@@ -40,6 +40,7 @@ def test_a_record_that_fails_in_a_transform_goes_to_the_dead_letters(
     }
 
 
+@pytest.mark.nightly
 def test_one_poisoned_record_in_100000_costs_that_record_alone(
     start_source: Start, topics: Topics, topic_prefix: str
 ) -> None:

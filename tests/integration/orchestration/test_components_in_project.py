@@ -17,6 +17,8 @@ from connect_dagster.protocol.states import TargetState
 from tests.shipped_project import ROOT
 from tests.unit.orchestration.connect_server import ConnectServer, connect_server
 
+pytestmark = pytest.mark.nightly
+
 DG = Path(sys.executable).with_name("dg")
 
 
@@ -95,7 +97,6 @@ def test_what_dg_scaffolds_is_listed_among_the_rest(project: Project) -> None:
     assert "Connectors of cluster 'warehouse' are shown as they were last seen" in project.said[-1]
 
 
-@pytest.mark.nightly
 def test_dg_launches_a_dry_run_and_then_the_change(project: Project) -> None:
     job = ("launch", "--job", "kafka_connect_ingest_apply")
     project.dg(*job, "--config-json", '{"ops": {"kafka_connect_apply_op": {"config": {"dry_run": true}}}}')

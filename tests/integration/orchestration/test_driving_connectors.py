@@ -184,6 +184,7 @@ def test_s3_11_altered_offsets_of_a_paused_sink_count_once_it_runs(cluster: Clus
     wait_until(lambda: put() == ["a", "b", "c", "c"], "see the last record again", 60)
 
 
+@pytest.mark.nightly
 def test_s3_12_a_sink_that_dies_again_and_again(cluster: Cluster) -> None:
     topic = f"{cluster.mark}-dying"
     create(cluster.bootstrap_servers, topic, 1)

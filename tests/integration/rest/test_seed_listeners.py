@@ -82,7 +82,7 @@ def test_s1_08_several_listeners_answer_and_the_first_is_advertised(broker: Brok
         assert f"advertising URL http://127.0.0.1:{first}/" in worker.log()
 
 
-@pytest.mark.parametrize("listener", ["ftp://x:1", "127.0.0.1:8083"])
+@pytest.mark.parametrize("listener", ["ftp://x:1", pytest.param("127.0.0.1:8083", marks=pytest.mark.nightly)])
 def test_s1_08_other_listeners_are_refused(broker: Broker, tmp_path: Path, listener: str) -> None:
     worker = WorkerProcess({"bootstrap.servers": broker.bootstrap_servers, "listeners": listener}, [], tmp_path)
     worker.start()

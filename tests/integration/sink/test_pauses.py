@@ -43,7 +43,7 @@ def test_s1_40_a_paused_sink_stays_in_its_group(start_sink: StartSink, topics: T
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize(("call", "rounds"), [("start", 80), ("put", 20)])
+@pytest.mark.parametrize(("call", "rounds"), [("start", 80), pytest.param("put", 20, marks=pytest.mark.nightly)])
 def test_s1_47_a_pause_never_hides_a_failure(
     start_sink: StartSink, topics: Topics, topic_prefix: str, tmp_path: Path, call: str, rounds: int
 ) -> None:

@@ -176,6 +176,7 @@ def test_providers_are_no_listed_plugins(worker: WorkerProcess) -> None:
     )
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
@@ -206,6 +207,7 @@ def test_a_worker_whose_providers_cannot_be_does_not_start(
     assert f"Stopping due to error: org.apache.kafka.common.config.ConfigException: {sentence}" in ended.log
 
 
+@pytest.mark.nightly
 def test_connector_files_may_hold_placeholders(broker: Broker, tmp_path: Path, topic_prefix: str) -> None:
     secrets = tmp_path / "secrets.properties"
     secrets.write_text(f"password={SECRET}\n")

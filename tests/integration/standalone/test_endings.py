@@ -16,7 +16,7 @@ USAGE = "Usage: ConnectStandalone worker.properties [connector1.properties conne
     "name",
     [
         "offset.storage.file.filename",
-        "key.converter",
+        pytest.param("key.converter", marks=pytest.mark.nightly),
         pytest.param("bootstrap.servers", marks=pytest.mark.nightly),
         pytest.param("value.converter", marks=pytest.mark.nightly),
     ],
@@ -46,6 +46,7 @@ def test_s1_18_usage(arguments: list[str]) -> None:
     assert USAGE in ended.log
 
 
+@pytest.mark.nightly
 def test_s1_19_a_connector_without_topic(
     worker_props: dict[str, str], tmp_path: Path, file_source: Callable[..., Path]
 ) -> None:
@@ -60,6 +61,7 @@ def test_s1_19_a_connector_without_topic(
     ) in ended.log
 
 
+@pytest.mark.nightly
 def test_s1_19_a_connector_file_that_is_not_there(worker_props: dict[str, str], tmp_path: Path) -> None:
     missing = tmp_path / "missing.properties"
     ended = run_worker(tmp_path, worker_props, missing)

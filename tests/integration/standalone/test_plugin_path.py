@@ -96,6 +96,7 @@ def test_s4_08_s4_09_s4_11_plugins_of_two_workers(worker_props: dict[str, str], 
         assert "Failed to find any class that implements Connector and which name matches Later" in answer.message
 
 
+@pytest.mark.nightly
 def test_s4_11_connectors_with_conflicting_dependencies_side_by_side(
     worker_props: dict[str, str], broker: Broker, tmp_path: Path, topic_prefix: str
 ) -> None:

@@ -129,6 +129,7 @@ def test_s1_21_thread_dump(standalone: Standalone) -> None:
         assert dumped().count(f'"{name}"') == 1
 
 
+@pytest.mark.nightly
 def test_s1_18_no_connector_is_no_error_and_ctrl_c_ends(broker: Broker, tmp_path: Path) -> None:
     with WorkerProcess({"bootstrap.servers": broker.bootstrap_servers}, [], tmp_path) as process:
         assert process.call("GET", "/connectors").json == []

@@ -124,6 +124,7 @@ def test_a_worker_outside_its_group_commits_nothing_later_either(stores: Stores)
     assert (store.offsets_of("c"), store.offsets_of("d")) == ([], [(PARTITION, {"position": 2})])
 
 
+@pytest.mark.nightly
 def test_a_save_that_brokers_do_not_acknowledge_fails(own_broker: EmbeddedBroker, own_stores: Stores) -> None:
     store = own_stores.offsets(save_seconds=1)
     store.write("c", PARTITION, {"position": 1})

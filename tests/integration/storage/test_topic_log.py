@@ -201,6 +201,7 @@ def test_what_waits_for_the_brokers_is_dropped_with_the_permission(
     assert own_stores.read_raw("log") == {0: [("k", "mine")]}
 
 
+@pytest.mark.nightly
 def test_a_topic_that_is_deleted_is_waited_for(own_broker: EmbeddedBroker, own_stores: Stores) -> None:
     topics.create(own_stores.bootstrap_servers, "log", 1)
     heard = Heard()

@@ -175,6 +175,7 @@ def worker(broker: Broker, tmp_path: Path) -> Iterator[WorkerProcess]:
         yield process
 
 
+@pytest.mark.nightly
 def test_from_a_file_to_two_topics(worker: WorkerProcess, broker: Broker, tmp_path: Path, topic_prefix: str) -> None:
     """Access logs: parsed by SQL, errors to a topic of their own, others dropped or enriched from a table."""
     log = tmp_path / "access.log"

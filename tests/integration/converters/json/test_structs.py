@@ -15,6 +15,8 @@ from connect_dagster.converters.json.decoding import Decoded, JsonDecoding
 from connect_dagster.converters.json.reading import JsonReading
 from connect_dagster.plugin.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema, SchemaField, SchemaType
 
+pytestmark = pytest.mark.nightly
+
 RECORDS = 3000
 DAY = 86_400_000
 SCALARS = [kind for kind in SchemaType if kind not in (SchemaType.STRUCT, SchemaType.ARRAY, SchemaType.MAP)]

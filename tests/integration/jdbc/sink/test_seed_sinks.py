@@ -123,6 +123,7 @@ def follows(copies: Database, tables: Database, name: str) -> bool:
     return rows[0] == rows[1]
 
 
+@pytest.mark.nightly
 def test_s5_28_the_other_class_name_of_the_sink(sinks: Sinks, postgresql: PostgreSQL) -> None:
     config = {"connector.class": "io.aiven.connect.jdbc.JdbcSinkConnector", "auto.create": "true"}
     records = Records({"id": "int32"})

@@ -18,6 +18,8 @@ from tests.integration.jdbc.sink.conftest import Records, Sinks
 from tests.integration.topics import values
 from tests.integration.worker_process import WorkerProcess
 
+pytestmark = pytest.mark.nightly
+
 ROWS = Records({"id": "int32", "name": "string?", "price": "double?"}, {"id": "int32"})
 SINGLE = Records({"id": "int32", "name": "string?"}, {"id": "int32"})
 UPSERT = {"insert.mode": "upsert", "pk.mode": "record_key", "delete.enabled": "true", "auto.create": "true"}
@@ -88,7 +90,6 @@ class FileOfTheWorker:
         raise LookupError("it does not exist here")
 
 
-@pytest.mark.nightly
 def test_a_table_that_a_sink_writes_and_a_source_reads(
     any_worker: WorkerProcess, broker: Broker, topic_prefix: str, tmp_path: Path
 ) -> None:
@@ -123,7 +124,6 @@ def test_a_table_that_a_sink_writes_and_a_source_reads(
     assert rows == [(2, None, 1.5), (3, "it's", None), (4, "n4", None)]
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("mode", ["insert", "upsert", "update"])
 def test_mariadb_without_local_files(sinks: Sinks, mariadb_explicit_timestamps: MariaDB, mode: str) -> None:
     database = mariadb_explicit_timestamps.new_database()

@@ -65,7 +65,10 @@ SOME: Mapping[str, Any] = {
 NONE = {"id": 2, **dict.fromkeys(list(TYPES)[1:])}
 
 
-@pytest.mark.parametrize("mode", [{}, {"insert.mode": "upsert", "pk.mode": "record_value", "pk.fields": "id"}])
+UPSERT = {"insert.mode": "upsert", "pk.mode": "record_value", "pk.fields": "id"}
+
+
+@pytest.mark.parametrize("mode", [{}, pytest.param(UPSERT, marks=pytest.mark.nightly)])
 def test_all_types(sinks: Sinks, database: Database, mode: dict[str, str]) -> None:
     mysql = database.server.scheme == "mysql"
     clock = dt.timedelta(milliseconds=2_653_123)
