@@ -1,1 +1,1 @@
-"""How a worker is operated: the interface that REST calls, and the herders of both modes."""
+"""Operation of a worker: the interface that REST calls, and the herders of both modes."""

@@ -1,6 +1,6 @@
 """Reading and editing committed offsets (KIP-875): of sources in the offset store, of sinks in their consumer group.
 
-Java: ``Worker.modifyConnectorOffsets`` and ``SinkUtils``. Knows nothing of states: the herder asks only for a
+Java: ``Worker.modifyConnectorOffsets`` and ``SinkUtils``. Independent of states: the herder asks only for a
 connector whose offsets may be changed.
 """
 
@@ -31,7 +31,7 @@ from connect_dagster.worker.config.sink import SinkConnectorConfig
 TOPIC, PARTITION, OFFSET = "kafka_topic", "kafka_partition", "kafka_offset"
 _INTEGER = re.compile(r"[+-]?\d+")
 _GONE = frozenset({KafkaError.GROUP_ID_NOT_FOUND})
-# What these clients have to say reaches the user as the error of the request.
+# Messages of these clients reach the user as the error of the request.
 _QUIET = {"log_level": 0}
 _ZOMBIES = frozenset({KafkaError.NON_EMPTY_GROUP, KafkaError.UNKNOWN_MEMBER_ID})
 
@@ -62,7 +62,7 @@ class OffsetEditor:
         self._transformer = transformer
 
     def read(self, info: ConnectorInfo) -> list[ConnectorOffset]:
-        """Committed offsets. Raises ConnectError when the brokers do not answer."""
+        """Return the committed offsets. Raises ConnectError when the brokers do not respond."""
         return self._read(self._transformed(info))
 
     def _transformed(self, info: ConnectorInfo) -> ConnectorInfo:

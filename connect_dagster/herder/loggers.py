@@ -51,7 +51,7 @@ def level(name: str) -> LoggerLevel:
 
 
 def set_level(namespace: str, word: str) -> list[str]:
-    """Set the level of a logger and all below it; answers those that had another one, sorted.
+    """Set the level of a logger and all below it; return those that had another one, sorted.
 
     Raises:
         NotFoundError: the level does not exist (Java replies 404 as well).
@@ -66,7 +66,7 @@ def set_level(namespace: str, word: str) -> list[str]:
         for name in names:
             logger = _logger(name)
             logger.setLevel(number)
-            logger.disabled = False  # as logging.config leaves those that it was not told of
+            logger.disabled = False  # logging.config disables loggers that it does not configure
         _modified.update(dict.fromkeys(changed, now))
         return changed
 

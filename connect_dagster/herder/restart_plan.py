@@ -16,7 +16,7 @@ class RestartPlan:
     Attributes:
         connector: whether the connector object is.
         tasks: which tasks are.
-        status: the states as the endpoint answers them, RESTARTING for all of these.
+        status: the states that the endpoint returns, RESTARTING for all of these.
     """
 
     connector: bool

@@ -23,7 +23,7 @@ class WorkerHerder(Herder):
     Args:
         worker: runs connectors and tasks.
         validator: checks configurations.
-        server: what ``GET /`` answers.
+        server: response of ``GET /``.
     """
 
     def __init__(self, worker: Worker, validator: Validator, server: ServerInfo) -> None:

@@ -1,6 +1,6 @@
 """Records of the config topic: keys and values as Kafka Connect writes them (Java: ``KafkaConfigBackingStore``).
 
-Values are JSON objects without a schema. What a record means for the group is the business of ``config_state``.
+Values are JSON objects without a schema. ``config_state`` applies the records.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ class ConsumerSubscription:
 
     @classmethod
     def decode(cls, data: bytes) -> ConsumerSubscription:
-        """Read a subscription. Raises MalformedBytes: it is none of version 0 to 3; says where."""
+        """Read a subscription. Raises MalformedBytes: it is not of version 0 to 3; names the position."""
         reader = wire.Reader(data)
         version = _version(reader, "subscription")
         topics, user_data = reader.array(reader.string), reader.nullable_data()
@@ -86,7 +86,7 @@ class ConsumerAssignment:
 
     @classmethod
     def decode(cls, data: bytes) -> ConsumerAssignment:
-        """Read an assignment. Raises MalformedBytes: it is none of version 0 to 3; says where."""
+        """Read an assignment. Raises MalformedBytes: it is not of version 0 to 3; names the position."""
         reader = wire.Reader(data)
         version = _version(reader, "assignment")
         assigned, user_data = reader.array(lambda: _read_partitions(reader)), reader.nullable_data()

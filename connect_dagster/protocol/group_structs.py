@@ -84,7 +84,7 @@ class ConnectorTasks:
 
     Attributes:
         connector: its name.
-        tasks: numbers of its tasks; ``CONNECTOR_ITSELF`` stands for the connector object.
+        tasks: numbers of its tasks; ``CONNECTOR_ITSELF`` means the connector object.
     """
 
     connector: str

@@ -1,4 +1,4 @@
-"""Records of the offset topic: what their keys and values say (Java: ``OffsetStorageReader``)."""
+"""Keys and values of the offset topic's records (Java: ``OffsetStorageReader``)."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ class RebalanceDelay:
     """The memory of a leader of delays and revocations.
 
     Attributes:
-        delay_ms: what the members were last told to wait.
+        delay_ms: the delay in the members' last assignment.
         due_ms: the time at which the wait ends; ``None`` while nothing waits.
         candidates: members that had nothing when the wait began or joined without anything during it: likely the
             lost one returned, they get its work. The first to be seen comes first.
@@ -80,7 +80,7 @@ def decide_lost_work(
     """
     if not anything_lost and not delay.revoked:
         return LostWork(delay.over(), reassigned=True)
-    # Nobody left, so nobody needs to return: the members did not get their last assignment.
+    # No member left, so none has to return: the members did not get their last assignment.
     nobody_left = delay.due_ms is None and previous_members <= set(members)
     if nobody_left or max_delay_ms == 0:
         return LostWork(delay, reassigned=True)
@@ -112,7 +112,7 @@ def decide_revocation(
 
 
 def revocation_backoff_ms(successive: int, max_delay_ms: int) -> int:
-    """How long to wait before work is revoked again: 40 to the power of the rounds in a row, at most the longest wait.
+    """Return the delay before work is revoked again: 40 to the power of the rounds in a row, at most the longest wait.
 
     Calculated in floating point as Java's ``ExponentialBackoff`` does, with what is lost by it.
     """

@@ -1,6 +1,6 @@
 """Identity and states of connectors and tasks, as Kafka Connect reports them.
 
-Knows names and values only: who changes a state, and when, is the business of the life cycles.
+Names and values only; the life cycles change states.
 """
 
 from __future__ import annotations

@@ -140,7 +140,7 @@ class StatusTable:
         return self.tasks.get(id.connector, {}).get(id.task)
 
     def apply(self, key: str | None, value: bytes | None) -> str | None:
-        """Take a record; answers why it was left out, ``None`` when it was understood.
+        """Apply a record; return why it was skipped, ``None`` for a valid one.
 
         Args:
             key: its key.
@@ -192,7 +192,7 @@ class StatusTable:
 
 
 def may_write_safely(status: Status, current: Status | None) -> bool:
-    """Return whether a report may replace the current one: nobody newer has reported since (Java: ``CacheEntry``)."""
+    """Return whether a report may replace the current one: no newer worker has reported (Java: ``CacheEntry``)."""
     return current is None or current.worker_id == status.worker_id or current.generation <= status.generation
 
 

@@ -2,7 +2,7 @@
 
 A ``Reader`` walks through a byte string; the functions give the bytes of one value, to be added up. All numbers are
 big-endian. What is read is what would be written: a form that Kafka never writes is malformed, so that bytes
-that were read without an error come back equal. Knows nothing of any message.
+that were read without an error come back equal. Independent of messages.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ class GroupAssignment:
     """The decision for all members.
 
     Attributes:
-        members: what each member is told, by member id.
+        members: the assignment of each member, by member id.
         allocations: what each member runs once it has done so, by member id; who owns what, for the leader to forward
             requests (Java: ``WorkerCoordinator.LeaderState``).
         delay_ms: milliseconds after which every member has to join again; 0 for no further join.

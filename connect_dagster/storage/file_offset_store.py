@@ -62,7 +62,7 @@ class FileOffsetStore:
         log.info("Stopped FileOffsetBackingStore")
 
     def open(self, connector: str, config: Mapping[str, str]) -> ConnectorOffsets:
-        """The offsets of one connector; they are in this file, whatever its configuration says."""
+        """Return the offsets of one connector; they are in this file for every configuration."""
         return ConnectorOffsets(self, connector)
 
     def offset(self, connector: str, partition: Partition) -> dict[str, Any] | None:

@@ -1,7 +1,7 @@
 """The three topics that a group keeps its state in: what they must be, and how they come to be.
 
 Java: ``KafkaTopicBasedBackingStore`` and ``TopicAdmin``. A group's state survives only in topics whose old records
-are compacted, never deleted; a topic that somebody else made otherwise is refused.
+are compacted, never deleted; an existing topic with another policy is refused.
 """
 
 from __future__ import annotations

@@ -137,7 +137,7 @@ class KafkaOffsetStore:
 
         Raises:
             ConfigError: the connector's topic is not compacted.
-            ConnectError: the brokers do not say what is in a topic.
+            ConnectError: a topic cannot be read to its end.
         """
         self._catch_up()
         shared = ConnectorOffsets(self, connector)
@@ -167,7 +167,7 @@ class KafkaOffsetStore:
 
         Raises:
             DataError: a stored offset is not a JSON object.
-            ConnectError: the brokers do not say what is in the topic.
+            ConnectError: the topic cannot be read to its end.
         """
         self._catch_up()
         with self._lock:

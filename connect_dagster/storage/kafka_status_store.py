@@ -1,7 +1,7 @@
 """States of connectors and tasks, and the topics they use, in a group's status topic.
 
-Java: ``KafkaStatusBackingStore``. Whoever runs something reports it; every worker reads all reports. A report counts
-once it was read back. Reports are written without waiting, and never fail their caller.
+Java: ``KafkaStatusBackingStore``. The worker that runs a connector or task reports its state; every worker reads all
+reports. A report counts once it was read back. Reports are written without waiting, and never fail their caller.
 """
 
 from __future__ import annotations

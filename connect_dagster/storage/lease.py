@@ -1,9 +1,9 @@
-"""How long a worker may believe that it is still a member of its group.
+"""The time for which a worker is certainly still a member of its group.
 
 The brokers declare a worker dead when they have not heard of it for the session timeout, and others take its work. The
 worker itself must know by then: one that was frozen, or cut off, may not write offsets, states or configurations over
-its successor's. So it holds a lease that every answer to a heartbeat renews, counted from when that heartbeat was sent.
-Java has no such thing.
+its successor's. So it holds a lease that every response to a heartbeat renews, counted from the sending of that
+heartbeat. Java has no such lease.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-# Linux's clock that goes on while the machine sleeps, as the brokers' does.
+# Linux's clock that also counts while the machine sleeps, as the brokers' does.
 _BOOT_CLOCK = getattr(time, "CLOCK_BOOTTIME", None)
 
 
@@ -52,7 +52,7 @@ class Lease:
         self._confirmed = max(self._confirmed, asked)
 
     def extend(self, asked: float) -> None:
-        """Renew a lease that is held, and no other: the brokers answer, though they do not speak of the membership.
+        """Renew a lease that is held, and no other: the brokers respond, though not about the membership.
 
         Args:
             asked: when they were asked, by the clock.

@@ -86,7 +86,7 @@ class AssignedWork:
         return coming
 
     def start_task(self, id: TaskId, config: ClusterConfigState) -> bool:
-        """Start a task; answers whether it could be made, else it is FAILED."""
+        """Start a task; return whether it could be made, else it is FAILED."""
         log.info("Starting task %s", id)
         try:
             own = _config_of(id.connector, config)
@@ -120,7 +120,7 @@ class AssignedWork:
             self._task_changed(id, State.RESTARTING, None)
 
     def _reconfigure_when_running(self, name: str, done: Future[State]) -> None:
-        # A connector that was stopped in the meantime answers with an exception, or not at all.
+        # The future of a connector that was stopped in the meantime has an exception, or no result.
         if not done.cancelled() and done.exception() is None and done.result() is State.RUNNING:
             self._reconfigure(name)
 
@@ -129,7 +129,7 @@ class AssignedWork:
             config["connector.class"], config.get("connector.plugin.version")
         ).version
 
-    # What connectors and tasks report
+    # Reports of connectors and tasks
 
     def _connector_changed(self, name: str, state: State, trace: str | None) -> None:
         status = Status(state, self._worker.id, trace, self._version(name, state), self._generation())

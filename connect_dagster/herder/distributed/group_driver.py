@@ -228,7 +228,7 @@ class GroupDriver:
 
     @property
     def owners(self) -> Owners:
-        """Where connectors and tasks run, as far as this worker has decided it."""
+        """Return the workers of connectors and tasks, as this leader assigned them."""
         return self._member.owners
 
     @property

@@ -52,7 +52,7 @@ class DistributedHerder(WorkerHerder):
         worker: runs connectors and tasks.
         validator: checks configurations.
         editor: reads and edits committed offsets.
-        server: answer of ``GET /``.
+        server: response of ``GET /``.
         group: this worker's part of the group.
     """
 
@@ -289,7 +289,7 @@ class DistributedHerder(WorkerHerder):
             return self._group.ask(action)
 
     def _check_rebalance(self) -> None:
-        # Who owns and who leads may be about to change.
+        # Owners and leader may be about to change.
         if self._group.rebalance_expected:
             raise RebalanceNeededError
 

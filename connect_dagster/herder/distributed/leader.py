@@ -1,6 +1,6 @@
 """The decisions of the leader of a group in a rebalance: who runs what (Java: ``WorkerCoordinator``).
 
-Decisions are the assignors'; here they meet what the members told, and what the config topic says.
+The assignors decide; this module gives them the members' metadata and the config topic.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Owners:
-    """Where connectors and tasks run, as the leader decided; URLs of workers."""
+    """Workers of connectors and tasks, as the leader assigned them; URLs of workers."""
 
     connectors: Mapping[str, str]
     tasks: Mapping[TaskId, str]
@@ -77,7 +77,7 @@ class Leader:
         Args:
             leader: the member id of this worker.
             protocol: what the group agreed on.
-            members: what each member told, in the order of the brokers' answer.
+            members: the metadata of each member, in the brokers' order.
             known: the configuration as this worker knew it when it joined.
             generation: of the group that forms.
             last_completed: the latest generation that this worker was a member of.

@@ -53,7 +53,7 @@ class StandaloneHerder(WorkerHerder):
         worker: runs the connectors and tasks.
         validator: checks configurations.
         offsets: reads and edits committed offsets.
-        server: what ``GET /`` answers.
+        server: response of ``GET /``.
     """
 
     def __init__(self, worker: Worker, validator: Validator, offsets: OffsetEditor, server: ServerInfo) -> None:
@@ -178,7 +178,7 @@ class StandaloneHerder(WorkerHerder):
             for id in plan.tasks:
                 self._statuses.task_changed(id, State.RESTARTING, None)
             if plan.connector:
-                with suppress(Exception):  # it is FAILED then, and the tasks are restarted all the same
+                with suppress(Exception):  # it is FAILED then and logged; the tasks are restarted in any case
                     self._transition(name, self._registry.renew(name))
             for id in plan.tasks:
                 self._start_task(id)
@@ -226,7 +226,7 @@ class StandaloneHerder(WorkerHerder):
     def set_cluster_logger_level(self, namespace: str, level: str) -> None:
         loggers.set_level(namespace, level)
 
-    # What only workers of a group ask of each other
+    # Requests between workers of a group
 
     def put_task_configs(
         self, name: str, configs: Sequence[Mapping[str, str]], signature: RequestSignature | None
@@ -236,12 +236,12 @@ class StandaloneHerder(WorkerHerder):
     def fence_zombies(self, name: str, signature: RequestSignature | None) -> None:
         raise ConnectError("Kafka Connect in standalone mode does not support exactly-once source connectors.")
 
-    # How connectors start. What begins within an operation is waited for after it.
+    # Starts of connectors. They begin within an operation and are awaited after it.
 
     def _replace(
         self, name: str, existing: ConnectorEntry | None, config: dict[str, str], initial: TargetState | None
     ) -> Callable[[], None]:
-        """Put a configuration in place of another; what this answers waits for the connector's start."""
+        """Put a configuration in place of another; return a function that waits for the connector's start."""
         described = self._worker.plugins.connector(config["connector.class"], config.get("connector.plugin.version"))
         fresh = ConnectorEntry(config, ConnectorType(described.kind.value), described.version, TargetState.STARTED)
         if existing is not None:
@@ -333,7 +333,7 @@ class StandaloneHerder(WorkerHerder):
         self._statuses.forget_tasks(name)
 
     def _start_task(self, id: TaskId) -> bool:
-        """Start a task; one that cannot be made is FAILED, which is what this answers."""
+        """Start a task; one that cannot be made is FAILED. Return whether it was started."""
         found = self._registry.get(id.connector, f"Unknown connector: {id.connector}")
         listeners = TaskListeners(self._task_changed, self._topics_seen)
         try:
@@ -344,7 +344,7 @@ class StandaloneHerder(WorkerHerder):
             return False
         return True
 
-    # What connectors and tasks report
+    # Reports of connectors and tasks
 
     def _connector_changed(self, name: str, state: State, trace: str | None) -> None:
         self._statuses.connector_changed(name, state, trace, self._version(name))
