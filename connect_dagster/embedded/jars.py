@@ -1,4 +1,4 @@
-"""Put the jars of a locked set on this machine and say where they are.
+"""Put the jars of a locked set on this machine and return their paths.
 
 Jars live in the local Maven repository (`M2_REPO`, else `~/.m2/repository`), shared with other tools. What is
 missing is downloaded with jgo, from the repositories of the user's jgo settings or else its default one, and

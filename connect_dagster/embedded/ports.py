@@ -23,7 +23,7 @@ def is_free(port: int) -> bool:
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on now, outside the range that outgoing connections take theirs from.
+    """Return a free port, outside the range of outgoing connections.
 
     Raises:
         OSError: many were tried and none is free.

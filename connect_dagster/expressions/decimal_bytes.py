@@ -37,7 +37,7 @@ def to_decimal(column: Column, scale: int) -> Column:
     Raises:
         DataError: Spark has no decimals of this scale.
     """
-    if not 0 <= scale <= _MOST_DIGITS:  # Spark itself would say so for the whole batch
+    if not 0 <= scale <= _MOST_DIGITS:  # Spark would raise for the whole batch
         raise DataError(f"Decimals of scale {scale} cannot be read: it may be 0 to {_MOST_DIGITS}")
     digits = F.hex(column)
     fill = F.when(F.substring(digits, 1, 1) >= "8", F.lit("F")).otherwise(F.lit("0"))

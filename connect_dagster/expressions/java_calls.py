@@ -1,6 +1,6 @@
 """Calls of the Java classes behind Kafka Connect's options, within Spark's plans and outside.
 
-Patterns of ``SimpleDateFormat`` and of ``java.util.regex`` mean what Java makes of them, lenient parsing and all. Spark
+Patterns of ``SimpleDateFormat`` and of ``java.util.regex`` have Java's meaning, lenient parsing included. Spark
 runs on a JVM that has these classes: a plan calls them there, for each record, without a detour through Python. Its own
 functions differ (``date_format`` knows another pattern language, ``regexp_replace`` replaces every match).
 """

@@ -1,4 +1,4 @@
-"""Placeholders in configurations, ``${provider:path:key}``, and what config providers have to say to them (KIP-297).
+"""Placeholders in configurations, ``${provider:path:key}``, and their values from config providers (KIP-297).
 
 Java: ``ConfigTransformer``, ``WorkerConfigTransformer``, ``AbstractHerder.reverseTransform``. Configurations are
 stored, compared and shown as they were written; only what goes to a plugin is transformed, and none of that is logged.

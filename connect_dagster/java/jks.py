@@ -105,7 +105,7 @@ def _stream(secret: bytes, salt: bytes) -> Iterator[int]:
 
 
 def _digest(*parts: bytes) -> bytes:
-    # The format knows no other digest; the choice is not ours.
+    # The format has no other digest.
     return hashlib.sha1(b"".join(parts), usedforsecurity=False).digest()
 
 

@@ -1,6 +1,6 @@
 """Dead letters of a topic: their headers, and their replay to the topics they came from.
 
-Knows nothing of workers: a letter is known by its headers ``__connect.errors.*``, which a connector adds when
+Independent of workers: a letter is recognized by its headers ``__connect.errors.*``, which a connector adds when
 ``errors.deadletterqueue.context.headers.enable`` is on.
 """
 
@@ -135,10 +135,10 @@ def dead_letters(bootstrap: Bootstrap, topic: str, timeout: float) -> Iterator[D
     Args:
         bootstrap: brokers, ``host:port``, separated by commas.
         topic: its name.
-        timeout: how long the brokers may say nothing, in seconds.
+        timeout: Longest time without a response of the brokers, in seconds.
 
     Raises:
-        BrokersError: the topic does not exist, or no broker answers.
+        BrokersError: the topic does not exist, or no broker responds.
     """
     return map(DeadLetter, read_topic(bootstrap, topic, timeout))
 
@@ -156,7 +156,7 @@ def replay(
         bootstrap: brokers, ``host:port``, separated by commas.
         letters: which ones.
         target: the topic to write to; ``None`` for the one that each letter came from.
-        timeout: seconds for the brokers to answer.
+        timeout: longest wait for the brokers, in seconds.
         report: called with the result, also before an error is raised.
 
     Raises:

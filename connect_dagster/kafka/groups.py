@@ -96,12 +96,12 @@ def live_group(bootstrap: Bootstrap, group: str, timeout: float = ANSWER_SECONDS
         timeout: Bound for each request, in seconds.
 
     Raises:
-        BrokersError: No broker answers, or the group does not exist.
+        BrokersError: No broker responds, or the group does not exist.
     """
     with brokers_errors(), closing(_Groups(bootstrap, timeout)) as groups:
         found = groups.raw_description(group)
     if found.group_state == _GONE:
-        # Older brokers answer so; newer ones have a sentence, which also names groups of other protocols.
+        # Older brokers return this; newer ones have a sentence, which also names groups of other protocols.
         raise BrokersError(found.error_message or f"Group {group} not found.")
     return DescribedGroup(
         group=group,
@@ -128,11 +128,11 @@ def recorded_group(bootstrap: Bootstrap, group: str, timeout: float = ANSWER_SEC
     Args:
         bootstrap: Brokers, ``host:port``, separated by commas.
         group: Its id.
-        timeout: How long the brokers may say nothing, in seconds.
+        timeout: Longest time without a response of the brokers, in seconds.
 
     Raises:
-        BrokersError: No broker answers, or the record does not exist.
-        MalformedBytes: The record is none that is known; says where.
+        BrokersError: No broker responds, or the record does not exist.
+        MalformedBytes: The record is malformed; names the position.
     """
     count = partition_count(bootstrap, OFFSETS_TOPIC, timeout)
     if count is None:
@@ -151,7 +151,7 @@ class _Groups(KafkaAdminClient):  # type: ignore[misc]  # kafka-python has no ty
     """kafka-python's admin client, without its assumption that all members are consumers."""
 
     def __init__(self, bootstrap: Bootstrap, timeout: float) -> None:
-        # What the client library would log is said in one sentence by the error.
+        # The error has in one sentence what the client library would log.
         logging.getLogger("kafka").setLevel(logging.CRITICAL)
         self._timeout = timeout
         bounds = {name: int(timeout * 1000) for name in ("bootstrap_timeout_ms", "request_timeout_ms")}

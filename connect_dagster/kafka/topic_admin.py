@@ -101,7 +101,7 @@ class TopicAdmin:
         """Return whether a topic exists.
 
         Raises:
-            RetriableError: no answer in time.
+            RetriableError: no response in time.
             ConnectError: the brokers refuse the request, or this client.
         """
         try:
@@ -124,7 +124,7 @@ class TopicAdmin:
         """Return the numbers of a topic's partitions, none when it does not exist.
 
         Raises:
-            RetriableError: no answer in time.
+            RetriableError: no response in time.
         """
         try:
             return sorted(partition.id for partition in self._describe(topic, seconds).partitions)
@@ -146,7 +146,7 @@ class TopicAdmin:
             ``True`` when it was created, ``False`` when it existed, ``None`` when this client may not create it.
 
         Raises:
-            ConnectError: the brokers refuse the topic or this client, or do not answer in time.
+            ConnectError: the brokers refuse the topic or this client, or do not respond in time.
         """
         new = cimpl.NewTopic(
             topic.name,
@@ -227,7 +227,7 @@ class TopicAdmin:
         """Return the end offsets of partitions, open transactions included.
 
         Raises:
-            RetriableError: no answer in time, or no leader now.
+            RetriableError: no response in time, or no leader now.
             ConnectError: the brokers refuse the request.
         """
         return self._offsets(topic, partitions, OffsetSpec.latest(), seconds)  # type: ignore[no-untyped-call]
@@ -257,9 +257,9 @@ class TopicAdmin:
         return found
 
     def _renew(self, client: AdminClient) -> None:
-        """Replace the client, as librdkafka 2.16 does not recover from some answers of restarted brokers.
+        """Replace the client, as librdkafka 2.16 does not recover from some responses of restarted brokers.
 
-        It goes on asking a leader of an epoch that is over; and after an answer without any broker, which a broker
+        It continues to request a leader of an old epoch; and after a response without any broker, which a broker
         gives that has just been fenced itself, it never asks again (confluentinc/librdkafka#5301).
         """
         with self._renewing:

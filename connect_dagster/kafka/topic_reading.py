@@ -14,7 +14,7 @@ from connect_dagster.kafka.errors import BrokersError, brokers_errors
 
 _WAIT_SECONDS = 0.2
 _BATCH = 500
-# What the client library would log is said in one sentence by the error.
+# The error has in one sentence what the client library would log.
 _QUIET = {"log_level": 0}
 
 
@@ -22,7 +22,7 @@ def partition_count(bootstrap: Bootstrap, topic: str, timeout: float) -> int | N
     """Return the number of a topic's partitions, ``None`` when it does not exist.
 
     Raises:
-        BrokersError: The brokers refuse, or none answers within ``timeout`` seconds.
+        BrokersError: The brokers refuse, or none responds within ``timeout`` seconds.
     """
     # Not a consumer: with its first step it looks for its group, for which brokers make the topic of groups.
     with brokers_errors():
@@ -76,11 +76,11 @@ def _consumer(bootstrap: Bootstrap) -> Consumer:
         client_settings(bootstrap),
         {
             **_QUIET,
-            # Nobody joins this group: the partitions are assigned by hand and nothing is committed.
+            # No member joins this group: the partitions are assigned by hand and nothing is committed.
             "group.id": "connect-dagster-reader",
             "enable.auto.commit": False,
             "enable.partition.eof": True,
-            # What Connect's own topics and groups' records hold belongs to no transaction that could be open.
+            # Records of Connect's topics and of groups do not belong to transactions that could be open.
             "isolation.level": "read_uncommitted",
         },
     )

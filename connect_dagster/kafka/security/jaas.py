@@ -108,7 +108,7 @@ def _login_file(environment: Mapping[str, str]) -> str:
             f"Failed to retrieve JAAS configuration: {OPTIONS_VARIABLE} does not name a login file "
             f"({FILE_PROPERTY}/path/to/file)"
         )
-    # A second = says that the file replaces all others; a file may be given as its URL.
+    # With a second = the file replaces all others; a file may be given as its URL.
     return named[-1].removeprefix(FILE_PROPERTY).removeprefix("=").removeprefix("file://").removeprefix("file:")
 
 

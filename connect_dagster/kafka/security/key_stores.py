@@ -1,6 +1,6 @@
 """Private keys and certificates from the files that Kafka's ``ssl.*`` settings name: PKCS12, JKS and PEM.
 
-What a file holds is told by its content, as Java does: a store that is declared ``JKS``, the default, most often
+The format of a file is recognized by its content, as in Java: a store that is declared ``JKS``, the default, most often
 is PKCS12, which keytool has written since Java 9.
 """
 

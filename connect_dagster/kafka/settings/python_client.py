@@ -39,7 +39,7 @@ def to_kafka_python(bootstrap: str, client_id: str, settings: Settings) -> dict[
     Args:
         bootstrap: brokers as ``host:port``, separated by commas.
         client_id: the client's name in the brokers' logs.
-        settings: in Java's names, among others that say nothing to a client.
+        settings: in Java's names, among others that are not for clients.
 
     Raises:
         ConfigError: a value is not of its type, a store cannot be read, or the login is none that kafka-python has.

@@ -1,6 +1,6 @@
 """``security.protocol``, ``sasl.*`` and ``ssl.*``: logins and certificates of Kafka clients.
 
-Stores are read here and handed over as PEM or as Python's own TLS context, so that JKS, PKCS12 and PEM are the same to
+Stores are read here and passed as PEM or as Python's own TLS context, so that JKS, PKCS12 and PEM are the same to
 all clients. Mechanisms: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512; with librdkafka also OAUTHBEARER (client credentials, JWT
 assertions, unsecured tokens), and GSSAPI where librdkafka was built with Kerberos.
 """
