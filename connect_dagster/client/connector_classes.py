@@ -1,6 +1,6 @@
 """Sources and targets of connectors of well-known classes, by their configuration: one table, a row for each class.
 
-A source's row gives routes from what it reads to topics; a sink's row says where the records of a topic land. Names
+A source's row gives routes from what it reads to topics; a sink's row gives the destination of a topic's records. Names
 are those before transforms; :mod:`connect_dagster.client.lineage` takes transforms into account. A
 class that is not in the table has its topics and nothing else.
 """
@@ -31,7 +31,7 @@ class SourceClass:
     """A class of sources.
 
     Attributes:
-        system: Tells the kind of store from a configuration.
+        system: Returns the kind of store for a configuration.
         routes: Gives what is read with its topic, from a configuration and topics known to have been written.
     """
 
@@ -44,7 +44,7 @@ class SinkClass:
     """A class of sinks.
 
     Attributes:
-        system: Tells the kind of store from a configuration.
+        system: Returns the kind of store for a configuration.
         landings: Gives what the records of a topic are written to.
     """
 

@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 # Jetty's client in Java's worker waits as long for a connection.
 CONNECT_SECONDS = 15.0
-# Java: RestServer.DEFAULT_REST_REQUEST_TIMEOUT_MS, after which nobody waits for the response.
+# Java: RestServer.DEFAULT_REST_REQUEST_TIMEOUT_MS, after which the client stops waiting.
 ANSWER_SECONDS = 90.0
 
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})

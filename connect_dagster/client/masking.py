@@ -1,6 +1,6 @@
 """Mask secrets in configurations, URLs, traces and error texts before Dagster stores them.
 
-The event log is never pruned, so a password that gets there once stays. A value is secret when its key says so
+The event log is never pruned, so a password that gets there once stays. A value is secret by its key
 (``database.password``), or when it stands within another value where a secret stands: a URL's user part, a
 parameter such as ``password=…``, a line of JAAS. What is secret in a configuration is then also cut out of any text
 that quotes it, as the trace of a failed task does. Placeholders of config providers (``${file:…}``) are not secrets.

@@ -148,7 +148,7 @@ def await_deleted(client: KafkaConnectClient, names: Iterable[str], wait: Wait) 
     """Wait until the worker no longer has connectors; return those that it still has.
 
     Raises:
-        KafkaConnectError: The worker refuses to say.
+        KafkaConnectError: The worker refuses the request.
     """
     names = list(names)
     deadline = time.monotonic() + wait.timeout
@@ -163,7 +163,7 @@ def _is_known(client: KafkaConnectClient, name: str) -> bool:
     try:
         return client.info(name) is not None
     except KafkaConnectError as error:
-        # A group that rebalances, as it does after a deletion, does not say.
+        # A group that rebalances, as after a deletion, returns 409.
         if error.retriable:
             return True
         raise

@@ -1,4 +1,4 @@
-"""Which keys of connectors hold secrets beyond those whose name says so: what their plugins define as PASSWORD."""
+"""Secret keys of connectors beyond those with a secret name: keys that their plugins define as PASSWORD."""
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -10,12 +10,12 @@ PARALLEL_REQUESTS = 8
 
 
 def with_secret_keys(client: KafkaConnectClient, connectors: Mapping[str, Connector]) -> dict[str, Connector]:
-    """Return the connectors with the secret keys of their plugins, asked once for each class.
+    """Return the connectors with the secret keys of their plugins, requested once for each class.
 
-    A class the worker does not describe has none: what its keys' names tell is masked all the same.
+    A class the worker does not describe has none: keys with a secret name are masked in any case.
 
     Raises:
-        KafkaConnectError: The worker did not answer, or asks to come back. Better no look than one with a secret.
+        KafkaConnectError: The worker did not respond, or returned 409. Without the keys a connector cannot be masked.
     """
     classes = sorted({one.connector_class for one in connectors.values()})
     with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:

@@ -49,7 +49,7 @@ def kafka_connect_assets(
 ) -> Callable[[Callable[..., Any]], AssetsDefinition]:
     """Create the asset of one connector; the decorated function is its materialisation.
 
-    The connector is either declared, and then the cluster is not asked when definitions load, or taken as the
+    The connector is either declared, and definitions load without a request, or taken as the
     cluster has it.
 
     Args:
@@ -116,9 +116,9 @@ def build_kafka_connect_assets_definitions(
         workspace (KafkaConnectWorkspace): The Connect cluster.
         connectors (Optional[Iterable[KafkaConnectConnectorSpec]]): Declared connectors. Without them those that the
             cluster has are loaded, as ``load_kafka_connect_asset_specs`` does.
-        connector_selector_fn (Optional[ConnectorSelectorFn]): Tells which of them become assets. Defaults to all.
+        connector_selector_fn (Optional[ConnectorSelectorFn]): Selects those that become assets. Defaults to all.
         dagster_kafka_connect_translator (Optional[DagsterKafkaConnectTranslator]): Makes the assets.
-        snapshot_path (Optional[str | Path]): What to fall back on when the cluster cannot be asked.
+        snapshot_path (Optional[str | Path]): File with the last state of the cluster, for when it does not respond.
 
     Returns:
         Definitions: The assets.
@@ -166,7 +166,7 @@ def connector_assets(
         connectors: The connectors.
         declared: Their declarations by name; one without is taken as the cluster has it.
         translator: Makes the assets.
-        execute: What Materialize does.
+        execute: The function of Materialize.
     """
     specs = asset_graph(connectors, translator)
     by_key = {translator.get_asset_spec(props).key: props for props in connectors}

@@ -15,7 +15,7 @@ from connect_dagster.client.rest_client import Access, KafkaConnectClient, Kafka
 from connect_dagster.kafka.access import Brokers
 from connect_dagster.orchestration.failures import unset_variables
 
-# What a field says for Dagster not to show its value in the UI.
+# Marks a field whose value Dagster does not show in the UI.
 SECRET = "dagster__is_secret"
 
 

@@ -1,6 +1,6 @@
 """Dagster's queue of runs, with a warning when no daemon takes runs from it.
 
-``dagster job launch`` queues a run and ends, whether or not a daemon runs. This says which of the two it was. In
+``dagster job launch`` queues a run and ends, whether or not a daemon runs. This class logs which. In
 ``dagster.yaml``::
 
     run_coordinator:

@@ -83,12 +83,12 @@ def load_kafka_connect_asset_specs(
 ) -> Sequence[AssetSpec]:
     """Load the connectors of a cluster, and their data, as external assets.
 
-    The cluster is asked when a code location loads, and not again by the runs it starts.
+    A request is sent when a code location loads, and not again by the runs it starts.
 
     Args:
         workspace (KafkaConnectWorkspace): The Connect cluster.
         dagster_kafka_connect_translator (Optional[DagsterKafkaConnectTranslator]): Makes the assets.
-        connector_selector_fn (Optional[ConnectorSelectorFn]): Tells which connectors are loaded. Defaults to all.
+        connector_selector_fn (Optional[ConnectorSelectorFn]): Selects the connectors to load. Defaults to all.
         snapshot_path (Optional[str | Path]): File with the last state of the cluster, for when the cluster does
             not respond. Without it, the cluster has to run for the location to load.
 

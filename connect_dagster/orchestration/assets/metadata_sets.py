@@ -18,7 +18,7 @@ class KafkaConnectMetadataSet(NamespacedMetadataSet):
         connector_class (Optional[str]): Its class.
         config (Optional[JsonMetadataValue]): Its configuration, secrets masked.
         rest_url (Optional[UrlMetadataValue]): URL of the connector.
-        offsets_version (Optional[str]): On a materialisation, hash of the offsets it stands for.
+        offsets_version (Optional[str]): On a materialisation, hash of its offsets.
     """
 
     cluster: str | None = None

@@ -29,7 +29,7 @@ def build_dead_letter_checks(
 
     It fails when the end offsets of the topic in ``errors.deadletterqueue.topic.name`` have grown since the check's
     last evaluation by more than the bound. The first evaluation has nothing to compare with, and passes. Without such
-    a topic it passes, and says so.
+    a topic it passes, with a message.
 
     Args:
         workspace (KafkaConnectWorkspace): The Connect cluster, with ``bootstrap_servers``.

@@ -26,7 +26,7 @@ def build_connector_state_checks(
     """Creates the check ``connector_state`` of each connector's asset.
 
     It fails when the connector or a task FAILED, with the trace's first line and the trace in its metadata, and warns
-    while something is UNASSIGNED, RESTARTING or without tasks. PAUSED and STOPPED are somebody's will, and pass.
+    while something is UNASSIGNED, RESTARTING or without tasks. PAUSED and STOPPED are chosen by users, and pass.
 
     Args:
         workspace (KafkaConnectWorkspace): The Connect cluster.

@@ -1,6 +1,6 @@
 """Polls of connectors on a worker, and of their topics' bounds on the brokers, for sensors and jobs.
 
-What cannot be read of one connector is a warning, not the end: its states are reported all the same. All requests
+Data of a connector that cannot be read is a warning: its states are reported in any case. All requests
 are bounded, so that a poll of any number of connectors ends in time: see the constants.
 """
 

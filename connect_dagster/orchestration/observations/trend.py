@@ -21,7 +21,7 @@ class ConnectorMark(BaseModel):
         polled_at: When it was, in epoch seconds, as all times here.
         offsets_version: Hash of the committed offsets; empty when there were none.
         moved_at: When a poll first saw these offsets.
-        records: Records it had moved; None when the brokers did not say.
+        records: Records it had moved; None when the brokers did not respond.
         down: The connector and tasks that were FAILED or RESTARTING.
         restarts: How often one of them was seen to come back.
     """
@@ -64,7 +64,7 @@ class ConnectorTrend:
     """Rate, commit age and restarts of a connector.
 
     Attributes:
-        records_per_second: Records moved between two polls; None for the first, or when the brokers did not say.
+        records_per_second: Records moved between two polls; None for the first, or when the brokers did not respond.
         commit_age_seconds: Since the committed offsets last changed, as far as polls saw.
         restarts_total: How often the connector or a task was seen to come back from FAILED or RESTARTING.
     """

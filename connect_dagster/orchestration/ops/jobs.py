@@ -105,8 +105,8 @@ def _job(
         config=dg.RunConfig(ops={node: config}),
         resource_defs={"kafka_connect": workspace},
         executor_def=dg.in_process_executor,
-        # Where the ops find which assets to observe, and users too.
+        # The ops, and users, find here the assets to observe.
         metadata={connector: MetadataValue.asset(key) for connector, key in keys.items()},
-        # Who operates decides on another attempt, be it a person or a sensor.
+        # The user or the sensor that operates decides on another attempt.
         tags={CLUSTER_TAG: workspace.cluster, "dagster/max_retries": "0"},
     )

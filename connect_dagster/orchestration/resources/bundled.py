@@ -1,6 +1,6 @@
 """Resources for the connectors that ship, with a field for each configuration key.
 
-The classes are made from ``bundled.json``, the answers of ``GET /connector-plugins/<class>/config``, so that
+The classes are made from ``bundled.json``, the responses of ``GET /connector-plugins/<class>/config``, so that
 definitions load without PySpark and without the plugins' code. ``make docs`` writes that file from the configuration
 definitions, and ``bundled.pyi`` for type checkers and editors.
 """

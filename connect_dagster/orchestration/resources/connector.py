@@ -1,7 +1,7 @@
 """A connector as a Dagster resource: its declaration, and every operation on it.
 
 Each verb waits for its effect, within the workspace's ``poll_timeout``. They work in runs, where Dagster has resolved
-the fields, and as well in a script or notebook, where an ``EnvVar`` is resolved when a verb needs it.
+the fields, and in scripts and notebooks, where a verb resolves an ``EnvVar`` when it needs it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ from connect_dagster.orchestration.connectors.spec import ConfigValue, KafkaConn
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 from connect_dagster.plugin.connector_file import DesiredState
 
-# What a field of a resource says of itself: the configuration key it is for.
+# Marks the configuration key of a resource's field.
 CONFIG_KEY = "connector_config_key"
 CONNECTOR_CLASS_TEXT = "Its plugin, as `connector.class` takes it."
 
@@ -245,7 +245,7 @@ class _Operations:
 
 
 def _config_value(value: Any) -> ConfigValue:
-    # EnvVar.int gives an int that knows its variable; a connector's configuration is text all the same.
+    # EnvVar.int gives an int that knows its variable; a connector's configuration is text.
     if variable := getattr(value, "env_var_name", None):
         return dg.EnvVar(variable)
     return ",".join(value) if isinstance(value, list) else value

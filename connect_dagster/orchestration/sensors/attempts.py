@@ -46,10 +46,10 @@ class Attempts(BaseModel):
     """Attempts so far, kept between two ticks.
 
     Attributes:
-        count: Attempts in a row.
+        count: Consecutive attempts.
         last_at: When the last one was made, in epoch seconds.
-        well_since: Since when all is well again; None while it is not.
-        gave_up: Whether the last attempt was in vain.
+        well_since: Time of the first healthy observation; None while unhealthy.
+        gave_up: Whether the sensor has given up after the last attempt.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -65,8 +65,8 @@ class AttemptPolicy:
     """Number of attempts, and the delays between them.
 
     Attributes:
-        most: Attempts in a row after which it is given up.
-        back_off: How long each attempt has for its effect, and how long it has to be well for a new count.
+        most: Consecutive attempts before the sensor gives up.
+        back_off: Delays between attempts, and the stable period after which the count resets.
     """
 
     most: int

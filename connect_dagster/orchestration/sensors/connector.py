@@ -58,18 +58,18 @@ def build_connector_sensor(
     while, and with another declaration.
 
     A connector that was once in its declared state and is then PAUSED, STOPPED or RUNNING instead was moved by a
-    person, and is left alone until another state is declared. Its configuration is kept up to date all the same, and
-    when a worker has lost it, it is created again in the state the person left it in. The sensor's cursor remembers
-    this; who resets it lets the declared state be reached once more.
+    person, and keeps that state until another one is declared. Its configuration is kept up to date, and
+    when a worker has lost it, it is created again in the state of that person. The sensor's cursor has this state;
+    a reset of the cursor applies the declared state again.
 
     Args:
         workspace (KafkaConnectWorkspace): The Connect cluster.
         spec (KafkaConnectConnectorSpec): The declared connector.
-        jobs (Sequence[JobDefinition]): What :func:`build_kafka_connect_jobs` made for this cluster and connector.
+        jobs (Sequence[JobDefinition]): The jobs of :func:`build_kafka_connect_jobs` for this cluster and connector.
         max_attempts (int): Attempts in a row at a correction, or a restart, before the sensor gives up.
-        back_off (BackOff): Seconds between attempts. Defaults to 30 s, doubled up to 10 min, and a new count after
-            10 min that were well.
-        minimum_interval_seconds (int): Seconds between two looks. Defaults to 30.
+        back_off (BackOff): Seconds between attempts. Defaults to 30 s, doubled up to 10 min; the count resets after
+            10 min without failure.
+        minimum_interval_seconds (int): Seconds between two ticks. Defaults to 30.
         default_status (DefaultSensorStatus): Whether it runs at first. Defaults to RUNNING.
         dagster_kafka_connect_translator (Optional[DagsterKafkaConnectTranslator]): Gives the key of the connector's
             asset; the one its definition is made with.
@@ -171,7 +171,7 @@ def fetch_connector(client: KafkaConnectClient, name: str) -> Connector | None:
     One with a trace has the secret keys of its plugin, for the trace may quote them.
 
     Raises:
-        KafkaConnectError: The worker cannot be asked, or has no status of the connector yet.
+        KafkaConnectError: The request fails, or the worker has no status of the connector yet.
     """
     info = client.info(name)
     if info is None:

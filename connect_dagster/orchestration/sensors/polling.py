@@ -1,6 +1,6 @@
 """The sensor that polls a Connect cluster and reports events to Dagster's event log.
 
-It polls often and writes seldom, because the event log is never pruned: it observes a connector at once when its
+It polls often and writes rarely, because the event log is never pruned: it observes a connector at once when its
 states or its configuration changed, and otherwise once in an interval. A change also evaluates the check
 ``connector_state``, so that a failure shows in the graph without a run. When offsets advanced, the assets that the
 connector writes (the topics of a source, the tables of a sink) are materialised, so that freshness policies and
@@ -206,7 +206,7 @@ class PollingTick:
             if state_hash != memory.state_hash:
                 yield state_evaluation(key, snapshot.connector)
             news |= {"observed_at": now, "state_hash": state_hash}
-        # Offsets that cannot be read now are reported later: an event stands for offsets that were read.
+        # Offsets that cannot be read now are reported later: an event has offsets that were read.
         advanced = snapshot.offsets is not None and mark.offsets_version not in ("", memory.materialized_version)
         if advanced and now - memory.materialized_at >= self._event_interval:
             yield from self._materializations(snapshot, now)

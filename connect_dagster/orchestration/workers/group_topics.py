@@ -82,7 +82,7 @@ def read_configs(bootstrap_servers: Bootstrap, topic: str, timeout: float) -> St
     Args:
         bootstrap_servers: Brokers, ``host:port``, separated by commas.
         topic: Its name, ``config.storage.topic``.
-        timeout: How long the brokers may say nothing, in seconds.
+        timeout: Longest time without a response of the brokers, in seconds.
 
     Raises:
         BrokersError: No broker responds, or the topic does not exist.

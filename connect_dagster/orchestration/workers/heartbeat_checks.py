@@ -17,7 +17,7 @@ def build_worker_heartbeat_checks(
 ) -> Sequence[dg.AssetChecksDefinition]:
     """Create the check ``heartbeat`` of each worker's asset.
 
-    It fails when the last observation says that the worker has ended or that its REST API did not answer, or is older
+    It fails when by the last observation the worker has ended or its REST API did not respond, or when that is older
     than the bound; and it warns when the instance ends runs after some time (``run_monitoring.max_runtime_seconds``),
     and healthy workers with them.
 

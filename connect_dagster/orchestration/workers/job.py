@@ -48,7 +48,7 @@ def build_connect_worker_job(*, workers: Mapping[str, HostedWorker], name: str =
 
     Args:
         workers (Mapping[str, HostedWorker]): The workers it can host, by their names in Dagster. The name tags the
-            runs and ends the worker's asset key; the first one is hosted unless the run's config says otherwise.
+            runs and ends the worker's asset key; the first one is hosted unless the run's config names another.
         name (str): The job's name. Defaults to ``connect_worker``.
 
     Returns:

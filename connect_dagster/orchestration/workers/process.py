@@ -2,7 +2,7 @@
 
 The child gets a pipe as stdin that stays open as long as the parent lives; a worker of ours drains and exits
 when it closes, so even ``kill -9`` of the parent leaves no orphan. Signals sent to the parent's group
-(Ctrl+C) do not reach it. Knows nothing of Dagster, and of Kafka Connect only its command.
+(Ctrl+C) do not reach it. Independent of Dagster.
 """
 
 import contextlib
