@@ -44,7 +44,7 @@ class FileConfigProvider(ConfigProvider):
             found = parse_properties(file.read_bytes().decode("utf-8-sig"), path)
         except OSError as error:
             raise ConfigError(f"{failed}: {error.strerror}") from error
-        # What these say holds a part of the file, which is a secret.
+        # Their texts contain a part of the file, which is a secret.
         except UnicodeDecodeError:
             raise ConfigError(f"{failed}: it is not UTF-8") from None
         except ConfigError:

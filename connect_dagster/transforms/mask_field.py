@@ -53,7 +53,7 @@ _EMPTY: dict[SchemaType, Any] = {
     SchemaType.MAP: {},
 }
 _STRING, _LONG, _DOUBLE = "java.lang.String", "java.lang.Long", "java.lang.Double"
-# What takes the place of a JSON value of a Java class.
+# Replacements of JSON values by Java class.
 _EMPTY_JSON = {
     _STRING: '""',
     _LONG: "0",

@@ -46,7 +46,7 @@ class RegexRouter(Transform):
     version = KAFKA_VERSION
 
     def configure(self, config: Mapping[str, str]) -> None:
-        """Compile the expression, and see what Java says of the replacement."""
+        """Compile the expression, and have Java validate the replacement."""
         options = RegexRouterConfig.parse(config)
         self._regex = Regex(options.regex)
         self._replacement = options.replacement

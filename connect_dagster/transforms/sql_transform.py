@@ -81,7 +81,7 @@ class SqlTransformConfig(ConfigDef):
 
 
 class SqlTransform(Transform):
-    """Makes each record what a select says."""
+    """Replaces each record by the result of a select."""
 
     config_def: ClassVar[type[ConfigDef]] = SqlTransformConfig
     version = "1.0"
@@ -169,7 +169,7 @@ def _parsed(option: str, sql: str) -> _Select:
     """Return the parts of a select.
 
     Raises:
-        ConfigError: names the option and says what is wrong.
+        ConfigError: names the option and the error.
     """
     parser = getattr(jvm().org.apache.spark.sql.catalyst.parser, "CatalystSqlParser$")
     try:

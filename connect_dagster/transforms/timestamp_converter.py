@@ -44,7 +44,7 @@ from connect_dagster.transforms._support.field_transform import (
 _LONGEST = 2**63 - 1
 _LAST_TIMESTAMP_MS = _LONGEST // 1000
 
-# How many units there are in a millisecond, and milliseconds in a unit.
+# Units in a millisecond, and milliseconds in a unit.
 _FINER: Mapping[str, int] = {"microseconds": 1_000, "nanoseconds": 1_000_000}
 _COARSER: Mapping[str, int] = {"seconds": 1_000}
 _PRECISIONS = ("nanoseconds", "microseconds", "milliseconds", "seconds")

@@ -81,7 +81,7 @@ class LineFile:
     Args:
         path: the file; it need not exist yet.
         position: bytes to skip at the first opening.
-        chunk_bytes: how much to read at once; a longer line is read whole all the same.
+        chunk_bytes: bytes to read at once; a longer line is also read whole.
         limit: most lines to return at once; ``None`` for all of a chunk.
     """
 

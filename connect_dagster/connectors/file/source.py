@@ -7,7 +7,7 @@ r"""FileStreamSource: each line of a growing file becomes a record.
     topic=connect-test
 
 A line is sent once its terminator (``\n``, ``\r\n`` or ``\r``) is there. Offsets count bytes; Java's worker counts
-characters, and an offset it wrote is converted where that can be told. Source: ``FileStreamSourceTask``.
+characters, and an offset it wrote is converted where that can be recognized. Source: ``FileStreamSourceTask``.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ from connect_dagster.plugin.schema import Schema
 BATCH, OFFSET = "batch", "offset"
 OPTIONS = "options."
 _WAIT_SECONDS = 0.5
-# What these have read is a list, or a time, that only the checkpoint holds.
+# The progress of these is a list, or a time, that only the checkpoint holds.
 _REMEMBERED_IN_CHECKPOINT = frozenset({"avro", "binaryfile", "csv", "json", "orc", "parquet", "rate", "text", "xml"})
 
 

@@ -31,18 +31,18 @@ _SMALL = {SchemaType.INT8: ("tinyint", 2**8), SchemaType.INT16: ("smallint", 2**
 
 @dataclass(frozen=True, slots=True)
 class AvroDecoding:
-    """Payloads of an Avro schema as columns of the Connect schema it stands for."""
+    """Reads payloads of an Avro schema as columns of its Connect schema."""
 
     schema: Schema
     type: AvroType
 
     @property
     def can_be_null(self) -> bool:
-        """Return whether a payload may stand for null."""
+        """Return whether a payload may mean null."""
         return self.type.kind == "union" and self.type.nullable
 
     def value(self, payload: Column) -> Column:
-        """Return the typed column; null where the payload is null, stands for null or cannot be read."""
+        """Return the typed column; null where the payload is null, means null or cannot be read."""
         if self._is_raw:
             return self._from_raw(payload)
         found = self._found(payload)
@@ -58,7 +58,7 @@ class AvroDecoding:
         )[0]
 
     def is_null(self, payload: Column) -> Column:
-        """Return whether the payload stands for null."""
+        """Return whether the payload means null."""
         found = self._found(payload)
         return found[_READ].isNotNull() & found["payload"].isNull()
 
@@ -192,7 +192,7 @@ def _can_be_unfit(schema: Schema) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class AvroEncoding:
-    """Columns of a Connect schema as payloads of the Avro schema that stands for it.
+    """Writes columns of a Connect schema as payloads of its Avro schema.
 
     Attributes:
         ignore_defaults: write null as null where a field has a default (``ignore.default.for.nullables``).

@@ -53,7 +53,7 @@ class ToConnect:
         return self._schema(type_, version=version)
 
     def union_field(self, type_: AvroType) -> str:
-        """Return the name of the field that stands for a branch of a union."""
+        """Return the name of the field for a branch of a union."""
         if type_.kind in ("record", "enum"):
             return (type_.name or "") if self.enhanced else type_.short_name
         return type_.kind

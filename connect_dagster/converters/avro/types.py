@@ -1,6 +1,6 @@
 """Avro schemas as values: read from their JSON, written as what Spark's Avro functions are to see of them.
 
-Pure: knows neither Connect nor Spark.
+Pure: independent of Connect and Spark.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Example:
     value.converter=org.apache.kafka.connect.json.JsonConverter
     value.converter.schemas.enable=true
 
-Schemas are written as a literal and read once each: records whose text begins with a known schema are told by that
+Schemas are written as a literal and read once each: records whose text begins with a known schema are found by that
 beginning. How values become text and back is in ``json.encoding`` and ``json.decoding``; single values, for headers,
 are written and read here by the same rules.
 """

@@ -50,7 +50,7 @@ def once(column: Column, use: Callable[[Column], Column]) -> Column:
 
 @dataclass(frozen=True, slots=True)
 class JsonDecoding:
-    """How JSON becomes values.
+    """Options for reading JSON as values.
 
     Attributes:
         replace_null: read null as the default value (``replace.null.with.default``).
@@ -211,7 +211,7 @@ def _can_be_wrong(schema: Schema) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Logical:
-    """How a logical type is read: the type of its raw column, and the value out of it."""
+    """Reading of a logical type: the type of its raw column, and the value made of it."""
 
     raw_type: spark.DataType
     value: Callable[[Schema, Column], Column]

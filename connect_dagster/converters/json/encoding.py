@@ -1,7 +1,7 @@
 """Typed columns as JSON text, by Spark expressions (Java: ``JsonConverter.convertToJson``).
 
 Spark writes JSON with the same library as Java Connect, so most schemas need one ``to_json`` for the whole value. What
-Spark cannot say, maps whose keys are not strings, is put together from texts.
+Spark cannot write, maps whose keys are not strings, is composed of texts.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _TO_THE_END = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class JsonEncoding:
-    """How values become JSON.
+    """Options for writing values as JSON.
 
     Attributes:
         numeric_decimals: write decimals as numbers instead of base64 (``decimal.format``).

@@ -1,6 +1,6 @@
 """Connect schemas as the JSON of the envelope ``{"schema": …, "payload": …}``, and back (Java: ``JsonSchema``).
 
-Pure: knows neither Spark nor how records are read.
+Pure: independent of Spark.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ class StringConverterConfig(ConfigDef):
 
 
 class StringConverter(SingleValueConverter):
-    """Writes what Java's ``toString`` says of a value; reads optional strings."""
+    """Writes values as Java's ``toString``; reads optional strings."""
 
     config_def: ClassVar[type[ConfigDef]] = StringConverterConfig
     java_class = "org.apache.kafka.connect.storage.StringConverter"

@@ -1,4 +1,4 @@
-"""``.proto`` text as descriptors, by protoc itself, and what Confluent's options in it say."""
+"""Parse ``.proto`` text to descriptors with protoc, and Confluent's options in it."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class ProtoFile:
         imports: further texts by the name under which they are imported.
 
     Raises:
-        DataError: the text cannot be compiled; says where.
+        DataError: the text cannot be compiled; names the position.
     """
 
     def __init__(self, text: str, imports: Mapping[str, str] | None = None) -> None:

@@ -31,7 +31,7 @@ class Kind(Enum):
 
 
 class Meaning(Enum):
-    """The Connect type that a message stands for."""
+    """The Connect type of a message."""
 
     STRUCT = "struct"
     WRAPPER = "wrapper"
@@ -52,7 +52,7 @@ class Field:
         arrow: Arrow type of the column.
         repeated: whether it holds a list, or a map.
         packed: whether a list of numbers is written as one field.
-        presence: whether no value is told from the default value.
+        presence: whether a missing value differs from the default value.
         union: column that holds all fields of a oneof, this one among them.
         message: of a MESSAGE.
         enum: name of an ENUM.
@@ -92,7 +92,7 @@ class Message:
     Attributes:
         fields: in the order of their numbers.
         columns: names and Arrow types of the struct's columns, in their order.
-        meaning: what it stands for, where not for a struct.
+        meaning: its Connect type, where that is not a struct.
         scale: of a decimal.
     """
 

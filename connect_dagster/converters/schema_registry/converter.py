@@ -1,7 +1,7 @@
 """Base of converters with a schema registry: the subject's topic, the id before the payload.
 
 A batch is read in parts, one for each schema id in it; finding them costs one Spark job. While all records have the
-id of the batch before, none is needed. A subclass says how a payload is written and read:
+id of the batch before, none is needed. A subclass writes and reads payloads:
 
     class AvroConverter(RegistryConverter):
         def _writing(self, topic, schema): ...
@@ -33,7 +33,7 @@ _KEPT = 1000
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """How records of one schema and topic become payloads.
+    """Expressions that write records of one schema and topic as payloads.
 
     Attributes:
         id: the schema's id, which stands before them.
@@ -46,7 +46,7 @@ class Writing:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How payloads of one schema id become values.
+    """Expressions that read payloads of one schema id as values.
 
     Attributes:
         schema: the values' schema; ``None`` for JSON text.
@@ -90,7 +90,7 @@ class RegistryConverter(Converter):
 
         Raises:
             DataError: this schema cannot be written.
-            RetriableError: the registry does not answer.
+            RetriableError: the registry does not respond.
         """
 
     @abstractmethod
@@ -99,7 +99,7 @@ class RegistryConverter(Converter):
 
         Raises:
             DataError: it cannot be read, as it is none of this format.
-            RetriableError: the registry does not answer.
+            RetriableError: the registry does not respond.
         """
 
     def encode(self, schema: Schema | None, column: Column, *, ascii: bool = False) -> Column:
@@ -111,7 +111,7 @@ class RegistryConverter(Converter):
 
         Raises:
             DataError: this schema cannot be written, or the registry refuses it.
-            RetriableError: the registry does not answer.
+            RetriableError: the registry does not respond.
         """
         writing = self._writing(topic, schema)
         if writing is None:
@@ -133,7 +133,7 @@ class RegistryConverter(Converter):
         """Return one decoder for each schema id in the batch; runs a Spark job to find them.
 
         Raises:
-            RetriableError: the registry does not answer.
+            RetriableError: the registry does not respond.
         """
         rows = df.select(self._beginning(F.col(column)).alias("beginning")).distinct().collect()
         found = sorted({bytes(row.beginning) for row in rows if row.beginning is not None})

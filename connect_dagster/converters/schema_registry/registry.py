@@ -53,8 +53,8 @@ class RegisteredSchema:
 class SchemaRegistry:
     """One converter's access to the registry.
 
-    Every method that may ask the server raises RetriableError when it does not answer or is in trouble, and DataError
-    with its text when it says no; both name its address.
+    Every method that may request the server raises RetriableError when it does not respond or fails, and DataError
+    with its text when it refuses; both name its address.
 
     Args:
         config: the converter's options.
@@ -96,7 +96,7 @@ class SchemaRegistry:
     def to_write(
         self, topic: str, record_name: str | None, text: str, type: str, references: Sequence[Reference] = ()
     ) -> RegisteredSchema:
-        """Return the schema to write records of a topic with; the one given, unless options say to use another.
+        """Return the schema to write records of a topic with; the given one, unless options select another.
 
         Args:
             topic: where the records go, after all transforms.
@@ -107,7 +107,7 @@ class SchemaRegistry:
 
         Raises:
             DataError: the registry refuses the schema, or has none; the strategy needs a name and there is none.
-            RetriableError: the registry does not answer.
+            RetriableError: the registry does not respond.
             ConnectError: the subject had more schemas than ``max.schemas.per.subject``.
         """
         subject = self.subject(topic, record_name)

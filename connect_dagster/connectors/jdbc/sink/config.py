@@ -37,7 +37,7 @@ class InsertMode(Enum):
 
 
 class KeyMode(Enum):
-    """Where the columns of a table's primary key come from."""
+    """Origin of the columns of a table's primary key."""
 
     NONE = "none"
     KAFKA = "kafka"
@@ -326,7 +326,7 @@ class JdbcSinkConfig(ConfigDef):
 
     @property
     def pk_mode(self) -> KeyMode:
-        """Where the primary key comes from."""
+        """Return the origin of the primary key."""
         return _word(KeyMode, self.pk_mode_text)
 
     @property

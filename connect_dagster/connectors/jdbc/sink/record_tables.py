@@ -1,6 +1,6 @@
 """The records of a batch as Arrow tables, one for each topic, created by one Spark job for each frame.
 
-Records that have no place in a table are taken out here: they are reported where there is somebody to report to.
+Records that no table can hold are removed here, and reported if there is a reporter.
 """
 
 from __future__ import annotations

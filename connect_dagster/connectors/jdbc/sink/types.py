@@ -82,7 +82,7 @@ _IN_KEYS: Mapping[str, Mapping[SchemaType, str]] = {
     "SqlServerDatabaseDialect": {_S.STRING: "varchar(900)", _S.BYTES: "varbinary(900)"},
     "SybaseDatabaseDialect": {_S.STRING: "varchar(512)"},
 }
-# Their columns may be null unless it says NOT NULL, and NULL is an error.
+# Their columns may be null unless declared NOT NULL, and NULL is an error.
 _NO_NULL = frozenset({"Db2DatabaseDialect", "DerbyDatabaseDialect"})
 _COUNTED: Mapping[str, str] = {
     MYSQL: "DATETIME(6)",

@@ -69,7 +69,7 @@ class SinkWriter:
         """
         loader, connection = self.loader, self.connection()
         loads = [load for of_table in self._by_table(connection, records) for load in self._loads(*of_table)]
-        connection.commit()  # what has looked at tables sees them as they were then
+        connection.commit()  # the snapshot in which the tables were read is old
         loader.prepare(connection, [load for load in loads if not self._straight(load)])
         if self._offsets is not None:  # first: only the offset shows that another task has written these rows
             self._offsets.write(connection, records)
