@@ -59,4 +59,4 @@ class ConfigProvider(ABC):
         """
 
     def close(self) -> None:  # noqa: B027 (most providers hold nothing open)
-        """Let go of what the provider holds."""
+        """Close all that the provider holds."""

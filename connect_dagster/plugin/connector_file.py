@@ -1,7 +1,7 @@
 """A connector's configuration in a file, as ``connect-standalone`` takes it (Java: ``ConnectStandalone``).
 
 The file is a JSON map of strings, a create request as for ``POST /connectors``, or properties. Where Java reads
-damaged JSON as properties, and then misses the name in it, the error here says what is wrong with the JSON.
+damaged JSON as properties, and then misses the name in it, the error here names the error of the JSON.
 """
 
 from __future__ import annotations

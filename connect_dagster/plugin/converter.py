@@ -165,4 +165,4 @@ class Predicate(ABC):
         return None
 
     def close(self) -> None:  # noqa: B027 (optional hook)
-        """Let go of what ``configure`` opened; called once, at the task's end."""
+        """Close all that ``configure`` opened; called once, at the task's end."""

@@ -1,7 +1,7 @@
 """Header converters: between the values of record headers and their bytes (Java: ``HeaderConverter``).
 
 Headers of frames are bytes already: a transform that adds one has the frame's converter write it. So nothing is
-decoded that nobody looks at, and a header passes a worker as it came.
+decoded that no plugin reads, and a header passes a worker unchanged.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ class SinkRecord:
 
     Attributes:
         original_topic: where it was read, whatever transforms have made of its place (KIP-793); ``None`` where a
-            record that a plugin made itself says no more than ``topic``.
+            record that a plugin made has only ``topic``.
         original_kafka_partition, original_kafka_offset: the same for partition and offset.
     """
 

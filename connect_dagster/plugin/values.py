@@ -81,7 +81,7 @@ class _Tokens:
         self._peeked: str | None = None
 
     def mark(self) -> int:
-        """Where the next token begins."""
+        """Return the start of the next token."""
         return self._at - len(self._peeked or "")
 
     def rewind(self, mark: int) -> None:
@@ -250,7 +250,7 @@ class _Common:
     compatible: bool = field(default=True)
 
     def merge(self, latest: _Parsed | None) -> None:
-        """Take one more part into account; null says nothing."""
+        """Include one more part; null has no effect."""
         if latest is None or not self.compatible:
             return
         self.schema = latest.schema if self.schema is None else _merged(self.schema, latest.schema)

@@ -3,7 +3,7 @@
 Paths are matched as they were sent and decoded part by part, so that an escaped ``/`` stays inside a
 connector's name; matrix parameters (``;a=b``) and one trailing ``/`` are ignored, as in Java. Content types
 are checked as JAX-RS does, then users, then bodies. Routes run in threads, each with its time limit (Java:
-RestRequestTimeout), which also forward requests that the herder says are for another worker.
+RestRequestTimeout), which also forward requests for another worker.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ async def _within(seconds: float, work: Callable[[], Result], name: str) -> Resu
         name: the thread's name.
 
     Raises:
-        TimeoutError: it takes longer; the work goes on, its outcome is dropped.
+        TimeoutError: it takes longer; the work continues, its outcome is dropped.
     """
     outcome: Future[Result] = Future()
     # From now on a cancelled wait leaves the future alone, so that the thread can still set it.

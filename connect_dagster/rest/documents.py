@@ -2,7 +2,7 @@
 
 Accepts and refuses what Kafka Connect's Jackson mappers do (entities/CreateConnectorRequest,
 ConnectorOffsets): numbers and booleans in configuration maps become strings, spelt as they were sent; unknown
-fields are refused. All that is unreadable is a 500 there, and so here. Knows nothing of what the values mean.
+fields are refused. All that is unreadable is a 500 there, and so here. Does not interpret the values.
 """
 
 from __future__ import annotations

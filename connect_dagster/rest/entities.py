@@ -26,12 +26,12 @@ Document = dict[str, Any]
 
 
 def server_info(info: ServerInfo) -> Document:
-    """Answer of ``GET /``."""
+    """Return the response of ``GET /``."""
     return {"version": info.version, "commit": info.commit, "kafka_cluster_id": info.kafka_cluster_id}
 
 
 def health(report: HealthReport) -> Document:
-    """Answer of ``GET /health``."""
+    """Return the response of ``GET /health``."""
     return {"status": report.health.value, "message": report.message}
 
 

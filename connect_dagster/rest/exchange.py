@@ -1,6 +1,6 @@
 """A request and its reply as plain values, and the table row that joins them.
 
-The routes are pure functions from a herder and a :class:`Call` to a :class:`Reply`. Knows nothing of sockets,
+The routes are pure functions from a herder and a :class:`Call` to a :class:`Reply`. Independent of sockets,
 threads or the web framework.
 """
 
@@ -20,7 +20,7 @@ JSON = "application/json"
 TEXT = "text/plain"
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
-# What may stand unescaped in a path segment (RFC 3986 pchar), without ";", which starts a matrix parameter.
+# Characters that need no escape in a path segment (RFC 3986 pchar), without ";", which starts a matrix parameter.
 SEGMENT_SAFE = "!$&'()*+,:=@~"
 
 
@@ -90,8 +90,8 @@ class Endpoint:
         json_only: refuses requests that declare another content type (Java: ``@Consumes``).
         reads_body: refuses a body that declares no content type.
         produces: media types of its replies; a request that accepts none of them is refused (Java: ``@Produces``).
-        seconds: how long ``answer`` may take.
-        late: the reply when it took longer, from the sentence that says so; by default a 500.
+        seconds: longest duration of ``answer``.
+        late: makes the reply when it takes longer, from the stage's sentence; by default a 500.
         kept: query parameters that stay when the request is forwarded to another worker.
         resent: body of the forwarded request, from what was read of it; by default there is none.
     """

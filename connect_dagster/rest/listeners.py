@@ -1,4 +1,4 @@
-"""Where the REST API listens, and the URL by which others find it.
+"""Listeners of the REST API, and the URL that the worker advertises.
 
 Rules of ``RestServer.createConnector`` and ``advertisedUrl`` (Kafka Connect 4.3.1): ``scheme://host:port``,
 the scheme in any case, an empty host is every address.

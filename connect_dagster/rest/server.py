@@ -1,7 +1,7 @@
 """The REST server of a worker: first its ports, so that a taken one is known before anything runs; then HTTP.
 
 Life: ``bind()``, which settles ``advertised_url`` and ``worker_id``, then ``start(herder)``, then ``stop()``.
-Runs uvicorn, in a thread for each kind of listener: http and https, with and without ``/admin``. Knows no route.
+Runs uvicorn, in a thread for each kind of listener: http and https, with and without ``/admin``. Independent of routes.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class RestSettings:
         admin: those of ``/admin`` alone, ``None`` when the others serve it; without a listener nothing does.
         advertised: address for other workers and clients.
         client: asks other workers.
-        admits: decides on users; the admin listeners ask nobody, as in Java.
+        admits: decides on users; the admin listeners admit all, as in Java.
         cors: rules for pages from elsewhere, ``None`` for none.
         headers: rules for headers of all responses.
     """

@@ -24,7 +24,7 @@ _CLIENT_AUTH = {
 
 
 class TlsSettings(TlsStores):
-    """Kafka's ``ssl.*`` settings, as far as they say something to this worker."""
+    """Kafka's ``ssl.*`` settings, as far as they have an effect here."""
 
     client_auth: str = config_key(
         "ssl.client.auth",

@@ -1,6 +1,6 @@
 """Contexts, batches and a small Spark session for plugin authors' tests, in place of a worker.
 
-The contexts stand for what a task may ask of its worker; nothing is written anywhere.
+The contexts have the services of a worker for a task; nothing is written anywhere.
 """
 
 from __future__ import annotations

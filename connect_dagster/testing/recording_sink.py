@@ -6,7 +6,7 @@
     on.put=ok; retry 500; fail the disk is full
 
 The journal has one JSON object for each call, written before anything is done. What the script says is counted by
-the journal's lines, so a task that is started again goes on in it (see ``sink_script`` for the words).
+the journal's lines, so a task that is started again continues in it (see ``sink_script`` for the words).
 """
 
 from __future__ import annotations

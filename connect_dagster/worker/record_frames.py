@@ -88,7 +88,7 @@ def _frame(
         ),
         "timestamp": (spark_types.LongType(), [record.timestamp for record in records]),
     }
-    # A null key with a schema is written all the same: converters put the schema into the record.
+    # A null key with a schema is also written: converters put the schema into the record.
     always = {"topic", "value"} | ({"key"} if key_schema is not None else set())
     kept = {name: column for name, column in fields.items() if name in always or _any(column[1])}
     latest = {repr(sorted(r.source_partition.items())): (r.source_partition, r.source_offset) for r in records}

@@ -167,7 +167,7 @@ class Worker:
         return self.plugins.connector(config["connector.class"], config.get("connector.plugin.version"))
 
     def stop_connector(self, name: str) -> None:
-        """Stop a connector; one that is not running is left alone."""
+        """Stop a connector; ignore one that is not running."""
         self.stop_work([name], [])
 
     def _ask_connectors_to_stop(self, names: Sequence[str]) -> list[WorkerConnector]:

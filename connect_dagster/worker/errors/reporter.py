@@ -93,7 +93,7 @@ class ErrorReporter:
         raise ToleranceExceededError from record.error or RecordError.of(record.failure)
 
     def report(self, records: Sequence[FailedRecord]) -> None:
-        """Write records to the log and the dead letter queue, as the policy says."""
+        """Write records to the log and the dead letter queue, by the policy."""
         for record in records:
             if self.policy.log:
                 self._log(record)

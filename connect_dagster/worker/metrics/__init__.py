@@ -1,5 +1,5 @@
 """Metrics of a worker: Kafka Connect's, under the names that dashboards use.
 
 Java: ``ConnectMetrics`` and ``ConnectMetricsRegistry``. Connectors and tasks record once a batch; what is derived from
-that is worked out when somebody asks.
+that is computed for each request.
 """

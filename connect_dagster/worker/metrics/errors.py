@@ -33,7 +33,7 @@ class ErrorMetrics:
             self._counts["total-records-skipped"] += records
 
     def failed(self, records: int) -> None:
-        """Records that had been processed could not be delivered; the task goes on."""
+        """Count processed records that could not be delivered; the task continues."""
         with self._lock:
             self._failed(records)
 

@@ -1,4 +1,4 @@
-"""From readings of groups to families of samples, which is what Prometheus takes. Knows no format."""
+"""Convert readings of groups to families of samples, as Prometheus takes them, for any format."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Family:
 
     Attributes:
         name: in Prometheus; ends in ``_total`` where it only ever grows.
-        help: what the number says.
+        help: description of the number.
         samples: at least one.
     """
 

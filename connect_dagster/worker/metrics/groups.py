@@ -19,8 +19,8 @@ class Group:
         type: the bean's type.
         prefix: what names in Prometheus begin with.
         tags: labels that distinguish the beans of the type.
-        numbers: what each number says, by Kafka's name.
-        texts: what each text says, by Kafka's name.
+        numbers: descriptions of the numbers, by Kafka's name.
+        texts: descriptions of the texts, by Kafka's name.
     """
 
     type: str

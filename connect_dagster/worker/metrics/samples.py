@@ -14,7 +14,7 @@ _LEAST_SECONDS = 0.001
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """How much of the past counts.
+    """Windows of the past that count.
 
     Attributes:
         seconds: length of a window (``metrics.sample.window.ms``).

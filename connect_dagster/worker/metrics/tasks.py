@@ -1,6 +1,6 @@
 """Metrics of tasks (Java: ``TaskMetricsGroup``, ``SourceTaskMetricsGroup``, ``SinkTaskMetricsGroup``).
 
-Tasks record from their own threads, once a batch or more rarely; somebody who asks reads from another.
+Tasks record from their threads, once a batch or more rarely; requests read from others.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ class SourceTaskMetrics(TaskMetrics):
             self._now_active(self._active + records, now)
 
     def record_refused(self) -> None:
-        """Kafka refused a record of the batch that is being written; the task goes on without it."""
+        """Count a record that Kafka refused; the task continues without it."""
         with self._lock:
             self._refused += 1
 

@@ -204,7 +204,7 @@ def _task_counts(tasks: list[TaskMetrics]) -> list[Reading]:
 
 
 class _Starts:
-    """How starts of connectors, or of tasks, have gone."""
+    """Results of starts of connectors, or of tasks."""
 
     def __init__(self, windows: Windows) -> None:
         self._lock = threading.Lock()

@@ -56,7 +56,7 @@ class WorkerErrantRecordReporter:
 
     @property
     def tolerates(self) -> bool:
-        """Return whether the task goes on without the records that it reports (``errors.tolerance=all``)."""
+        """Return whether the task continues without the records that it reports (``errors.tolerance=all``)."""
         return self._reporter.policy.tolerate
 
     def report(self, record: SinkRecord, error: Exception) -> Future[None]:

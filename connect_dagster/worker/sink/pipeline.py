@@ -157,7 +157,7 @@ class SinkPipeline:
     def _plan(self, key: Decoder, value: Decoder, mode: Mode, *, checked: bool) -> _Plan:
         conditions = []
         if (checks := self._checks(key, mode, checked)) is not None:
-            # A sink may not read the key: a filter, unlike a column, is evaluated all the same.
+            # A sink may not read the key: a filter, unlike a column, is always evaluated.
             conditions.append(checks)
         columns = [
             *map(

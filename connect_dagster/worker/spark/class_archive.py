@@ -2,7 +2,7 @@
 
 Made once for each machine, JVM and set of jars, in about 20 seconds and 140 MB, by
 ``python -m connect_dagster.worker.spark.class_archive``.
-A worker without it starts all the same, some seconds slower.
+A worker without it starts some seconds slower.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ def classpath() -> list[Path]:
 
 
 def class_archive() -> Path:
-    """Where the archive of loaded classes (AppCDS) for this JVM and these jars lies once it was made."""
+    """Return the path of the archive of loaded classes (AppCDS) for this JVM and these jars."""
     key = "\n".join([str(find_java()), *(f"{jar} {jar.stat().st_size}" for jar in classpath())])
     # It fits these jars where they lie, so it goes away with their virtual environment.
     own = sys.prefix if sys.prefix != sys.base_prefix else os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")

@@ -23,5 +23,5 @@ def watch_from_here() -> None:
 
 
 def let_go() -> None:
-    """Free what nobody uses any more; to be called after each batch."""
+    """Release JVM objects that are not used any more; call it after each batch."""
     gc.collect()

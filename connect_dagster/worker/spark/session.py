@@ -1,6 +1,6 @@
 """The worker's Spark session: its settings, and the warm-up of its first batch.
 
-Knows nothing of connectors.
+Independent of connectors.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _connect(jvm: SparkJvm, settings: Mapping[str, str]) -> SparkSession:
 
 @contextmanager
 def _gateway_named(port: int, secret: str) -> Iterator[None]:
-    """Where PySpark finds a JVM that runs already; only for now, or child processes would use it too."""
+    """Set the variables by which PySpark finds a running JVM, for this block only: child processes would use it too."""
     named = {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
     os.environ.update(named)
     try:

@@ -38,7 +38,7 @@ _SETTINGS: Mapping[str, str] = {
     "spark.sql.variant.allowDuplicateKeys": "true",
     # Characters that a character set lacks are replaced, as Java does.
     "spark.sql.legacy.codingErrorAction": "true",
-    # Where an expression was made, for messages: several calls into the JVM for each that is made.
+    # The place where an expression was made, for messages: several calls into the JVM for each.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     # A database has cut the blanks behind a CHAR already, or wants them to stay.
     "spark.sql.readSideCharPadding": "false",
