@@ -143,7 +143,7 @@ def replay_letters(
     """Write the records of TOPIC, or of the queue of --connector, to the topics they came from.
 
     Keys, values, headers and timestamps are unchanged, but for the headers that describe the failure. The records
-    stay in the dead letter queue: the last line says at which offset the replay ended, so --offsets N- goes on there.
+    stay in the dead letter queue: the last line says at which offset the replay ended, so --offsets N- continues there.
     """
     queue = _queue(client, topic, connector)
     if target == queue:

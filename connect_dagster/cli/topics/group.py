@@ -1,6 +1,6 @@
 """``connect-dagster group``: what a group of workers, consumers or other clients agreed on.
 
-Speaks to the brokers or reads a dump; knows nothing of workers' REST.
+Requests the brokers or reads a dump; does not use workers' REST.
 """
 
 from __future__ import annotations

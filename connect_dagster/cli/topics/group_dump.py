@@ -1,4 +1,4 @@
-"""Records of groups that somebody dumped from ``__consumer_offsets``, in the forms that tools print them in. Pure.
+"""Parse records of groups dumped from ``__consumer_offsets``, in the forms that tools print them in. Pure.
 
 Read are the value alone, as it is, as hex or base64; the value, or key and value, as JSON, with the names that Kafka's
 own formatter or other tools give the fields; and a line of ``connect-dagster topic read -J``.

@@ -1,6 +1,6 @@
 """``connect-dagster topic``: list topics, read their records, write some.
 
-Speaks to the brokers only; knows nothing of workers, connectors or converters: a value is printed as the bytes it is.
+Uses the brokers only, no workers, connectors or converters: a value is printed as its bytes.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def _start(from_beginning: bool, offset: int | None, partition: int | None) -> i
     return offset
 
 
-# What the client library would log is said in one sentence by `_kafka_errors`.
+# `_kafka_errors` reports in one sentence what the client library would log.
 _QUIET = {"log_level": 0}
 
 
@@ -127,7 +127,7 @@ def _consumer(bootstrap: Brokers) -> Consumer:
         client_settings(bootstrap),
         {
             **_QUIET,
-            # Nobody joins this group: partitions are assigned by hand and nothing is committed.
+            # No member joins this group: partitions are assigned by hand and nothing is committed.
             "group.id": "connect-dagster-topic-read",
             "enable.auto.commit": "false",
             "auto.offset.reset": "error",
@@ -137,7 +137,7 @@ def _consumer(bootstrap: Brokers) -> Consumer:
 
 @contextmanager
 def _kafka_errors(bootstrap: Brokers) -> Iterator[None]:
-    """Say in one sentence what the client library raises."""
+    """Convert errors of the client library to one sentence."""
     try:
         yield
     except KafkaException as error:

@@ -102,7 +102,7 @@ def _set_at_end_of_input(ending: threading.Event) -> None:
 
 
 def _dump_threads(_: int, __: FrameType | None) -> None:
-    """Write all stacks to standard error, as a JVM does at SIGQUIT (``kill -QUIT``); the process goes on."""
+    """Write all stacks to standard error, as a JVM does at SIGQUIT (``kill -QUIT``); the process continues."""
     frames = sys._current_frames()
     for thread in threading.enumerate():
         stack = frames.get(thread.ident or 0)

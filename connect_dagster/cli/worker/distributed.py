@@ -134,7 +134,7 @@ def _check_plugins(state: ClusterConfigState, plugins: Plugins, action: str) -> 
     Args:
         state: the group's configuration.
         plugins: what this worker has.
-        action: ``missing.plugins`` of the worker; ``join`` joins all the same.
+        action: ``missing.plugins`` of the worker; ``join`` skips the check.
 
     Raises:
         ConnectError: something is missing; lists all of it.

@@ -1,7 +1,7 @@
 """The parts that every worker process has, started in the order in which one can fail because of another.
 
-Ports first, then the brokers, then storage, Spark, herder; requests are served last. Knows no mode: standalone and
-distributed workers add their storage and their herder.
+Ports first, then the brokers, then storage, Spark, herder; requests are served last. Standalone and distributed
+workers add their storage and their herder.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class WorkerAdmin:
 
     @property
     def seconds(self) -> float:
-        """Bound for the brokers' answers. Raises ConfigError for a value that is not a number."""
+        """Return the longest wait for the brokers, in seconds. Raises ConfigError for a value that is not a number."""
         value = self._given.get("request.timeout.ms", str(_ADMIN_MILLISECONDS))
         return int(parse_value("admin.request.timeout.ms", value, Type.INT)) / 1000
 
@@ -190,7 +190,7 @@ class WorkerProcess(ABC, Generic[Config]):
 
 
 def log_stop(what: str, error: Exception) -> None:
-    """Log why the worker ends; with a stack only for errors that nobody foresaw."""
+    """Log why the worker ends; with a stack only for unexpected errors."""
     name = error.java_name if isinstance(error, ConnectError) else type(error).__name__
     text = f"{name}: {error}"
     separator = "\n" if "\n" in text else ": "
