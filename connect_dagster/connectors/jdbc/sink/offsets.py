@@ -92,8 +92,8 @@ class SinkOffsets:
         begun = self._begun.get(place, 0)
         if first is not None and first < begun:
             raise ConnectError(
-                f"Table {TABLE} has offset {begun} for {place}, but the topic now has records from "
-                f"offset {first} on. If it was deleted and created again, reset the connector's offsets to write all"
+                f"By table {TABLE} the records of {place} are written up to offset {begun}, but the topic has come to "
+                f"offset {first}. If it was deleted and created again, reset the connector's offsets to write all"
             )
 
     def write(self, connection: Connection, tables: Sequence[RecordTable]) -> None:
