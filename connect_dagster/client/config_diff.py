@@ -24,13 +24,13 @@ class ConfigDiff:
 
     @property
     def changed_keys(self) -> list[str]:
-        """Keys that are added, removed or have another value, sorted."""
+        """Return the keys that are added, removed or have another value, sorted."""
         live = self.live or {}
         return sorted(key for key in live.keys() | self.declared.keys() if live.get(key) != self.declared.get(key))
 
     @property
     def is_empty(self) -> bool:
-        """True if the connector exists with exactly the declared configuration."""
+        """Return True if the connector exists with exactly the declared configuration."""
         return self.live is not None and not self.changed_keys
 
     def lines(self) -> list[str]:

@@ -150,7 +150,7 @@ def _debezium(system: str, *, database_key: str = "", databases_key: str = "", l
 
 
 def _mirror_source(config: Config, active_topics: Collection[str]) -> Iterable[SourceRoute]:
-    """Topics of another cluster, named with its alias in front unless the policy keeps names."""
+    """Return the topics of another cluster, named with its alias in front unless the policy keeps names."""
     alias = config.get("source.cluster.alias") or "source"
     separator = config.get("replication.policy.separator") or "."
     identity = (config.get("replication.policy.class") or "").endswith("IdentityReplicationPolicy")

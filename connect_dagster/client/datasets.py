@@ -39,7 +39,7 @@ class KafkaConnectTableProps:
 
     @property
     def table_name(self) -> str:
-        """Its qualified name."""
+        """Return its qualified name."""
         return ".".join(self.path)
 
 
@@ -59,7 +59,7 @@ class KafkaConnectBucketProps:
 
     @property
     def uri(self) -> str:
-        """Where the objects are."""
+        """Return the URI of the objects."""
         return f"{self.system}://{self.bucket}/{self.prefix}"
 
 
@@ -101,5 +101,5 @@ class KafkaConnectConnectorProps:
 
     @property
     def connector_class(self) -> str:
-        """Value of ``connector.class``."""
+        """Return the value of ``connector.class``."""
         return self.config.get("connector.class") or ""

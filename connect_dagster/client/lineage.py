@@ -54,7 +54,7 @@ class ConnectorLineage:
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """Topics on the workers' own cluster that it reads or writes, without that of dead letters."""
+        """Return the topics on the workers' own cluster that it reads or writes, without that of dead letters."""
         ends = self.outputs if self.direction is Direction.SOURCE else self.inputs
         return tuple(end.topic for end in ends if isinstance(end, KafkaConnectTopicProps))
 

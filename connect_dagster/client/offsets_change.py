@@ -45,7 +45,7 @@ def change_offsets(
 
     Raises:
         StateNotReachedError: It did not stop, or did not reach the final state in time.
-        KafkaConnectError: The worker refuses the change, or cannot be asked.
+        KafkaConnectError: The request fails, or the worker refuses the change.
     """
     former = target_state_of(client.status(connector))
     goal = former

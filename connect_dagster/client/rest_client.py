@@ -262,7 +262,7 @@ class KafkaConnectClient:
         try:
             return parse(response.json())
         except requests.JSONDecodeError:
-            what = "did not answer with JSON"
+            what = "did not return JSON"
         except (ValueError, TypeError, LookupError, AttributeError):  # pydantic's is a ValueError, and quotes its input
             what = "answered with JSON that Kafka Connect would not write"
         raise KafkaConnectError(f"{method} {self._shown_url}{path} {what}: is this Kafka Connect?")
@@ -289,7 +289,7 @@ class KafkaConnectClient:
         except requests.exceptions.SSLError as error:
             raise KafkaConnectError(f"TLS with {self._shown_url} failed: {_cause(error)}") from None
         except requests.ConnectionError:
-            message = f"No Kafka Connect worker answers at {self._shown_url}: connection refused or broken"
+            message = f"No Kafka Connect worker responds at {self._shown_url}: connection refused or broken"
             raise KafkaConnectError(message, retriable=True) from None
         except OSError as error:  # requests' own errors are some, and a missing file of the CA
             raise KafkaConnectError(f"{where} failed: {_cause(error)}") from None

@@ -58,7 +58,7 @@ class ConnectorStatus(Response):
     type: Direction = Direction.UNKNOWN
 
     def tasks_in(self, state: State) -> int:
-        """Number of tasks in ``state``."""
+        """Return the number of tasks in ``state``."""
         return sum(task.state is state for task in self.tasks)
 
     def has_reached(self, state: State) -> bool:
@@ -68,11 +68,11 @@ class ConnectorStatus(Response):
 
     @property
     def has_failed(self) -> bool:
-        """True if the connector or a task of it FAILED."""
+        """Return True if the connector or a task of it FAILED."""
         return self.connector.state is State.FAILED or self.tasks_in(State.FAILED) > 0
 
     def summary(self) -> str:
-        """States on one line, like ``PAUSED, task 0 PAUSED``."""
+        """Return the states on one line, like ``PAUSED, task 0 PAUSED``."""
         return ", ".join([self.connector.state.value, *(f"task {task.id} {task.state.value}" for task in self.tasks)])
 
     def traces(self) -> list[tuple[str, str]]:
@@ -103,7 +103,7 @@ class Connector(Response):
 
     @property
     def name(self) -> str:
-        """The connector's name."""
+        """Return the connector's name."""
         return self.info.name
 
     @property
@@ -175,6 +175,6 @@ class ConfigValidation(Response):
         return {value.name: value.errors for value in values if value.errors}
 
     def secret_keys(self) -> frozenset[str]:
-        """Keys that the plugin defines as PASSWORD."""
+        """Return the keys that the plugin defines as PASSWORD."""
         definitions = (key.definition for key in self.configs if key.definition is not None)
         return frozenset(definition.name for definition in definitions if definition.type == "PASSWORD")

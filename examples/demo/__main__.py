@@ -147,7 +147,7 @@ def _await_worker(project: DemoProject, instance: DagsterInstance) -> None:
             say(f"worker run         {state}{STATUS_NOTES.get(run.dagster_run.status, '')}")
             told = state
         if time.monotonic() > deadline:
-            raise DemoFailed(f"no worker answers at {project.rest_url} after {WORKER_SECONDS} s; {told or 'no run'}")
+            raise DemoFailed(f"no worker responds at {project.rest_url} after {WORKER_SECONDS} s; {told or 'no run'}")
         time.sleep(0.2)
     say(f"Kafka Connect REST {project.rest_url}/connectors")
 

@@ -48,11 +48,11 @@ def test_a_job_says_in_one_sentence_that_nobody_answers(ui_url: str, port: int, 
     button.click()
     page.wait_for_url(re.compile("/runs/"))
     expect(page.get_by_text("RUN_FAILURE").first).to_be_visible()
-    expect(page.get_by_text(f"No Kafka Connect worker answers at http://127.0.0.1:{port}").first).to_be_visible()
+    expect(page.get_by_text(f"No Kafka Connect worker responds at http://127.0.0.1:{port}").first).to_be_visible()
 
 
 def test_a_sensor_says_so_and_does_not_fail(ui_url: str, port: int, page: Page) -> None:
     page.goto(f"{ui_url}/locations/definitions.py/sensors/kafka_connect_local__lines_sensor")
     page.get_by_role("button", name="0 runs requested").first.click()
-    expect(page.get_by_text(f"No Kafka Connect worker answers at http://127.0.0.1:{port}").first).to_be_visible()
+    expect(page.get_by_text(f"No Kafka Connect worker responds at http://127.0.0.1:{port}").first).to_be_visible()
     assert "Failure" not in page.inner_text("body")

@@ -55,6 +55,6 @@ def unanswered(bootstrap: object, why: str) -> click.ClickException:
         why: the client library's text.
     """
     return click.ClickException(
-        f"No broker answered at {bootstrap} within {ANSWER_SECONDS:g} s ({why}): "
+        f"No broker responded at {bootstrap} within {ANSWER_SECONDS:g} s ({why}): "
         "check --bootstrap-server, and that Kafka is running."
     )

@@ -155,7 +155,7 @@ class SparkSourceConnector(SourceConnector):
         """Accept any offset of the format, where the offset decides."""
         if config.get("checkpoint.location"):
             raise ConnectError(
-                f"Where this connector goes on is noted in {config['checkpoint.location']} (checkpoint.location), not "
+                f"The position of this connector is in {config['checkpoint.location']} (checkpoint.location), not "
                 "in its offsets: delete that folder to have everything read again"
             )
         for _, offset in offsets:

@@ -128,14 +128,14 @@ class SchemaRegistryConfig(ConfigDef):
     proxy_host: str | None = _text("proxy.host", "Host of a proxy; none without it.")
     proxy_port: int = config_key("proxy.port", default=-1, importance=Importance.LOW, doc="The proxy's port.")
     connect_timeout_ms: int = _milliseconds("http.connect.timeout.ms", 60000, "How long connecting may take.")
-    read_timeout_ms: int = _milliseconds("http.read.timeout.ms", 60000, "How long an answer may take.")
+    read_timeout_ms: int = _milliseconds("http.read.timeout.ms", 60000, "Longest wait for a response.")
     max_retries: int = _milliseconds("max.retries", 3, "How often a request is made again that may work later.")
     retry_wait_ms: int = _milliseconds("retries.wait.ms", 1000, "The longest wait before the first of these.")
     retry_max_wait_ms: int = _milliseconds("retries.max.wait.ms", 20000, "The longest wait before any of these.")
 
 
 def client_settings(config: SchemaRegistryConfig, folder: Path) -> dict[str, Any]:
-    """Return settings of ``SchemaRegistryClient``.
+    """Return the settings of ``SchemaRegistryClient``.
 
     Args:
         config: the converter's options.

@@ -105,7 +105,7 @@ COMMON = (
         30_000,
         _M,
         same("socket.timeout.ms", turn=between(10, 300_000)),
-        "How long the answer to a request may take.",
+        "Longest wait for the response to a request.",
     ),
     row(
         "retry.backoff.max.ms",
@@ -149,7 +149,14 @@ COMMON = (
         same("socket.connection.setup.timeout.ms", turn=between(1_000)),
         "How long a connection may take to come about.",
     ),
-    row("sasl.client.callback.handler.class", _CLASS, None, _M, _CALLBACK, "Class that answers the client's login."),
+    row(
+        "sasl.client.callback.handler.class",
+        _CLASS,
+        None,
+        _M,
+        _CALLBACK,
+        "Class with callbacks for the client's login.",
+    ),
     row("sasl.jaas.config", _PASSWORD, None, _M, _LOGIN, "Login module and its options, as in a JAAS file."),
     row(
         "sasl.kerberos.kinit.cmd",
@@ -170,7 +177,7 @@ COMMON = (
     row("sasl.kerberos.service.name", _STRING, None, _M, same("sasl.kerberos.service.name"), "The brokers' principal."),
     row("sasl.kerberos.ticket.renew.jitter", _DOUBLE, 0.05, _L, _KERBEROS, "Random part of the renewal time."),
     row("sasl.kerberos.ticket.renew.window.factor", _DOUBLE, 0.8, _L, _KERBEROS, "When a ticket is renewed."),
-    row("sasl.login.callback.handler.class", _CLASS, None, _M, _CALLBACK, "Class that answers the login module."),
+    row("sasl.login.callback.handler.class", _CLASS, None, _M, _CALLBACK, "Class with callbacks for the login module."),
     row("sasl.login.class", _CLASS, None, _M, _CALLBACK, "Class that logs in."),
     row("sasl.login.connect.timeout.ms", _INT, None, _L, _ENDPOINT, "How long the token endpoint may take to connect."),
     row("sasl.login.read.timeout.ms", _INT, None, _L, _ENDPOINT, "Time limit of the token endpoint's response."),

@@ -111,7 +111,7 @@ CONSUMER = (
         52_428_800,
         _M,
         same("fetch.max.bytes", turn=between(0, 2_147_483_135)),
-        "Most bytes of an answer.",
+        "Most bytes of a response.",
     ),
     row(
         "fetch.max.wait.ms",
@@ -127,7 +127,7 @@ CONSUMER = (
         1,
         _H,
         same("fetch.min.bytes", turn=between(1, 100_000_000)),
-        "Least bytes of an answer.",
+        "Least bytes of a response.",
     ),
     row("group.id", _STRING, None, _H, same("group.id"), "Group of the consumer."),
     row("group.instance.id", _STRING, None, _M, same("group.instance.id"), "Name of a static member."),
@@ -173,7 +173,7 @@ CONSUMER = (
         1_048_576,
         _H,
         same("max.partition.fetch.bytes", turn=between(1, 1_000_000_000)),
-        "Most bytes of a partition in an answer.",
+        "Most bytes of a partition in a response.",
     ),
     row(
         "max.poll.interval.ms",

@@ -68,7 +68,7 @@ PRODUCER = (
         5,
         _L,
         same("max.in.flight.requests.per.connection", turn=between(1, 1_000_000)),
-        "Requests to a broker that may wait for their answers.",
+        "Most requests to a broker without a response.",
     ),
     row(
         "max.request.size",
@@ -97,7 +97,7 @@ PRODUCER = (
         _M,
         # The second is how long brokers wait for replicas, for which Java sends the same number.
         same("socket.timeout.ms", "request.timeout.ms", turn=between(10, 300_000)),
-        "How long the answer to a request may take.",
+        "Longest wait for the response to a request.",
     ),
     row(
         "receive.buffer.bytes",
@@ -122,7 +122,7 @@ PRODUCER = (
         False,
         _L,
         Ignored("librdkafka has no transactions in two phases"),
-        "Whether somebody else decides on the end of transactions.",
+        "Whether an external coordinator ends transactions.",
     ),
     row("transactional.id", _STRING, None, _L, same("transactional.id"), "Name that transactions go on under."),
     row("value.serializer", _CLASS, NO_DEFAULT, _H, _BYTES, "Class that makes bytes of values."),

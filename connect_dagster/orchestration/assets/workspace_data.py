@@ -66,7 +66,7 @@ class KafkaConnectWorkspaceData(BaseModel):
         """Request all connectors at once, then the keys of each class and the topics of each connector.
 
         Raises:
-            KafkaConnectError: The cluster cannot be asked.
+            KafkaConnectError: The request fails.
         """
         found = with_secret_keys(client, client.connectors())
         with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:

@@ -152,7 +152,7 @@ class KafkaConnectWorkspaceComponent(dg.StateBackedComponent, dg.Model, dg.Resol
         """Request the connectors of the cluster; the last state stays when the request fails.
 
         Raises:
-            KafkaConnectError: It cannot be asked.
+            KafkaConnectError: The request fails.
         """
         # Dagster throws the last state away before it asks for the next one.
         self._fetched = self._fetch()

@@ -54,28 +54,28 @@ class ApplyPlan:
 
     @property
     def creates(self) -> bool:
-        """True if the cluster does not have the connector yet."""
+        """Return True if the cluster does not have the connector yet."""
         return self.diff.live is None
 
     @property
     def changes_state(self) -> bool:
-        """True if the target state changes. A FAILED connector or task is restarted instead."""
+        """Return True if the target state changes. A FAILED connector or task is restarted instead."""
         settled = (None, State(self.spec.state.value), State.FAILED, State.UNASSIGNED, State.RESTARTING)
         return self.state not in settled
 
     @property
     def goal(self) -> DesiredState:
-        """The final state of the connector."""
+        """Return the final state of the connector."""
         return self.spec.state
 
     @property
     def restarts(self) -> bool:
-        """True if FAILED parts are restarted."""
+        """Return True if FAILED parts are restarted."""
         return self.failed and self.goal is DesiredState.RUNNING
 
     @property
     def is_empty(self) -> bool:
-        """True if the plan changes nothing."""
+        """Return True if the plan changes nothing."""
         return self.diff.is_empty and not self.changes_state and not self.restarts
 
     def lines(self) -> list[str]:
@@ -97,7 +97,7 @@ def plan(client: KafkaConnectClient, spec: KafkaConnectConnectorSpec) -> ApplyPl
 
     Raises:
         InvalidConnectorError: The worker refuses the configuration; names each key and its error.
-        KafkaConnectError: The worker cannot be asked.
+        KafkaConnectError: The request fails.
         Failure: An environment variable of the declaration is not set.
     """
     config = spec.resolved_config()
@@ -135,7 +135,7 @@ def carry_out(client: KafkaConnectClient, planned: ApplyPlan) -> None:
     """Send the requests of a plan; the worker carries them out later.
 
     Raises:
-        KafkaConnectError: The worker cannot be asked, or refuses.
+        KafkaConnectError: The request fails, or the worker refuses it.
     """
     name, config = planned.spec.name, planned.diff.declared
     if planned.creates and _created(client, planned):

@@ -83,7 +83,7 @@ class KafkaConnectConnectorSpec:
 
     @property
     def hidden_keys(self) -> frozenset[str]:
-        """Keys whose resolved values are never shown: secret keys, and keys with an ``EnvVar``."""
+        """Return the keys whose resolved values are never shown: secret keys, and keys with an ``EnvVar``."""
         return self.secret_keys | {key for key, value in self.config.items() if isinstance(value, dg.EnvVar)}
 
     def declared_config(self) -> dict[str, str | None]:

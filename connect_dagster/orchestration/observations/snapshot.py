@@ -35,7 +35,7 @@ class ConnectorSnapshot:
 
     @property
     def topics(self) -> frozenset[str]:
-        """Topics it reads or writes, with its dead letter queue."""
+        """Return the topics it reads or writes, with its dead letter queue."""
         dead_letters = self.lineage.dead_letter_topic
         return frozenset(self.lineage.topics) | ({dead_letters} if dead_letters else frozenset())
 

@@ -38,7 +38,7 @@ def registered_columns(url: str, topic: str, timeout: float) -> TableSchema | No
         timeout: Bound for the request, in seconds.
 
     Raises:
-        SchemaRegistryError: The registry cannot be asked, or refuses.
+        SchemaRegistryError: The request fails, or the registry refuses it.
     """
     target = f"{url.rstrip('/')}/subjects/{quote(topic, safe='')}-value/versions/latest"
     session = requests.Session()

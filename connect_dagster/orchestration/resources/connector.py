@@ -90,7 +90,7 @@ class ConnectorResource(dg.ConfigurableResource[Any]):
 
         Raises:
             InvalidConnectorError: The worker refuses the configuration.
-            KafkaConnectError: The worker cannot be asked.
+            KafkaConnectError: The request fails.
         """
         with self._operations() as connector:
             return plan(connector.client, self.spec())
@@ -103,7 +103,7 @@ class ConnectorResource(dg.ConfigurableResource[Any]):
 
         Raises:
             InvalidConnectorError: The worker refuses the configuration.
-            KafkaConnectError: The worker cannot be asked, or refuses.
+            KafkaConnectError: The request fails, or the worker refuses it.
             Failure: The connector did not get to its state in time, as one whose task FAILED again.
         """
         with self._operations() as connector:

@@ -120,7 +120,7 @@ def build_kafka_connect_auto_restart_sensor(
         now = time.time()
         history = RunHistory(context.instance, {CLUSTER_TAG: workspace.cluster, AUTO_RESTART_TAG: "true"}, now)
         if run := history.under_way:
-            return dg.SkipReason(f"Run {run} is at it")
+            return dg.SkipReason(f"Run {run} is in progress")
         tick = RestartTick(cursor.connectors, policy, now)
         for name, connector in chosen.items():
             tick.observe(name, connector)

@@ -123,7 +123,7 @@ def build_connector_sensor(
             return _result(reconcile(observation, policy, now).cursor, skip_reason=observation.message())
         history = RunHistory(context.instance, tags, now)
         if run := history.under_way:
-            return _result(cursor, skip_reason=f"{observation.message()}; run {run} is at it")
+            return _result(cursor, skip_reason=f"{observation.message()}; run {run} is in progress")
         outcome = reconcile(observation, policy, now)
         if outcome.decision is Decision.TRY:
             number = history.next_number(cursor.launches)

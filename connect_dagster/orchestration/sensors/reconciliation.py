@@ -88,17 +88,17 @@ class Observation:
 
     @property
     def is_there(self) -> bool:
-        """True if the connector is in its declared state, regardless of its tasks."""
+        """Return True if the connector is in its declared state, regardless of its tasks."""
         return self.live is not None and self.live.status.connector.state is State(self.state.value)
 
     @property
     def moved_by_person(self) -> bool:
-        """True if a user paused, stopped or resumed it against the declaration."""
+        """Return True if a user paused, stopped or resumed it against the declaration."""
         return self.cursor.reached and self._is_elsewhere
 
     @property
     def persons_state(self) -> DesiredState | None:
-        """The state that a user chose; None for the declared one."""
+        """Return the state that a user chose; None for the declared one."""
         if self.live is not None and self.moved_by_person:
             return target_state_of(self.live.status)
         return None if self.is_there else self.cursor.persons_state
@@ -110,7 +110,7 @@ class Observation:
 
     @property
     def drift(self) -> Drift | None:
-        """The most serious difference from the declaration; None without one."""
+        """Return the most serious difference from the declaration; None without one."""
         if self.live is None:
             return Drift.MISSING
         if not ConfigDiff({**self.live.info.config, "name": self.live.name}, self.config).is_empty:
@@ -126,7 +126,7 @@ class Observation:
             return "The cluster does not have it"
         summary = self.live.status.summary()
         if self.moved_by_person:
-            return f"{summary}: a person's will, left alone, though {self.state} is declared"
+            return f"{summary}: changed by a user and kept, though {self.state} is declared"
         return f"{summary}, as declared" if self.drift is None else summary
 
 

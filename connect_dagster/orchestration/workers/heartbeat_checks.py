@@ -83,7 +83,7 @@ def _judged(last: dict[str, Any], age: float, max_age: float, max_runtime: int) 
         late = f"The worker was last seen {age:.0f} s ago; {max_age:g} s are allowed."
         return AssetCheckResult(passed=False, description=late, metadata=metadata)
     if last.get("rest_answering") == 0:
-        deaf = f"The worker runs, but its REST API does not answer: {last.get('rest_error') or 'see its run'}."
+        deaf = f"The worker runs, but its REST API does not respond: {last.get('rest_error') or 'see its run'}."
         return AssetCheckResult(passed=False, description=deaf, metadata=metadata)
     if max_runtime:
         return AssetCheckResult(

@@ -127,7 +127,7 @@ class _Host:
         worker = self._resource.start(self._config.start_timeout)
         try:
             where = mask_text(self._client.url)
-            self._context.log.info(f"Worker {worker.pid} answers at {where} after {worker.uptime:.1f} s")
+            self._context.log.info(f"Worker {worker.pid} responds at {where} after {worker.uptime:.1f} s")
             while worker.is_alive():
                 self._report(running_metadata(worker, self._client, self._rest_worker_id))
                 worker.wait(self._config.report_interval)

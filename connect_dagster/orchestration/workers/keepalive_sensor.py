@@ -167,7 +167,7 @@ class WorkerObservation:
 
     @property
     def is_outdated(self) -> bool:
-        """True if its run started it with another configuration than its current one."""
+        """Return True if its run started it with another configuration than its current one."""
         run = self._newest()
         if run is None or run.status is not DagsterRunStatus.STARTED:
             return False
@@ -175,7 +175,7 @@ class WorkerObservation:
 
     @property
     def is_stopped(self) -> bool:
-        """True if a user, not this sensor, terminated its newest run."""
+        """Return True if a user, not this sensor, terminated its newest run."""
         run = self._newest()
         return run is not None and run.status is DagsterRunStatus.CANCELED and REPLACED_TAG not in run.tags
 
@@ -197,7 +197,7 @@ class WorkerObservation:
             if run.dagster_run.status in UNFINISHED and (reason := self._reason_of_unfinished(run, now)):
                 return reason
         if self.alive:
-            return "A worker that Dagster did not launch answers at the address"
+            return "A worker that Dagster did not launch responds at the address"
         if self.is_stopped:
             return f"Stopped by a user; launch the job {self._runs[0].dagster_run.job_name} to start it again"
         return self._reason_of_back_off(now)
@@ -210,7 +210,7 @@ class WorkerObservation:
         if self.alive:
             return f"Alive in run {short_id}"
         if (death := self._death(run, now)) is None:
-            return f"Run {short_id} is {status.value} and its worker does not answer yet"
+            return f"Run {short_id} is {status.value} and its worker does not respond yet"
         if status is DagsterRunStatus.CANCELING:
             self._instance.report_run_canceled(run.dagster_run, death)
             return f"Run {short_id} was being terminated: {death}"
@@ -221,12 +221,12 @@ class WorkerObservation:
         """Return the reason why an unfinished run is dead; None while it may live."""
         process = RunProcess.read(run.dagster_run.tags.get(PROCESS_TAG))
         if process is not None and process.is_gone():
-            return f"The worker does not answer, and process {process.pid} of the run is gone"
+            return f"The worker does not respond, and process {process.pid} of the run is gone"
         silence = now - self._last_sign_of_life(run)
         has_begun = run.dagster_run.status in (DagsterRunStatus.STARTED, DagsterRunStatus.CANCELING)
         if not has_begun or silence < self._heartbeat_timeout:
             return None
-        return f"The worker does not answer and was last observed {silence:.0f} s ago: its process is gone"
+        return f"The worker does not respond and was last observed {silence:.0f} s ago: its process is gone"
 
     def _last_sign_of_life(self, run: RunRecord) -> float:
         observed = self._instance.fetch_observations(AssetRecordsFilter(worker_key(self.worker_id)), limit=1).records

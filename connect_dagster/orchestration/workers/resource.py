@@ -103,7 +103,7 @@ class HostedWorker(dg.ConfigurableResource[Any]):
         """
         if self.is_alive():
             where = mask_text(self.workspace.url)
-            raise dg.Failure(f"Another worker answers at {where} already; stop it or choose another listener.")
+            raise dg.Failure(f"Another worker responds at {where} already; stop it or choose another listener.")
         known = self.effective_properties
         with tempfile.TemporaryDirectory(prefix="connect-dagster-") as scratch:
             file = property_file.write_effective(self.worker_properties, self._additions(), Path(scratch))
@@ -126,7 +126,7 @@ class HostedWorker(dg.ConfigurableResource[Any]):
         deadline = time.monotonic() + timeout
         while not self.is_alive():
             if worker.wait(0.2):
-                raise worker_failure(worker, "The worker ended before its REST API answered")
+                raise worker_failure(worker, "The worker ended before its REST API responded")
             if time.monotonic() > deadline:
                 raise worker_failure(worker, f"The worker's REST API did not respond within {timeout:g} s")
 
@@ -227,7 +227,7 @@ class ConnectWorkerResource(HostedWorker):
             return group_topics.read_offsets(servers, self.named("offset.storage.topic"), self.request_timeout)
 
     def statuses(self) -> tuple[StoredStatus, ...]:
-        """Return states of connectors and tasks in the status topic, read to its end; as :meth:`configs`."""
+        """Return the states of connectors and tasks in the status topic, read to its end; as :meth:`configs`."""
         with _sentences(self.brokers) as servers:
             return group_topics.read_statuses(servers, self.named("status.storage.topic"), self.request_timeout)
 
@@ -261,7 +261,7 @@ def _sentences(brokers: Brokers) -> Iterator[Brokers]:
     try:
         yield brokers
     except UnansweredError as error:
-        raise dg.Failure(f"No broker answers at {brokers}: {error}", allow_retries=True) from error
+        raise dg.Failure(f"No broker responds at {brokers}: {error}", allow_retries=True) from error
     except BrokersError as error:
         raise dg.Failure(f"Kafka at {brokers}: {error}") from error
 

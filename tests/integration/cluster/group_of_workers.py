@@ -48,7 +48,7 @@ def worker_id(rest_url: str) -> str:
 
 
 def running(rest_url: str) -> Running | None:
-    """What runs where, as one worker says; ``None`` when something is not RUNNING, or the worker does not answer."""
+    """What runs where, as one worker says; ``None`` when something is not RUNNING, or the worker does not respond."""
     try:
         answer = call(rest_url, "GET", "/connectors?expand=status")
     except OSError:

@@ -247,7 +247,7 @@ def _command_lines(session: int) -> list[str]:
 
 
 def test_a_worker_that_runs_is_not_started_again(group: LiveGroup) -> None:
-    with pytest.raises(dg.Failure, match="Another worker answers at"):
+    with pytest.raises(dg.Failure, match="Another worker responds at"):
         group.any.start()
 
 
@@ -260,7 +260,7 @@ def test_what_is_not_there_is_said(group: LiveGroup) -> None:
         with_fields(bootstrap_servers=servers, config_storage_topic="none").configs()
     with pytest.raises(dg.Failure, match=r"Kafka at .*: Group none-either not found"):
         with_fields(bootstrap_servers=servers, group_id="none-either").members()
-    with pytest.raises(dg.Failure, match=r"No broker answers at 127\.0\.0\.1:"):
+    with pytest.raises(dg.Failure, match=r"No broker responds at 127\.0\.0\.1:"):
         with_fields(bootstrap_servers=f"{HOST}:{free_port()}", group_id="none").members()
     with pytest.raises(dg.Failure, match=r"The worker has no group\.id: give group_id, or a worker_properties file"):
         with_fields(bootstrap_servers=servers).members()

@@ -20,7 +20,7 @@ def test_a_port_where_nobody_listens_is_one_clear_sentence() -> None:
     url = f"http://127.0.0.1:{free_port()}"
     client = KafkaConnectClient(url, retry=RetryPolicy(retries=1, delay=0.01))
     assert not client.is_alive()
-    with pytest.raises(KafkaConnectError, match=f"^No Kafka Connect worker answers at {url}: ") as error:
+    with pytest.raises(KafkaConnectError, match=f"^No Kafka Connect worker responds at {url}: ") as error:
         client.connectors()
     assert (error.value.status, error.value.retriable) == (None, True)
 
@@ -28,7 +28,7 @@ def test_a_port_where_nobody_listens_is_one_clear_sentence() -> None:
 def test_another_server_at_the_address_is_recognised() -> None:
     with (
         serving_text("hello") as url,
-        pytest.raises(KafkaConnectError, match=r"did not answer with JSON: is this Kafka Connect\?"),
+        pytest.raises(KafkaConnectError, match=r"did not return JSON: is this Kafka Connect\?"),
     ):
         KafkaConnectClient(url).server_info()
 

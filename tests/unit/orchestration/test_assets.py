@@ -112,7 +112,7 @@ def test_a_refused_configuration_fails_the_run_with_the_workers_words(server: Co
 def test_no_worker_fails_the_run_with_one_sentence() -> None:
     workspace = KafkaConnectWorkspace(url="http://127.0.0.1:1", request_max_retries=0)
     result = materialize(lines_assets(workspace, connector=LINES), workspace)
-    assert failure(result) == "No Kafka Connect worker answers at http://127.0.0.1:1: connection refused or broken"
+    assert failure(result) == "No Kafka Connect worker responds at http://127.0.0.1:1: connection refused or broken"
 
 
 @pytest.mark.parametrize("how", [{}, {"connector": LINES, "connector_name": "lines"}], ids=["neither", "both"])

@@ -43,7 +43,7 @@ def test_s3_03_the_address_in_the_report_of_a_worker(workspace: KafkaConnectWork
 
 
 def test_s3_03_the_failure_of_a_worker_whose_address_is_taken(workspace: KafkaConnectWorkspace) -> None:
-    with pytest.raises(dg.Failure, match="Another worker answers at ") as failure:
+    with pytest.raises(dg.Failure, match="Another worker responds at ") as failure:
         StandaloneConnectWorkerResource(workspace=workspace).start()
     assert "kafka123" not in str(failure.value.description)
 

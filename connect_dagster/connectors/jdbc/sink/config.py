@@ -132,7 +132,7 @@ class JdbcSinkConfig(ConfigDef):
             importance=Importance.LOW,
             order_in_group=5,
             display_name="Database Dialect",
-            doc="What kind of database it is, where the URL does not tell, such as PostgreSqlDatabaseDialect.",
+            doc="Kind of database, if the URL does not show it, such as PostgreSqlDatabaseDialect.",
         )
         connection_attempts: int = config_key(
             "connection.attempts",
@@ -200,7 +200,7 @@ class JdbcSinkConfig(ConfigDef):
             width=Width.SHORT,
             display_name="Exactly once",
             doc="Whether the offsets of a batch are written in its own transaction, into the table connect_offsets of "
-            "the same database, which is made when it is not there: after a crash the task goes on from there.",
+            "the same database, which is created if missing: after a crash the task continues from them.",
         )
     with config_group(_MAPPING, width=Width.MEDIUM):
         table_name_format: str = config_key(
@@ -341,7 +341,7 @@ class JdbcSinkConfig(ConfigDef):
 
     @property
     def date_timezone(self) -> str:
-        """The time zone for dates."""
+        """Return the time zone for dates."""
         return "UTC" if _word(DateZone, self.date_timezone_text) is DateZone.UTC else self.db_timezone
 
     @property

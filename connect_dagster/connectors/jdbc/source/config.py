@@ -225,7 +225,7 @@ class JdbcSourceConfig(ConfigDef):
             validator=_dialect,
             recommender=_proposing("", *DIALECTS),
             display_name="Database Dialect",
-            doc="Kind of database, where the URL does not tell it.",
+            doc="Kind of database, if the URL does not show it.",
         )
     with config_group(MODE, width=Width.MEDIUM):
         mode: str = config_key(
@@ -536,17 +536,17 @@ class JdbcSourceConfig(ConfigDef):
 
     @property
     def query(self) -> str:
-        """The query, masked or not; empty where tables are read."""
+        """Return the query, masked or not; empty where tables are read."""
         return self.given_query.strip() or ("" if self.masked_query is None else self.masked_query.value.strip())
 
     @property
     def query_key(self) -> str:
-        """The key that has the query."""
+        """Return the key that has the query."""
         return "query" if self.given_query.strip() else "query.masked"
 
     @property
     def shown_query(self) -> str:
-        """The query as messages may show it."""
+        """Return the query as messages may show it."""
         return self.given_query.strip() or "[hidden]"
 
     @property
@@ -566,7 +566,7 @@ class JdbcSourceConfig(ConfigDef):
         return self.batch_max_rows if "batch.max.rows" in self.originals else None
 
     def database(self) -> Database:
-        """The database. Raises ConfigError."""
+        """Return the database. Raises ConfigError."""
         provider = self.originals.get(_CREDENTIALS_PROVIDER, "DefaultJdbcCredentialsProvider")
         if not provider.endswith("DefaultJdbcCredentialsProvider"):
             raise ConfigError.invalid(

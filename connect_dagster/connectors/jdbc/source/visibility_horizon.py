@@ -76,7 +76,7 @@ class VisibilityHorizon:
         reader: of the target.
 
     Raises:
-        ConfigError: the database cannot be asked.
+        ConfigError: the database does not report open transactions.
     """
 
     def __init__(self, reader: RowReader) -> None:

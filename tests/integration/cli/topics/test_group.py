@@ -201,7 +201,7 @@ def test_a_broker_out_of_reach_is_said(words: list[str]) -> None:
     nowhere = Broker(f"{HOST}:{free_port()}")
     began = time.monotonic()
     text = refusal(nowhere, "any", *words)
-    assert text.startswith(f"Error: No broker answered at {nowhere.bootstrap_servers} within 8 s (")
+    assert text.startswith(f"Error: No broker responded at {nowhere.bootstrap_servers} within 8 s (")
     assert text.endswith("check --bootstrap-server, and that Kafka is running.\n")
     assert time.monotonic() - began < 30  # 8 s, and what a busy machine takes to start Python
 

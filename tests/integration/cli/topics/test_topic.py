@@ -198,7 +198,7 @@ def test_a_broker_out_of_reach_is_said_in_time(words: list[str]) -> None:
     assert time.monotonic() - began < 25  # 8 s, and what a busy machine takes to start Python
     assert (ran.returncode, ran.stdout) == (1, b"")
     (said,) = ran.stderr.decode().splitlines()
-    assert said.startswith(f"Error: No broker answered at {nowhere} within 8 s")
+    assert said.startswith(f"Error: No broker responded at {nowhere} within 8 s")
 
 
 def test_an_unknown_topic_is_said_and_not_created(broker: Broker, topic_prefix: str) -> None:

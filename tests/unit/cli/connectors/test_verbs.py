@@ -104,7 +104,7 @@ def test_an_unknown_connector_is_one_sentence_and_exits_with_2(
 @pytest.mark.parametrize("words", [["list"], ["status"], ["pause", "src"], ["delete", "src"], ["offsets", "show", "s"]])
 def test_a_worker_that_does_not_answer_is_one_sentence(words: list[str]) -> None:
     ran = CliRunner().invoke(main, [*words, "--url", NOBODY])
-    sentence = f"No Kafka Connect worker answers at {NOBODY}: connection refused or broken"
+    sentence = f"No Kafka Connect worker responds at {NOBODY}: connection refused or broken"
     assert (ran.exit_code, ran.stdout) == (2, "")
     assert ran.stderr.count(sentence) == 1
     assert "Traceback" not in ran.stderr

@@ -218,7 +218,7 @@ def test_without_cluster_and_snapshot_the_location_fails_with_one_sentence(
     path = tmp_path / snapshot if snapshot else None
     with pytest.raises(dg.Failure) as failure:
         load_kafka_connect_asset_specs(workspace=workspace, snapshot_path=path)
-    reason = f"The connectors of cluster 'local' cannot be loaded: No Kafka Connect worker answers at {workspace.url}"
+    reason = f"The connectors of cluster 'local' cannot be loaded: No Kafka Connect worker responds at {workspace.url}"
     assert str(failure.value.description).startswith(reason)
     assert "\n" not in str(failure.value.description)
 

@@ -85,7 +85,7 @@ def test_s3_03_a_trace_that_quotes_what_only_the_plugin_knows_as_secret_loses_it
 def test_a_worker_that_is_down_fails_the_check_in_one_sentence(evaluate: Evaluate) -> None:
     workspace = KafkaConnectWorkspace(url=f"http://127.0.0.1:{free_port()}", request_max_retries=0)
     found = evaluate(build_connector_state_checks(workspace=workspace, connectors=["a"]))
-    assert str(found["a"].description).startswith(f"No Kafka Connect worker answers at {workspace.url}")
+    assert str(found["a"].description).startswith(f"No Kafka Connect worker responds at {workspace.url}")
 
 
 def test_drift_shows_what_differs_without_secrets(server: ConnectServer, evaluate: Evaluate) -> None:

@@ -98,7 +98,7 @@ def test_refreshing_by_hand_says_that_the_cluster_is_down(server: ConnectServer)
     component = KafkaConnectWorkspaceComponent.resolve_from_dict(
         {"workspace": {"url": "http://127.0.0.1:9", "request_max_retries": 0}}
     )
-    with pytest.raises(KafkaConnectError, match="No Kafka Connect worker answers"):
+    with pytest.raises(KafkaConnectError, match="No Kafka Connect worker responds"):
         asyncio.run(component.refresh_state(Path("/nonexistent")))
 
 

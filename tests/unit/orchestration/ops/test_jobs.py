@@ -121,7 +121,7 @@ def test_a_worker_that_is_down_is_one_sentence(instance: DagsterInstance) -> Non
     job = next(job for job in build_kafka_connect_jobs(workspace=workspace) if job.name.endswith("_pause"))
     with pytest.raises(dg.Failure) as failure:
         job.execute_in_process(instance=instance)
-    assert str(failure.value.description).startswith(f"No Kafka Connect worker answers at {workspace.url}: ")
+    assert str(failure.value.description).startswith(f"No Kafka Connect worker responds at {workspace.url}: ")
 
 
 @pytest.mark.parametrize("verb", ["delete", "reset_offsets", "alter_offsets"])

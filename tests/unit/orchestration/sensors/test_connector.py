@@ -100,7 +100,7 @@ def test_what_a_person_paused_is_left_alone(driver: Driver, target_state: Target
     driver.server.herder._aim("lines", target_state)
     result = driver.tick()
     assert not result.run_requests
-    assert "a person's will, left alone, though RUNNING is declared" in str(result.skip_message)
+    assert "changed by a user and kept, though RUNNING is declared" in str(result.skip_message)
     assert target(driver) is target_state
 
 
@@ -216,7 +216,7 @@ def test_it_waits_for_its_run(driver: Driver) -> None:
     driver.instance.add_run(run)
     result = driver.tick()
     assert not result.run_requests
-    assert result.skip_message == "The cluster does not have it; run 12345678 is at it"
+    assert result.skip_message == "The cluster does not have it; run 12345678 is in progress"
 
 
 def test_a_worker_that_is_down_is_a_skip_with_its_reason(driver: Driver) -> None:
@@ -224,7 +224,7 @@ def test_a_worker_that_is_down_is_a_skip_with_its_reason(driver: Driver) -> None
     memory = driver.cursor
     workspace = KafkaConnectWorkspace(url=f"http://127.0.0.1:{free_port()}")
     driver.server = ConnectServer(driver.server.herder, workspace)
-    assert str(driver.tick().skip_message).startswith(f"No Kafka Connect worker answers at {workspace.url}")
+    assert str(driver.tick().skip_message).startswith(f"No Kafka Connect worker responds at {workspace.url}")
     assert driver.cursor == memory
 
 

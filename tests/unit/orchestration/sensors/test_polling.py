@@ -241,7 +241,7 @@ def test_settings_from_the_environment_are_resolved_in_the_tick(
 def test_no_worker_is_a_skip_that_says_so(instance: DagsterInstance) -> None:
     workspace = KafkaConnectWorkspace(url=f"http://127.0.0.1:{free_port()}", request_max_retries=0)
     result = tick(workspace, instance)
-    assert result.skip_message == f"No Kafka Connect worker answers at {workspace.url}: connection refused or broken"
+    assert result.skip_message == f"No Kafka Connect worker responds at {workspace.url}: connection refused or broken"
     assert result.asset_events == []
 
 

@@ -43,7 +43,7 @@ def test_a_worker_that_has_ended_fails_and_tells_how(instance: DagsterInstance) 
 
 def test_a_worker_that_runs_but_does_not_answer_fails(instance: DagsterInstance) -> None:
     observe(instance, worker_running=1, rest_answering=0, rest_error="timed out")
-    assert found(instance).description == "The worker runs, but its REST API does not answer: timed out."
+    assert found(instance).description == "The worker runs, but its REST API does not respond: timed out."
 
 
 def test_why_a_former_life_ended_is_no_heartbeat(instance: DagsterInstance) -> None:

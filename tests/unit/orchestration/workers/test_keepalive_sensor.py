@@ -55,7 +55,7 @@ def test_a_run_whose_worker_answers_is_left_alone(instance: DagsterInstance) -> 
 
 def test_a_worker_that_still_starts_is_waited_for(instance: DagsterInstance) -> None:
     run = add_run(instance, DagsterRunStatus.STARTED, age=50, tags=process_tag(RunProcess.current()))
-    assert reason(instance) == f"Run {run.run_id[:8]} is STARTED and its worker does not answer yet"
+    assert reason(instance) == f"Run {run.run_id[:8]} is STARTED and its worker does not respond yet"
 
 
 def test_a_zombie_that_is_silent_for_long_is_marked_failed_and_replaced(instance: DagsterInstance) -> None:
@@ -94,7 +94,7 @@ def test_a_zombie_behind_a_users_stop_does_not_undo_it(instance: DagsterInstance
 def test_an_observation_is_a_sign_of_life(instance: DagsterInstance) -> None:
     add_run(instance, DagsterRunStatus.STARTED, age=150)
     instance.report_runless_asset_event(AssetObservation(worker_key("w")))
-    assert "does not answer yet" in str(reason(instance))
+    assert "does not respond yet" in str(reason(instance))
 
 
 def test_a_canceled_run_is_a_users_will(instance: DagsterInstance) -> None:
@@ -131,7 +131,7 @@ def test_a_worker_is_outdated_when_its_run_began_with_another_configuration(
 
 
 def test_a_worker_of_somebody_else_is_not_fought(instance: DagsterInstance) -> None:
-    assert reason(instance, alive=True) == "A worker that Dagster did not launch answers at the address"
+    assert reason(instance, alive=True) == "A worker that Dagster did not launch responds at the address"
 
 
 @pytest.mark.parametrize(("failures", "wait"), [(1, 10), (2, 20), (3, 40), (4, 60), (9, 60)])

@@ -88,7 +88,7 @@ def test_a_worker_that_ends_at_once_fails_with_its_last_lines(tmp_path: Path) ->
         worker_properties=str(file),
         command=["sh", "-c", "echo 'password=kafka123 refused'; exit 3"],
     )
-    with pytest.raises(dg.Failure, match="The worker ended before its REST API answered: exit code 3") as raised:
+    with pytest.raises(dg.Failure, match="The worker ended before its REST API responded: exit code 3") as raised:
         resource.start()
     assert raised.value.metadata["last_lines"].value == "```\npassword=******** refused\n```"
 
