@@ -36,14 +36,14 @@ class LockedJar:
 
     @property
     def repository_path(self) -> Path:
-        """Path of this jar in every Maven repository."""
+        """Return the path of this jar in every Maven repository."""
         group, artifact, version, *classifier = self.name.split(":")
         file = "-".join([artifact, version, *classifier])
         return Path(*group.split("."), artifact, version, f"{file}.{self.packaging}")
 
     @property
     def name(self) -> str:
-        """The coordinate without its packaging."""
+        """Return the coordinate without its packaging."""
         return self.coordinate.partition("@")[0]
 
     @property

@@ -34,13 +34,13 @@ _lock = threading.Lock()
 
 
 def levels() -> dict[str, LoggerLevel]:
-    """Level of each logger that logs anything, by name."""
+    """Return the level of each logger that logs anything, by name."""
     found = {name: _level(name) for name in sorted({ROOT, *_known()})}
     return {name: level for name, level in found.items() if level.level != OFF}
 
 
 def level(name: str) -> LoggerLevel:
-    """Level that applies to a logger.
+    """Return the level that applies to a logger.
 
     Raises:
         NotFoundError: nothing logs under that name.

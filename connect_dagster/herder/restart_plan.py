@@ -25,7 +25,7 @@ class RestartPlan:
 
 
 def plan_restart(request: RestartRequest, status: ConnectorStatus) -> RestartPlan:
-    """The plan for a request.
+    """Return the plan for a request.
 
     Args:
         request: what was asked for.

@@ -50,7 +50,7 @@ class Declared:
 
     @property
     def location(self) -> str:
-        """The place as users see it."""
+        """Return the place as users see it."""
         return INSTALLED if self.source is None else str(self.source.location)
 
     def load(self) -> Any:

@@ -64,7 +64,7 @@ class PluginSource:
 
     @property
     def paths(self) -> list[str]:
-        """The search path of the source's modules."""
+        """Return the search path of the source's modules."""
         if self.loose or self.location.is_file():
             return [str(self.location)]
         wheels = sorted(self.location.glob("*.whl"))

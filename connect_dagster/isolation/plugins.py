@@ -51,7 +51,7 @@ class Plugins:
 
     @property
     def java(self) -> Sequence[JavaArchive]:
-        """Jars and zips on the path that hold plugins for Java, which cannot run here."""
+        """Return the jars and zips on the path that hold plugins for Java, which cannot run here."""
         return tuple(self._java)
 
     def all(self, kinds: Iterable[Kind] = LISTED) -> list[PluginDescription[Any]]:

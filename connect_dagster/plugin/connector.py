@@ -213,7 +213,7 @@ class Connector(ABC):
     @property
     @abstractmethod
     def task_class(self) -> type[SourceTask] | type[SinkTask]:
-        """The class of the connector's tasks."""
+        """Return the class of the connector's tasks."""
 
     def start(self, config: Properties) -> None:
         """Take the configuration; an exception makes the connector FAILED."""

@@ -56,7 +56,7 @@ def read_connector_file(path: str | Path) -> ConnectorFile:
 
 
 def _json(path: str | Path, text: str) -> dict[str, Any]:
-    """The document, numbers as they are written."""
+    """Return the document, numbers as they are written."""
     try:
         document = json.loads(text, parse_int=str, parse_float=str, parse_constant=_refuse_constant)
     except ValueError as error:

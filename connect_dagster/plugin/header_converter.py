@@ -37,7 +37,7 @@ class HeaderConverter(ABC):
 
     @abstractmethod
     def to_bytes(self, schema: Schema | None, value: Any) -> bytes | None:
-        """Bytes of one value in Python's terms.
+        """Return the bytes of one value in Python's terms.
 
         Raises:
             DataError: this converter cannot write it.

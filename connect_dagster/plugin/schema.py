@@ -126,7 +126,7 @@ class Schema:
             raise DataError("Invalid scale parameter found in Decimal schema: ") from None
 
     def with_default(self, default: Any) -> Schema:
-        """The schema with another default value; ``None`` for no default."""
+        """Return the schema with another default value; ``None`` for no default."""
         return replace(self, default=default)
 
     def _part(self, schema: Schema | None, what: str) -> Schema:

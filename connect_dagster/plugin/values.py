@@ -93,7 +93,7 @@ class _Tokens:
         return self._peeked is not None or self._at < len(self.text)
 
     def next(self) -> str:
-        """The next token."""
+        """Return the next token."""
         token, self._peeked = self._peeked, None
         return self._cut() if token is None else token
 
@@ -140,7 +140,7 @@ class _ValueParser:
         self._tokens = tokens
 
     def parse(self, *, embedded: bool) -> _Parsed | None:
-        """The next value; ``None`` for null and at the end."""
+        """Return the next value; ``None`` for null and at the end."""
         if not self._tokens.has_next():
             return None
         if embedded and self._tokens.consume('"'):
@@ -278,7 +278,7 @@ def _put(pairs: dict[Hashable, tuple[Any, Any]], key: Any, value: Any) -> None:
 
 
 def _aligned(schema: Schema | None, value: Any) -> Any:
-    """A part in the type that all of them have (Java: ``Values.convertTo``)."""
+    """Return a part in the type that all of them have (Java: ``Values.convertTo``)."""
     if schema is None:
         return value
     if value is None:
@@ -302,7 +302,7 @@ def _scale(number: Decimal) -> int:
 
 
 def _number(decimal: Decimal) -> _Parsed:
-    """The smallest type that has the number (Java: ``parseAsNumber``)."""
+    """Return the smallest type that has the number (Java: ``parseAsNumber``)."""
     if (whole := _whole(decimal)) is not None:
         return _Parsed(Schema(_smallest(whole)), whole)
     scale, short, long = _scale(decimal), numbers.to_float32(decimal), float(decimal)
@@ -354,7 +354,7 @@ def _moment_in_python(name: str | None, milliseconds: int) -> Any:
 
 
 def _as_key(value: Any) -> Any:
-    """A list or map as a key of a Python dict."""
+    """Return a list or map as a key of a Python dict."""
     if isinstance(value, list):
         return tuple(map(_as_key, value))
     return tuple((key, _as_key(one)) for key, one in value.items()) if isinstance(value, dict) else value

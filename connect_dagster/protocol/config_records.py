@@ -43,47 +43,47 @@ class SessionKey:
 
 
 def target_state_key(connector: str) -> str:
-    """Key of a connector's target state."""
+    """Return the key of a connector's target state."""
     return TARGET_STATE + connector
 
 
 def connector_key(connector: str) -> str:
-    """Key of a connector's configuration."""
+    """Return the key of a connector's configuration."""
     return CONNECTOR + connector
 
 
 def task_key(id: TaskId) -> str:
-    """Key of a task's configuration."""
+    """Return the key of a task's configuration."""
     return f"{TASK}{id.connector}-{id.task}"
 
 
 def fencing_key(connector: str) -> str:
-    """Key of how many tasks of an exactly-once source may have producers (KIP-618)."""
+    """Return the key of the number of tasks of an exactly-once source that may have producers (KIP-618)."""
     return FENCING + connector
 
 
 def fencing_value(tasks: int) -> bytes:
-    """Its value."""
+    """Return the value of that record."""
     return to_json({"task-count": tasks})
 
 
 def commit_key(connector: str) -> str:
-    """Key of the record that puts a connector's task configurations into force."""
+    """Return the key of the record that puts a connector's task configurations into force."""
     return COMMIT + connector
 
 
 def restart_key(connector: str) -> str:
-    """Key of a request to restart a connector."""
+    """Return the key of a request to restart a connector."""
     return RESTART + connector
 
 
 def logger_key(namespace: str) -> str:
-    """Key of a logger's level in the whole group."""
+    """Return the key of a logger's level in the whole group."""
     return LOGGER + namespace
 
 
 def task_of_key(key: str, prefix: str = TASK) -> TaskId | None:
-    """The task that a key names after its prefix, split at the last ``-``; ``None`` when it names none."""
+    """Return the task that a key names after its prefix, split at the last ``-``; ``None`` when it names none."""
     connector, dash, number = key.removeprefix(prefix).rpartition("-")
     if not dash or not number.isascii() or not number.isdecimal() or int(number) > _MAX_INT:
         return None
@@ -91,32 +91,32 @@ def task_of_key(key: str, prefix: str = TASK) -> TaskId | None:
 
 
 def properties_value(properties: Mapping[str, str | None]) -> bytes:
-    """Value of a connector's or a task's configuration, in the order given."""
+    """Return the value of a connector's or a task's configuration, in the order given."""
     return to_json({"properties": dict(properties)})
 
 
 def commit_value(tasks: int) -> bytes:
-    """Value of a commit: how many tasks the connector has."""
+    """Return the value of a commit: the number of tasks of the connector."""
     return to_json({"tasks": tasks})
 
 
 def target_state_value(state: TargetState) -> bytes:
-    """Value of a target state; workers that do not know STOPPED (before 3.5) read PAUSED."""
+    """Return the value of a target state; workers that do not know STOPPED (before 3.5) read PAUSED."""
     older = TargetState.PAUSED if state is TargetState.STOPPED else state
     return to_json({"state": older.value, "state.v2": state.value})
 
 
 def restart_value(only_failed: bool, include_tasks: bool) -> bytes:
-    """Value of a restart request (KIP-745)."""
+    """Return the value of a restart request (KIP-745)."""
     return to_json({"include-tasks": include_tasks, "only-failed": only_failed})
 
 
 def session_key_value(key: SessionKey) -> bytes:
-    """Value of a session key."""
+    """Return the value of a session key."""
     encoded = base64.b64encode(key.key).decode()
     return to_json({"key": encoded, "algorithm": key.algorithm, "creation-timestamp": key.creation_timestamp})
 
 
 def logger_value(level: str) -> bytes:
-    """Value of a logger's level."""
+    """Return the value of a logger's level."""
     return to_json({"level": level})

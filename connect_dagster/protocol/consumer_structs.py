@@ -59,7 +59,7 @@ class ConsumerSubscription:
         return cls(version, topics, user_data, owned, generation, rack)
 
     def encode(self) -> bytes:
-        """The bytes; without what its version has no field for."""
+        """Return the bytes; without what its version has no field for."""
         return (
             wire.int16(self.version)
             + wire.array(map(wire.string, self.topics))
@@ -94,7 +94,7 @@ class ConsumerAssignment:
         return cls(version, assigned, user_data)
 
     def encode(self) -> bytes:
-        """The bytes."""
+        """Return the bytes."""
         return (
             wire.int16(self.version)
             + wire.array(map(_partitions, self.assigned_partitions))

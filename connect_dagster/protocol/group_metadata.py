@@ -62,7 +62,7 @@ class GroupKey:
     group: str
 
     def encode(self) -> bytes:
-        """The bytes. Raises ValueError for a name that is too long."""
+        """Return the bytes. Raises ValueError for a name that is too long."""
         return wire.int16(_GROUP_METADATA) + wire.string(self.group)
 
 
@@ -76,7 +76,7 @@ class OffsetCommitKey:
     kind: int = 1
 
     def encode(self) -> bytes:
-        """The bytes. Raises ValueError for a name that is too long."""
+        """Return the bytes. Raises ValueError for a name that is too long."""
         return wire.int16(self.kind) + wire.string(self.group) + wire.string(self.topic) + wire.int32(self.partition)
 
 
@@ -89,7 +89,7 @@ class OtherKey:
     data: bytes
 
     def encode(self) -> bytes:
-        """The bytes."""
+        """Return the bytes."""
         return self.data
 
 

@@ -161,7 +161,7 @@ def _for_everybody(lost: list[Item], decision: LostWork) -> list[Item]:
 
 
 def _dealt(items: Iterable[Item], receivers: tuple[str, ...]) -> dict[str, list[Item]]:
-    """The connectors in turn, and from the first receiver on the tasks in turn."""
+    """Return the connectors in turn, and from the first receiver on the tasks in turn."""
     dealt: dict[str, list[Item]] = {receiver: [] for receiver in receivers}
     for kind in KINDS:
         of_kind = (item for item in items if isinstance(item, kind))

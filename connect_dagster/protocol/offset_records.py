@@ -19,7 +19,7 @@ def parse_key(key: bytes) -> tuple[str, dict[str, Any]] | None:
 
 
 def parse_value(value: bytes) -> dict[str, Any]:
-    """The offset in a value.
+    """Return the offset in a value.
 
     Raises:
         ValueError: the value is not a JSON object.

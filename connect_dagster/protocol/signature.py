@@ -49,7 +49,7 @@ class RequestSignature:
 
     @classmethod
     def of(cls, body: bytes, headers: Mapping[str, str]) -> RequestSignature | None:
-        """The signature in a request's headers, ``None`` when a header is missing.
+        """Return the signature in a request's headers, ``None`` when a header is missing.
 
         Args:
             body: raw bytes of the body.

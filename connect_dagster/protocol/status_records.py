@@ -33,22 +33,22 @@ class TopicUse:
 
 
 def connector_key(connector: str) -> str:
-    """Key of a connector's status."""
+    """Return the key of a connector's status."""
     return CONNECTOR + connector
 
 
 def task_key(id: TaskId) -> str:
-    """Key of a task's status."""
+    """Return the key of a task's status."""
     return f"{TASK}{id.connector}-{id.task}"
 
 
 def topic_key(connector: str, topic: str) -> str:
-    """Key of a topic that a connector uses."""
+    """Return the key of a topic that a connector uses."""
     return f"{TOPIC}{topic}{_TOPIC_SEPARATOR}{connector}"
 
 
 def task_of(key: str) -> TaskId | None:
-    """The task of a key, split at the last ``-``; ``None`` when it names none."""
+    """Return the task of a key, split at the last ``-``; ``None`` when it names none."""
     return task_of_key(key, TASK)
 
 
@@ -59,7 +59,7 @@ def topic_of(key: str) -> tuple[str, str] | None:
 
 
 def status_value(status: Status) -> bytes | None:
-    """Value of a status; DESTROYED is a tombstone."""
+    """Return the value of a status; DESTROYED is a tombstone."""
     if status.state is State.DESTROYED:
         return None
     return to_json(
@@ -74,7 +74,7 @@ def status_value(status: Status) -> bytes | None:
 
 
 def parse_status(value: bytes) -> Status:
-    """The status in a value; older workers write no version.
+    """Return the status in a value; older workers write no version.
 
     Raises:
         ValueError: what is wrong with it.
@@ -88,13 +88,13 @@ def parse_status(value: bytes) -> Status:
 
 
 def topic_value(use: TopicUse) -> bytes:
-    """Value of a topic that a connector uses."""
+    """Return the value of a topic that a connector uses."""
     inner = {"name": use.topic, "connector": use.connector, "task": use.task, "discoverTimestamp": use.discovered}
     return to_json({"topic": inner})
 
 
 def parse_topic(value: bytes) -> TopicUse:
-    """The topic in a value.
+    """Return the topic in a value.
 
     Raises:
         ValueError: what is wrong with it.

@@ -67,7 +67,7 @@ class Reader:
             raise self.malformed(f"{self._end - self._at} bytes more than the message has")
 
     def malformed(self, reason: str, position: int | None = None) -> MalformedBytes:
-        """The error to raise for what is wrong, by default at the next byte."""
+        """Return the error to raise for what is wrong, by default at the next byte."""
         return MalformedBytes(reason, self._at if position is None else position, len(self._data))
 
     def int8(self) -> int:
@@ -83,7 +83,7 @@ class Reader:
         return self._number(">q")
 
     def unsigned_varint(self) -> int:
-        """A number of 32 bits, in groups of 7 bits, the lowest first."""
+        """Return a number of 32 bits, in groups of 7 bits, the lowest first."""
         start, value = self._at, 0
         for place in range(_LONGEST_VARINT):
             byte = self._take(1, "a varint")[0]
@@ -212,7 +212,7 @@ def int64(value: int) -> bytes:
 
 
 def unsigned_varint(value: int) -> bytes:
-    """A number of 32 bits, in groups of 7 bits, the lowest first."""
+    """Return a number of 32 bits, in groups of 7 bits, the lowest first."""
     groups = bytearray()
     while value >= 0x80:
         groups.append(value & 0x7F | 0x80)

@@ -56,7 +56,7 @@ def items_of(work: Work) -> tuple[Item, ...]:
 
 
 def as_work(items: Iterable[Item]) -> Work:
-    """The items as connectors and tasks, in the order given."""
+    """Return the items as connectors and tasks, in the order given."""
     items = tuple(items)
     return Work(
         connectors=tuple(item for item in items if isinstance(item, str)),
@@ -65,7 +65,7 @@ def as_work(items: Iterable[Item]) -> Work:
 
 
 def in_order(items: Iterable[Item]) -> list[Item]:
-    """Connectors by name, then tasks by connector and number, names compared as Java compares strings."""
+    """Return the connectors by name, then tasks by connector and number, names compared as Java compares strings."""
     return sorted(items, key=_order)
 
 

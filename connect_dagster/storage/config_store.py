@@ -177,6 +177,6 @@ def _target_state(name: str, state: TargetState) -> Entry:
 
 
 def _task(id: TaskId, config: Mapping[str, str | None]) -> Entry:
-    """A task's record with its properties where Java's map has them."""
+    """Return a task's record with its properties where Java's map has them."""
     ordered = {name: config[name] for name in hash_map_order(config)}
     return records.task_key(id).encode(), records.properties_value(ordered)

@@ -66,7 +66,7 @@ class FileOffsetStore:
         return ConnectorOffsets(self, connector)
 
     def offset(self, connector: str, partition: Partition) -> dict[str, Any] | None:
-        """Offset of a partition, ``None`` when there is none.
+        """Return the offset of a partition, ``None`` when there is none.
 
         Raises:
             DataError: the stored offset is not a JSON object.
@@ -75,7 +75,7 @@ class FileOffsetStore:
             return self._table.offset(connector, partition)
 
     def offsets_of(self, connector: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-        """Partitions of a connector with their offsets, in the order in which they were first written.
+        """Return the partitions of a connector with their offsets, in the order in which they were first written.
 
         Raises:
             DataError: a stored offset is not a JSON object.

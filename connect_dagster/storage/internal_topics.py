@@ -38,21 +38,21 @@ class InternalTopic:
 
 
 def config_topic(name: str, replication_factor: int = 3, settings: Mapping[str, str] | None = None) -> InternalTopic:
-    """The topic of configurations: one partition, because the order of its records matters."""
+    """Return the topic of configurations: one partition, because the order of its records matters."""
     return _topic("config", name, "connector configurations", 1, replication_factor, settings)
 
 
 def offset_topic(
     name: str, partitions: int = 25, replication_factor: int = 3, settings: Mapping[str, str] | None = None
 ) -> InternalTopic:
-    """The topic of source connectors' offsets."""
+    """Return the topic of source connectors' offsets."""
     return _topic("offset", name, "source connector offsets", partitions, replication_factor, settings)
 
 
 def status_topic(
     name: str, partitions: int = 5, replication_factor: int = 3, settings: Mapping[str, str] | None = None
 ) -> InternalTopic:
-    """The topic of statuses."""
+    """Return the topic of statuses."""
     return _topic("status", name, "connector and task statuses", partitions, replication_factor, settings)
 
 

@@ -118,7 +118,7 @@ class StatusStore:
         return tuple((number, found[number]) for number in sorted(found))
 
     def connectors(self) -> set[str]:
-        """Names of the connectors that have a status."""
+        """Return the names of the connectors that have a status."""
         with self._lock:
             return set(self._table.connectors)
 

@@ -44,7 +44,7 @@ class Lease:
         return self._confirmed + self._seconds - self.clock()
 
     def renew(self, asked: float) -> None:
-        """The brokers confirmed the membership.
+        """Take the lease: the brokers confirmed the membership.
 
         Args:
             asked: when they were asked, by the clock.
@@ -61,5 +61,5 @@ class Lease:
             self.renew(asked)
 
     def lose(self) -> None:
-        """The brokers denied the membership, or the worker gave it up."""
+        """Drop the lease: the brokers denied the membership, or the worker gave it up."""
         self._confirmed = float("-inf")

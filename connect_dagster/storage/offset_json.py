@@ -19,7 +19,7 @@ from connect_dagster.protocol import offset_records
 
 
 def key_bytes(connector: str, partition: Mapping[str, Any]) -> bytes:
-    """Key of an offset as Java would write it.
+    """Return the key of an offset as Java would write it.
 
     Raises:
         DataError: a value of the partition is none that offsets may hold.
@@ -28,7 +28,7 @@ def key_bytes(connector: str, partition: Mapping[str, Any]) -> bytes:
 
 
 def value_bytes(offset: Mapping[str, Any]) -> bytes:
-    """An offset as Java would write it.
+    """Return an offset as Java would write it.
 
     Raises:
         DataError: a value is none that offsets may hold.
@@ -37,7 +37,7 @@ def value_bytes(offset: Mapping[str, Any]) -> bytes:
 
 
 def parse_value(value: bytes) -> dict[str, Any]:
-    """The offset in a value.
+    """Return the offset in a value.
 
     Raises:
         DataError: the value is not a JSON object.

@@ -25,7 +25,7 @@ class SourceOffsets(Protocol):
         """Return the offset of a partition, ``None`` without one. Raises DataError when it is not a JSON object."""
 
     def all(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-        """Partitions with their offsets.
+        """Return the partitions with their offsets.
 
         Raises:
             DataError: a stored offset is not a JSON object.
@@ -59,14 +59,14 @@ class OffsetStore(Protocol):
         """
 
     def offset(self, connector: str, partition: Partition) -> dict[str, Any] | None:
-        """Offset of a partition, ``None`` when there is none.
+        """Return the offset of a partition, ``None`` when there is none.
 
         Raises:
             DataError: the stored offset is not a JSON object.
         """
 
     def offsets_of(self, connector: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-        """Partitions of a connector with their offsets, in the order in which they were first written.
+        """Return the partitions of a connector with their offsets, in the order in which they were first written.
 
         Raises:
             DataError: a stored offset is not a JSON object.
@@ -100,7 +100,7 @@ class ConnectorOffsets:
         return self.store.offset(self.connector, partition)
 
     def all(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-        """Partitions with their offsets."""
+        """Return the partitions with their offsets."""
         return self.store.offsets_of(self.connector)
 
     def save(self, offsets: Sequence[tuple[Partition, Offset | None]]) -> None:
@@ -162,7 +162,7 @@ class OffsetTable:
         return None if value is None else parse_value(value)
 
     def offsets_of(self, connector: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-        """Return partitions of a connector with their offsets. Raises DataError when one is not a JSON object."""
+        """Return the partitions of a connector with their offsets. Raises DataError when one is not a JSON object."""
         places = [parse_key(same[0]) for same in self._keys.values()]
         mine = [place[1] for place in places if place is not None and place[0] == connector]
         found = [(partition, self.offset(connector, partition)) for partition in mine]

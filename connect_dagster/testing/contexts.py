@@ -56,7 +56,7 @@ class _SourceContext:
 
 
 def source_context(offsets: Offsets = (), spark: SparkSession | None = None) -> SourceTaskContext:
-    """The context of a source task.
+    """Return the context of a source task.
 
     Args:
         offsets: source partitions with the offsets that an earlier run committed.

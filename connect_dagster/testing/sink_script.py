@@ -18,7 +18,7 @@ _POLL_SECONDS = 0.01
 
 
 def entry(script: str, call: int) -> str:
-    """An action of a call.
+    """Return an action of a call.
 
     Args:
         script: entries of one method.

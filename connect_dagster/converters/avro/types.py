@@ -65,13 +65,13 @@ class AvroType:
 
     @property
     def logical(self) -> str | None:
-        """The logical type's name in lower case."""
+        """Return the logical type's name in lower case."""
         found = self.props.get("logicalType")
         return found.lower() if isinstance(found, str) else None
 
     @property
     def short_name(self) -> str:
-        """The name without its namespace."""
+        """Return the name without its namespace."""
         return (self.name or "").rpartition(".")[2]
 
     @property
@@ -86,12 +86,12 @@ class AvroType:
 
     @property
     def value(self) -> AvroType:
-        """The other type of a union of null and one type; for all else the type itself."""
+        """Return the other type of a union of null and one type; for all else the type itself."""
         return self.choices[0] if self.kind == "union" and len(self.choices) == 1 else self
 
     @property
     def part(self) -> AvroType:
-        """The items of an array, the values of a map."""
+        """Return the items of an array, the values of a map."""
         assert self.item is not None
         return self.item
 

@@ -52,7 +52,7 @@ class Head:
 
     @property
     def mark(self) -> str:
-        """The head in a batch's list of heads."""
+        """Return the head in a batch's list of heads."""
         return self.form.value + self.text
 
 

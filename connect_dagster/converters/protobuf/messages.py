@@ -80,7 +80,7 @@ class Field:
 
     @property
     def inner(self) -> Message:
-        """The message of a MESSAGE."""
+        """Return the message of a MESSAGE."""
         assert self.message is not None
         return self.message
 

@@ -268,7 +268,7 @@ class DistributedConfig(WorkerConfig):
         return self
 
     def topic_settings(self, prefix: str) -> dict[str, str]:
-        """Settings beyond the worker's own for one of the three topics, such as ``config.storage.``."""
+        """Return the settings beyond the worker's own for one of the three topics, such as ``config.storage.``."""
         own = {key.name for key in self.table()}
         return under_prefix({name: value for name, value in self.originals.items() if name not in own}, prefix)
 

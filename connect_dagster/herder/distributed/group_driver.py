@@ -212,7 +212,7 @@ class GroupDriver:
 
     @property
     def config(self) -> ClusterConfigState:
-        """The config topic as the group loop has seen it last."""
+        """Return the config topic as the group loop has seen it last."""
         return self.state.config
 
     @property

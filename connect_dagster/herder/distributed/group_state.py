@@ -101,7 +101,7 @@ def assignment_of(state: GroupState) -> Assignment:
 
 
 def allocation_of(state: GroupState) -> Assignment | None:
-    """The owned work as the leader of the next rebalance learns of it."""
+    """Return the owned work as the leader of the next rebalance learns of it."""
     if state.assignment is None or state.protocol is ConnectProtocol.EAGER:
         return None
     return replace(state.assignment, assigned=assigned_entries(state.owned), revoked=())
@@ -163,7 +163,7 @@ def retried(state: GroupState) -> do.Log:
 
 
 def restarted(state: GroupState, plan: RestartPlan) -> Actions:
-    """The part of a restart that concerns this worker."""
+    """Return the part of a restart that concerns this worker."""
     name = plan.status.name
     mine = Work(
         tuple(one for one in state.owned.connectors if plan.connector and one == name),
@@ -174,7 +174,7 @@ def restarted(state: GroupState, plan: RestartPlan) -> Actions:
 
 
 def restarted_connectors(state: GroupState, names: frozenset[str]) -> Actions:
-    """The restart of connectors with a new configuration; their tasks follow when theirs have one."""
+    """Return the restart of connectors with a new configuration; their tasks follow when theirs have one."""
     mine = tuple(name for name in state.owned.connectors if name in names)
     if not mine:
         return ()

@@ -76,7 +76,7 @@ class DistributedHerder(WorkerHerder):
 
     @property
     def failure(self) -> Exception | None:
-        """The error that has ended the herder's thread."""
+        """Return the error that has ended the herder's thread."""
         return self._group.failure
 
     def stage(self) -> str | None:

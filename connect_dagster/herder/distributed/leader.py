@@ -115,7 +115,7 @@ class Leader:
 
 
 def configured_work(config: ClusterConfigState) -> Work:
-    """All connectors and tasks of a configuration."""
+    """Return all connectors and tasks of a configuration."""
     connectors = tuple(sorted(config.connectors()))
     return Work(connectors, tuple(id for name in connectors for id in config.tasks(name)))
 

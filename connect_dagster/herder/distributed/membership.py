@@ -257,7 +257,7 @@ class _Coordinator(BaseCoordinator):  # type: ignore[misc]
                 )
                 found = answer.coordinators[0] if answer.coordinators else answer
             except kafka_errors.KafkaError as error:
-                log.debug("No broker answers while the group forms: %r", error)
+                log.debug("No broker responds while the group forms: %r", error)
             else:
                 if waiting and self.coordinator_id == f"coordinator-{found.node_id}":
                     self._lease.extend(asked)

@@ -43,13 +43,13 @@ class SessionKeys:
 
     @classmethod
     def of(cls, config: DistributedConfig) -> SessionKeys:
-        """The rules of a worker."""
+        """Return the rules of a worker."""
         algorithm, bits = config.inter_worker_key_generation_algorithm, config.inter_worker_key_size
         size = _DEFAULT_BYTES[algorithm] if bits is None else (bits + 7) // 8
         return cls(algorithm, size, config.inter_worker_key_ttl_ms, config.inter_worker_verification_algorithms)
 
     def made(self, now_ms: int) -> SessionKey:
-        """A new key."""
+        """Return a new key."""
         return SessionKey(secrets.token_bytes(self.size), self.algorithm, now_ms)
 
     def renewal(self, key: SessionKey | None) -> float:

@@ -35,7 +35,7 @@ class GroupView(Protocol):
 
     @property
     def config(self) -> ClusterConfigState:
-        """The config topic as the group loop has seen it last."""
+        """Return the config topic as the group loop has seen it last."""
 
     @property
     def leads(self) -> bool:

@@ -125,7 +125,7 @@ class TickThreadStage:
 
     @property
     def summary(self) -> str:
-        """A sentence for users, with Java's text (``Stage.summarize``)."""
+        """Return a sentence for users, with Java's text (``Stage.summarize``)."""
         stage = self._current
         began = _instant(stage.began)
         if stage.ended is None:

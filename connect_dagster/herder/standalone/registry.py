@@ -60,16 +60,16 @@ class Registry:
             yield
 
     def names(self) -> list[str]:
-        """Names of all connectors, sorted."""
+        """Return the names of all connectors, sorted."""
         with self._lock:
             return sorted(self._connectors)
 
     def find(self, name: str) -> ConnectorEntry | None:
-        """The connector as it is now."""
+        """Return the connector as it is now."""
         return self._connectors.get(name)
 
     def get(self, name: str, otherwise: str) -> ConnectorEntry:
-        """The connector as it is now. Raises NotFoundError with the text given."""
+        """Return the connector as it is now. Raises NotFoundError with the text given."""
         found = self._connectors.get(name)
         if found is None:
             raise NotFoundError(otherwise)

@@ -30,13 +30,13 @@ _CONFIGS: Mapping[Kind, type[ConnectorConfig]] = {Kind.SINK: SinkConnectorConfig
 
 
 def framework_table(described: PluginDescription[Connector]) -> ConfigTable:
-    """The framework's keys for a connector, without what a worker adds."""
+    """Return the framework's keys for a connector, without what a worker adds."""
     table = enriched(_CONFIGS[described.kind].table(), {CONNECTOR_VERSION: described.version}, {})
     return _checked(table, {CONNECTOR_VERSION: check_version})
 
 
 def common_table(described: PluginDescription[Connector]) -> ConfigTable:
-    """The keys of connectors of both directions, for one whose version does not exist."""
+    """Return the keys of connectors of both directions, for one whose version does not exist."""
     recommenders = {f"{side}.converter.plugin.version": _version_recommender(None, side) for side in CONVERTERS}
     recommenders[CONNECTOR_VERSION] = _fixed([described.version])
     return enriched(ConnectorConfig.table(), {CONNECTOR_VERSION: described.version}, recommenders)
@@ -48,7 +48,7 @@ def enriched_table(
     plugins: Plugins,
     worker: WorkerConfig,
 ) -> ConfigTable:
-    """The framework's keys for a connector with all that this worker knows.
+    """Return the framework's keys for a connector with all that this worker knows.
 
     Args:
         described: the connector.
@@ -81,7 +81,7 @@ def _checked(table: ConfigTable, validators: Mapping[str, Validator]) -> ConfigT
 
 
 def concrete_class(plugins: Plugins, name: str, base: type[Any], interface: str) -> type[Any]:
-    """The class of that name.
+    """Return the class of that name.
 
     Raises:
         ConfigError: it is not of that kind or abstract, in the words of Java's ``Utils.ensureConcreteSubclass``, or it
@@ -98,7 +98,7 @@ def concrete_class(plugins: Plugins, name: str, base: type[Any], interface: str)
 
 
 def instantiated(found: type[Any], key: str, name: str) -> Any:
-    """An object of a class. Raises ConfigError in the words of Java's ``InstantiableClassValidator``."""
+    """Return an object of a class. Raises ConfigError in the words of Java's ``InstantiableClassValidator``."""
     try:
         return found()
     except Exception as error:
@@ -123,7 +123,7 @@ def _fixed(values: Sequence[Any]) -> Recommender:
 
 
 def _version_recommender(plugins: Plugins | None, side: str) -> Recommender:
-    """The converter's version; not shown while that converter does not exist."""
+    """Return the converter's version; not shown while that converter does not exist."""
     converter = f"{side}.converter"
 
     def values(name: str, parsed: Mapping[str, Any]) -> list[str]:

@@ -64,7 +64,7 @@ _KINDS = (
 
 
 def transformation_keys(config: Properties, plugins: Plugins) -> list[ConfigKey]:
-    """Keys for all transformations and predicates that a configuration names."""
+    """Return the keys for all transformations and predicates that a configuration names."""
     return [key for kind in _KINDS for alias in _aliases(config, kind) for key in _keys(kind, alias, config, plugins)]
 
 

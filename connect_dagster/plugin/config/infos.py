@@ -80,7 +80,7 @@ def prefixed_infos(table: ConfigTable, values: Iterable[ConfigValue], prefix: st
 
 
 def merge_infos(name: str, *parts: Infos | None) -> Infos:
-    """One ``ConfigInfos`` of several, in their order."""
+    """Return one ``ConfigInfos`` of several, in their order."""
     present = [part for part in parts if part is not None]
     return {
         "name": name,

@@ -38,38 +38,38 @@ class ErrorMetrics:
             self._failed(records)
 
     def fatal(self) -> None:
-        """A record could not be processed, which ends the task."""
+        """Count a record that could not be processed, which ends the task."""
         with self._lock:
             self._failed(1)
             self._counts["total-record-errors"] += 1
 
     def failed_try(self) -> None:
-        """An operation failed that will be tried again."""
+        """Count a failed operation that will be tried again."""
         with self._lock:
             self._counts["total-record-failures"] += 1
 
     def retried(self) -> None:
-        """An operation is tried again."""
+        """Count an operation that is tried again."""
         with self._lock:
             self._counts["total-retries"] += 1
 
     def logged(self) -> None:
-        """The error of a record was logged."""
+        """Count a logged error of a record."""
         with self._lock:
             self._counts["total-errors-logged"] += 1
 
     def dead_letter_requested(self) -> None:
-        """A record is to be written to the dead letter queue."""
+        """Count a record that will be written to the dead letter queue."""
         with self._lock:
             self._counts["deadletterqueue-produce-requests"] += 1
 
     def dead_letter_failed(self) -> None:
-        """A record could not be written to the dead letter queue."""
+        """Count a record that could not be written to the dead letter queue."""
         with self._lock:
             self._counts["deadletterqueue-produce-failures"] += 1
 
     def read(self) -> Reading:
-        """The group."""
+        """Return the group."""
         with self._lock:
             return Reading(TASK_ERRORS, (self._id.connector, str(self._id.task)), dict(self._counts))
 

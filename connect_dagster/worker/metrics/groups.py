@@ -102,7 +102,7 @@ COORDINATOR = Group(
         "assigned-connectors": "Connectors that the group has assigned to the worker.",
         "assigned-tasks": "Tasks that the group has assigned to the worker.",
         "heartbeat-rate": "Heartbeats a second.",
-        "heartbeat-response-time-max": "Longest wait of late for the answer to a heartbeat, in milliseconds.",
+        "heartbeat-response-time-max": "Longest recent wait for the response to a heartbeat, in milliseconds.",
         "last-heartbeat-seconds-ago": "Seconds since the last heartbeat.",
         "join-rate": "Joins a second.",
         "join-time-avg": "Mean time of a join, in milliseconds.",

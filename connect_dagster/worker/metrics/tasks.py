@@ -69,21 +69,21 @@ class TaskMetrics:
 
     @property
     def state(self) -> State:
-        """The state that was reported last."""
+        """Return the state that was reported last."""
         return self._states.state
 
     def changed(self, state: State) -> None:
-        """The task has come to a state."""
+        """Record a state of the task."""
         with self._lock:
             self._states.change(state, self._clock())
 
     def commit_ended(self, milliseconds: float, *, succeeded: bool) -> None:
-        """A commit of offsets has come to its end."""
+        """Record the end of a commit of offsets."""
         with self._lock:
             self._commit_ended(milliseconds, self._clock(), succeeded)
 
     def read(self, now: float) -> list[Reading]:
-        """All groups of the task."""
+        """Return all groups of the task."""
         place = (self.id.connector, str(self.id.task))
         with self._lock:
             own = {**self._plugins.texts, **self._common(now)}
@@ -134,7 +134,7 @@ class SourceTaskMetrics(TaskMetrics):
         self._polled = self._written = self._active = self._refused = 0
 
     def poll_ended(self, milliseconds: float) -> None:
-        """A poll has brought records."""
+        """Record a poll that returned records."""
         with self._lock:
             self._poll_times.record(milliseconds, self._clock())
 
@@ -210,7 +210,7 @@ class SinkTaskMetrics(TaskMetrics):
         self._fresh_ends: set[TopicPartition] = set()
 
     def put_ended(self, milliseconds: float, offsets: int, arrived: int | None) -> None:
-        """The task has taken a batch.
+        """Record a batch that the task has put.
 
         Args:
             milliseconds: what the put took.
@@ -244,7 +244,7 @@ class SinkTaskMetrics(TaskMetrics):
             self._sends.record(read - dropped, now)
 
     def moved_to(self, position: Offsets, committed: Offsets) -> None:
-        """The task stands somewhere else, or something else is committed."""
+        """Record new positions and committed offsets of the task."""
         active = sum(max(0, position[place] - offset) for place, offset in committed.items() if place in position)
         with self._lock:
             self._position = dict(position)
@@ -253,7 +253,7 @@ class SinkTaskMetrics(TaskMetrics):
             self._active_counts.record(active, self._clock())
 
     def ends_seen(self, ends: Offsets) -> None:
-        """Partitions end there."""
+        """Record the ends of partitions."""
         with self._lock:
             self._ends.update(ends)
             self._fresh_ends.update(ends)
@@ -265,7 +265,7 @@ class SinkTaskMetrics(TaskMetrics):
         return [place for place in places if place not in fresh]
 
     def commit_began(self, number: int) -> None:
-        """A commit of offsets is on its way."""
+        """Record the start of a commit of offsets."""
         with self._lock:
             self._commit_number = number
 

@@ -93,7 +93,7 @@ class WorkerMetrics:
         return changed
 
     def connector_start_failed(self) -> None:
-        """A connector could not even be made."""
+        """Count a connector that could not be made."""
         self._connector_starts.ended(False, self._clock())
 
     def remove_connectors(self, names: Iterable[str]) -> None:

@@ -60,18 +60,18 @@ class Progress:
 
     @property
     def total(self) -> int:
-        """Rows through Spark since the task started."""
+        """Return the rows through Spark since the task started."""
         return self._total
 
     def as_json(self) -> dict[str, Any]:
-        """The latest batch with the totals, ready for JSON."""
+        """Return the latest batch with the totals, ready for JSON."""
         with self._lock:
             last = asdict(self._last) if self._last is not None else {}
             return {**last, "totalInputRows": self._total, "jobGroup": self.job_group}
 
 
 def rows_through_plan(df: DataFrame) -> int:
-    """Rows that came out of a plan that has run, by Spark's own metrics.
+    """Return the rows that came out of a plan that has run, by Spark's own metrics.
 
     Projections keep their number and count nothing; so the topmost operators that count are asked.
     """
@@ -79,7 +79,7 @@ def rows_through_plan(df: DataFrame) -> int:
 
 
 def rows_into_plan(df: DataFrame) -> int:
-    """Rows at the leaves of a plan that has run: by Spark's own metrics, and those that the plan itself holds.
+    """Return the rows at the leaves of a plan that has run: by Spark's metrics, and those that the plan itself holds.
 
     The optimizer filters the latter before anything runs, so they are counted in the plan as it was written.
     """
