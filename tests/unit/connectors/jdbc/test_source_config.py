@@ -41,7 +41,7 @@ def test_the_least_that_is_needed() -> None:
         ({"table_exclude_list": "a"}, "table.exclude.list", "needs table.include.list"),
         ({"query": "SELECT 1", "table_whitelist": "a"}, "query", "may not be combined"),
         ({"query": "SELECT 1", "query_masked": "SELECT 2"}, "query.masked", "together with query"),
-        ({"query": "SELECT 1", "mode": "incrementing"}, "incrementing.column.name", "name it"),
+        ({"query": "SELECT 1", "mode": "incrementing"}, "incrementing.column.name", "set it"),
         ({"mode": "timestamp"}, "timestamp.column.name", "needs the columns"),
         ({"db_timezone": "Mars/Olympus"}, "db.timezone", "time zone is unknown"),
         ({"dialect_name": "x"}, "dialect.name", "MySqlDatabaseDialect"),
