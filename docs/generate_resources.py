@@ -1,5 +1,6 @@
 """The data and the stub of Dagster's resources for the connectors that ship: ``make docs`` writes them."""
 
+import inspect
 import json
 import sys
 from dataclasses import dataclass
@@ -7,14 +8,7 @@ from pathlib import Path
 from types import GenericAlias, UnionType
 from typing import Any
 
-from connect_dagster.connectors.file.sink import FileStreamSinkConfig, FileStreamSinkConnector
-from connect_dagster.connectors.file.source import FileStreamSourceConfig, FileStreamSourceConnector
-from connect_dagster.connectors.jdbc.sink.config import JdbcSinkConfig
-from connect_dagster.connectors.jdbc.sink.connector import JdbcSinkConnector
-from connect_dagster.connectors.jdbc.source.config import JdbcSourceConfig
-from connect_dagster.connectors.jdbc.source.connector import JdbcSourceConnector
-from connect_dagster.connectors.spark.sink import SparkSinkConfig, SparkSinkConnector
-from connect_dagster.connectors.spark.source import SparkSourceConfig, SparkSourceConnector
+from connect_dagster.isolation.plugins import Kind, PluginDescription, Plugins
 from connect_dagster.orchestration.resources import connector
 from connect_dagster.orchestration.resources.connector import ConnectorResource
 from connect_dagster.orchestration.resources.resource_type import connector_resource_type
@@ -39,7 +33,7 @@ class Shipped:
     connector_class: str = ""
 
 
-SHIPPED = (
+BASES = (
     Shipped(
         "FrameworkConnectorResource",
         ConnectorResource.__name__,
@@ -58,48 +52,21 @@ SHIPPED = (
         SinkConnectorConfig,
         "A sink, with a field for each key of all sinks.",
     ),
-    Shipped(
-        "FileStreamSourceResource",
-        "SourceConnectorResource",
-        FileStreamSourceConfig,
-        "A source of the lines of a file.",
-        FileStreamSourceConnector.java_class,
-    ),
-    Shipped(
-        "FileStreamSinkResource",
-        "SinkConnectorResource",
-        FileStreamSinkConfig,
-        "A sink that appends a line to a file for each record.",
-        FileStreamSinkConnector.java_class,
-    ),
-    Shipped(
-        "JdbcSourceResource",
-        "SourceConnectorResource",
-        JdbcSourceConfig,
-        "A source of the rows of a database's tables, or of a query.",
-        JdbcSourceConnector.java_class,
-    ),
-    Shipped(
-        "JdbcSinkResource",
-        "SinkConnectorResource",
-        JdbcSinkConfig,
-        "A sink that writes records to the tables of a database.",
-        JdbcSinkConnector.java_class,
-    ),
-    Shipped(
-        "SparkSourceResource",
-        "SourceConnectorResource",
-        SparkSourceConfig,
-        "A source that reads any format of Spark.",
-        f"{SparkSourceConnector.__module__}.{SparkSourceConnector.__qualname__}",
-    ),
-    Shipped(
-        "SparkSinkResource",
-        "SinkConnectorResource",
-        SparkSinkConfig,
-        "A sink that writes any format of Spark.",
-        f"{SparkSinkConnector.__module__}.{SparkSinkConnector.__qualname__}",
-    ),
+)
+
+
+def _shipped(connector: PluginDescription[Any], base: str) -> Shipped:
+    """Return the resource of a connector: named after its class, with the first line of its docstring."""
+    simple = connector.class_name.rpartition(".")[2].removesuffix("Connector")
+    doc = inspect.getdoc(connector.plugin) or ""
+    return Shipped(f"{simple}Resource", base, connector.plugin.config_def, doc.partition("\n")[0], connector.class_name)
+
+
+_PLUGINS = Plugins()
+SHIPPED = (
+    *BASES,
+    *(_shipped(each, "SourceConnectorResource") for each in _PLUGINS.all((Kind.SOURCE,))),
+    *(_shipped(each, "SinkConnectorResource") for each in _PLUGINS.all((Kind.SINK,))),
 )
 
 
@@ -123,9 +90,9 @@ def _definitions() -> str:
         keys = [key_info(key) for key in each.config_def.table() if key.name not in inherited]
         if each.name == "FrameworkConnectorResource":
             inherited |= {key["name"] for key in keys}
-        head = f'"doc": {_json(each.doc)}, "connector_class": {_json(each.connector_class)}, "keys": ['
+        head = {"base": each.base, "doc": each.doc, "connector_class": each.connector_class}
         lines = [_json({name: key[name] for name in _KEPT}) for key in keys]
-        entries.append(f"{_json(each.name)}: {{{head}\n" + ",\n".join(lines) + "]}")
+        entries.append(f'{_json(each.name)}: {_json(head)[:-1]}, "keys": [\n' + ",\n".join(lines) + "]}")
     return "{\n" + ",\n".join(entries) + "\n}\n"
 
 
@@ -138,7 +105,8 @@ def _stub() -> str:
     head = (
         "# Written by `make docs`.\n\nfrom connect_dagster.orchestration.resources.connector import ConnectorResource\n"
     )
-    return "\n".join([head, *(_stub_class(each, made) for each in SHIPPED)])
+    names = "".join(f"    {_json(each.name)},\n" for each in sorted(SHIPPED, key=lambda each: each.name))
+    return "\n".join([head, f"__all__ = [\n{names}]\n", *(_stub_class(each, made) for each in SHIPPED)])
 
 
 def _stub_class(each: Shipped, made: dict[str, type[ConnectorResource]]) -> str:

@@ -53,16 +53,8 @@ from connect_dagster.orchestration.ops.ops import (
     kafka_connect_resume_op,
     kafka_connect_stop_op,
 )
-from connect_dagster.orchestration.resources.bundled import (
-    FileStreamSinkResource,
-    FileStreamSourceResource,
-    JdbcSinkResource,
-    JdbcSourceResource,
-    SinkConnectorResource,
-    SourceConnectorResource,
-    SparkSinkResource,
-    SparkSourceResource,
-)
+from connect_dagster.orchestration.resources import bundled
+from connect_dagster.orchestration.resources.bundled import *  # noqa: F403
 from connect_dagster.orchestration.resources.connector import ConnectorResource
 from connect_dagster.orchestration.resources.resource_type import connector_resource_type
 from connect_dagster.orchestration.sensors.attempts import BackOff
@@ -96,11 +88,7 @@ __all__ = [
     "DagsterKafkaConnectTranslator",
     "DataSide",
     "FileLines",
-    "FileStreamSinkResource",
-    "FileStreamSourceResource",
     "HostedWorker",
-    "JdbcSinkResource",
-    "JdbcSourceResource",
     "KafkaConnectApplyConfig",
     "KafkaConnectBucketProps",
     "KafkaConnectClient",
@@ -122,10 +110,6 @@ __all__ = [
     "KafkaPySparkResource",
     "QueriedRows",
     "RetryPolicy",
-    "SinkConnectorResource",
-    "SourceConnectorResource",
-    "SparkSinkResource",
-    "SparkSourceResource",
     "StandaloneConnectWorkerResource",
     "TopicRecords",
     "build_connect_group_assets",
@@ -160,6 +144,7 @@ __all__ = [
     "load_kafka_connect_asset_specs",
     "numbered_workers",
 ]
+__all__ += bundled.__all__
 
 # Not one of Dagster's own packages, whose versions are to be the core's.
 DagsterLibraryRegistry.register("connect-dagster", connect_dagster.__version__, is_dagster_package=False)

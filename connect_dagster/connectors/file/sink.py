@@ -126,7 +126,10 @@ class FileStreamSinkTask(SinkTask):
 
 
 class FileStreamSinkConnector(SinkConnector):
-    """One file, with one or more tasks that append to it."""
+    """A sink that appends a line to a file for each record.
+
+    One file, with one or more tasks.
+    """
 
     config_def = FileStreamSinkConfig
     java_class: ClassVar[str] = "org.apache.kafka.connect.file.FileStreamSinkConnector"

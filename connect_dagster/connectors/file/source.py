@@ -165,7 +165,10 @@ class FileStreamSourceTask(SourceTask):
 
 
 class FileStreamSourceConnector(SourceConnector):
-    """One file, one task."""
+    """A source of the lines of a file.
+
+    One file, one task.
+    """
 
     config_def = FileStreamSourceConfig
     java_class: ClassVar[str] = "org.apache.kafka.connect.file.FileStreamSourceConnector"

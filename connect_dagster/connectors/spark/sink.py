@@ -171,7 +171,10 @@ class SparkSinkTask(SinkTask):
 
 
 class SparkSinkConnector(SinkConnector):
-    """Any number of tasks, which write independently."""
+    """A sink that writes any format of Spark.
+
+    Any number of tasks, which write independently.
+    """
 
     config_def = SparkSinkConfig
     task_class = SparkSinkTask

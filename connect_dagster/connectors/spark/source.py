@@ -143,7 +143,10 @@ class SparkSourceTask(SourceTask):
 
 
 class SparkSourceConnector(SourceConnector):
-    """One streaming query, one task."""
+    """A source that reads any format of Spark.
+
+    One streaming query, one task.
+    """
 
     config_def = SparkSourceConfig
     task_class = SparkSourceTask

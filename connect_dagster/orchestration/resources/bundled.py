@@ -16,20 +16,15 @@ from connect_dagster.orchestration.resources.resource_type import live_resource_
 _DEFINITIONS: dict[str, Any] = json.loads(files(__package__).joinpath("bundled.json").read_text(encoding="utf-8"))
 
 
-def _resource(name: str, base: type[ConnectorResource]) -> type[Any]:
-    declared = _DEFINITIONS[name]
-    keys = [KeyDefinition.model_validate(key) for key in declared["keys"]]
-    made = live_resource_type(keys, declared["connector_class"], base, name=name, doc=declared["doc"])
-    made.__module__ = __name__
+def _resource_types() -> dict[str, type[Any]]:
+    made: dict[str, type[Any]] = {ConnectorResource.__name__: ConnectorResource}
+    for name, declared in _DEFINITIONS.items():
+        keys = [KeyDefinition.model_validate(key) for key in declared["keys"]]
+        base = made[declared["base"]]
+        made[name] = live_resource_type(keys, declared["connector_class"], base, name=name, doc=declared["doc"])
+        made[name].__module__ = __name__
     return made
 
 
-FrameworkConnectorResource = _resource("FrameworkConnectorResource", ConnectorResource)
-SourceConnectorResource = _resource("SourceConnectorResource", FrameworkConnectorResource)
-SinkConnectorResource = _resource("SinkConnectorResource", FrameworkConnectorResource)
-FileStreamSourceResource = _resource("FileStreamSourceResource", SourceConnectorResource)
-FileStreamSinkResource = _resource("FileStreamSinkResource", SinkConnectorResource)
-JdbcSourceResource = _resource("JdbcSourceResource", SourceConnectorResource)
-JdbcSinkResource = _resource("JdbcSinkResource", SinkConnectorResource)
-SparkSourceResource = _resource("SparkSourceResource", SourceConnectorResource)
-SparkSinkResource = _resource("SparkSinkResource", SinkConnectorResource)
+__all__ = list(_DEFINITIONS)
+globals().update(_resource_types())

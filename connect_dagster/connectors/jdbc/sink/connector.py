@@ -268,7 +268,10 @@ class JdbcSinkTask(SinkTask):
 
 
 class JdbcSinkConnector(SinkConnector):
-    """Any number of tasks, each with its connection."""
+    """A sink that writes records to the tables of a database.
+
+    Any number of tasks, each with its connection.
+    """
 
     config_def: ClassVar[type[ConfigDef]] = JdbcSinkConfig
     java_class: ClassVar[str] = "io.confluent.connect.jdbc.JdbcSinkConnector"

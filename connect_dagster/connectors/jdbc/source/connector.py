@@ -233,7 +233,10 @@ class ScheduledQuerier:
 
 
 class JdbcSourceConnector(SourceConnector):
-    """Distribute tables over tasks; a query has one task."""
+    """A source of the rows of a database's tables, or of a query.
+
+    Tables are distributed over tasks; a query has one task.
+    """
 
     config_def = JdbcSourceConfig
     task_class = JdbcSourceTask
