@@ -45,7 +45,8 @@ class Golden:
             return _decoded(self._recorded(key))
         asked = json.loads(json.dumps(_encoded(ask())))
         if self.mode == "check":
-            assert asked == self._recorded(key), f"Java answers {key!r} otherwise than {self._file.name} says"
+            differences = "\n".join(_differences("", self._recorded(key), asked))
+            assert not differences, f"Java answers {key!r} otherwise than {self._file.name} says:\n{differences}"
         self._new[key] = asked
         return _decoded(asked)
 
@@ -102,6 +103,19 @@ def _lines(answer: Any, depth: int = 1) -> str:
         return f"[{margin}" + f",{margin}".join(_lines(one, depth + 1) for one in answer) + "]"
     pairs = (f"{json.dumps(key)}: {_lines(one, depth + 1)}" for key, one in answer.items())
     return f"{{{margin}" + f",{margin}".join(pairs) + "}"
+
+
+def _differences(place: str, recorded: Any, asked: Any) -> Iterator[str]:
+    """Yield a line for each part in which two answers differ."""
+    match recorded, asked:
+        case dict(), dict() if recorded.keys() == asked.keys():
+            for key in recorded:
+                yield from _differences(f"{place}/{key}", recorded[key], asked[key])
+        case list(), list() if len(recorded) == len(asked):
+            for number, (before, now) in enumerate(zip(recorded, asked, strict=True)):
+                yield from _differences(f"{place}/{number}", before, now)
+        case _ if recorded != asked:
+            yield f"{place}: recorded {json.dumps(recorded)}, now {json.dumps(asked)}"
 
 
 def _encoded(value: Any) -> Any:

@@ -150,7 +150,10 @@ class EmbeddedBroker:
 
     def pause(self) -> None:
         """Stop the process with SIGSTOP: its connections stay open and nothing responds."""
-        self._running().send_signal(signal.SIGSTOP)
+        process = self._running()
+        process.send_signal(signal.SIGSTOP)
+        # On a busy machine its threads may run on for a while.
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
 
     def resume(self) -> None:
         """Continue a paused process."""

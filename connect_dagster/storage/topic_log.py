@@ -38,6 +38,8 @@ _RETRY_SECONDS = 0.1
 _POLL_SECONDS = 0.25
 _BATCH = 1000
 _STOP_SECONDS = 5.0
+_QUIET_SECONDS = 10.0
+_GLANCE_SECONDS = 1.0
 
 
 class NotPermittedError(ConnectError):
@@ -92,6 +94,7 @@ class TopicLog:
         self._on_record = on_record
         self._permitted = permitted
         self._positions: dict[int, int] = {}
+        self._behind: dict[int, int] | None = None
         self._moved = threading.Condition()
         self._stopping = threading.Event()
         self._threads: list[threading.Thread] = []
@@ -121,8 +124,7 @@ class TopicLog:
             )
             self._positions = dict(begins)
             self._producer = clients.producer(self._writing(), _PRODUCER)
-            self._consumer = clients.consumer(self._reading(), _CONSUMER)
-            self._consumer.assign([TopicPartition(self.topic, number, begins[number]) for number in numbers])
+            self._consumer = self._open_consumer()
             for work in (self._read_on, self._serve_producer):
                 thread = threading.Thread(target=work, name=f"{work.__name__.strip('_')}-{self.topic}", daemon=True)
                 self._threads.append(thread)
@@ -255,17 +257,45 @@ class TopicLog:
 
     # The reading thread
 
+    def _open_consumer(self) -> Consumer:
+        consumer = clients.consumer(self._reading(), _CONSUMER)
+        consumer.assign([TopicPartition(self.topic, number, offset) for number, offset in self._positions.items()])
+        return consumer
+
     def _read_on(self) -> None:
         assert self._consumer is not None
+        quiet_since = time.monotonic()
         while not self._stopping.is_set():
             try:
                 # consume() waits for a whole batch or the time to pass, poll() for the first record alone.
                 first = self._consumer.poll(_POLL_SECONDS)
                 if first is not None:
                     self._take([first, *self._consumer.consume(_BATCH, 0)])
+                elif time.monotonic() - quiet_since < _QUIET_SECONDS:
+                    continue
+                elif self._is_stuck():
+                    log.warning("The log of topic %s is behind and reads nothing: opening a new consumer", self.topic)
+                    self._consumer.close()
+                    self._consumer = self._open_consumer()
+                quiet_since = time.monotonic()
             except Exception:
                 log.exception("Unexpected exception while reading topic %s", self.topic)
                 self._stopping.wait(_RETRY_SECONDS)
+
+    def _is_stuck(self) -> bool:
+        """Return whether the position has stayed behind the end since the last call.
+
+        librdkafka 2.16 asks no broker any more after one that has just been fenced told it of none
+        (confluentinc/librdkafka#5301); it happens when brokers restart.
+        """
+        try:
+            ends = self._admin.end_offsets(self.topic, self.partitions, _GLANCE_SECONDS)
+        except ConnectError:
+            return False
+        before, self._behind = self._behind, None
+        if any(self._positions[number] < end for number, end in ends.items()):
+            self._behind = dict(self._positions)
+        return self._behind is not None and self._behind == before
 
     def _take(self, messages: Sequence[Message]) -> None:
         moved: dict[int, int] = {}

@@ -35,6 +35,7 @@ OUR_SOURCES_KEYS = frozenset(
         "errors.deadletterqueue.context.headers.enable",
     }
 )
+COLUMN = re.compile(r"column: (\d+)")
 INSTANT = re.compile(r"\d{13}")
 
 
@@ -71,8 +72,7 @@ class Side:
 
     def _answer(self, step: Step) -> Answer:
         method, _, target = self._filled(step.request).partition(" ")
-        body = step.body if isinstance(step.body, bytes) else json.dumps(step.body).encode()
-        content = None if step.body is None else self._filled_bytes(body)
+        content = self._content(step)
         headers = {name: self._filled(value) for name, value in step.headers.items()}
         settled_after = 0 if step.until is at_once else self.settled_seconds
         start = since = time.monotonic()
@@ -90,6 +90,16 @@ class Side:
             if now - start > SECONDS:
                 raise TimeoutError(f"{self.url}: {step.id}: still {answer}")
             time.sleep(POLL_SECONDS)
+
+    def _content(self, step: Step) -> bytes | None:
+        if step.body is None:
+            return None
+        return self._filled_bytes(step.body if isinstance(step.body, bytes) else json.dumps(step.body).encode())
+
+    def _neutral_columns(self, step: Step, text: str) -> str:
+        """Columns of the body that was sent, as if it had names in the place of what they stand for here."""
+        sent = (self._content(step) or b"").decode("latin-1")
+        return COLUMN.sub(lambda found: f"column: {len(self.neutral(sent[: int(found[1]) - 1])) + 1}", text)
 
     def _neutral_answer(self, answer: Answer) -> Answer:
         return Answer(answer.status, answer.headers, self.neutral(answer.body.decode()).encode())
@@ -117,7 +127,7 @@ class Side:
             content_type=answer.headers.get("content-type"),
             location=self.neutral(location) if location else None,
             allow=tuple(sorted(filter(None, answer.headers.get("allow", "").split(",")))),
-            body=_comparable(step, self.neutral(answer.body.decode())),
+            body=_comparable(step, self._neutral_columns(step, self.neutral(answer.body.decode()))),
         )
 
 

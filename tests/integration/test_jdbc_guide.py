@@ -51,7 +51,7 @@ class Guided:
 
     def ids(self, table: str, column: str, count: int) -> list[int]:
         """Keys of the first records of a table."""
-        values = topics.values(self.broker.bootstrap_servers, replaced(f"mysql-{table}", self.places), count, 60)
+        values = topics.values(self.broker.bootstrap_servers, replaced(f"mysql-{table}", self.places), count)
         return [json.loads(value)["payload"][column] for value in values]
 
 

@@ -1,5 +1,6 @@
 """Placeholders in a group of workers: its topics keep them, its members resolve them."""
 
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +17,8 @@ pytestmark = pytest.mark.nightly
 @pytest.fixture(scope="module")
 def worker(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DistributedProcess]:
     folder = tmp_path_factory.mktemp("providers")
-    props = group_properties(broker.bootstrap_servers, f"{folder.name}-") | PROVIDERS | {"plugin.path": str(PLUGINS)}
+    prefix = f"providers-{uuid.uuid4().hex[:8]}-"
+    props = group_properties(broker.bootstrap_servers, prefix) | PROVIDERS | {"plugin.path": str(PLUGINS)}
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("TOLD_TASKS", "2")
         with DistributedProcess(props, folder) as process:
