@@ -45,8 +45,9 @@ class Golden:
             return _decoded(self._recorded(key))
         asked = json.loads(json.dumps(_encoded(ask())))
         if self.mode == "check":
-            differences = "\n".join(_differences("", self._recorded(key), asked))
-            assert not differences, f"Java answers {key!r} otherwise than {self._file.name} says:\n{differences}"
+            parts = differing_parts(key, self._recorded(key), asked)
+            differences = "\n".join(f"{path}\n  recorded {before!r}\n  now {now!r}" for path, before, now in parts)
+            assert not differences, f"Java answers otherwise than {self._file.name} says:\n{differences}"
         self._new[key] = asked
         return _decoded(asked)
 
@@ -105,17 +106,21 @@ def _lines(answer: Any, depth: int = 1) -> str:
     return f"{{{margin}" + f",{margin}".join(pairs) + "}"
 
 
-def _differences(place: str, recorded: Any, asked: Any) -> Iterator[str]:
-    """Yield a line for each part in which two answers differ."""
-    match recorded, asked:
-        case dict(), dict() if recorded.keys() == asked.keys():
-            for key in recorded:
-                yield from _differences(f"{place}/{key}", recorded[key], asked[key])
-        case list(), list() if len(recorded) == len(asked):
-            for number, (before, now) in enumerate(zip(recorded, asked, strict=True)):
-                yield from _differences(f"{place}/{number}", before, now)
-        case _ if recorded != asked:
-            yield f"{place}: recorded {json.dumps(recorded)}, now {json.dumps(asked)}"
+def differing_parts(path: str, left: Any, right: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the parts in which two documents differ, each with its path.
+
+    An object may also be a list of pairs, so equal keys are equal first elements.
+    """
+    match left, right:
+        case dict(), dict() if left.keys() == right.keys():
+            for key in left:
+                yield from differing_parts(f"{path}.{key}", left[key], right[key])
+        case list(), list() if len(left) == len(right):
+            for number, (one, other) in enumerate(zip(left, right, strict=True)):
+                pair = isinstance(one, list) and isinstance(other, list) and one[:1] == other[:1] and len(one) == 2
+                yield from differing_parts(f"{path}.{one[0] if pair else number}", one, other)
+        case _ if left != right:
+            yield path, left, right
 
 
 def _encoded(value: Any) -> Any:

@@ -7,14 +7,14 @@ of a stack trace. Key order is kept for documents whose order Jackson fixes, and
 import json
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from http.client import HTTPException
 from typing import Any
 
 from tests.conformance.rest_differences import Difference
 from tests.conformance.rest_script import Step, at_once
-from tests.golden_answers import Golden
+from tests.golden_answers import Golden, differing_parts
 from tests.rest_calls import Answer, call
 
 POLL_SECONDS = 0.1
@@ -149,23 +149,15 @@ def problems(step: str, java: Seen, ours: Seen, allowed: Difference | None) -> l
     differing = {field.name for field in fields(Seen) if getattr(java, field.name) != getattr(ours, field.name)}
     unexpected = sorted(differing - (allowed.parts if allowed else frozenset()))
     found = [
-        f"{step}: {line}" for part in unexpected for line in _leaves(part, getattr(java, part), getattr(ours, part))
+        f"{step}: {path}\n  java {theirs!r}\n  ours {own!r}"
+        for part in unexpected
+        for path, theirs, own in differing_parts(part, getattr(java, part), getattr(ours, part))
     ]
     if allowed and (gone := allowed.parts - differing):
         found.append(f"{step}: no difference any more in {sorted(gone)}")
     if allowed and (ours.status != allowed.ours or allowed.says not in str(ours.body)):
         found.append(f"{step}: ours is not as listed: {ours}")
     return found
-
-
-def _leaves(path: str, java: Any, ours: Any) -> Iterator[str]:
-    """Where two bodies differ; an object is a list of pairs, so equal keys are equal first elements."""
-    if isinstance(java, list) and isinstance(ours, list) and len(java) == len(ours):
-        for number, (left, right) in enumerate(zip(java, ours, strict=True)):
-            pair = isinstance(left, list) and isinstance(right, list) and left[:1] == right[:1] and len(left) == 2
-            yield from _leaves(f"{path}.{left[0] if pair else number}", left, right)
-    elif java != ours:
-        yield f"{path}\n  java {java!r}\n  ours {ours!r}"
 
 
 def _comparable(step: Step, text: str) -> Any:

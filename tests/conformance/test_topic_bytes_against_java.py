@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -73,9 +74,9 @@ def compared(kind: str, java: list[Written], ours: list[Written]) -> Iterator[st
     """Where the records of a topic differ, as lines to be read."""
     if kind == "config" and [record.key for record in java] != [record.key for record in ours]:
         yield f"config topic, order of keys:\n  java {[r.key for r in java]}\n  ours {[r.key for r in ours]}"
-    if kind == "offset":
-        java, ours = without_earlier(java), without_earlier(ours)
     left, right = by_key(java), by_key(ours)
+    if kind == "offset":
+        left, right = ({place: without_earlier(values) for place, values in side.items()} for side in (left, right))
     for place in sorted(left.keys() | right.keys(), key=str):
         if left.get(place) != right.get(place):
             yield f"{kind} topic, partition {place[0]}, key {place[1]!r}:"
@@ -83,16 +84,9 @@ def compared(kind: str, java: list[Written], ours: list[Written]) -> Iterator[st
             yield from (f"  ours {value!r}" for value in right.get(place, ["nothing"]))
 
 
-def without_earlier(records: list[Written]) -> list[Written]:
-    """Records without offsets that another one of the same key follows: the number of flushes is a matter of time."""
-    kept: list[Written] = []
-    following: dict[tuple[int, bytes | None], Any] = {}
-    for record in reversed(records):
-        place = (record.partition, record.key)
-        if record.value is None or following.get(place) is None:
-            kept.append(record)
-        following[place] = record.value
-    return kept[::-1]
+def without_earlier(values: list[Any]) -> list[Any]:
+    """Values of a key without offsets that another one follows: the number of flushes is a matter of time."""
+    return [value for value, following in pairwise([*values, None]) if value is None or following is None]
 
 
 def _settings(cluster: Cluster, kind: str) -> tuple[int, dict[str, str]]:
