@@ -11,7 +11,7 @@ from typing import Any
 from connect_dagster.isolation.plugins import Kind, PluginDescription, Plugins
 from connect_dagster.orchestration.resources import connector
 from connect_dagster.orchestration.resources.connector import ConnectorResource
-from connect_dagster.orchestration.resources.resource_type import connector_resource_type
+from connect_dagster.orchestration.resources.resource_type import connector_resource_type, resource_name
 from connect_dagster.plugin.config import ConfigDef
 from connect_dagster.plugin.config.infos import key_info
 from connect_dagster.worker.config.connector import ConnectorConfig
@@ -57,9 +57,8 @@ BASES = (
 
 def _shipped(connector: PluginDescription[Any], base: str) -> Shipped:
     """Return the resource of a connector: named after its class, with the first line of its docstring."""
-    simple = connector.class_name.rpartition(".")[2].removesuffix("Connector")
-    doc = inspect.getdoc(connector.plugin) or ""
-    return Shipped(f"{simple}Resource", base, connector.plugin.config_def, doc.partition("\n")[0], connector.class_name)
+    doc, name = inspect.getdoc(connector.plugin) or "", resource_name(connector.class_name)
+    return Shipped(name, base, connector.plugin.config_def, doc.partition("\n")[0], connector.class_name)
 
 
 _PLUGINS = Plugins()

@@ -60,8 +60,12 @@ def listed(text: str | None) -> list[str]:
 def find_class(config: Config) -> SourceClass | SinkClass | None:
     """Return the row for a connector, by the full name of its class, or the simple one, ``Connector`` optional."""
     name = config.get("connector.class") or ""
-    simple = name.rpartition(".")[2].removesuffix("Connector")
-    return CLASSES.get(name) or CLASSES.get(simple)
+    return CLASSES.get(name) or CLASSES.get(simple_name(name))
+
+
+def simple_name(connector_class: str) -> str:
+    """Return the name of a class without its package and without ``Connector`` at its end."""
+    return connector_class.rpartition(".")[2].removesuffix("Connector")
 
 
 def _always(system: str) -> Callable[[Config], str]:

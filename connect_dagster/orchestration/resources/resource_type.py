@@ -17,6 +17,7 @@ from pydantic import Field, create_model
 from pydantic.config import JsonDict
 from pydantic.fields import FieldInfo
 
+from connect_dagster.client.connector_classes import simple_name
 from connect_dagster.client.types import KeyDefinition
 from connect_dagster.orchestration.cluster import SECRET
 from connect_dagster.orchestration.resources.connector import (
@@ -102,13 +103,22 @@ def _resource_type(
     }
     if connector_class:
         fields["connector_class"] = (str, Field(default=connector_class, description=CONNECTOR_CLASS_TEXT))
-    simple = connector_class.rpartition(".")[2].removesuffix("Connector")
     return create_model(
-        name or f"{simple}Resource",
+        name or resource_name(connector_class),
         __base__=base,
         __doc__=doc or f"A connector of class {connector_class}.",
         **fields,
     )
+
+
+def resource_name(connector_class: str) -> str:
+    """Return the name of a connector's resource.
+
+    Examples:
+        >>> resource_name("org.apache.kafka.connect.file.FileStreamSourceConnector")
+        'FileStreamSourceResource'
+    """
+    return f"{simple_name(connector_class)}Resource"
 
 
 def field_name(key: str) -> str:
