@@ -38,6 +38,7 @@ _RETRY_SECONDS = 0.1
 _POLL_SECONDS = 0.25
 _BATCH = 1000
 _STOP_SECONDS = 5.0
+# Without a record for so long, a log looks whether it is behind.
 _QUIET_SECONDS = 10.0
 _GLANCE_SECONDS = 1.0
 
@@ -275,8 +276,8 @@ class TopicLog:
                     continue
                 elif self._is_stuck():
                     log.warning("The log of topic %s is behind and reads nothing: opening a new consumer", self.topic)
-                    self._consumer.close()
-                    self._consumer = self._open_consumer()
+                    stuck, self._consumer = self._consumer, self._open_consumer()
+                    stuck.close()
                 quiet_since = time.monotonic()
             except Exception:
                 log.exception("Unexpected exception while reading topic %s", self.topic)
