@@ -62,7 +62,7 @@ class FileOffsetStore:
         log.info("Stopped FileOffsetBackingStore")
 
     def open(self, connector: str, config: Mapping[str, str]) -> ConnectorOffsets:
-        """Return the offsets of one connector; they are in this file for every configuration."""
+        """Return the offsets of one connector; its configuration has no influence."""
         return ConnectorOffsets(self, connector)
 
     def offset(self, connector: str, partition: Partition) -> dict[str, Any] | None:

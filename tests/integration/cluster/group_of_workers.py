@@ -48,7 +48,7 @@ def worker_id(rest_url: str) -> str:
 
 
 def running(rest_url: str) -> Running | None:
-    """What runs where, as one worker says; ``None`` when something is not RUNNING, or the worker does not respond."""
+    """Return the workers of connectors and tasks by one status request; ``None`` unless all are RUNNING."""
     try:
         answer = call(rest_url, "GET", "/connectors?expand=status")
     except OSError:
