@@ -78,6 +78,7 @@ class EmbeddedBroker:
         self._startup_seconds = startup_seconds
         self._progress = progress
         self._process: subprocess.Popen[bytes] | None = None
+        self._log_began = 0
 
     @property
     def bootstrap_servers(self) -> str:
@@ -114,9 +115,9 @@ class EmbeddedBroker:
             try:
                 self._start_once(java, jars)
                 return self
-            except BrokerFailed as error:
+            except BrokerFailed:
                 # Between the choice of a port and the JVM's bind another process may have taken it.
-                if tries_left == 0 or "Address already in use" not in str(error):
+                if tries_left == 0 or "Address already in use" not in self._log_of_start():
                     raise
                 self.port = self.port if is_free(self.port) else free_port()
         raise AssertionError("unreachable: the last try returns or raises")
@@ -191,13 +192,14 @@ class EmbeddedBroker:
         command = [str(java), *jvm_options(self._heap, self._jvm), "-cp", os.pathsep.join(map(str, jars))]
         with self.log_file.open("ab") as log:
             self._claim(log)
+            self._log_began = log.tell()
             if not (data / "meta.properties").exists():
                 self._format(
                     [
                         *command,
                         "kafka.tools.StorageTool",
                         "format",
-                        *_cluster_id(),
+                        *_new_cluster_id(),
                         "--config",
                         str(properties),
                     ]
@@ -224,6 +226,13 @@ class EmbeddedBroker:
                     raise BrokerFailed(f"another broker uses the data directory {self.data_dir}") from None
             time.sleep(POLL_SECONDS)
 
+    def _log_of_start(self) -> str:
+        return self.log_file.read_bytes()[self._log_began :].decode(errors="replace")
+
+    def _cluster_id(self) -> str | None:
+        lines = (self.data_dir / "data" / "meta.properties").read_text().splitlines()
+        return dict(line.partition("=")[::2] for line in lines).get("cluster.id")
+
     def _format(self, command: list[str]) -> None:
         ran = subprocess.run(command, capture_output=True, text=True, timeout=FORMAT_SECONDS, check=False)
         if ran.returncode != 0:
@@ -232,7 +241,8 @@ class EmbeddedBroker:
     def _wait_until_ready(self, process: "subprocess.Popen[bytes]") -> None:
         deadline = time.monotonic() + self._startup_seconds
         while process.poll() is None and time.monotonic() < deadline:
-            if is_listening(self.port) and _answers(self.bootstrap_servers):
+            # Another broker may listen there: this one ends soon then.
+            if is_listening(self.port) and _answering_cluster(self.bootstrap_servers) == self._cluster_id():
                 return
             time.sleep(POLL_SECONDS)
         what = "answered no request" if process.poll() is None else f"ended with exit code {process.returncode}"
@@ -242,18 +252,19 @@ class EmbeddedBroker:
         )
 
 
-def _cluster_id() -> list[str]:
+def _new_cluster_id() -> list[str]:
     text = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
     return ["--cluster-id", text.replace("-", "A", 1) if text.startswith("-") else text]
 
 
-def _answers(bootstrap_servers: str) -> bool:
-    """Return whether the response to a metadata request names a broker that is not fenced."""
+def _answering_cluster(bootstrap_servers: str) -> str | None:
+    """Return the id of the cluster that responds to a metadata request, with a broker that is not fenced."""
     client = AdminClient({"bootstrap.servers": bootstrap_servers, "socket.timeout.ms": 2000, "log_level": 0})
     try:
-        return bool(client.list_topics(timeout=2).brokers)
+        found = client.list_topics(timeout=2)
     except KafkaException:
-        return False
+        return None
+    return found.cluster_id if found.brokers else None
 
 
 @click.command()

@@ -14,6 +14,7 @@ import psutil
 import pytest
 from confluent_kafka import Consumer, Producer
 
+from connect_dagster.embedded import broker
 from connect_dagster.embedded.broker import EmbeddedBroker
 from connect_dagster.embedded.errors import BrokerFailed, JavaNotFound
 from connect_dagster.embedded.ports import HOST, free_port, is_free
@@ -81,6 +82,19 @@ def test_a_taken_port_is_replaced_and_said(tmp_path: Path, caplog: pytest.LogCap
             assert broker.port != taken
             assert caplog.messages == [f"port {taken} is taken; the broker listens on {broker.port} instead"]
             _produce(broker.bootstrap_servers, "elsewhere", ["one"])
+
+
+def test_a_port_that_another_broker_took_meanwhile(
+    own_broker: EmbeddedBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries = [True]
+    monkeypatch.setattr(broker, "is_free", lambda port: bool(tries and tries.pop()))
+    with EmbeddedBroker(tmp_path / "other", own_broker.port, heap="256m") as other:
+        assert other.port != own_broker.port
+        assert other.pid is not None
+        clusters = [broker._answering_cluster(one.bootstrap_servers) for one in (own_broker, other)]
+        assert None not in clusters
+        assert len(set(clusters)) == 2
 
 
 def test_a_broker_that_does_not_come_up_quotes_its_log(tmp_path: Path) -> None:
