@@ -8,6 +8,7 @@ import fcntl
 import shutil
 import signal
 import sys
+import tempfile
 import time
 from pathlib import Path
 from types import FrameType
@@ -76,7 +77,7 @@ def _demo(stack: contextlib.ExitStack, directory: Path, lines: int, once: bool) 
     _claim(stack, directory)
     say(f"working directory {directory}")
     broker = _start_broker(stack, directory)
-    project = DemoProject(root, directory, broker.bootstrap_servers, _port(8083), _port(3000))
+    project = DemoProject(root, directory, broker.bootstrap_servers, _port(stack, 8083), _port(stack, 3000))
     project.write()
     instance = _start_dagster(stack, project)
     _await_worker(project, instance)
@@ -119,12 +120,22 @@ def _say_jar(number: int, total: int, name: str) -> None:
     say(f"  jar {number} of {total}: {name}")
 
 
-def _port(default: int) -> int:
-    if is_free(default):
+def _port(stack: contextlib.ExitStack, default: int) -> int:
+    if is_free(default) and _reserved(stack, default):
         return default
     other = free_port()
     say(f"port {default} is taken; using {other}")
     return other
+
+
+def _reserved(stack: contextlib.ExitStack, port: int) -> bool:
+    """Reserve the port among demos: the server that opens it starts later; return whether no other demo has it."""
+    try:
+        lock = stack.enter_context((Path(tempfile.gettempdir()) / f"connect-dagster-demo-{port}.lock").open("a"))
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def _start_dagster(stack: contextlib.ExitStack, project: DemoProject) -> DagsterInstance:

@@ -1,12 +1,17 @@
 import re
+import tempfile
 import time
+from contextlib import ExitStack
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
+import pytest
 from dagster import DagsterInstance
 
+from connect_dagster.embedded.ports import free_port
 from connect_dagster.orchestration.assets.keys import topic_key
+from examples.demo.__main__ import _port
 from examples.demo.access_log import AccessLogWriter, access_log_lines
 from examples.demo.evidence import Evidence, compare, count_lines, newest_worker_run
 
@@ -46,6 +51,16 @@ def test_the_writer_trickles_on_until_it_is_stopped(tmp_path: Path) -> None:
         time.sleep(0.02)
     writer.stop()
     assert not writer.is_alive()
+
+
+def test_two_demos_have_two_ports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    default = free_port()
+    with ExitStack() as one, ExitStack() as other:
+        assert _port(one, default) == default
+        assert _port(other, default) != default
+    with ExitStack() as later:
+        assert _port(later, default) == default
 
 
 def test_lines_are_compared_one_by_one(tmp_path: Path) -> None:
