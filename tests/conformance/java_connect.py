@@ -67,7 +67,7 @@ class JavaWorker:
         with self.log_file.open("ab") as log:
             self._process = start_leashed([find_java(), *self._options, "-cp", class_path, self.main, *files], log=log)
 
-    def wait_ready(self, timeout: float = 60) -> None:
+    def wait_ready(self, timeout: float = 180) -> None:
         """Wait until it is ready to be used.
 
         Raises:
