@@ -19,7 +19,7 @@ from confluent_kafka.admin import AdminClient
 
 from connect_dagster.errors import ConfigError, ConnectError, java_text
 from connect_dagster.kafka.settings import ClientKind, to_librdkafka
-from connect_dagster.kafka.settings.java_settings import Settings
+from connect_dagster.kafka.settings.java_settings import Settings, rows
 
 log = logging.getLogger(__name__)
 Client = TypeVar("Client")
@@ -136,6 +136,12 @@ _CONSUMER_KEYS = ("group.id", "isolation.level")
 def without_consumer_keys(settings: Settings) -> dict[str, str]:
     """Return settings of a worker's clients for one that is not a consumer, and would warn about a consumer's keys."""
     return JAVA_RECONNECT | {name: value for name, value in settings.items() if name not in _CONSUMER_KEYS}
+
+
+def admin_settings_of(consumer: Settings) -> dict[str, str]:
+    """Return the settings of an admin client with the brokers and the access of a consumer."""
+    own = rows(ClientKind.CONSUMER).keys() - rows(ClientKind.ADMIN).keys() | {"client.id"}
+    return {name: value for name, value in consumer.items() if name not in own}
 
 
 def admin_settings(bootstrap: str, client_id: str, overrides: Settings) -> dict[str, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass, field
 
@@ -37,6 +37,7 @@ _API_MILLISECONDS = 60_000
 _BACKOFF_SECONDS = 0.1
 _CREATE_BACKOFF_SECONDS = 0.5
 _NEW_TOPIC_SECONDS = 5.0
+_NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 
 _TIMED_OUT = frozenset({KafkaError._TIMED_OUT, KafkaError._TIMED_OUT_QUEUE, KafkaError.REQUEST_TIMED_OUT})
 _DISCONNECTED = frozenset({KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE})
@@ -132,6 +133,23 @@ class TopicAdmin:
             if _code(error) in _UNKNOWN:
                 return []
             raise RetriableError(f"Could not look up topic '{topic}': {_text(error)}") from error
+
+    def ids(self, topics: Iterable[str], seconds: float) -> dict[str, str]:
+        """Return the ids of topics (KIP-516), without those that are missing or not known within this time.
+
+        A topic that was deleted and created again has another id. Brokers before Kafka 2.8 have none.
+        """
+        names = list(topics)
+        if not names:
+            return {}
+        futures = self._client.describe_topics(TopicCollection(names), request_timeout=seconds)
+        found: dict[str, str] = {}
+        for name, future in futures.items():
+            try:
+                found[name] = str(future.result(seconds + 1).topic_id)
+            except (KafkaException, FutureTimeout) as error:
+                log.debug("The id of topic '%s' is not known now: %s", name, _text(error))
+        return {name: id for name, id in found.items() if id != _NO_ID}
 
     def _describe(self, topic: str, seconds: float) -> TopicDescription:
         # Unlike list_topics() this does not make the brokers create the topic with their own settings.

@@ -5,8 +5,13 @@ Java: ``Worker.baseProducerConfigs``, ``baseConsumerConfigs`` and ``adminConfigs
 
 from __future__ import annotations
 
+import threading
+from weakref import WeakValueDictionary
+
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.override_policy import ClientPolicy
+from connect_dagster.kafka.settings.java_settings import Settings
+from connect_dagster.kafka.topic_admin import TopicAdmin
 from connect_dagster.protocol.states import TaskId
 from connect_dagster.worker.config.connector import ConnectorConfig
 from connect_dagster.worker.config.worker import WorkerConfig
@@ -23,6 +28,8 @@ class TaskClients:
     def __init__(self, config: WorkerConfig, policy: ClientPolicy) -> None:
         self._config = config
         self._policy = policy
+        self._topic_admins: WeakValueDictionary[frozenset[tuple[str, str]], TopicAdmin] = WeakValueDictionary()
+        self._opening = threading.Lock()
 
     def producer(self, id: TaskId, config: ConnectorConfig) -> dict[str, str]:
         """Return the settings of a source task's producer.
@@ -42,6 +49,22 @@ class TaskClients:
         """Return the settings of a sink task's consumer."""
         bootstrap, group = self._config.bootstrap_servers, f"connect-{id.connector}"
         return clients.consumer_settings(bootstrap, f"connector-consumer-{id}", group, self._given("consumer", config))
+
+    def topic_admin(self, consumer: Settings) -> TopicAdmin:
+        """Return an admin client for the topics of a sink task; tasks with the same access share it.
+
+        Args:
+            consumer: settings of the task's consumer.
+
+        Raises:
+            ConfigError: a setting is wrong.
+        """
+        settings = clients.admin_settings_of(consumer)
+        with self._opening:
+            key = frozenset(settings.items())
+            admin = self._topic_admins.get(key) or TopicAdmin({**settings, "client.id": "connector-adminclient-topics"})
+            self._topic_admins[key] = admin
+            return admin
 
     def admin(self, client_id: str, config: ConnectorConfig) -> dict[str, str]:
         """Return the settings of a connector's admin client, based on the worker's un-prefixed settings."""

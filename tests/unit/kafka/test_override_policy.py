@@ -5,6 +5,7 @@ import logging
 import pytest
 
 from connect_dagster.errors import ConfigError, ConnectError
+from connect_dagster.kafka import clients as kafka_clients
 from connect_dagster.kafka.override_policy import ALLOWLIST, POLICY, ClientPolicy
 from connect_dagster.protocol.states import TaskId
 from connect_dagster.worker.config.connector import ConnectorConfig
@@ -83,3 +84,14 @@ def test_what_the_log_says(policy: ClientPolicy, said: str, caplog: pytest.LogCa
     with caplog.at_level(logging.INFO):
         policy.announce()
     assert said in caplog.text
+
+
+def test_tasks_with_the_same_access_share_a_client_for_topics(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kafka_clients, "admin", lambda *_: None)
+    clients = TaskClients(StandaloneConfig.parse(WORKER), ClientPolicy())
+    own = {"bootstrap.servers": "b:1", "security.protocol": "SSL"}
+    first = clients.topic_admin({**own, "client.id": "c-0", "group.id": "connect-c", "auto.offset.reset": "none"})
+    assert clients.topic_admin({**own, "client.id": "d-1", "group.id": "connect-d"}) is first
+    assert clients.topic_admin({**own, "bootstrap.servers": "b:2"}) is not first
+    assert first._settings.items() >= own.items()
+    assert not first._settings.keys() & {"group.id", "auto.offset.reset"}

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Sequence
 from concurrent.futures import Future
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -99,3 +100,18 @@ def test_a_refused_login_ends_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConnectError, match=r"^The brokers refuse client a: wrong password$"):
         topics.create_with_retry(TOPIC)
     assert len(answers.created) == 1
+
+
+def test_ids_leave_out_missing_topics_and_brokers_without_ids(monkeypatch: pytest.MonkeyPatch) -> None:
+    topics, answers = admin(monkeypatch)
+
+    def describe_topics(names: Any, **_: Any) -> dict[str, Future[Any]]:
+        futures: dict[str, Future[Any]] = {name: Future() for name in names.topic_names}
+        futures["known"].set_result(SimpleNamespace(topic_id="EYKo7kqiQ82dqZWUsH5wyw"))
+        futures["of an old broker"].set_result(SimpleNamespace(topic_id="AAAAAAAAAAAAAAAAAAAAAA"))
+        futures["missing"].set_exception(KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)))
+        return futures
+
+    monkeypatch.setattr(answers, "describe_topics", describe_topics, raising=False)
+    assert topics.ids(["known", "of an old broker", "missing"], 1) == {"known": "EYKo7kqiQ82dqZWUsH5wyw"}
+    assert topics.ids([], 1) == {}
