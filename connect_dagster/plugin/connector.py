@@ -89,6 +89,13 @@ class SinkTaskContext(Protocol):
     def assignment(self) -> frozenset[TopicPartition]:
         """Return the partitions that the task has now."""
 
+    @property
+    def topic_ids(self) -> Mapping[str, str]:
+        """Return the ids of the topics of these partitions, where the brokers have ids (KIP-516).
+
+        A topic that was deleted and created again has another id. The worker then closes and opens its partitions.
+        """
+
     def offset(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Rewind before the next ``put``, which then begins at these offsets."""
 

@@ -204,7 +204,9 @@ class TaskBuilder:
             settings=settings,
             planner=SinkPlanner(self._session.spark, pipeline),
             transforms=transforms,
-            open_consumer=lambda listener: SinkConsumer(consumer, topics, matching, listener),
+            open_consumer=lambda listener: SinkConsumer(
+                consumer, topics, matching, listener, lambda: self._clients.topic_admin(consumer)
+            ),
             open_stream=lambda start: SinkStream(self._session.spark, str(id), options, start),
             on_topics=lambda topics: listeners.topics(id, topics),
             metrics=metrics,

@@ -34,6 +34,7 @@ class Commits:
 
     def __init__(self, interval: float, timeout: float, task: str, clock: Callable[[], float] = time.monotonic) -> None:
         self.committed: dict[TopicPartition, int] = {}
+        self._reset: set[TopicPartition] = set()
         self._interval = interval
         self._timeout = timeout
         self._task = task
@@ -50,6 +51,13 @@ class Commits:
         """Remove partitions that move to another task."""
         for partition in partitions:
             self.committed.pop(partition, None)
+            self._reset.discard(partition)
+
+    def reset(self, offsets: Offsets) -> None:
+        """Continue at offsets that the group does not have: commit them next, and ignore a commit without result."""
+        self.committed.update(offsets)
+        self._reset.update(offsets)
+        self._began = None
 
     def due(self) -> bool:
         """Return whether the next commit should begin."""
@@ -68,7 +76,9 @@ class Commits:
         """Begin a commit; return ``None`` when no offset has changed."""
         self.postpone()
         changed = {
-            partition: offset for partition, offset in offsets.items() if self.committed.get(partition) != offset
+            partition: offset
+            for partition, offset in offsets.items()
+            if self.committed.get(partition) != offset or partition in self._reset
         }
         if not changed:
             return None
@@ -88,6 +98,7 @@ class Commits:
         took, self._began = self._clock() - self._began, None
         if error is None:
             self.committed.update(commit.offsets)
+            self._reset.difference_update(commit.offsets)
         else:
             log.error("WorkerSinkTask{id=%s} Commit of offsets failed, will be tried again: %s", self._task, error)
         return took

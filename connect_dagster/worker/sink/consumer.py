@@ -12,19 +12,21 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol, TypeVar
 
-from confluent_kafka import OFFSET_END, OFFSET_INVALID, KafkaError, KafkaException
+from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, OFFSET_INVALID, KafkaError, KafkaException
 from confluent_kafka import Consumer as KafkaConsumer
 from confluent_kafka import TopicPartition as KafkaPartition
 
 from connect_dagster.backoff import Backoff
 from connect_dagster.errors import ConnectError
 from connect_dagster.kafka import clients
-from connect_dagster.kafka.settings.consumer import reset_duration
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.kafka.settings.librdkafka import COOPERATIVE, assignors
+from connect_dagster.kafka.topic_admin import TopicAdmin
 from connect_dagster.plugin.records import TopicPartition
+from connect_dagster.worker.sink.offset_reset import LogRange, OffsetReset, Reset
 
 log = logging.getLogger(__name__)
 
@@ -64,6 +66,15 @@ class Consumer(Protocol):
     def committed_or_reset(self, partitions: TopicPartitions) -> dict[TopicPartition, int]:
         """Return the offsets to begin with."""
 
+    def topic_ids(self) -> Mapping[str, str]:
+        """Return the ids of the topics whose partitions have begun."""
+
+    def recreated(self, topics: Iterable[str]) -> set[str]:
+        """Return the topics that were created again."""
+
+    def resets(self, positions: Mapping[TopicPartition, int]) -> dict[TopicPartition, Reset] | None:
+        """Return the partitions that cannot be read on at their positions."""
+
     def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """Return the end offsets that are known at once."""
 
@@ -88,6 +99,7 @@ class SinkConsumer:
         topics: the topics to read; or
         pattern: a regular expression that whole topic names match (``topics.regex``).
         listener: called in rebalances.
+        open_admin: returns a client for the topics' ids.
     """
 
     def __init__(
@@ -96,12 +108,15 @@ class SinkConsumer:
         topics: Sequence[str],
         pattern: re.Pattern[str] | None,
         listener: RebalanceListener,
+        open_admin: Callable[[], TopicAdmin],
     ) -> None:
         self._topics = list(topics)
         self._pattern = pattern
         self._listener = listener
-        self._reset = settings.get("auto.offset.reset", "earliest").strip()
-        self._back = reset_duration(self._reset)
+        self._reset = OffsetReset(settings.get("auto.offset.reset", "earliest"), self._first_offset)
+        self._open_admin = open_admin
+        self._admin: TopicAdmin | None = None
+        self._ids: dict[str, str] = {}
         self._client_id = settings.get("client.id", "")
         self._refusal: ConnectError | None = None
         self._refresh_seconds = int(settings.get("metadata.max.age.ms", "300000")) / 1000
@@ -123,7 +138,7 @@ class SinkConsumer:
             seconds: longest wait for an event.
 
         Returns:
-            Whether a record has arrived on a partition that is watched.
+            Whether a partition that is watched has a record, or its log no longer has the offset.
 
         Raises:
             ConnectError: the group refuses this member for good.
@@ -139,9 +154,11 @@ class SinkConsumer:
         if message is None:
             return False
         error = message.error()
-        if error is not None and not error.retriable():
+        if error is None or error.code() == KafkaError._AUTO_OFFSET_RESET:
+            return True
+        if not error.retriable():
             self._raise_unless_passing(error)
-        return error is None
+        return False
 
     def watch(self, offsets: Mapping[TopicPartition, int]) -> bool:
         """Make :meth:`poll` report records from these offsets on; return whether that is possible now."""
@@ -163,17 +180,56 @@ class SinkConsumer:
         """Return the offsets to begin with: the committed ones, else those of ``auto.offset.reset``.
 
         Raises:
-            ConnectError: an offset is missing, and the reset policy is ``none``.
+            ConnectError: an offset is missing or not in the log, and the reset policy is ``none``.
         """
         asked = [KafkaPartition(partition.topic, partition.partition) for partition in partitions]
+        # Before the offsets: a topic that is created again in between is noticed at the next comparison.
+        self._ids.update(self._current_ids({partition.topic for partition in partitions}))
         committed = self._retried(lambda: self._consumer.committed(asked, timeout=_REQUEST_SECONDS))
-        return {_topic_partition(one): self._within_log(_topic_partition(one), one.offset) for one in committed}
+        offsets = {_topic_partition(one): None if one.offset == OFFSET_INVALID else one.offset for one in committed}
+        ranges = self._retried(lambda: self._ranges(partitions, _REQUEST_SECONDS))
+        return {
+            partition: self._retried(partial(self._reset.begin, partition, offset, ranges[partition]))
+            for partition, offset in offsets.items()
+        }
+
+    def topic_ids(self) -> Mapping[str, str]:
+        """Return the ids of the topics whose partitions have begun, without those that are not known."""
+        return dict(self._ids)
+
+    def recreated(self, topics: Iterable[str]) -> set[str]:
+        """Return the topics that were created again since the offsets to begin with, as far as that is known now."""
+        current = self._current_ids(set(topics))
+        self._ids = current | self._ids  # a topic whose id was not known at its beginning
+        return {topic for topic, id in current.items() if self._ids[topic] != id}
+
+    def resets(self, positions: Mapping[TopicPartition, int]) -> dict[TopicPartition, Reset] | None:
+        """Return the partitions that cannot be read on at their positions, with their next offsets.
+
+        Args:
+            positions: of all partitions of the task.
+
+        Returns:
+            ``None`` when the brokers do not tell now.
+
+        Raises:
+            ConnectError: there is such a partition, and the reset policy is ``none``.
+        """
+        current = self._current_ids({partition.topic for partition in positions})
+        try:
+            ranges = self._ranges(positions, _GLANCE_SECONDS)
+            recreated = {topic for topic, id in current.items() if self._ids.get(topic, id) != id}
+            found = self._reset.resets(positions, ranges, recreated)
+        except KafkaException as error:
+            log.debug("The logs of partitions are not known now: %s", error.args[0].str())
+            return None
+        self._ids.update(current)
+        return found
 
     def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """Return the ends of partitions, from one request to each broker, without those that take longer."""
-        asked = [KafkaPartition(partition.topic, partition.partition, OFFSET_END) for partition in partitions]
         try:
-            found = self._consumer.offsets_for_times(asked, timeout=_GLANCE_SECONDS)
+            found = self._listed(partitions, OFFSET_END, _GLANCE_SECONDS)
         except KafkaException as error:
             log.debug("The ends of partitions are not known now: %s", error.args[0].str())
             return {}
@@ -265,7 +321,8 @@ class SinkConsumer:
 
     def _on_assign(self, consumer: KafkaConsumer, partitions: list[KafkaPartition]) -> None:
         assign = consumer.incremental_assign if self._incremental else consumer.assign
-        assign(partitions)
+        # Any offset: without a committed one the client would give up the partition, and could not seek.
+        assign([KafkaPartition(one.topic, one.partition, 0) for one in partitions])
         consumer.pause(partitions)
         self._listener.assigned([_topic_partition(one) for one in partitions])
 
@@ -281,34 +338,31 @@ class SinkConsumer:
             refused = error or _first_error(partitions)
             done(KafkaException(refused) if refused is not None else None)
 
-    def _within_log(self, partition: TopicPartition, offset: int) -> int:
-        low, high = self._retried(
-            lambda: self._consumer.get_watermark_offsets(
-                KafkaPartition(partition.topic, partition.partition), timeout=_REQUEST_SECONDS
-            )
-        )
-        if offset != OFFSET_INVALID and low <= offset <= high:
-            return offset
-        if self._back is None and self._reset not in ("earliest", "latest"):
-            raise ConnectError(f"Undefined offset with no reset policy for partition {partition} (offset {offset})")
-        if offset != OFFSET_INVALID:
-            log.warning(
-                "Offset %d of %s is not in the log (%d to %d): reset to %s",
-                offset,
-                partition,
-                low,
-                high,
-                self._reset,
-            )
-        if self._back is not None:
-            return self._offset_at(partition, time.time() - self._back, high)
-        return int(low if self._reset == "earliest" else high)
+    def _current_ids(self, topics: set[str]) -> dict[str, str]:
+        if self._admin is None:
+            self._admin = self._open_admin()
+        return self._admin.ids(sorted(topics), _GLANCE_SECONDS)
 
-    def _offset_at(self, partition: TopicPartition, seconds: float, end: int) -> int:
-        """Return the first offset at or after a time; the end of the partition when there is none."""
-        asked = KafkaPartition(partition.topic, partition.partition, int(seconds * 1000))
-        (found,) = self._retried(lambda: self._consumer.offsets_for_times([asked], timeout=_REQUEST_SECONDS))
-        return int(found.offset) if found.offset >= 0 else end
+    def _ranges(self, partitions: Iterable[TopicPartition], seconds: float) -> dict[TopicPartition, LogRange]:
+        """Return the offsets of logs, from two requests to each broker. Raises KafkaException if one is not known."""
+        asked = list(partitions)
+        starts, ends = (self._listed(asked, edge, seconds) for edge in (OFFSET_BEGINNING, OFFSET_END))
+        for one in (*starts, *ends):
+            if one.error is not None or one.offset < 0:
+                raise KafkaException(one.error or KafkaError(KafkaError._TIMED_OUT))
+        return {
+            _topic_partition(start): LogRange(start.offset, end.offset) for start, end in zip(starts, ends, strict=True)
+        }
+
+    def _first_offset(self, partition: TopicPartition, seconds: float) -> int | None:
+        (found,) = self._listed([partition], int(seconds * 1000), _REQUEST_SECONDS)
+        return found.offset if found.offset >= 0 else None
+
+    def _listed(self, partitions: Iterable[TopicPartition], time: int, seconds: float) -> list[KafkaPartition]:
+        """Return the first offset of each partition at or after a time in epoch milliseconds, or an edge of its log."""
+        asked = [KafkaPartition(partition.topic, partition.partition, time) for partition in partitions]
+        found: list[KafkaPartition] = self._consumer.offsets_for_times(asked, timeout=seconds)
+        return found
 
     def _retried(self, request: Callable[[], Result]) -> Result:
         """Repeat a request while the brokers are away: an assigned partition needs its offset."""
@@ -333,6 +387,8 @@ class SinkConsumer:
 
 # A sleeping task only needs to see that a record exists: fetch as little as possible.
 _WATCHING: dict[str, object] = {
+    # An offset that is not in the log has to wake the task, which applies the policy.
+    "auto.offset.reset": "error",
     "enable.auto.offset.store": False,
     "queued.min.messages": 1,
     "queued.max.messages.kbytes": 64,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
@@ -17,6 +17,7 @@ class SinkContext:
 
     spark: SparkSession
     assignment: frozenset[TopicPartition] = frozenset()
+    topic_ids: Mapping[str, str] = field(default_factory=dict)
     paused: set[TopicPartition] = field(default_factory=set)
     rewound: dict[TopicPartition, int] = field(default_factory=dict)
     timeout_ms: int | None = None
@@ -47,7 +48,12 @@ class SinkContext:
         """Set the partitions of the task, and drop requests about others."""
         self.assignment = partitions
         self.paused.intersection_update(partitions)
-        self.rewound = {partition: offset for partition, offset in self.rewound.items() if partition in partitions}
+        self.drop_rewound(self.rewound.keys() - partitions)
+
+    def drop_rewound(self, partitions: Iterable[TopicPartition]) -> None:
+        """Drop requests to rewind these partitions."""
+        for partition in partitions:
+            self.rewound.pop(partition, None)
 
     def take_rewound(self) -> dict[TopicPartition, int]:
         """Return and clear the offsets to rewind to."""

@@ -89,6 +89,10 @@ class MicroBatch:
         return {partition.topic for partition, end in self.end.items() if end > self.start.get(partition, 0)}
 
 
+class OffsetOutOfRangeError(Exception):
+    """A partition's log ends before the offset that the query would read next."""
+
+
 class Stream(Protocol):
     """The methods of ``SinkStream``."""
 
@@ -130,6 +134,7 @@ class SinkStream:
         self._position = dict(start)
         self._offered: MicroBatch | None = None
         self._handling = False
+        self._out_of_range = False
         self._closed = False
         self._changed = threading.Condition()
         self._running_batch = self._done_batch = self._reported_batch = -1
@@ -138,9 +143,15 @@ class SinkStream:
         self._query = self._start(spark, name, {**options, **_assignment(start)})
 
     def next(self, seconds: float) -> MicroBatch | None:
-        """Return the offered batch; ``None`` when none comes in time."""
+        """Return the offered batch; ``None`` when none comes in time.
+
+        Raises:
+            OffsetOutOfRangeError: the query reads no further until it is stopped.
+        """
         with self._changed:
-            self._changed.wait_for(lambda: self._offered is not None, seconds)
+            self._changed.wait_for(lambda: self._offered is not None or self._out_of_range, seconds)
+            if self._out_of_range:
+                raise OffsetOutOfRangeError
             batch, self._offered = self._offered, None
             return batch
 
@@ -214,12 +225,21 @@ class SinkStream:
                 return
             end = self._planned_end(batch_id)
             start = {partition: self._position.get(partition, 0) for partition in end}
+            if any(end[partition] < offset for partition, offset in start.items()):
+                self._end_out_of_range()
+                return
             self._offered = MicroBatch(df, start, end, self._options)
             self._position.update(end)
             self._running_batch = batch_id
             self._handling = True
             self._changed.notify_all()
             self._changed.wait_for(lambda: self._closed or not self._handling)
+
+    def _end_out_of_range(self) -> None:
+        """Keep the query from its next batch, which would begin at the end of the shorter log."""
+        self._out_of_range = True
+        self._changed.notify_all()
+        self._changed.wait_for(lambda: self._closed)
 
     def _planned_end(self, batch_id: int) -> dict[TopicPartition, int]:
         """Read the end offsets that Spark writes before a batch (``OffsetSeqLog``: version, metadata, offsets)."""

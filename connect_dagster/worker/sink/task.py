@@ -27,8 +27,9 @@ from connect_dagster.worker.sink.commits import Commit, Commits
 from connect_dagster.worker.sink.consumer import Consumer, RebalanceListener, TopicPartitions
 from connect_dagster.worker.sink.context import SinkContext
 from connect_dagster.worker.sink.errant_record_reporter import WorkerErrantRecordReporter
+from connect_dagster.worker.sink.offset_reset import Reset, ResetCause
 from connect_dagster.worker.sink.put import BatchUnavailableError, ErrorContext, Planner, PutAttempt
-from connect_dagster.worker.sink.stream import MicroBatch, Stream, latest_offsets, parts
+from connect_dagster.worker.sink.stream import MicroBatch, OffsetOutOfRangeError, Stream, latest_offsets, parts
 from connect_dagster.worker.spark import references as java_references
 from connect_dagster.worker.spark.progress import Progress
 from connect_dagster.worker.task import Clock, StatusListener, SystemClock, WorkerTask
@@ -123,6 +124,8 @@ class WorkerSinkTask(WorkerTask):
         self._stream: Stream | None = None
         self._streamed: frozenset[TopicPartition] = frozenset()
         self._watched: frozenset[TopicPartition] = frozenset()
+        self._rewound: set[TopicPartition] = set()  # to offsets that the task has asked for and not read yet
+        self._displaced = False
         self._busy_at = self._checked = self._not_before = clock.monotonic()
         self._commits = Commits(settings.flush_interval, settings.flush_timeout, str(id), clock.monotonic)
         task.context = self._context
@@ -205,6 +208,7 @@ class WorkerSinkTask(WorkerTask):
         self._commits.begin(begin)
         self._moved()
         self._context.assigned(frozenset(self._position))
+        self._context.topic_ids = self._joined.topic_ids()
         log.info("WorkerSinkTask{id=%s} Assigned %s", self.id, ", ".join(map(str, partitions)) or "no partitions")
         self._sink.open(partitions)
 
@@ -228,6 +232,7 @@ class WorkerSinkTask(WorkerTask):
         finally:
             for partition in partitions:
                 self._position.pop(partition, None)
+                self._rewound.discard(partition)
             self._commits.forget(partitions)
             self._moved()
             self._context.assigned(frozenset(self._position))
@@ -238,26 +243,62 @@ class WorkerSinkTask(WorkerTask):
         return frozenset(self._position) - self._context.paused
 
     def _stream_is_outdated(self) -> bool:
-        """Return whether the task has requested other offsets or partitions than those read, or watched, now."""
-        return bool(self._context.rewound) or self._readable() != (self._watched or self._streamed)
+        """Return whether other offsets or partitions have to be read, or watched, than now."""
+        rewound = self._displaced or bool(self._context.rewound)
+        return rewound or self._readable() != (self._watched or self._streamed)
 
     def _steer(self) -> None:
         """Start the stream that the task has requested: from rewound offsets, without paused partitions."""
         if self._stream_is_outdated():
             self._stop_stream()
         rewound = self._context.take_rewound()
-        self._position.update(
-            {partition: offset for partition, offset in rewound.items() if partition in self._position}
-        )
-        readable = self._readable()
-        if self._stream is None and readable and self._clock.monotonic() >= self._not_before:
-            self._start_stream(readable)
+        rewound = {partition: offset for partition, offset in rewound.items() if partition in self._position}
+        self._position.update(rewound)
+        self._rewound.update(rewound)
+        if self._stream is None and self._readable() and self._clock.monotonic() >= self._not_before:
+            self._start_stream()
         self._check_stream()
 
-    def _start_stream(self, readable: frozenset[TopicPartition]) -> None:
-        self._stream = self._open_stream({partition: self._position[partition] for partition in readable})
-        self._streamed = readable
-        self._busy_at = self._clock.monotonic()
+    def _start_stream(self) -> None:
+        resets = self._reset_positions()
+        if resets is None:
+            self._read_again_later("the offsets of the partitions are not known now")
+        elif not self._context.rewound and (readable := self._readable()):
+            self._stream = self._open_stream({partition: self._position[partition] for partition in readable})
+            self._streamed = readable
+            self._busy_at = self._clock.monotonic()
+
+    def _reset_positions(self) -> Mapping[TopicPartition, Reset] | None:
+        """Move the positions that are not in their logs; return those, or ``None`` when the logs are not known now.
+
+        The task opens a partition again whose log has other records at the offsets that it has seen. An offset of its
+        own, such as one it keeps in a database, is not held against the log twice.
+        """
+        resets = self._joined.resets(self._position)
+        if resets is None:
+            return None
+        self._displaced = False
+        if resets:
+            offsets = {partition: reset.offset for partition, reset in resets.items()}
+            replaced = [partition for partition, reset in resets.items() if self._is_replaced(partition, reset)]
+            self._position.update(offsets)
+            self._rewound.difference_update(resets)
+            self._reopen(replaced)
+            self._commits.reset(offsets)
+            self._moved()
+        return resets
+
+    def _is_replaced(self, partition: TopicPartition, reset: Reset) -> bool:
+        rewound = partition in self._rewound
+        return reset.cause is ResetCause.RECREATED or (reset.cause is ResetCause.TRUNCATED and not rewound)
+
+    def _reopen(self, partitions: TopicPartitions) -> None:
+        if not partitions:
+            return
+        self._sink.close(partitions)
+        self._context.drop_rewound(partitions)
+        self._context.topic_ids = self._joined.topic_ids()
+        self._sink.open(partitions)
 
     def _stop_stream(self) -> None:
         stream, self._stream, self._streamed = self._stream, None, frozenset()
@@ -287,10 +328,13 @@ class WorkerSinkTask(WorkerTask):
         self._checked = now
         self._take_progress(self._stream.report())
         failure = self._stream.failure()
-        if failure is not None and not failure.passing:
-            raise RuntimeError(failure.text)
-        if failure is not None:
+        if failure is None:
+            return
+        if failure.passing:
             self._read_again_later(failure.text)
+        elif not self._reset_positions():
+            raise RuntimeError(failure.text)
+        self._stop_stream()
 
     def _read_again_later(self, why: str) -> None:
         log.warning("WorkerSinkTask{id=%s} Lost the brokers, reading again from the last position: %s", self.id, why)
@@ -311,7 +355,11 @@ class WorkerSinkTask(WorkerTask):
 
     def _take_batch(self) -> None:
         stream = self._stream
-        batch = stream.next(_IDLE_SECONDS) if stream is not None else None
+        try:
+            batch = stream.next(_IDLE_SECONDS) if stream is not None else None
+        except OffsetOutOfRangeError:
+            self._displaced = True
+            return
         if stream is None or batch is None:
             self._idle()
             return
@@ -336,6 +384,7 @@ class WorkerSinkTask(WorkerTask):
     def _moved_past(self, batch: MicroBatch) -> bool:
         """Advance the position after a put; return whether the batch read after this one may follow."""
         self._position.update({one: end for one, end in batch.end.items() if one in self._position})
+        self._rewound.difference_update(batch.end)
         self._moved()
         self._on_topics(batch.topics)
         self._commit_when_due()
@@ -405,7 +454,7 @@ class WorkerSinkTask(WorkerTask):
     def _commit(self, *, wait: bool, closing: bool = False) -> None:
         if not self._all_reported():
             return
-        offsets = self._offsets_to_commit(closing=closing)
+        offsets = self._of_topics_read(self._offsets_to_commit(closing=closing))
         commit = self._commits.started(offsets) if offsets else None
         if commit is None:
             if offsets:  # no offset has changed, which Java counts as a commit
@@ -456,6 +505,12 @@ class WorkerSinkTask(WorkerTask):
                 self._context.rewound.update(self._commits.committed)
             return {}
         return {partition: offset for partition, offset in allowed.items() if self._allowed(partition, offset)}
+
+    def _of_topics_read(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        """Leave out offsets of topics that were created again: the new ones have other records there."""
+        recreated = self._joined.recreated({partition.topic for partition in self._position})
+        self._displaced = self._displaced or bool(recreated)
+        return {partition: offset for partition, offset in offsets.items() if partition.topic not in recreated}
 
     def _taken_in(self) -> dict[TopicPartition, int]:
         """Return the position, but no offset beyond one that the task has rewound to."""

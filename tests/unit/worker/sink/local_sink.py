@@ -24,8 +24,9 @@ from connect_dagster.worker.errors.policy import DeadLetterSettings, ErrorPolicy
 from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.metrics.tasks import SinkTaskMetrics
 from connect_dagster.worker.sink.consumer import RebalanceListener
+from connect_dagster.worker.sink.offset_reset import LogRange, OffsetReset, Reset
 from connect_dagster.worker.sink.pipeline import OTHER_SCHEMA, UNREADABLE
-from connect_dagster.worker.sink.stream import MicroBatch
+from connect_dagster.worker.sink.stream import MicroBatch, OffsetOutOfRangeError
 from connect_dagster.worker.sink.task import SinkSettings, WorkerSinkTask
 from tests.unit.worker.local_worker import (
     PLUGINS,
@@ -84,8 +85,20 @@ class Group:
     abandoned: bool = False
     listener: RebalanceListener | None = None
     steps: Steps | None = None
+    log: Log = field(default_factory=dict)
+    removed: dict[TopicPartition, int] = field(default_factory=dict)
+    ids: dict[str, str] = field(default_factory=lambda: {"t": "first"})
+    known_ids: dict[str, str] = field(default_factory=dict)
+    policy: OffsetReset = field(default_factory=lambda: OffsetReset("earliest", lambda *_: None))
+    away: int = 0
 
     # What a test does
+
+    def recreate(self, partition: TopicPartition, *values: str) -> None:
+        """Delete the topic of a partition and create it with these values; the brokers drop its offsets."""
+        self.log[partition] = list(values)
+        self.ids[partition.topic] = "again"
+        self.committed.pop(partition, None)
 
     def assign(self, *partitions: TopicPartition) -> None:
         assert self.listener is not None
@@ -119,7 +132,30 @@ class Group:
             self.watched.pop(partition, None)
 
     def committed_or_reset(self, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
-        return {partition: self.committed.get(partition, 0) for partition in partitions}
+        self.known_ids.update(self.ids)
+        return {
+            partition: self.policy.begin(partition, self.committed.get(partition), self._range(partition))
+            for partition in partitions
+        }
+
+    def topic_ids(self) -> Mapping[str, str]:
+        return dict(self.known_ids)
+
+    def recreated(self, topics: Iterable[str]) -> set[str]:
+        return {topic for topic in topics if self.known_ids[topic] != self.ids[topic]}
+
+    def resets(self, positions: Mapping[TopicPartition, int]) -> dict[TopicPartition, Reset] | None:
+        if self.away:
+            self.away -= 1
+            return None
+        ranges = {partition: self._range(partition) for partition in positions}
+        recreated = self.recreated({partition.topic for partition in positions})
+        found = self.policy.resets(positions, ranges, recreated)
+        self.known_ids.update(self.ids)
+        return found
+
+    def _range(self, partition: TopicPartition) -> LogRange:
+        return LogRange(self.removed.get(partition, 0), len(self.log.get(partition, [])))
 
     def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         return {}
@@ -161,6 +197,8 @@ class Stream:
     def next(self, seconds: float) -> MicroBatch | None:
         assert self.running
         assert not self.offered, "the batch before was not released"
+        if any(len(self.log.get(one, [])) < position for one, position in self.position.items()):
+            raise OffsetOutOfRangeError
         end = {one: len(self.log.get(one, [])) for one in self.position}
         if all(end[one] <= self.position[one] for one in end):
             self.clock.now += seconds
@@ -380,7 +418,7 @@ class LocalSink:
         self.policy = policy or ErrorPolicy()
         self.clock = Clock()
         self.log: Log = {FIRST: [], SECOND: []}
-        self.group = Group(self.clock)
+        self.group = Group(self.clock, log=self.log)
         self.streams: list[Stream] = []
         self.stream_failures: list[StreamFailure] = []
         self.planner = Planner(self.policy.tolerate)

@@ -1,0 +1,94 @@
+"""Sinks whose topic is deleted and created again, or loses its first records, while they run."""
+
+import logging
+import time
+
+import pytest
+
+from connect_dagster.worker.sink import task as sink_task
+from tests.integration.sink.conftest import StartSink
+from tests.integration.sink.kafka_topics import SECONDS, Topics
+from tests.integration.sink.running_sink import RunningSink
+
+
+def _create_again(topics: Topics, topic: str, *values: str) -> None:
+    topics.admin.delete_topics([topic])[topic].result(SECONDS)
+    deadline = time.monotonic() + SECONDS
+    while True:
+        try:
+            topics.create(topic)
+            break
+        except Exception:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    topics.write(topic, values)
+
+
+def _await_idle(sink: RunningSink, monkeypatch: pytest.MonkeyPatch, *, asleep: bool) -> None:
+    monkeypatch.setattr(sink_task, "_AWAKE_SECONDS", 0.5 if asleep else 600.0)
+    if asleep:
+        sink.wait(lambda: bool(sink.task()._watched), "sleep")
+
+
+@pytest.mark.parametrize("asleep", [False, True], ids=["awake", "asleep"])
+@pytest.mark.parametrize("interval", ["500", "3600000"], ids=["committed", "not committed"])
+def test_a_topic_created_again_is_read_from_its_beginning(
+    start_sink: StartSink,
+    topics: Topics,
+    topic_prefix: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    asleep: bool,
+    interval: str,
+) -> None:
+    """Fails at ce718d3: none of the 30 records came, and 30 was committed."""
+    topic = topics.create(f"{topic_prefix}t")
+    topics.write(topic, [f"old {index}" for index in range(100)])
+    sink = start_sink({"topics": topic}, {"offset.flush.interval.ms": interval})
+    sink.await_values(100)
+    _await_idle(sink, monkeypatch, asleep=asleep)
+    new = [f"new {index}" for index in range(30)]
+    with caplog.at_level(logging.WARNING):
+        _create_again(topics, topic, *new)
+        sink.wait(lambda: set(new) <= set(sink.values()), "records of the new topic", 60)
+    topics.write(topic, ["last"])
+    sink.wait(lambda: sink.values()[-1] == "last", "record after them", 60)
+    assert [value for value in sink.values() if value.startswith("new")] == new
+    assert sink.states() == ["RUNNING", "RUNNING"]
+
+
+@pytest.mark.parametrize("asleep", [False, True], ids=["awake", "asleep"])
+def test_with_none_a_topic_created_again_fails_the_task(
+    start_sink: StartSink, topics: Topics, topic_prefix: str, monkeypatch: pytest.MonkeyPatch, asleep: bool
+) -> None:
+    """Fails at ce718d3: awake with Spark's text, asleep not at all."""
+    topic = topics.create(f"{topic_prefix}t")
+    topics.write(topic, [f"old {index}" for index in range(100)])
+    first = start_sink({"topics": topic})
+    topics.await_committed(first.group, topic, {0: 100})
+    first.stop()
+    sink = start_sink({"topics": topic, "consumer.override.auto.offset.reset": "none"})
+    topics.write(topic, ["x"])
+    sink.wait(lambda: "x" in sink.values(), "record")
+    _await_idle(sink, monkeypatch, asleep=asleep)
+    _create_again(topics, topic, "new")
+    sink.await_states("RUNNING", "FAILED")
+    assert "auto.offset.reset is none" in sink.trace() or "no reset policy" in sink.trace()
+
+
+def test_with_latest_a_topic_created_again_is_read_from_its_end(
+    start_sink: StartSink, topics: Topics, topic_prefix: str
+) -> None:
+    """Fails at ce718d3: no policy was asked."""
+    topic = topics.create(f"{topic_prefix}t")
+    sink = start_sink({"topics": topic, "consumer.override.auto.offset.reset": "latest"})
+    sink.wait(lambda: bool(sink.task()._stream), "query")
+    topics.write(topic, [f"old {index}" for index in range(100)])
+    sink.await_values(100)
+    _create_again(topics, topic, "skipped")
+    deadline = time.monotonic() + 60
+    while "read" not in sink.values():
+        assert time.monotonic() < deadline, sink.values()[-3:]
+        topics.write(topic, ["read"])
+        time.sleep(0.5)
+    assert sink.states() == ["RUNNING", "RUNNING"]
