@@ -184,7 +184,7 @@ class SinkConsumer:
         """
         asked = [KafkaPartition(partition.topic, partition.partition) for partition in partitions]
         # Before the offsets: a topic that is created again in between is noticed at the next comparison.
-        self._ids.update(self._current_ids({partition.topic for partition in partitions}))
+        self._ids.update(self._current_ids({partition.topic for partition in partitions}, _REQUEST_SECONDS))
         committed = self._retried(lambda: self._consumer.committed(asked, timeout=_REQUEST_SECONDS))
         offsets = {_topic_partition(one): None if one.offset == OFFSET_INVALID else one.offset for one in committed}
         ranges = self._retried(lambda: self._ranges(partitions, _REQUEST_SECONDS))
@@ -338,10 +338,10 @@ class SinkConsumer:
             refused = error or _first_error(partitions)
             done(KafkaException(refused) if refused is not None else None)
 
-    def _current_ids(self, topics: set[str]) -> dict[str, str]:
+    def _current_ids(self, topics: set[str], seconds: float = _GLANCE_SECONDS) -> dict[str, str]:
         if self._admin is None:
             self._admin = self._open_admin()
-        return self._admin.ids(sorted(topics), _GLANCE_SECONDS)
+        return self._admin.ids(sorted(topics), seconds)
 
     def _ranges(self, partitions: Iterable[TopicPartition], seconds: float) -> dict[TopicPartition, LogRange]:
         """Return the offsets of logs, from two requests to each broker. Raises KafkaException if one is not known."""
