@@ -33,6 +33,7 @@ from connect_dagster.worker.worker_connector import Listener, WorkerConnector
 log = logging.getLogger(__name__)
 
 _CONNECTOR_STOP_SECONDS = 5.0
+_CANCEL_SECONDS = 5.0
 Properties = Mapping[str, str]
 
 
@@ -101,17 +102,18 @@ class Worker:
     def stop_work(self, connectors: Sequence[str], tasks: Sequence[TaskId]) -> None:
         """Stop connectors and tasks side by side: connectors within five seconds in all, tasks as :meth:`stop_tasks`.
 
-        Those that do not run here are ignored, those that take longer are abandoned.
+        Those that do not run here are ignored. Those that take longer are abandoned, side by side and within five
+        seconds in all: the caller may be the thread that has to rejoin a group in time.
         """
         stopping_connectors, stopping_tasks = self._ask_connectors_to_stop(connectors), self._ask_tasks_to_stop(tasks)
         began = time.monotonic()
         for running in stopping_connectors:
             running.await_shutdown(max(0.0, began + _CONNECTOR_STOP_SECONDS - time.monotonic()))
         deadline = began + self.config.task_shutdown_graceful_timeout_ms / 1000
-        for task in stopping_tasks:
-            if not task.await_stop(max(0.0, deadline - time.monotonic())):
-                log.error("Graceful stop of task %s failed.", task.id)
-                task.cancel()
+        late = [task for task in stopping_tasks if not task.await_stop(max(0.0, deadline - time.monotonic()))]
+        for task in late:
+            log.error("Graceful stop of task %s failed.", task.id)
+        _cancel_side_by_side(late)
 
     # Connectors
 
@@ -271,6 +273,16 @@ class Worker:
             for id, task in list(self._tasks.items()):
                 if isinstance(task, WorkerSourceTask):
                     _commit_offsets(id, task)
+
+
+def _cancel_side_by_side(tasks: Sequence[RunningTask]) -> None:
+    """Cancel tasks, each on a thread; return after five seconds even when some are not done."""
+    cancelling = [threading.Thread(target=task.cancel, name=f"cancelling-{task.id}", daemon=True) for task in tasks]
+    for thread in cancelling:
+        thread.start()
+    deadline = time.monotonic() + _CANCEL_SECONDS
+    for thread in cancelling:
+        thread.join(max(0.0, deadline - time.monotonic()))
 
 
 def _commit_offsets(id: TaskId, task: WorkerSourceTask) -> None:

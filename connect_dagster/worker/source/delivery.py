@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ log = logging.getLogger(__name__)
 
 _POLL_SECONDS = 0.1
 _IDLE_SECONDS = 1.0
+_CLOSE_SECONDS = 5.0
 _LARGE_ROWS = 5_000
 _PRODUCER_EXTRAS: dict[str, object] = {
     # A callback for each record would cost more than sending it.
@@ -160,8 +162,9 @@ class Delivery:
         for waiting in (self._batches, self._encoded):
             with suppress(queue.Full):
                 waiting.put_nowait(None)
+        deadline = time.monotonic() + _CLOSE_SECONDS
         for thread in self._threads:
-            thread.join(timeout=5)
+            thread.join(max(0.0, deadline - time.monotonic()))
 
     @property
     def _over(self) -> bool:
