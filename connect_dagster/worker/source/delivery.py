@@ -33,6 +33,7 @@ _POLL_SECONDS = 0.1
 _IDLE_SECONDS = 1.0
 _CLOSE_SECONDS = 5.0
 _LARGE_ROWS = 5_000
+_TURN_SECONDS = 2.0
 _PRODUCER_EXTRAS: dict[str, object] = {
     # A callback for each record would cost more than sending it.
     "delivery.report.only.error": True,
@@ -187,7 +188,9 @@ class Delivery:
                 batch = None  # the wait for the next batch must not hold this one
 
     def _encode(self, batch: Batch[E], rows_before: int) -> int:
-        with self._gate.admit(rows_before):
+        with self._gate.admit(rows_before, lambda: self._over):
+            if self._over:
+                return 0
             encoded = batch.encode()
         self._hand_on(self._encoded, (batch, encoded))
         return int(encoded.table.num_rows)
@@ -298,24 +301,52 @@ def _arguments(chunk: pa.RecordBatch, topic: str | None) -> Iterator[dict[str, A
 
 
 class LargeBatchGate:
-    """Admits one large batch of a worker's source tasks at a time.
+    """Admits one large batch of a worker's source tasks at a time, for two seconds each.
 
     One large batch keeps all cores busy. Several at once are hardly faster, take more memory, and delay a task with a
-    single record (docs/decisions/0006-big-batches-take-turns.md).
+    single record (docs/decisions/0006-big-batches-take-turns.md). A turn that lasts longer waits for something else,
+    such as a database, and is no longer exclusive.
+
+    Args:
+        clock: seconds of a monotonic clock.
     """
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._changed = threading.Condition()
+        self._turn: object | None = None
+        self._began = 0.0
 
     @contextmanager
-    def admit(self, rows: int) -> Iterator[None]:
-        """Wait until no other large batch is encoded; a small batch passes at once.
+    def admit(self, rows: int, over: Callable[[], bool]) -> Iterator[None]:
+        """Wait until no other large batch has its turn; a small batch passes at once.
 
         Args:
             rows: the expected size, which is the size of the batch before.
+            over: returns whether the task does not need its turn any more.
         """
         if rows < _LARGE_ROWS:
             yield
             return
-        with self._lock:
+        turn = object()
+        self._take(turn, over)
+        try:
             yield
+        finally:
+            self._give_back(turn)
+
+    def _take(self, turn: object, over: Callable[[], bool]) -> None:
+        with self._changed:
+            while (left := self._left()) > 0 and not over():
+                self._changed.wait(min(left, _POLL_SECONDS))
+            self._turn, self._began = turn, self._clock()
+
+    def _left(self) -> float:
+        """Return the seconds for which the current turn is exclusive."""
+        return 0.0 if self._turn is None else self._began + _TURN_SECONDS - self._clock()
+
+    def _give_back(self, turn: object) -> None:
+        with self._changed:
+            if self._turn is turn:
+                self._turn = None
+                self._changed.notify_all()
