@@ -13,8 +13,9 @@ FindClass = Callable[[str], str | None]
 """Returns the full class name of a name or alias, ``None`` when the class does not exist."""
 
 _JAVA_WHITESPACE = "".join(map(chr, range(0x21)))  # what String.trim takes away
-_COMMA = re.compile(r"\s*,\s*", re.ASCII)
-_INTEGER = re.compile(r"[+-]?\d+")
+_BLANKS = " \t\n\v\f\r"  # \s of Java's expressions
+# Python converts no longer text.
+_INTEGER = re.compile(r"[+-]?\d{1,4000}")
 _DECIMAL = re.compile(r"[+-]?(?:NaN|Infinity|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fFdD]?)", re.ASCII)
 _BITS = {Type.SHORT: 16, Type.INT: 32, Type.LONG: 64}
 _WRONG_TYPE = {
@@ -59,7 +60,7 @@ def _from_text(name: str, text: str, kind: Type, find_class: FindClass | None) -
         case Type.PASSWORD:
             return Password(trimmed)
         case Type.LIST:
-            return tuple(_COMMA.split(trimmed)) if trimmed else ()
+            return tuple(part.strip(_BLANKS) for part in trimmed.split(",")) if trimmed else ()
         case Type.BOOLEAN:
             return _boolean(name, text, trimmed)
         case Type.CLASS:

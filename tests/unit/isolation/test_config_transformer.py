@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import threading
+import time
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import ClassVar
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from connect_dagster.config_providers.file import FileConfigProvider
 from connect_dagster.errors import ConfigError
-from connect_dagster.isolation.config_transformer import ConfigTransformer, reverse_transformed
+from connect_dagster.isolation.config_transformer import ConfigTransformer, placeholders, reverse_transformed
 from connect_dagster.isolation.plugins import LISTED, Kind, Plugins
 from connect_dagster.plugin.config import ConfigDef
 from connect_dagster.plugin.config_provider import ConfigData, ConfigProvider
@@ -100,6 +104,26 @@ TABLE = {
 )
 def test_placeholders(written: str, told: str) -> None:
     assert ConfigTransformer({"t": Table(TABLE)}).transform({"k": written}).config == {"k": told}
+
+
+JAVA_PLACEHOLDER = re.compile(r"\$\{([^}]*?):(([^}]*?):)?([^}]*?)\}")
+
+
+@given(st.text("${}:a\n", max_size=16))
+def test_placeholders_are_those_of_javas_expression(text: str) -> None:
+    expected = [
+        (found.start(), found[0], found[1], found[3] or "", found[4]) for found in JAVA_PLACEHOLDER.finditer(text)
+    ]
+    assert [(one.start, one.text, one.provider, one.path, one.key) for one in placeholders(text)] == expected
+
+
+@pytest.mark.parametrize("text", ["${" + ":" * 1_000_000, "${" * 500_000, "${:" * 300_000 + "}", "${a:b}" * 100_000])
+def test_long_texts_take_no_long_time(text: str) -> None:
+    """R8: at ce718d3 two thousand colons took half a minute, a million of them years."""
+    began = time.process_time()
+    ConfigTransformer({}).transform({"k": text})
+    assert reverse_transformed({"k": text}, [{}]) == [{}]
+    assert time.process_time() - began < 10
 
 
 def test_a_provider_is_asked_once_for_each_path() -> None:
