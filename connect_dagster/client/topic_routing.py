@@ -7,6 +7,10 @@ that look into records, and those behind a predicate, are not: their topics are 
 import re
 from collections.abc import Mapping
 
+import regex
+
+from connect_dagster.java.bounded_patterns import BoundedPattern, PatternSyntaxError, RunawayPatternError
+
 UNPREDICTABLE = frozenset({"TimestampRouter", "ByLogicalTableRouter", "EventRouter", "ExtractTopic", "TopicRouter"})
 _JAVA_GROUP = re.compile(r"\\(.)|\$(\d)|\$\{(\w+)\}")
 
@@ -44,10 +48,10 @@ def _renamed(pattern: str | None, replacement: str | None, topic: str) -> str | 
     if pattern is None or replacement is None:
         return None
     try:
-        match = re.fullmatch(pattern, topic)
+        match = BoundedPattern(pattern).fullmatch(topic)
         return match.expand(_python_template(replacement)) if match else topic
-    except (re.error, IndexError):
-        # A pattern that Java understands and Python does not.
+    except (PatternSyntaxError, RunawayPatternError, regex.error, IndexError):
+        # Java may understand it, and have the time.
         return None
 
 

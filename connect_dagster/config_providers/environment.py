@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any, ClassVar
 
 from connect_dagster.errors import ConfigError
+from connect_dagster.java.bounded_patterns import BoundedPattern, PatternSyntaxError, RunawayPatternError
 from connect_dagster.kafka_version import KAFKA_VERSION
 from connect_dagster.plugin.config import ConfigDef, Importance, config_key
 from connect_dagster.plugin.config_provider import ConfigData, ConfigProvider
@@ -19,8 +19,8 @@ log = logging.getLogger(__name__)
 
 def _regular_expression(name: str, value: Any) -> None:
     try:
-        re.compile(value)
-    except re.error as error:
+        BoundedPattern(value)
+    except PatternSyntaxError as error:
         raise ConfigError.invalid(name, value, f"It is not a regular expression: {error}") from error
 
 
@@ -46,8 +46,12 @@ class EnvVarConfigProvider(ConfigProvider):
     def configure(self, config: Mapping[str, str]) -> None:
         if "allowlist.pattern" not in config:
             log.info("No pattern for environment variables provided. Using default pattern '(.*)'.")
-        pattern = re.compile(EnvVarConfig.parse(config).allowlist_pattern)
-        self._allowed = {name: value for name, value in os.environ.items() if pattern.fullmatch(name)}
+        expression = EnvVarConfig.parse(config).allowlist_pattern
+        pattern = BoundedPattern(expression)
+        try:
+            self._allowed = {name: value for name, value in os.environ.items() if pattern.fullmatch(name)}
+        except RunawayPatternError as error:
+            raise ConfigError.invalid("allowlist.pattern", expression, str(error)) from error
 
     def get(self, path: str, keys: AbstractSet[str]) -> ConfigData:
         """Return the values of variables. Raises ConfigError for a path, as variables have none."""

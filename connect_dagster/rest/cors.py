@@ -6,7 +6,7 @@ regular expressions.
 
 from __future__ import annotations
 
-import re
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -14,11 +14,17 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from connect_dagster.errors import ConfigError
+from connect_dagster.java.bounded_patterns import BoundedPattern, PatternSyntaxError, RunawayPatternError
+
+log = logging.getLogger(__name__)
 
 ANY = "*"
 DEFAULT_METHODS = "GET,POST,HEAD"
 ORIGIN_SETTING = "access.control.allow.origin"
 PREFLIGHT_SECONDS = 60
+LONGEST_ORIGINS = 1_000
+"""Characters of a header ``Origin``; a longer one is not allowed."""
+_MATCH_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +36,7 @@ class CorsRules:
         methods: value of the header that names the allowed methods.
     """
 
-    origins: tuple[re.Pattern[str], ...] = ()
+    origins: tuple[BoundedPattern, ...] = ()
     methods: str = DEFAULT_METHODS
 
     @classmethod
@@ -48,8 +54,8 @@ class CorsRules:
             return None
         given = [origin for part in origins.split(",") if (origin := part.strip())]
         try:
-            patterns = () if ANY in given else tuple(re.compile(origin, re.IGNORECASE) for origin in given)
-        except re.error as error:
+            patterns = () if ANY in given else tuple(BoundedPattern(origin, ignore_case=True) for origin in given)
+        except PatternSyntaxError as error:
             reason = f"an origin is * or a regular expression: {error}"
             raise ConfigError.invalid(ORIGIN_SETTING, origins, reason) from error
         return cls(patterns, methods.strip() or DEFAULT_METHODS)
@@ -58,7 +64,15 @@ class CorsRules:
         """Return whether one of the origins, between blanks, may ask."""
         if not self.origins:
             return True
-        return any(pattern.fullmatch(origin) for origin in origins.split() for pattern in self.origins)
+        if len(origins) > LONGEST_ORIGINS:
+            return False
+        try:
+            return any(
+                pattern.fullmatch(origin, _MATCH_SECONDS) for origin in origins.split() for pattern in self.origins
+            )
+        except RunawayPatternError as error:
+            log.warning("An expression of %s is too costly, the request is not allowed: %s", ORIGIN_SETTING, error)
+            return False
 
     def headers_for(self, method: str, headers: Headers) -> Mapping[str, str]:
         """Return the headers for the response to a request."""

@@ -16,7 +16,7 @@ def routing(regex: str, replacement: str, **more: str) -> dict[str, str | None]:
     [
         (r"(.*)\.(.*)\.(.*)", "$1-$2-$3", "mysqlavro.ops.orders", "mysqlavro-ops-orders"),
         ("log", "$0", "log-1", "log-1"),
-        ("(?<name>[a-z]+)", "x", "log", None),
+        ("(?<name>[a-z]+)", "${name}-x", "log", "log-x"),
         ("(.*)", r"\$1_$1", "log", "$1_log"),
         ("(.*)", r"a\\b$1", "log", r"a\blog"),
         ("(.*)", "$2", "log", None),
@@ -26,6 +26,11 @@ def routing(regex: str, replacement: str, **more: str) -> dict[str, str | None]:
 )
 def test_a_regex_router_is_computed_as_java_does(regex: str, replacement: str, topic: str, routed: str | None) -> None:
     assert routed_topic(routing(regex, replacement), topic) == routed
+
+
+def test_a_runaway_expression_is_given_up() -> None:
+    """R8: at ce718d3 the expression ran for hours and held the interpreter's lock."""
+    assert routed_topic(routing("(a|aa)+$", "x"), "a" * 60 + "!") is None
 
 
 def test_routers_behind_a_predicate_and_those_that_read_records_cannot_be_told() -> None:

@@ -50,3 +50,10 @@ def test_a_pattern_that_is_none() -> None:
         ConfigError, match=r"^Invalid value DB_\( for configuration allowlist\.pattern: It is not a reg"
     ):
         provider(allowlist_pattern="DB_(")
+
+
+def test_a_runaway_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
+    """R8: at ce718d3 the worker did not come up, and said nothing."""
+    monkeypatch.setenv("a" * 60 + "_", "x")
+    with pytest.raises(ConfigError, match=r"for configuration allowlist\.pattern: matching 'a"):
+        provider(allowlist_pattern="(a|aa)+$")

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from connect_dagster.errors import ConfigError
+from connect_dagster.rest.cors import LONGEST_ORIGINS, CorsRules
 from tests.rest_calls import call
 from tests.unit.rest.memory_herder import MemoryHerder
 from tests.unit.rest.serving import LOCAL, rest_server, serving
@@ -70,3 +71,13 @@ def test_any_origin_may_read_by_default(herder: MemoryHerder) -> None:
 def test_an_origin_is_a_regular_expression() -> None:
     with pytest.raises(ConfigError, match=r"^Invalid value \*x for configuration access\.control\.allow\.origin: "):
         rest_server(LOCAL, **{"access.control.allow.origin": "*x"})
+
+
+def test_a_runaway_expression_and_a_long_header_are_not_allowed(caplog: pytest.LogCaptureFixture) -> None:
+    """R8: at ce718d3 the expression held the server's loop for hours."""
+    rules = CorsRules.parse("(a|aa)+$,b+", "")
+    assert rules is not None
+    assert not rules.allow("a" * 60 + "!")
+    assert caplog.messages[0].startswith("An expression of access.control.allow.origin is too costly")
+    assert rules.allow("b" * LONGEST_ORIGINS)
+    assert not rules.allow("b" * (LONGEST_ORIGINS + 1))
