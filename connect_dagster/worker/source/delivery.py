@@ -11,19 +11,19 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 import pyarrow as pa
-from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from confluent_kafka import KafkaError
 from pyspark import InheritableThread
 
-from connect_dagster.errors import ConnectError
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.worker import logs
+from connect_dagster.worker.source.sender import RecordSender, Tolerate
 from connect_dagster.worker.source.topic_creation import TopicCreation
 from connect_dagster.worker.spark import references as java_references
 
@@ -34,24 +34,6 @@ _IDLE_SECONDS = 1.0
 _CLOSE_SECONDS = 5.0
 _LARGE_ROWS = 5_000
 _TURN_SECONDS = 2.0
-_PRODUCER_EXTRAS: dict[str, object] = {
-    # A callback for each record would cost more than sending it.
-    "delivery.report.only.error": True,
-    "queue.buffering.max.messages": 1_000_000,
-}
-
-
-@dataclass(frozen=True, slots=True)
-class RejectedRecord:
-    """A record that Kafka rejected with an error that is not retriable.
-
-    Attributes:
-        error: with the record's topic and size.
-        record: as arguments of ``Producer.produce``.
-    """
-
-    error: ConnectError
-    record: Mapping[str, Any]
 
 
 class EncodedTable(Protocol):
@@ -83,7 +65,7 @@ class Batch(Generic[E]):
     encode: Callable[[], E]
     topic: str | None
     delivered: Callable[[E], None]
-    tolerate: Callable[[RejectedRecord], bool] = lambda _: False
+    tolerate: Tolerate = lambda _: False
 
 
 def topics_of(topic: str | None, table: pa.Table) -> set[str]:
@@ -114,17 +96,14 @@ class Delivery:
         topics: Callable[[Callable[[float], bool]], TopicCreation] | None = None,
     ) -> None:
         self._gate = gate
-        self._sending: Batch[Any] | None = None
         self._error: Exception | None = None
         self._client_id = settings.get("client.id", "")
-        self._producer: Producer = clients.producer(
-            settings, {**_PRODUCER_EXTRAS, "on_delivery": self._delivery_failed, "error_cb": self._shut_out}
-        )
+        self._abandoned = threading.Event()
+        self._sender = RecordSender(settings, lambda: self._over, self._waited, self._shut_out)
         self._batches: queue.Queue[Batch[Any] | None] = queue.Queue(maxsize=1)
         self._encoded: queue.Queue[tuple[Batch[Any], EncodedTable] | None] = queue.Queue(maxsize=1)
         self._unfinished = 0
         self._changed = threading.Condition()
-        self._abandoned = threading.Event()
         self._topics = None if topics is None else topics(self._waited)
         self._context = log_context
         self._threads = (
@@ -159,7 +138,7 @@ class Delivery:
     def close(self) -> None:
         """Drop records that are not acknowledged, and end the threads."""
         self._abandoned.set()
-        self._producer.purge()
+        self._sender.purge()
         for waiting in (self._batches, self._encoded):
             with suppress(queue.Full):
                 waiting.put_nowait(None)
@@ -201,13 +180,14 @@ class Delivery:
             try:
                 encoded = self._encoded.get(timeout=_IDLE_SECONDS)
             except queue.Empty:
-                self._producer.poll(0)
+                self._sender.serve()
                 continue
             if encoded is not None:
                 with self._failing():
                     self._deliver(*encoded)
                 encoded = None  # as above
                 java_references.let_go()
+        self._sender.close()
 
     @contextmanager
     def _failing(self) -> Iterator[None]:
@@ -225,79 +205,15 @@ class Delivery:
     def _deliver(self, batch: Batch[E], encoded: E) -> None:
         if self._topics is not None:
             self._topics.ensure(topics_of(batch.topic, encoded.table))
-        self._sending = batch
-        self._produce(encoded.table, batch.topic)
-        flushed = self._flushed()
-        self._sending = None  # release the batch
-        if flushed:
+        if self._sender.send(encoded.table, batch.topic, batch.tolerate):
             batch.delivered(encoded)
             with self._changed:
                 self._unfinished -= 1
                 self._changed.notify_all()
 
-    def _flushed(self) -> bool:
-        while not self._over:
-            if self._producer.flush(_POLL_SECONDS) == 0:
-                break
-        return not self._over
-
-    def _produce(self, table: pa.Table, topic: str | None) -> None:
-        produce = self._producer.produce
-        for chunk in table.to_batches():
-            if chunk.schema.names == ["value"] and topic is not None:
-                self._produce_values(chunk.column(0).to_numpy(zero_copy_only=False), topic)
-            else:
-                for record in _arguments(chunk, topic):
-                    self._produce_one(produce, record)
-
-    def _produce_values(self, values: Any, topic: str) -> None:
-        produce = self._producer.produce
-        for value in values:
-            try:
-                produce(topic, value)
-            except BufferError:
-                self._produce_one(produce, {"topic": topic, "value": value})
-            except KafkaException as error:
-                self._reject(error, {"topic": topic, "value": value})
-
-    def _produce_one(self, produce: Callable[..., None], record: dict[str, Any]) -> None:
-        while not self._abandoned.is_set():
-            try:
-                produce(**record)
-                return
-            except BufferError:  # the queue is full: the brokers are slower than we are
-                self._producer.poll(0.01)
-                self.check()
-            except KafkaException as error:
-                self._reject(error, record)
-                return
-
     def _shut_out(self, error: KafkaError) -> None:
         """Keep a connection error that will not pass, such as a refused login."""
         self._error = self._error or clients.refusal(self._client_id, error)
-
-    def _delivery_failed(self, error: KafkaError | None, message: Message) -> None:
-        if error is not None and error.code() not in (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT):
-            record = {"topic": message.topic(), "value": message.value(), "key": message.key()}
-            self._reject(KafkaException(error), {**record, "headers": message.headers() or []})
-
-    def _reject(self, error: KafkaException, record: Mapping[str, Any]) -> None:
-        text = error.args[0].str() if error.args and isinstance(error.args[0], KafkaError) else str(error)
-        what = f"a record for topic {record.get('topic')} with a value of {len(record.get('value') or b'')} bytes"
-        failure = ConnectError(f"Unrecoverable exception from producer send callback: {text}: {what}")
-        tolerated = self._sending is not None and self._sending.tolerate(RejectedRecord(failure, record))
-        if not tolerated and self._error is None:
-            self._error = failure
-
-
-def _arguments(chunk: pa.RecordBatch, topic: str | None) -> Iterator[dict[str, Any]]:
-    """Yield the arguments of ``Producer.produce`` for each record, without those that are null."""
-    columns = {name: chunk.column(name).to_pylist() for name in chunk.schema.names}
-    if "headers" in columns:
-        columns["headers"] = [[(h["key"], h["value"]) for h in row] if row else None for row in columns["headers"]]
-    constant = {"topic": topic} if topic is not None else {}
-    for row in zip(*columns.values(), strict=True):
-        yield constant | {name: value for name, value in zip(columns, row, strict=True) if value is not None}
 
 
 class LargeBatchGate:

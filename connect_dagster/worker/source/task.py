@@ -27,8 +27,9 @@ from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.metrics.tasks import SourceTaskMetrics
 from connect_dagster.worker.record_frames import Polled
 from connect_dagster.worker.source.batches import Encoded, Planned
-from connect_dagster.worker.source.delivery import Batch, RejectedRecord, topics_of
+from connect_dagster.worker.source.delivery import Batch, topics_of
 from connect_dagster.worker.source.raw_records import rejected_raw_record
+from connect_dagster.worker.source.sender import RejectedRecord
 from connect_dagster.worker.spark.progress import Progress
 from connect_dagster.worker.task import Clock, StatusListener, SystemClock, WorkerTask
 from connect_dagster.worker.transforms import TransformationChain

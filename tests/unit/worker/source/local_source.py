@@ -21,7 +21,8 @@ from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.metrics.tasks import SourceTaskMetrics
 from connect_dagster.worker.record_frames import Polled
 from connect_dagster.worker.source.batches import Encoded, Planned
-from connect_dagster.worker.source.delivery import Batch, RejectedRecord
+from connect_dagster.worker.source.delivery import Batch
+from connect_dagster.worker.source.sender import RejectedRecord
 from connect_dagster.worker.source.task import WorkerSourceTask
 from tests.unit.worker.local_worker import (
     PLUGINS,

@@ -10,7 +10,8 @@ import pytest
 from connect_dagster.embedded.ports import HOST, free_port
 from connect_dagster.errors import ConnectError
 from connect_dagster.kafka import clients
-from connect_dagster.worker.source.delivery import Batch, Delivery, LargeBatchGate, RejectedRecord, _arguments
+from connect_dagster.worker.source.delivery import Batch, Delivery, LargeBatchGate
+from connect_dagster.worker.source.sender import RejectedRecord, _arguments
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,361 @@
+"""Sends the records of a batch, and tells which of them Kafka rejects for a fault of the record.
+
+A batch goes to librdkafka at once. Where a delivery fails, the records from there on are sent once more in groups, each
+acknowledged before the next, and a group that fails in halves: a fault is proven by a record that was sent alone. The
+records of a topic keep their order; some are written twice, as after a restart.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+
+from connect_dagster.errors import ConfigError, ConnectError
+from connect_dagster.kafka import clients
+from connect_dagster.kafka.delivery_errors import GIVEN_UP, Fault, fault_of
+from connect_dagster.kafka.epoch_producer import EpochProducer, Receipt
+from connect_dagster.kafka.settings.java_settings import Settings
+
+log = logging.getLogger(__name__)
+
+_POLL_SECONDS = 0.1
+_RETRY_SECONDS = 1.0
+_METADATA_SECONDS = 2.0
+_WARNING_SECONDS = 60.0
+_GROUP = 500
+_PRODUCER_EXTRAS: dict[str, object] = {
+    # A callback for each record would cost more than sending it.
+    "delivery.report.only.error": True,
+    "queue.buffering.max.messages": 1_000_000,
+}
+
+Record = Mapping[str, Any]
+"""Arguments of ``Producer.produce``."""
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedRecord:
+    """A record that Kafka rejects whenever it is sent.
+
+    Attributes:
+        error: with the record's topic and size.
+        record: as arguments of ``Producer.produce``.
+    """
+
+    error: ConnectError
+    record: Record
+
+
+Tolerate = Callable[[RejectedRecord], bool]
+"""Called for each rejected record; returns whether to continue without it."""
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """The records that were given to the producers since the last flush.
+
+    Attributes:
+        unqueued: by topic, number and error of the first record that a producer did not take.
+        failed: topic, key and value of records that were not delivered, and the error; the first of each partition.
+        receipts: number and topic of records with timestamp 0, with their acknowledgement.
+        rejected: numbers of the records whose own fault is proven.
+        final: the first error that is true for all records.
+    """
+
+    unqueued: dict[str, tuple[int, KafkaError]] = field(default_factory=dict)
+    failed: dict[tuple[str, int | None], tuple[bytes, bytes, KafkaError]] = field(default_factory=dict)
+    receipts: list[tuple[int, str, Receipt]] = field(default_factory=list)
+    rejected: set[int] = field(default_factory=set)
+    final: ConnectError | None = None
+
+    def not_queued(self, number: int, topic: str, error: KafkaError) -> None:
+        """Note a record that a producer did not take, or that has a receipt with an error."""
+        known = self.unqueued.get(topic)
+        if known is None or number < known[0]:
+            self.unqueued[topic] = (number, error)
+        self._weigh(error, topic)
+
+    def not_delivered(self, message: Message, error: KafkaError) -> None:
+        """Note a record that librdkafka did not deliver."""
+        place = (str(message.topic()), message.partition())
+        self.failed.setdefault(place, (_bytes(message.key()), _bytes(message.value()), error))
+        self._weigh(error, place[0])
+
+    def _weigh(self, error: KafkaError, topic: str) -> None:
+        if self.final is None and fault_of(error) is Fault.OTHER:
+            self.final = _failure(error, f"records for topic {topic}")
+
+    def error(self) -> tuple[str, KafkaError] | None:
+        """Return a topic and an error of its records; ``None`` when all are delivered."""
+        for topic, (_, error) in self.unqueued.items():
+            return topic, error
+        for (topic, _), (_, _, error) in self.failed.items():
+            return topic, error
+        return None
+
+    def first_numbers(self, records: Iterator[Record]) -> dict[str, int]:
+        """Return by topic the number of the first record that was not delivered, or of an equal one before it."""
+        first = {topic: number for topic, (number, _) in self.unqueued.items()}
+        wanted = {(topic, key, value) for (topic, _), (key, value, _) in self.failed.items()}
+        topics = {topic for topic, _ in self.failed}
+        for number, record in enumerate(records):
+            topic = record["topic"]
+            if topic in topics and (topic, _bytes(record.get("key")), _bytes(record.get("value"))) in wanted:
+                first[topic] = min(number, first.get(topic, number))
+                topics.remove(topic)
+            if not topics:
+                break
+        return {**first, **dict.fromkeys(topics, 0)}
+
+
+class RecordSender:
+    """A producer of one task; :meth:`send` is for one thread.
+
+    Args:
+        settings: producer settings in Java's names.
+        over: whether to give up.
+        wait: waits for seconds; returns whether to continue.
+        on_error: librdkafka's errors that are not of a record.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        over: Callable[[], bool],
+        wait: Callable[[float], bool],
+        on_error: Callable[[KafkaError], None],
+    ) -> None:
+        self._settings = settings
+        self._over = over
+        self._wait = wait
+        self._producer: Producer = clients.producer(
+            settings, {**_PRODUCER_EXTRAS, "on_delivery": self._delivery_failed, "error_cb": on_error}
+        )
+        self._epoch: EpochProducer | None = None
+        self._keeps_epoch = True
+        self._attempt = _Attempt()
+        self._warned_at = -_WARNING_SECONDS
+
+    def send(self, table: pa.Table, topic: str | None, tolerate: Tolerate) -> bool:
+        """Send records; wait until the brokers have all but those that they reject.
+
+        Args:
+            table: columns ``value`` and perhaps ``key, topic, partition, headers, timestamp``.
+            topic: of all of them, unless the table has a column for it.
+            tolerate: called for each rejected record.
+
+        Returns:
+            ``False`` when it was given up.
+
+        Raises:
+            ConnectError: a record is rejected and not tolerated, or a delivery fails for another reason.
+        """
+        attempt = self._attempt = _Attempt()
+        self._produce(table, topic, tolerate)
+        if self._flushed() and attempt.error() is not None:
+            log.info("Not all records were delivered, some are sent again: %s", attempt.error())
+            first = attempt.first_numbers(_records(table, topic))
+            for group in _groups(_records(table, topic), first, attempt.rejected):
+                self._send_again(group, tolerate)
+        self._attempt = _Attempt()
+        return not self._over()
+
+    def serve(self) -> None:
+        """Call callbacks that are due."""
+        self._producer.poll(0)
+
+    def purge(self) -> None:
+        """Drop records that are not acknowledged."""
+        self._producer.purge()
+
+    def close(self) -> None:
+        """Close what :meth:`purge` cannot; by the thread that sends."""
+        if self._epoch is not None:
+            self._epoch.close()
+
+    def _send_again(self, group: Sequence[Record], tolerate: Tolerate) -> None:
+        while (failure := self._try(group)) is not None and not self._over():
+            topic, error = failure
+            fault = fault_of(error)
+            if fault is Fault.OTHER:
+                raise _failure(error, f"records for topic {topic}")
+            if fault is Fault.MISSING_TOPIC and self._waited_for(topic):
+                continue
+            if len(group) > 1:
+                middle = len(group) // 2
+                self._send_again(group[:middle], tolerate)
+                self._send_again(group[middle:], tolerate)
+                return
+            if fault is Fault.RECORD:
+                _reject(error, group[0], tolerate)
+                return
+            self._warn(f"Partition {group[0].get('partition')} of topic '{topic}' does not exist")
+            self._wait(_RETRY_SECONDS)
+
+    def _try(self, group: Sequence[Record]) -> tuple[str, KafkaError] | None:
+        """Send records; return a topic and an error when not all of them are delivered."""
+        attempt = self._attempt = _Attempt()
+        for number, record in enumerate(group):
+            if (error := self._produce_one(number, record)) is not None:
+                attempt.not_queued(number, record["topic"], error)
+                break
+        self._flushed()
+        if (failure := attempt.error()) is None or fault_of(failure[1]) is not Fault.MISSING_TOPIC:
+            return failure
+        topic, missing = failure
+        told = self._metadata_error(topic)
+        # librdkafka calls each topic unknown whose metadata has an error.
+        return topic, missing if told is None or fault_of(told) is Fault.MISSING_TOPIC else told
+
+    def _waited_for(self, topic: str) -> bool:
+        """Wait while a topic does not exist; return ``False`` when it exists already."""
+        waited = False
+        while not self._over():
+            told = self._metadata_error(topic)
+            if told is None or fault_of(told) is not Fault.MISSING_TOPIC:
+                break
+            self._warn(f"Topic '{topic}' does not exist")
+            waited = self._wait(_RETRY_SECONDS)
+        return waited
+
+    def _metadata_error(self, topic: str) -> KafkaError | None:
+        """Return the brokers' error for a topic, ``None`` when it exists; the request has librdkafka look again."""
+        try:
+            error: KafkaError | None = self._producer.list_topics(topic, timeout=_METADATA_SECONDS).topics[topic].error
+        except KafkaException:  # no broker responds
+            return KafkaError(KafkaError._UNKNOWN_TOPIC)
+        return error
+
+    def _warn(self, reason: str) -> None:
+        if time.monotonic() - self._warned_at >= _WARNING_SECONDS:
+            self._warned_at = time.monotonic()
+            log.warning("%s: its records wait, and are sent when it does", reason)
+
+    def _flushed(self) -> bool:
+        """Wait until each record is acknowledged or not delivered; return ``False`` when it was given up.
+
+        Raises:
+            ConnectError: the deliveries of all records would fail.
+        """
+        attempt = self._attempt
+        while not self._over() and attempt.final is None and self._producer.flush(_POLL_SECONDS):
+            pass
+        for number, topic, receipt in attempt.receipts:
+            while not self._over() and not receipt.wait(_POLL_SECONDS):
+                pass
+            if not self._over() and (error := receipt.error()) is not None:
+                attempt.not_queued(number, topic, error)
+        attempt.receipts.clear()
+        if attempt.final is not None:
+            raise attempt.final
+        return not self._over()
+
+    def _produce(self, table: pa.Table, topic: str | None, tolerate: Tolerate) -> None:
+        if table.schema.names == ["value"] and topic is not None:
+            self._produce_values(table, topic, tolerate)
+            return
+        for number, record in enumerate(_records(table, topic)):
+            self._produce_first(number, record, tolerate)
+
+    def _produce_values(self, table: pa.Table, topic: str, tolerate: Tolerate) -> None:
+        produce, number = self._producer.produce, 0
+        for chunk in table.to_batches():
+            for value in chunk.column(0).to_numpy(zero_copy_only=False):
+                try:
+                    produce(topic, value)
+                except (BufferError, KafkaException):
+                    self._produce_first(number, {"topic": topic, "value": value}, tolerate)
+                number += 1
+
+    def _produce_first(self, number: int, record: Record, tolerate: Tolerate) -> None:
+        """Produce a record of the whole batch; an error of the record alone is proven."""
+        error = self._produce_one(number, record)
+        if error is None:
+            return
+        if fault_of(error) is Fault.RECORD:
+            self._attempt.rejected.add(number)
+            _reject(error, record, tolerate)
+        else:
+            self._attempt.not_queued(number, record["topic"], error)
+
+    def _produce_one(self, number: int, record: Record) -> KafkaError | None:
+        """Give a record to a producer; return the error of one that it does not take."""
+        at_epoch = record.get("timestamp") == 0
+        if at_epoch != bool(self._attempt.receipts):
+            self._flushed()  # the records of both producers keep their order
+        while not self._over():
+            try:
+                if at_epoch and (epoch := self._epochs()) is not None:
+                    self._attempt.receipts.append((number, record["topic"], epoch.produce(**record)))
+                else:
+                    self._producer.produce(**record)
+                return None
+            except BufferError:  # the queue is full: the brokers are slower than we are
+                self._producer.poll(0.01)
+            except KafkaException as error:
+                found: KafkaError = error.args[0]
+                return found
+        return None
+
+    def _epochs(self) -> EpochProducer | None:
+        """Return the producer for timestamp 0; ``None`` where it has no such login."""
+        if self._epoch is None and self._keeps_epoch:
+            try:
+                self._epoch = EpochProducer(self._settings)
+            except ConfigError as error:
+                self._keeps_epoch = False
+                log.warning("Records with timestamp 0 get the current time: %s", error.message)
+        return self._epoch
+
+    def _delivery_failed(self, error: KafkaError | None, message: Message) -> None:
+        if error is not None and error.code() not in GIVEN_UP:
+            self._attempt.not_delivered(message, error)
+
+
+def _groups(records: Iterator[Record], first: Mapping[str, int], rejected: set[int]) -> Iterator[Sequence[Record]]:
+    """Yield the records to send once more, in their order."""
+    group: list[Record] = []
+    for number, record in enumerate(records):
+        if number >= first.get(record["topic"], number + 1) and number not in rejected:
+            group.append(record)
+        if len(group) == _GROUP:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+def _records(table: pa.Table, topic: str | None) -> Iterator[dict[str, Any]]:
+    for chunk in table.to_batches():
+        yield from _arguments(chunk, topic)
+
+
+def _arguments(chunk: pa.RecordBatch, topic: str | None) -> Iterator[dict[str, Any]]:
+    """Yield the arguments of ``Producer.produce`` for each record, without those that are null."""
+    columns = {name: chunk.column(name).to_pylist() for name in chunk.schema.names}
+    if "headers" in columns:
+        columns["headers"] = [[(h["key"], h["value"]) for h in row] if row else None for row in columns["headers"]]
+    constant = {"topic": topic} if topic is not None else {}
+    for row in zip(*columns.values(), strict=True):
+        yield constant | {name: value for name, value in zip(columns, row, strict=True) if value is not None}
+
+
+def _reject(error: KafkaError, record: Record, tolerate: Tolerate) -> None:
+    size = len(record.get("value") or b"")
+    failure = _failure(error, f"a record for topic {record['topic']} with a value of {size} bytes")
+    if not tolerate(RejectedRecord(failure, record)):
+        raise failure
+
+
+def _failure(error: KafkaError, what: str) -> ConnectError:
+    return ConnectError(f"Unrecoverable exception from producer send callback: {error.str()}: {what}")
+
+
+def _bytes(content: str | bytes | None) -> bytes:
+    return content.encode() if isinstance(content, str) else content or b""
