@@ -38,6 +38,7 @@ _BACKOFF_SECONDS = 0.1
 _CREATE_BACKOFF_SECONDS = 0.5
 _NEW_TOPIC_SECONDS = 5.0
 _NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
+_UNCOMMITTED = IsolationLevel.READ_UNCOMMITTED
 
 _TIMED_OUT = frozenset({KafkaError._TIMED_OUT, KafkaError._TIMED_OUT_QUEUE, KafkaError.REQUEST_TIMED_OUT})
 _DISCONNECTED = frozenset({KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE})
@@ -241,23 +242,38 @@ class TopicAdmin:
                 ) from error
             return {policy.strip().lower() for policy in entry.value.split(",")} - {""} if entry is not None else None
 
-    def end_offsets(self, topic: str, partitions: list[int], seconds: float) -> dict[int, int]:
-        """Return the end offsets of partitions, open transactions included.
+    def end_offsets(
+        self, topic: str, partitions: list[int], seconds: float, isolation: IsolationLevel = _UNCOMMITTED
+    ) -> dict[int, int]:
+        """Return the end offsets of partitions.
+
+        Args:
+            topic: the topic.
+            partitions: their numbers.
+            seconds: time limit.
+            isolation: by default open transactions are included.
 
         Raises:
             RetriableError: no response in time, or no leader now.
             ConnectError: the brokers refuse the request.
         """
-        return self._offsets(topic, partitions, OffsetSpec.latest(), seconds)  # type: ignore[no-untyped-call]
+        return self._offsets(topic, partitions, OffsetSpec.latest(), seconds, isolation)  # type: ignore[no-untyped-call]
 
     def beginning_offsets(self, topic: str, partitions: list[int], seconds: float) -> dict[int, int]:
         """Return the first offsets of partitions. Raises as :meth:`end_offsets`."""
         return self._offsets(topic, partitions, OffsetSpec.earliest(), seconds)  # type: ignore[no-untyped-call]
 
-    def _offsets(self, topic: str, partitions: list[int], spec: OffsetSpec, seconds: float) -> dict[int, int]:
+    def _offsets(
+        self,
+        topic: str,
+        partitions: list[int],
+        spec: OffsetSpec,
+        seconds: float,
+        isolation: IsolationLevel = _UNCOMMITTED,
+    ) -> dict[int, int]:
         specs = {TopicPartition(topic, number): spec for number in partitions}
         client = self._client
-        futures = client.list_offsets(specs, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=seconds)
+        futures = client.list_offsets(specs, isolation_level=isolation, request_timeout=seconds)
         try:
             found = {one.partition: future.result(seconds + 1).offset for one, future in futures.items()}
         except FutureTimeout as error:

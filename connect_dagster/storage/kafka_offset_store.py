@@ -18,7 +18,7 @@ from connect_dagster.kafka.topic_admin import TopicAdmin
 from connect_dagster.plugin.config import under_prefix
 from connect_dagster.storage.internal_topics import InternalTopic, ensure_internal_topic
 from connect_dagster.storage.offset_store import ConnectorOffsets, Offset, OffsetTable, Partition, SourceOffsets
-from connect_dagster.storage.topic_log import OpenLog, TopicLog, always
+from connect_dagster.storage.topic_log import READ_COMMITTED, OpenLog, TopicLog, always
 
 log = logging.getLogger(__name__)
 
@@ -105,7 +105,8 @@ class KafkaOffsetStore:
         self._table = OffsetTable()
         self._lock = threading.Lock()
         self._unsaved = _Unsaved()
-        own = {**settings, "client.id": settings["client.id"] + "offsets"}
+        # An offset of an aborted transaction is one of records that do not exist (Java: exactly.once.source.support).
+        own = {"isolation.level": READ_COMMITTED, **settings, "client.id": settings["client.id"] + "offsets"}
         self._log = open_log(topic.name, own, admin, self._take, permitted)
 
     def start(self) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from connect_dagster.errors import ConnectError, RetriableError
 from connect_dagster.kafka import clients
@@ -31,6 +31,7 @@ Callback = Callable[[KafkaError | None, Message], None]
 Entry = tuple[bytes, bytes | None]
 """Key and value; the value ``None`` is a tombstone."""
 
+READ_COMMITTED = "read_committed"
 _START_SECONDS = 15 * 60.0
 _METADATA_SECONDS = 30.0
 _REQUEST_SECONDS = 10.0
@@ -215,8 +216,15 @@ class TopicLog:
             ConnectError: the brokers refuse to return the end offsets.
         """
         deadline = time.monotonic() + timeout
-        ends = self._retried(lambda seconds: self._admin.end_offsets(self.topic, self.partitions, seconds), deadline)
+        ends = self._retried(self._ends, deadline)
         self._await(ends, deadline)
+
+    def _ends(self, seconds: float) -> dict[int, int]:
+        """Return the offsets up to which the reader can read now."""
+        # A committed reader stays before an open transaction, whose end is not the end of the partition.
+        committed = self._reading()["isolation.level"] == READ_COMMITTED
+        isolation = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
+        return self._admin.end_offsets(self.topic, self.partitions, seconds, isolation)
 
     def _find_partitions(self, deadline: float) -> list[int]:
         def find(seconds: float) -> list[int]:
@@ -290,7 +298,7 @@ class TopicLog:
         (confluentinc/librdkafka#5301); it happens when brokers restart.
         """
         try:
-            ends = self._admin.end_offsets(self.topic, self.partitions, _GLANCE_SECONDS)
+            ends = self._ends(_GLANCE_SECONDS)
         except ConnectError:
             return False
         before, self._behind = self._behind, None

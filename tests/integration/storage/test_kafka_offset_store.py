@@ -7,12 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import pytest
+from confluent_kafka import Producer
 
 from connect_dagster.embedded.broker import EmbeddedBroker
 from connect_dagster.errors import ConnectError, DataError
 from connect_dagster.storage.offset_store import OffsetStore
 from connect_dagster.storage.topic_log import NotPermittedError
-from tests.integration.storage.stores import Stores
+from tests.integration.storage.stores import SECONDS, Stores
 
 PARTITION = {"filename": "/tmp/test.txt"}
 JAVAS_KEY = '["local-file-source",{"filename":"/tmp/test.txt"}]'
@@ -137,3 +138,30 @@ def test_a_save_that_brokers_do_not_acknowledge_fails(own_broker: EmbeddedBroker
     store.write("c", PARTITION, {"position": 3})
     store.save()
     assert store.offsets_of("c") == [(PARTITION, {"position": 3})]
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_r4_an_aborted_offset_is_not_believed(stores: Stores, own: bool) -> None:
+    """At ce718d3 the answer is 99, whose records do not exist; Java's exactly-once tasks leave such offsets."""
+    store = stores.offsets()
+    topic = f"{stores.prefix}own" if own else stores.offset_topic.name
+    config = {"offsets.storage.topic": topic} if own else {}
+    store.open("c", config).close()  # makes the topic
+    settings = {"bootstrap.servers": stores.bootstrap_servers, "partitioner": "murmur2_random"}
+    producer = Producer({**settings, "transactional.id": f"{topic}-writer"})
+    producer.init_transactions(SECONDS)
+    for position, end in ((5, producer.commit_transaction), (99, producer.abort_transaction)):
+        producer.begin_transaction()
+        producer.produce(topic, b'{"p":%d}' % position, b'["c",{"f":1}]')
+        producer.flush(SECONDS)
+        end(SECONDS)
+    with closing(store.open("c", config)) as offsets:
+        assert offsets.offset({"f": 1}) == {"p": 5}
+    with closing(stores.offsets().open("c", config)) as late:
+        assert late.offset({"f": 1}) == {"p": 5}
+    producer.begin_transaction()
+    producer.produce(topic, b'{"p":7}', b'["c",{"f":1}]')
+    producer.flush(SECONDS)
+    with closing(store.open("c", config)) as offsets:
+        assert offsets.offset({"f": 1}) == {"p": 5}, "an open transaction is not waited for"
+    producer.abort_transaction(SECONDS)
