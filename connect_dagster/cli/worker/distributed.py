@@ -110,7 +110,7 @@ class DistributedProcess(WorkerProcess[DistributedConfig]):
             self._lease,
             parts.url,
             parts.rest,
-            lambda state: _check_plugins(state, parts.plugins, config.missing_plugins),
+            lambda state: _check_before_joining(state, parts.plugins, config.missing_plugins),
         )
         validator = Validator(parts.plugins, config, config.group_id, parts.transformer)
         self._herder = DistributedHerder(worker, validator, editor, parts.server, group)
@@ -123,6 +123,34 @@ class DistributedProcess(WorkerProcess[DistributedConfig]):
 
     def _failure(self) -> Exception | None:
         return self._herder.failure
+
+
+def _check_before_joining(state: ClusterConfigState, plugins: Plugins, action: str) -> None:
+    """Refuse to join a group that this worker cannot take part in. Raises ConnectError."""
+    _check_exactly_once(state)
+    _check_plugins(state, plugins, action)
+
+
+def _check_exactly_once(state: ClusterConfigState) -> None:
+    """Refuse to join a group of Java workers with exactly-once source connectors (KIP-618).
+
+    Their tasks start after the leader fenced out their former producers, which a leader of this kind does not do, and
+    workers of this kind write the config topic without transactions, which fence nothing out.
+
+    Args:
+        state: the group's configuration.
+
+    Raises:
+        ConnectError: a connector has a record of its fenced tasks; lists all of them.
+    """
+    fenced = [name for name in sorted(state.connectors()) if state.task_count_record(name) is not None]
+    if fenced:
+        raise ConnectError(
+            "This worker does not join the group, because its Java workers run source connectors with "
+            f"exactly.once.source.support=enabled, which this worker does not support: {', '.join(fenced)}. Use "
+            "another group.id with other internal topics, or disable exactly.once.source.support in all workers and "
+            "create these connectors under other names."
+        )
 
 
 def _check_plugins(state: ClusterConfigState, plugins: Plugins, action: str) -> None:
