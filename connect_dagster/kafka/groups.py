@@ -138,7 +138,7 @@ def recorded_group(bootstrap: Bootstrap, group: str, timeout: float = ANSWER_SEC
     if count is None:
         raise BrokersError(f"Topic {OFFSETS_TOPIC} does not exist yet: the cluster never had a group.")
     partition, key = partition_of_group(group, count), GroupKey(group).encode()
-    records = read_topic(bootstrap, OFFSETS_TOPIC, timeout, partition)
+    records = read_topic(bootstrap, OFFSETS_TOPIC, timeout, partition, "read_uncommitted")
     values = [record.value() for record in records if record.key() == key]
     if not values:
         raise BrokersError(f"Partition {partition} of {OFFSETS_TOPIC} has no record of group {group!r}.")

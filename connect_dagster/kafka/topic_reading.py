@@ -31,7 +31,13 @@ def partition_count(bootstrap: Bootstrap, topic: str, timeout: float) -> int | N
     return None if found is None else len(found.partitions)
 
 
-def read_topic(bootstrap: Bootstrap, topic: str, timeout: float, partition: int | None = None) -> Iterator[Message]:
+def read_topic(
+    bootstrap: Bootstrap,
+    topic: str,
+    timeout: float,
+    partition: int | None = None,
+    isolation: str = "read_committed",
+) -> Iterator[Message]:
     """Yield the records of a topic up to its current end, each partition's in order.
 
     Args:
@@ -39,6 +45,7 @@ def read_topic(bootstrap: Bootstrap, topic: str, timeout: float, partition: int 
         topic: Its name.
         timeout: How long nothing may come before its end, in seconds.
         partition: The only one to read; all of them when None.
+        isolation: ``read_committed`` leaves out aborted transactions, and ends before an open one.
 
     Raises:
         BrokersError: The brokers refuse, the topic does not exist, or nothing arrives in time.
@@ -47,7 +54,7 @@ def read_topic(bootstrap: Bootstrap, topic: str, timeout: float, partition: int 
     if count is None:
         raise BrokersError(f"Topic {topic!r} does not exist.")
     numbers = range(count) if partition is None else [partition]
-    with brokers_errors(), closing(_consumer(bootstrap)) as consumer:
+    with brokers_errors(), closing(_consumer(bootstrap, isolation)) as consumer:
         consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in numbers])
         yield from _until_ends(consumer, len(numbers), timeout)
 
@@ -71,7 +78,7 @@ def _until_ends(consumer: Consumer, partitions: int, timeout: float) -> Iterator
                 raise KafkaException(error)
 
 
-def _consumer(bootstrap: Bootstrap) -> Consumer:
+def _consumer(bootstrap: Bootstrap, isolation: str) -> Consumer:
     return clients.consumer(
         client_settings(bootstrap),
         {
@@ -80,7 +87,6 @@ def _consumer(bootstrap: Bootstrap) -> Consumer:
             "group.id": "connect-dagster-reader",
             "enable.auto.commit": False,
             "enable.partition.eof": True,
-            # Records of Connect's topics and of groups do not belong to transactions that could be open.
-            "isolation.level": "read_uncommitted",
+            "isolation.level": isolation,
         },
     )

@@ -59,7 +59,7 @@ class KafkaPySparkResource(dg.ConfigurableResource["KafkaPySparkResource"]):
         return session
 
     def read_topic(self, topic: str, *, start: str = "earliest", end: str = "latest") -> "DataFrame":
-        """Return the current records of a topic.
+        """Return the current records of a topic, without those of aborted transactions.
 
         Args:
             topic: Name of the topic.
@@ -70,7 +70,8 @@ class KafkaPySparkResource(dg.ConfigurableResource["KafkaPySparkResource"]):
             A frame with the columns ``key`` and ``value`` (binary), ``topic``, ``partition``, ``offset``,
             ``timestamp``, ``timestampType`` and ``headers`` (array of key and binary value).
         """
-        options = {f"kafka.{key}": value for key, value in self.consumer.items()}
+        consumer = {"isolation.level": "read_committed", **self.consumer}
+        options = {f"kafka.{key}": value for key, value in consumer.items()}
         options |= {"kafka.bootstrap.servers": self.bootstrap_servers, "subscribe": topic, "includeHeaders": "true"}
         reader = self.spark_session.read.format("kafka").options(**options)
         return reader.options(startingOffsets=start, endingOffsets=end).load()

@@ -16,6 +16,9 @@ from connect_dagster.protocol.offset_records import parse_key, parse_value
 from connect_dagster.protocol.states import State, Status
 from connect_dagster.protocol.status_records import StatusTable
 
+_OF_WORKERS = "read_uncommitted"
+"""How workers read configurations and statuses."""
+
 
 @dataclass(frozen=True, slots=True)
 class StoredConfig:
@@ -88,7 +91,7 @@ def read_configs(bootstrap_servers: Bootstrap, topic: str, timeout: float) -> St
         BrokersError: No broker responds, or the topic does not exist.
     """
     table = ConfigTable()
-    for record in read_topic(bootstrap_servers, topic, timeout):
+    for record in read_topic(bootstrap_servers, topic, timeout, isolation=_OF_WORKERS):
         table.apply(_text(record.key()), _bytes(record.value()), _offset(record))
     state = table.snapshot()
     return StoredConfigs(
@@ -126,7 +129,7 @@ def read_statuses(bootstrap_servers: Bootstrap, topic: str, timeout: float) -> t
     """Read a status topic (``status.storage.topic``) to its end; as :func:`read_configs`."""
     table = StatusTable()
     # Records of one key stand in one partition, in their order.
-    for record in read_topic(bootstrap_servers, topic, timeout):
+    for record in read_topic(bootstrap_servers, topic, timeout, isolation=_OF_WORKERS):
         table.apply(_text(record.key()), _bytes(record.value()))
     found = [_stored(name, None, status) for name, status in table.connectors.items()]
     found += [_stored(name, number, status) for name, tasks in table.tasks.items() for number, status in tasks.items()]
