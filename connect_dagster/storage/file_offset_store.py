@@ -9,6 +9,8 @@ from __future__ import annotations
 import fcntl
 import logging
 import os
+import re
+import secrets
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
@@ -20,6 +22,10 @@ from connect_dagster.java import hash_map_file as java_map
 from connect_dagster.storage.offset_store import ConnectorOffsets, Offset, OffsetTable, Partition
 
 log = logging.getLogger(__name__)
+
+_DRAFT = ".tmp"
+_RANDOM_BYTES = 8
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class FileOffsetStore:
@@ -47,6 +53,7 @@ class FileOffsetStore:
         """
         log.info("Starting FileOffsetBackingStore with file %s", self.path)
         self._claim.acquire()
+        self._remove_drafts()
         try:
             entries = self._read()
         except ConnectError:
@@ -118,8 +125,17 @@ class FileOffsetStore:
         except DataError as error:
             raise ConnectError(f"Cannot read offsets file {self.path}: {error}") from error
 
+    def _remove_drafts(self) -> None:
+        """Remove what a worker that was killed within a save has left; the claim says that no other one is saving."""
+        draft = re.compile(rf"{re.escape(self._file.name)}\.[0-9a-f]{{{2 * _RANDOM_BYTES}}}{re.escape(_DRAFT)}")
+        with suppress(OSError):
+            for file in self._file.parent.iterdir():
+                if draft.fullmatch(file.name):
+                    file.unlink()
+
     def _replace(self, content: bytes) -> None:
-        draft = self._file.with_name(f"{self._file.name}.tmp")
+        # Others may write to the folder: a name that they cannot know has no link of theirs.
+        draft = self._file.with_name(f"{self._file.name}.{secrets.token_hex(_RANDOM_BYTES)}{_DRAFT}")
         try:
             _write_durably(draft, content, like=self._file)
             draft.replace(self._file)
@@ -131,7 +147,7 @@ class FileOffsetStore:
 
 
 def _write_durably(file: Path, content: bytes, like: Path) -> None:
-    with file.open("wb") as out:
+    with os.fdopen(os.open(file, _NEW_FILE, 0o666), "wb") as out:
         if like.exists():
             os.fchmod(out.fileno(), like.stat().st_mode & 0o7777)
         out.write(content)
@@ -170,7 +186,7 @@ class FileLock:
             ConnectError: another process, or another part of this one, has it, or the lock file cannot be written.
         """
         try:
-            descriptor = os.open(self._lock_file, os.O_RDWR | os.O_CREAT, 0o644)
+            descriptor = os.open(self._lock_file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
         except OSError as error:
             raise ConnectError(f"Cannot lock {self._file}: {self._lock_file}: {error.strerror}") from error
         try:

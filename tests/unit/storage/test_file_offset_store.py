@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,6 +46,11 @@ def reopened(path: Path) -> FileOffsetStore:
     store.start()
     store.stop()
     return store
+
+
+def reopened_offset(path: Path, store: FileOffsetStore) -> dict[str, Any] | None:
+    store.stop()
+    return reopened(path).offset("c", PARTITION)
 
 
 def test_offsets_survive_a_restart(path: Path, store: FileOffsetStore) -> None:
@@ -179,6 +185,49 @@ def test_a_full_disk_is_named_leaves_the_file_and_is_tried_again(path: Path, sto
     assert sorted(entry.name for entry in path.parent.iterdir()) == ["connect.offsets", "connect.offsets.lock"]
     store.save()
     assert len(java_map.loads(path.read_bytes())) == 2
+
+
+def test_r15_a_save_writes_to_no_link_of_others(path: Path, store: FileOffsetStore) -> None:
+    """At ce718d3 a save wrote to the file that the link ``<file>.tmp`` led to."""
+    victim = path.with_name("victim")
+    victim.write_text("precious")
+    path.with_name(f"{path.name}.tmp").symlink_to(victim)
+    store.write("c", PARTITION, {"position": 1})
+    store.save()
+    assert victim.read_text() == "precious"
+    assert not path.is_symlink()
+    assert reopened_offset(path, store) == {"position": 1}
+
+
+def test_r15_a_draft_that_exists_is_not_written_to(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At ce718d3 whatever had the draft's name was opened and overwritten."""
+    store = FileOffsetStore(path)
+    store.start()
+    monkeypatch.setattr("secrets.token_hex", lambda size: "known")
+    victim = path.with_name("victim")
+    path.with_name(f"{path.name}.known.tmp").symlink_to(victim)
+    store.write("c", PARTITION, {"position": 1})
+    with pytest.raises(ConnectError, match="File exists"):
+        store.save()
+    assert not victim.exists()
+    store.stop()
+
+
+def test_r15_a_lock_that_is_a_link_is_refused(path: Path) -> None:
+    """At ce718d3 the file that the link led to was emptied."""
+    victim = path.with_name("victim")
+    victim.write_text("precious")
+    path.with_name(f"{path.name}.lock").symlink_to(victim)
+    with pytest.raises(ConnectError, match=f"^Cannot lock {path}: {path}.lock: "):
+        FileOffsetStore(path).start()
+    assert victim.read_text() == "precious"
+
+
+def test_a_draft_of_a_worker_that_was_killed_is_removed(path: Path) -> None:
+    draft = path.with_name(f"{path.name}.0123456789abcdef.tmp")
+    draft.write_bytes(b"half")
+    reopened(path)
+    assert not draft.exists()
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
