@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from connect_dagster.errors import ConfigError, ConnectError, java_text
-from connect_dagster.plugin.config import Type, UniqueValues, parse_value
+from connect_dagster.kafka.settings import ClientKind, definitions
+from connect_dagster.plugin.config import Password, Type, UniqueValues, parse_value
 from connect_dagster.plugin.config.table import Properties
 
 log = logging.getLogger(__name__)
@@ -76,14 +78,24 @@ class ClientPolicy:
         return f"The '{self.name}' policy does not allow '{name}' to be overridden in the connector configuration."
 
     def require(self, overrides: Mapping[str, str]) -> None:
-        """Raise ConnectError for overrides that are not allowed (Java: ``connectorClientConfigOverrides``)."""
+        """Raise ConnectError for overrides that are not allowed (Java: ``connectorClientConfigOverrides``).
+
+        Unlike Java's, its text hides the values of passwords, and of settings that Kafka's clients do not define.
+        """
         refused = [
-            f"Config({name}, {value}, [], [{text}], true)"
+            f"Config({name}, {value if name in _harmless() else Password(value)}, [], [{text}], true)"
             for name, value in overrides.items()
             if (text := self.refusal(name)) is not None
         ]
         if refused:
             raise ConnectError(f"Client Config Overrides not allowed [{', '.join(refused)}]")
+
+
+@functools.cache
+def _harmless() -> frozenset[str]:
+    """Return the settings of clients that are no passwords."""
+    keys = [key for kind in ClientKind for key in definitions(kind)]
+    return frozenset(key.name for key in keys if key.type is not Type.PASSWORD)
 
 
 def _allowlist(worker: Properties) -> tuple[str, ...]:

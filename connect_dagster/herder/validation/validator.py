@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from connect_dagster.client.masking import is_secret_key
 from connect_dagster.errors import BadRequestError, ConfigError, ConnectError, NotFoundError, java_text
 from connect_dagster.herder.interface import ConnectorConfig
 from connect_dagster.herder.validation.connector_config_def import (
@@ -24,6 +25,7 @@ from connect_dagster.kafka.settings import ClientKind, definitions
 from connect_dagster.plugin.config import (
     ConfigTable,
     ConfigValue,
+    Password,
     Type,
     config_infos,
     key_info,
@@ -135,7 +137,10 @@ class Validator:
     def _connector(self, config: ConnectorConfig) -> PluginDescription[Connector]:
         name = config.get(CONNECTOR_CLASS)
         if name is None:
-            shown = ", ".join(f"{key}={java_text(value)}" for key, value in config.items())
+            shown = ", ".join(
+                f"{key}={Password(value) if value and is_secret_key(key) else java_text(value)}"
+                for key, value in config.items()
+            )
             raise BadRequestError(f"Connector config {{{shown}}} contains no connector type")
         try:
             VersionRange.parse(config.get(CONNECTOR_VERSION))

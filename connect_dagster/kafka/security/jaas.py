@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from connect_dagster.errors import ConfigError
 from connect_dagster.java.properties import read_text
+from connect_dagster.plugin.config import Password
 
 FILE_PROPERTY = "-Djava.security.auth.login.config="
 """The JVM property that names a login file."""
@@ -102,7 +103,7 @@ def _login_file(environment: Mapping[str, str]) -> str:
     try:
         named = [word for word in shlex.split(options) if word.startswith(FILE_PROPERTY)]
     except ValueError as error:
-        raise ConfigError(f"{OPTIONS_VARIABLE} cannot be read ({error}): {options}") from error
+        raise ConfigError(f"{OPTIONS_VARIABLE} cannot be read: {error}") from error
     if not named:
         raise ConfigError(
             f"Failed to retrieve JAAS configuration: {OPTIONS_VARIABLE} does not name a login file "
@@ -131,7 +132,8 @@ class _Tokens:
 
     def sign(self, sign: str) -> None:
         if self._take(sign) != ("sign", sign):
-            raise self.wrong(sign, self._tokens[self._next - 1][1])
+            kind, found = self._tokens[self._next - 1]
+            raise self.wrong(sign, str(Password(found)) if kind == "word" else found)
 
     def skip(self, sign: str) -> bool:
         found = not self.at_end() and self._tokens[self._next] == ("sign", sign)

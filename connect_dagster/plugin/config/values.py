@@ -48,7 +48,8 @@ def parse_value(name: str, value: Any, kind: Type, find_class: FindClass | None 
     if isinstance(value, str):
         return _from_text(name, value, kind, find_class)
     if not _fits(value, kind):
-        raise ConfigError.invalid(name, value, _WRONG_TYPE[kind].format(type(value).__name__))
+        shown = Password(str(value)) if kind is Type.PASSWORD else value
+        raise ConfigError.invalid(name, shown, _WRONG_TYPE[kind].format(type(value).__name__))
     return tuple(value) if kind is Type.LIST else float(value) if kind is Type.DOUBLE else value
 
 

@@ -55,6 +55,25 @@ def test_s4_12_an_override_that_is_not_allowed_does_not_start() -> None:
     assert str(caught.value) == f"Client Config Overrides not allowed [Config(acks, 1, [], [{text}], true)]"
 
 
+@pytest.mark.parametrize(
+    ("client", "name"),
+    [
+        ("producer", "sasl.jaas.config"),
+        ("consumer", "ssl.keystore.password"),
+        ("producer", "ssl.keystore.key"),
+        ("consumer", "interceptor.of.ours.secret"),
+    ],
+)
+def test_r16_an_override_that_is_not_allowed_keeps_its_secret(client: str, name: str) -> None:
+    """At ce718d3 the error, and so the task's trace, had the value of the override."""
+    clients = TaskClients(StandaloneConfig.parse(WORKER), ClientPolicy("None", frozenset()))
+    config = connector({f"{client}.override.{name}": "canary"})
+    with pytest.raises(ConnectError) as caught:
+        getattr(clients, client)(TaskId("c", 0), config)
+    assert "canary" not in str(caught.value)
+    assert f"Config({name}, [hidden], [], [" in str(caught.value)
+
+
 def test_what_a_task_is_told() -> None:
     props = {"producer.acks": "1", "admin.retries": "2", "consumer.group.id": "x", "ssl.protocol": "TLSv1.2"}
     clients = TaskClients(StandaloneConfig.parse(WORKER | props), ClientPolicy())

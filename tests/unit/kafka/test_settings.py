@@ -234,6 +234,15 @@ def test_a_quoted_password() -> None:
     assert found["sasl.password"] == 'a "b"'
 
 
+@pytest.mark.parametrize("password", ['"a" canary', 'canary" b', "a canary b", '"a"canary'])
+def test_r16_a_malformed_login_module_keeps_its_password(password: str) -> None:
+    """At ce718d3 the error had the word behind the mistake."""
+    jaas = f'org.apache.kafka.common.security.plain.PlainLoginModule required username="me" password={password};'
+    with pytest.raises(ConfigError, match="expected ") as raised:
+        to_librdkafka(ADMIN, SASL | {"sasl.mechanism": "PLAIN", "sasl.jaas.config": jaas})
+    assert "canary" not in str(raised.value)
+
+
 def test_a_login_without_sasl_is_left_alone() -> None:
     assert to_librdkafka(ADMIN, {"sasl.mechanism": "PLAIN", "sasl.jaas.config": PLAIN}) == {}
 

@@ -146,6 +146,14 @@ def test_wrong_values_give_kafkas_reason(kind: Type, value: Any, reason: str) ->
     assert str(raised.value) == f"Invalid value {value} for configuration k: {reason}"
 
 
+def test_r16_a_wrong_password_is_not_shown() -> None:
+    """At ce718d3 the error had a password that is not a string."""
+    with pytest.raises(ConfigError) as raised:
+        parse_value("k", 4711, Type.PASSWORD)
+    text = "Invalid value [hidden] for configuration k: Expected value to be a string, but it was a int"
+    assert str(raised.value) == text
+
+
 def test_classes_are_found_by_the_callers_function() -> None:
     known = {"Json": "org.x.JsonConverter"}
     table = ConfigTable((ConfigKey("key.converter", Type.CLASS),))

@@ -173,6 +173,14 @@ def test_an_unknown_connector_is_a_bad_request(validator: Validator, name: str) 
         validator.check(source(connector_class=name))
 
 
+def test_r16_a_configuration_without_a_class_keeps_its_secrets(validator: Validator) -> None:
+    """At ce718d3 the error had the whole configuration."""
+    with pytest.raises(BadRequestError) as raised:
+        validator.check({"name": "c", "connection.password": "canary", "database.password": None})
+    shown = "{name=c, connection.password=[hidden], database.password=null}"
+    assert str(raised.value) == f"Connector config {shown} contains no connector type"
+
+
 def test_values_of_a_client_have_javas_types(validator: Validator) -> None:
     config = source(producer_override_linger_ms="soon", producer_override_unknown="x")
     refused = "Invalid value soon for configuration linger.ms: Not a number of type LONG"
