@@ -8,7 +8,7 @@ file that Java reads as meant is read alike, and one with raw Korean paths is re
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from connect_dagster.errors import ConfigError
@@ -17,6 +17,7 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 _BLANKS = " \t\f"
 _COMMENT = ("#", "!")
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_ESCAPED = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f"})
 _UNICODE = re.compile(r"[0-9a-fA-F]{4}")
 # A key ends at the first of these that is not escaped; one = or : may stand among the blanks.
 _KEY = re.compile(r"((?:\\.|[^\\=: \t\f])*)[ \t\f]*[=:]?[ \t\f]*(.*)", re.DOTALL)
@@ -64,6 +65,11 @@ def parse_properties(text: str, source: str) -> dict[str, str]:
     return found
 
 
+def property_lines(properties: Mapping[str, str]) -> str:
+    """Return properties as lines of a .properties file."""
+    return "".join(f"{_escaped_key(key)}={_escaped_value(value)}\n" for key, value in properties.items())
+
+
 def _decoded(content: bytes) -> str:
     try:
         return content.decode("utf-8-sig")
@@ -104,3 +110,15 @@ def _unescaped(text: str) -> str:
         at = slash + (6 if kind == "u" else 2)
     joined = "".join([*parts, text[at:]])
     return joined.encode("utf-16-be", "surrogatepass").decode("utf-16-be", "replace")
+
+
+def _escaped_key(key: str) -> str:
+    escaped = key.translate(_ESCAPED)
+    for separator in " =:#!":
+        escaped = escaped.replace(separator, f"\\{separator}")
+    return escaped
+
+
+def _escaped_value(value: str) -> str:
+    escaped = value.translate(_ESCAPED)
+    return f"\\{escaped}" if escaped.startswith(" ") else escaped

@@ -20,6 +20,7 @@ from setproctitle import setproctitle
 
 from connect_dagster.errors import ConnectError
 from connect_dagster.java.properties import load_properties
+from connect_dagster.scratch import process_scratch
 from connect_dagster.worker import logs
 from connect_dagster.worker.spark.jvm import SparkJvm
 from connect_dagster.worker.spark.settings import spark_settings
@@ -76,13 +77,14 @@ def _run_command(title: str, usage: str, arguments: Sequence[str] | None, run: R
     setproctitle(" ".join([title, *words]))
     signal.signal(signal.SIGQUIT, _dump_threads)
     ending = _ending_on_signals()
-    try:
-        props = load_properties(words[0])
-        jvm = SparkJvm(spark_settings(props))
-    except ConnectError as error:
-        log.error("Stopping due to error: %s", error)
-        sys.exit(2)
-    sys.exit(run(props, words[1:], jvm, ending, began))
+    with process_scratch():
+        try:
+            props = load_properties(words[0])
+            jvm = SparkJvm(spark_settings(props))
+        except ConnectError as error:
+            log.error("Stopping due to error: %s", error)
+            sys.exit(2)
+        sys.exit(run(props, words[1:], jvm, ending, began))
 
 
 def _ending_on_signals() -> threading.Event:

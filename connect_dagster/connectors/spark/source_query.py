@@ -20,11 +20,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from connect_dagster.errors import ConnectError
+from connect_dagster.scratch import memory_folder
 
 log = logging.getLogger(__name__)
 
 _STOP_SECONDS = 5.0
-_MEMORY_FOLDER = Path("/dev/shm")
 _VERSION = "v1"
 
 
@@ -36,8 +36,7 @@ class OwnCheckpoint:
     """
 
     def __init__(self, offset: str | None) -> None:
-        folder = _MEMORY_FOLDER if _MEMORY_FOLDER.is_dir() else None
-        self._folder = Path(tempfile.mkdtemp(prefix="connect-dagster-", dir=folder))
+        self._folder = Path(tempfile.mkdtemp(prefix="connect-dagster-", dir=memory_folder()))
         if offset is not None:
             self._write("metadata", json.dumps({"id": str(uuid.uuid4())}))
             self._write(

@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from connect_dagster.java.properties import load_properties, read_text
+from connect_dagster.java.properties import load_properties, property_lines, read_text
 
 JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 
 # A worker needs these and has no default for them.
 _WITHOUT_A_FILE = {"key.converter": JSON_CONVERTER, "value.converter": JSON_CONVERTER}
-_ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f"})
 
 
 def effective(file: str | None, additions: Mapping[str, str]) -> dict[str, str]:
@@ -44,11 +43,6 @@ def write_effective(file: str | None, additions: Mapping[str, str], folder: Path
     return copy
 
 
-def property_lines(properties: Mapping[str, str]) -> str:
-    """Return properties as lines of a property file."""
-    return "".join(f"{_key(key)}={_value(value)}\n" for key, value in properties.items())
-
-
 def spark_properties(config: Mapping[str, Any]) -> dict[str, str]:
     """Return the ``spark_config`` of dagster-pyspark's resources, flat or nested, as a worker's properties."""
     flat: dict[str, str] = {}
@@ -60,15 +54,3 @@ def spark_properties(config: Mapping[str, Any]) -> dict[str, str]:
 
 def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _key(key: str) -> str:
-    escaped = key.translate(_ESCAPES)
-    for separator in " =:#!":
-        escaped = escaped.replace(separator, f"\\{separator}")
-    return escaped
-
-
-def _value(value: str) -> str:
-    escaped = value.translate(_ESCAPES)
-    return f"\\{escaped}" if escaped.startswith(" ") else escaped

@@ -3,12 +3,10 @@
 import hashlib
 import json
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
@@ -26,6 +24,7 @@ from connect_dagster.orchestration.workers.group import MemberDescription, Worke
 from connect_dagster.orchestration.workers.group_topics import StoredConfigs, StoredOffset, StoredStatus
 from connect_dagster.orchestration.workers.process import WorkerProcess
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
+from connect_dagster.scratch import scratch_folder
 
 ANSWER_TIMEOUT = 2.0
 FAILED_START_GRACE = 10.0
@@ -105,8 +104,8 @@ class HostedWorker(dg.ConfigurableResource[Any]):
             where = mask_text(self.workspace.url)
             raise dg.Failure(f"Another worker responds at {where} already; stop it or choose another listener.")
         known = self.effective_properties
-        with tempfile.TemporaryDirectory(prefix="connect-dagster-") as scratch:
-            file = property_file.write_effective(self.worker_properties, self._additions(), Path(scratch))
+        with scratch_folder() as scratch:
+            file = property_file.write_effective(self.worker_properties, self._additions(), scratch)
             mask = partial(mask_text, configs=[known])
             worker = WorkerProcess.spawn([*self.command, str(file), *self.arguments], mask)
             try:

@@ -29,13 +29,13 @@ from pyspark.sql.streaming.query import StreamingQuery
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.plugin.records import TopicPartition
+from connect_dagster.scratch import memory_folder
 from connect_dagster.worker.errors.failures import StreamFailure, stream_failure
 
 log = logging.getLogger(__name__)
 
 Offsets = Mapping[TopicPartition, int]
 
-_MEMORY_FOLDER = Path("/dev/shm")
 _REPORT_SECONDS = 1.0
 _STOP_SECONDS = 2.0
 _POLL_SECONDS = 0.005
@@ -138,8 +138,7 @@ class SinkStream:
         self._closed = False
         self._changed = threading.Condition()
         self._running_batch = self._done_batch = self._reported_batch = -1
-        folder = _MEMORY_FOLDER if _MEMORY_FOLDER.is_dir() else None
-        self._checkpoint = Path(tempfile.mkdtemp(prefix="connect-dagster-", dir=folder))
+        self._checkpoint = Path(tempfile.mkdtemp(prefix="connect-dagster-", dir=memory_folder()))
         self._query = self._start(spark, name, {**options, **_assignment(start)})
 
     def next(self, seconds: float) -> MicroBatch | None:

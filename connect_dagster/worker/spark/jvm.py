@@ -24,6 +24,8 @@ from pathlib import Path
 from connect_dagster.embedded import jars
 from connect_dagster.embedded.java import find_java
 from connect_dagster.errors import ConnectError
+from connect_dagster.java.properties import property_lines
+from connect_dagster.scratch import process_locks
 from connect_dagster.worker.spark.settings import CLASS_PATH
 
 _START_SECONDS = 60.0
@@ -45,6 +47,8 @@ _OPENED_PACKAGES = (
     "sun.security.action",
     "sun.util.calendar",
 )
+# In a file of options for Java's launcher.
+_IN_QUOTES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"})
 _JVM_OPTIONS = (
     "-XX:+UseParallelGC",
     "-XX:+IgnoreUnrecognizedVMOptions",
@@ -67,8 +71,8 @@ class SparkJvm:
 
     def __init__(self, settings: Mapping[str, str], options: Sequence[str] = ()) -> None:
         self._folder = tempfile.TemporaryDirectory()
-        self._address = Path(self._folder.name) / "address"
-        self._process = _start(_command(settings, options), self._address)
+        self._files = _Files(Path(self._folder.name))
+        self._process = _start(_command(settings, options, self._files), self._files.address)
 
     @property
     def alive(self) -> bool:
@@ -82,14 +86,15 @@ class SparkJvm:
             ConnectError: the JVM ended, or took too long.
         """
         deadline = time.monotonic() + _START_SECONDS
-        while not self._address.exists():
+        while not self._files.address.exists():
             if not self.alive:
                 raise ConnectError(f"The JVM for Spark ended at its start with exit code {self._process.returncode}")
             if time.monotonic() > deadline:
                 self.stop(0)
                 raise ConnectError(f"The JVM for Spark was not up within {_START_SECONDS:.0f} s")
             time.sleep(0.01)
-        return _read_address(self._address.read_bytes())
+        self._files.remove_secrets()
+        return _read_address(self._files.address.read_bytes())
 
     def stop(self, seconds: float) -> None:
         """End the JVM: by the end of its standard input, after ``seconds`` by force."""
@@ -117,17 +122,53 @@ def class_archive() -> Path:
     return Path(own) / "connect-dagster" / f"classes-{hashlib.sha256(key.encode()).hexdigest()[:16]}.jsa"
 
 
-def _command(settings: Mapping[str, str], options: Sequence[str]) -> list[str]:
+class _Files:
+    """Files that pass settings and their secrets to the JVM, as all users of the machine can read a command line.
+
+    Args:
+        folder: a folder that only this user may enter.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.address = folder / "address"
+        self._options = folder / "options"
+        self._properties = folder / "spark.properties"
+
+    def options(self, given: Sequence[str]) -> list[str]:
+        """Return the word that makes Java's launcher read these options from a file."""
+        if not given:
+            return []
+        quoted = (option.translate(_IN_QUOTES) for option in given)
+        self._write(self._options, "".join(f'"{option}"\n' for option in quoted))
+        return [f"@{self._options}"]
+
+    def properties(self, settings: Mapping[str, str]) -> list[str]:
+        """Return the words that make SparkSubmit read these settings from a file, besides ``spark-defaults.conf``."""
+        self._write(self._properties, property_lines(settings))
+        return ["--properties-file", str(self._properties), "--load-spark-defaults"]
+
+    def remove_secrets(self) -> None:
+        """Remove what the JVM has read."""
+        for file in (self._options, self._properties):
+            file.unlink(missing_ok=True)
+
+    def _write(self, file: Path, text: str) -> None:
+        file.touch(mode=0o600)
+        file.write_text(text, encoding="utf-8")
+
+
+def _command(settings: Mapping[str, str], options: Sequence[str], files: _Files) -> list[str]:
     archive = class_archive()
     shared = [f"-XX:SharedArchiveFile={archive}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"] if archive.exists() else []
     logging = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}"
     given = shlex.split(settings.get("spark.driver.extraJavaOptions", ""))
     heap = f"-Xmx{settings['spark.driver.memory']}"
-    java = [str(find_java()), heap, *_JVM_OPTIONS, logging, _log_zone(), *shared, *options, *given]
+    scratch = f"-Djava.io.tmpdir={tempfile.gettempdir()}"
+    own = [heap, *_JVM_OPTIONS, logging, scratch, _log_zone(), *shared, *options]
     # The user's jars, and JDBC drivers, go behind Spark's own, so that the class archive still fits.
     jars_of_user = [jar.strip().removeprefix("file:") for jar in settings.get("spark.jars", "").split(",") if jar]
     path = [*map(str, classpath()), *filter(None, [settings.get(CLASS_PATH)]), *jars_of_user]
-    return [*java, "-cp", os.pathsep.join(path), *_main_class(settings)]
+    return [str(find_java()), *own, *files.options(given), "-cp", os.pathsep.join(path), *_main_class(settings, files)]
 
 
 def _log_zone() -> str:
@@ -135,12 +176,11 @@ def _log_zone() -> str:
     return f"-Dconnect.log.zone=GMT{datetime.datetime.now().astimezone():%z}"
 
 
-def _main_class(settings: Mapping[str, str]) -> list[str]:
+def _main_class(settings: Mapping[str, str], files: _Files) -> list[str]:
     """Other masters than the local one need what SparkSubmit sets up for them."""
     if settings["spark.master"].startswith("local"):
         return ["org.apache.spark.api.python.PythonGatewayServer"]
-    pairs = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
-    return ["org.apache.spark.deploy.SparkSubmit", *pairs, "pyspark-shell"]
+    return ["org.apache.spark.deploy.SparkSubmit", *files.properties(settings), "pyspark-shell"]
 
 
 def _read_address(data: bytes) -> tuple[int, str]:
@@ -170,6 +210,7 @@ def _start(command: Sequence[str], address: Path) -> subprocess.Popen[bytes]:
         stdin=subprocess.PIPE,
         env={"SPARK_LOCAL_IP": "127.0.0.1", **os.environ, **own},
         preexec_fn=_ignore_interrupts,
+        pass_fds=process_locks(),
     )
 
 

@@ -11,8 +11,16 @@ import pytest
 
 from connect_dagster.embedded.java import find_java
 from connect_dagster.errors import ConfigError
-from connect_dagster.java.properties import load_properties, parse_properties
+from connect_dagster.java.properties import load_properties, parse_properties, property_lines
 from tests.golden_answers import Golden
+
+AWKWARD = {
+    "sasl.jaas.config": 'org.example.Module required username="a" password="p\\w:=#!";',
+    "plugin.path": "C:\\plugins,/opt/한글",
+    "key with spaces": "  leading",
+    "lines": "one\ntwo\tthree",
+    "empty": "",
+}
 
 # Loads each file; prints keys and values in hexadecimal, or that it is malformed.
 PROGRAM = """
@@ -127,3 +135,7 @@ def loaded_by_java(texts: list[str], folder: Path) -> list[str]:
     ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert ran.returncode == 0, f"a JDK is needed to launch a source file:\n{ran.stderr}"
     return ran.stdout.split("\n")[:-1]
+
+
+def test_whatever_is_written_is_read_back() -> None:
+    assert parse_properties(property_lines(AWKWARD), "test") == AWKWARD

@@ -40,11 +40,11 @@ from connect_dagster.connectors.jdbc.sink.values import SinkValues
 from connect_dagster.connectors.jdbc.sql_errors import DatabaseError
 from connect_dagster.expressions.arrow_text import text_bytes, write_all
 from connect_dagster.expressions.java_calls import jvm
+from connect_dagster.scratch import memory_folder
 
 log = logging.getLogger(__name__)
 
 _LINE = "line"
-_MEMORY_FOLDER = Path("/dev/shm")
 _BUFFER = 1 << 18
 _STAGE = "connect_stage_"
 # Most staging tables at once; records whose schemas alternate use them one after the other.
@@ -80,10 +80,9 @@ class Load:
 
 def folder_for(size: int) -> Path | None:
     """Return a folder for ``size`` bytes: in memory, up to half of its free space, as other tasks use it too."""
-    if not os.access(_MEMORY_FOLDER, os.W_OK):
-        return None
-    found = os.statvfs(_MEMORY_FOLDER)
-    return _MEMORY_FOLDER if 2 * size <= found.f_bavail * found.f_frsize else None
+    memory = memory_folder()
+    found = os.statvfs(memory)
+    return memory if 2 * size <= found.f_bavail * found.f_frsize else None
 
 
 class Loader(ABC):

@@ -6,22 +6,9 @@ from connect_dagster.errors import ConfigError
 from connect_dagster.java.properties import parse_properties
 from connect_dagster.orchestration.workers.property_file import (
     effective,
-    property_lines,
     spark_properties,
     write_effective,
 )
-
-AWKWARD = {
-    "sasl.jaas.config": 'org.example.Module required username="a" password="p\\w:=#!";',
-    "plugin.path": "C:\\plugins,/opt/한글",
-    "key with spaces": "  leading",
-    "lines": "one\ntwo\tthree",
-    "empty": "",
-}
-
-
-def test_whatever_is_written_is_read_back() -> None:
-    assert parse_properties(property_lines(AWKWARD), "test") == AWKWARD
 
 
 def test_a_file_is_copied_with_the_additions_at_its_end(tmp_path: Path) -> None:

@@ -1,0 +1,65 @@
+"""The JVM's command line, which every user of the machine can read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from connect_dagster.java.properties import load_properties
+from connect_dagster.worker.spark.jvm import SparkJvm
+from connect_dagster.worker.spark.settings import spark_settings
+
+SECRETS = {
+    "spark.master": "spark://127.0.0.1:9",
+    "spark.ssl.keyPassword": "canary",
+    "spark.hadoop.fs.s3a.secret.key": "canary\\ =:#\n",
+    "spark.driver.extraJavaOptions": '-Djavax.net.ssl.trustStorePassword=canary "-Dx=a b\\\\"',
+}
+JAVA = """#!/bin/sh
+printf '%s\\n' "$@" > "{folder}/words"
+for word in "$@"; do
+    case "$word" in
+        @*) cat "${{word#@}}" > "{folder}/options"; stat -c %a "${{word#@}}" > "{folder}/modes" ;;
+        *.properties) cat "$word" > "{folder}/spark.properties"; stat -c %a "$word" >> "{folder}/modes" ;;
+    esac
+done
+printf '\\0\\0\\0\\1\\0\\0\\0\\2ab' > "$_PYSPARK_DRIVER_CONN_INFO_PATH"
+ls "$(dirname "$_PYSPARK_DRIVER_CONN_INFO_PATH")" > /dev/null
+cat > /dev/null
+ls "$(dirname "$_PYSPARK_DRIVER_CONN_INFO_PATH")" > "{folder}/left"
+"""
+
+
+@pytest.fixture
+def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A program that is started in place of Java and writes down what it gets."""
+    program = tmp_path / "java"
+    program.write_text(JAVA.format(folder=tmp_path))
+    program.chmod(0o755)
+    monkeypatch.setattr("connect_dagster.worker.spark.jvm.find_java", lambda: program)
+    return tmp_path
+
+
+def test_r13_the_command_line_has_no_secrets(java: Path) -> None:
+    """At ce718d3 all settings were on the command line of a JVM for another master than the local one."""
+    jvm = SparkJvm(settings := spark_settings(SECRETS))
+    assert jvm.gateway() == (1, "ab")
+    jvm.stop(10)
+    words = (java / "words").read_text()
+    assert "canary" not in words
+    assert "org.apache.spark.deploy.SparkSubmit\n--properties-file\n" in words
+    assert load_properties(java / "spark.properties") == settings
+    assert (java / "options").read_text() == '"-Djavax.net.ssl.trustStorePassword=canary"\n"-Dx=a b\\\\"\n'
+    assert (java / "modes").read_text().split() == ["600", "600"]
+    assert (java / "left").read_text().split() == ["address"], "what was read is removed"
+
+
+def test_temporary_files_of_the_jvm_are_in_the_folder_of_the_process(
+    java: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(java))
+    jvm = SparkJvm(spark_settings({}))
+    jvm.gateway()
+    jvm.stop(10)
+    assert f"-Djava.io.tmpdir={java}\n" in (java / "words").read_text()
