@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import logging
 import os
+import re
+import stat
 import time
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -17,6 +21,11 @@ from connect_dagster.java.utf8 import utf16_units
 log = logging.getLogger(__name__)
 
 _ROTATION_GRACE_SECONDS = 1.0
+# What logrotate and the handlers of logging libraries add to a name: .1, -20261124, .2026-11-24_10
+_NUMBER = r"[._-]\d[\d._:T-]*"
+# Between stem and suffix a short number is rather a file of another program: app-2.log
+_DATE = r"[._-]\d{4}[\d._:T-]*"
+_COMPRESSION = re.compile(r"\.(?:gz|bz2|xz|zst|lz4|Z)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +160,13 @@ class LineFile:
             return None
         file.seek(self._position)
         rest = file.read()
-        log.info("File %s was rotated: reading the new one from its start", self._path)
+        following = self._following(file)
+        if following is None:
+            log.info("File %s was rotated: reading the new one from its start", self._path)
+        else:
+            log.info("File %s was rotated more than once: reading %s from its start", self._path, following.name)
         self.close()
+        self._file = following
         self._quiet_since, self._exhausted, self._position = None, None, 0
         return Chunk(without_terminator(rest), 0) if rest else None
 
@@ -162,6 +176,43 @@ class LineFile:
         except FileNotFoundError:
             return False
         return there.st_size > 0 and not os.path.samestat(there, os.fstat(file.fileno()))
+
+    def _following(self, left: BinaryIO) -> BinaryIO | None:
+        """Open the file that was written to after the one that is left, if it was rotated too; ``None`` without one."""
+        there, present = os.fstat(left.fileno()), self._path.stat()
+        known = {(there.st_dev, there.st_ino), (present.st_dev, present.st_ino)}
+        newer = sorted(
+            (found.st_mtime_ns, file, found.st_size)
+            for file, found in self._rotated_files()
+            if (found.st_dev, found.st_ino) not in known and found.st_mtime_ns > there.st_mtime_ns
+        )
+        for _, file, size in newer:
+            if not _COMPRESSION.search(file.name):
+                try:
+                    return file.open("rb")
+                except OSError as error:
+                    log.warning(
+                        "Cannot read rotated file %s: its %d bytes are missing (%s)", file, size, error.strerror
+                    )
+            else:
+                log.warning("File %s was compressed before it was read: its %d bytes are missing", file, size)
+        return None
+
+    def _rotated_files(self) -> Iterator[tuple[Path, os.stat_result]]:
+        """Yield the plain files in the folder that are named as rotated ones of this file."""
+        whole, stem, suffix = map(re.escape, (self._path.name, self._path.stem, self._path.suffix))
+        name = re.compile(rf"(?:{whole}{_NUMBER}|{stem}{_DATE}{suffix})(?:{_COMPRESSION.pattern})?")
+        try:
+            files = list(self._path.parent.iterdir())
+        except PermissionError:
+            log.warning("Cannot list folder %s: files that were rotated meanwhile may be missing", self._path.parent)
+            return
+        for file in files:
+            if name.fullmatch(file.name):
+                with suppress(FileNotFoundError):
+                    found = file.lstat()
+                    if stat.S_ISREG(found.st_mode):
+                        yield file, found
 
     def _resume_position(self, file: BinaryIO, position: int, size: int) -> int:
         if position > size or _at_line_start(file, position):

@@ -7,7 +7,9 @@ r"""FileStreamSource: each line of a growing file becomes a record.
     topic=connect-test
 
 A line is sent once its terminator (``\n``, ``\r\n`` or ``\r``) is there. Offsets count bytes; Java's worker counts
-characters, and an offset it wrote is converted where that can be recognized. Source: ``FileStreamSourceTask``.
+characters, and an offset it wrote is converted where that can be recognized. A file that is rotated is read to its end,
+then those that were rotated meanwhile, by their names and times, unless they are compressed; a worker that was down
+during a rotation begins in the present file. Source: ``FileStreamSourceTask``.
 """
 
 from __future__ import annotations

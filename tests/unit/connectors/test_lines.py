@@ -1,6 +1,7 @@
 """Whole lines of a growing file."""
 
 import logging
+import os
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,11 @@ def file(tmp_path: Path) -> Path:
 def append(file: Path, data: bytes) -> None:
     with file.open("ab") as out:
         out.write(data)
+
+
+def append_at(file: Path, data: bytes, seconds: int) -> None:
+    append(file, data)
+    os.utime(file, (seconds, seconds))
 
 
 def reader(file: Path, position: int = 0, chunk: int = CHUNK, limit: int | None = None) -> LineFile:
@@ -195,6 +201,50 @@ def test_rotation_waits_for_those_who_still_write_to_the_old_file(file: Path) ->
     append(old, b"late\n")
     assert one.read() == Chunk(b"late", 9)
     assert one.read() is None, "the wait begins anew"
+
+
+ROTATED_TWICE = {
+    "numbers": ("log.txt.1", ("log.txt.2", "log.txt.1")),
+    "dates behind": ("log.txt-20261123", ("log.txt-20261123", "log.txt-20261124")),
+    "dates within": ("log-2026-11-23.txt", ("log-2026-11-23.txt", "log-2026-11-24.txt")),
+}
+
+
+@pytest.mark.usefixtures("no_grace")
+@pytest.mark.parametrize(("first", "names"), ROTATED_TWICE.values(), ids=list(ROTATED_TWICE))
+def test_r5_a_file_that_is_rotated_twice(file: Path, first: str, names: tuple[str, str]) -> None:
+    """At ce718d3 the middle file was never read."""
+    append_at(file.with_name("log.txt.7"), b"of last week\n", 1)
+    for other in ("log.txt.sink", "log2.txt", "log-2.txt", "log.txt2", "other.txt.1"):
+        append_at(file.with_name(other), b"of another program\n", 4)
+    append_at(file, b"one\n", 2)
+    one = reader(file)
+    assert rest(one) == [Chunk(b"one", 4)]
+    oldest = file.rename(file.with_name(first))
+    append_at(file, b"two\nthree", 3)
+    middle, oldest = file.with_name(names[1]), oldest.rename(file.with_name(names[0]))
+    file.rename(middle)
+    append_at(file, b"four\n", 5)
+    found = []
+    while not found or found[-1] != b"four":
+        chunk = one.read()
+        found += [chunk.data] if chunk else []
+    assert found == [b"two", b"three", b"four"]
+
+
+@pytest.mark.usefixtures("no_grace")
+def test_r5_a_compressed_file_is_named_with_its_size(file: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """At ce718d3 nothing said that a file was missing."""
+    append_at(file, b"one\n", 2)
+    one = reader(file)
+    rest(one)
+    file.rename(file.with_name("log.txt.2"))
+    packed = file.with_name("log.txt.1.gz")
+    append_at(packed, b"packed", 3)
+    append_at(file, b"four\n", 5)
+    assert one.read() is None
+    assert rest(one) == [Chunk(b"four", 5)]
+    assert caplog.messages == [f"File {packed} was compressed before it was read: its 6 bytes are missing"]
 
 
 def test_a_position_of_java_counts_characters(file: Path, caplog: pytest.LogCaptureFixture) -> None:
