@@ -181,21 +181,24 @@ class LineFile:
         """Open the file that was written to after the one that is left, if it was rotated too; ``None`` without one."""
         there, present = os.fstat(left.fileno()), self._path.stat()
         known = {(there.st_dev, there.st_ino), (present.st_dev, present.st_ino)}
-        newer = sorted(
-            (found.st_mtime_ns, file, found.st_size)
+        newer = [
+            (file, found)
             for file, found in self._rotated_files()
             if (found.st_dev, found.st_ino) not in known and found.st_mtime_ns > there.st_mtime_ns
-        )
-        for _, file, size in newer:
-            if not _COMPRESSION.search(file.name):
-                try:
-                    return file.open("rb")
-                except OSError as error:
-                    log.warning(
-                        "Cannot read rotated file %s: its %d bytes are missing (%s)", file, size, error.strerror
-                    )
-            else:
-                log.warning("File %s was compressed before it was read: its %d bytes are missing", file, size)
+        ]
+        for file, found in sorted(newer, key=lambda pair: pair[1].st_mtime_ns):
+            if _COMPRESSION.search(file.name):
+                log.warning("File %s was compressed before it was read: its %d bytes are missing", file, found.st_size)
+                continue
+            try:
+                opened = file.open("rb")
+            except PermissionError:
+                log.warning("File %s may not be read: its %d bytes are missing", file, found.st_size)
+                continue
+            if os.path.samestat(found, os.fstat(opened.fileno())):
+                return opened
+            opened.close()
+            raise FileNotFoundError(file)  # rotated at this moment: the next read looks again
         return None
 
     def _rotated_files(self) -> Iterator[tuple[Path, os.stat_result]]:

@@ -225,7 +225,7 @@ def test_r5_a_file_that_is_rotated_twice(file: Path, first: str, names: tuple[st
     middle, oldest = file.with_name(names[1]), oldest.rename(file.with_name(names[0]))
     file.rename(middle)
     append_at(file, b"four\n", 5)
-    found = []
+    found: list[bytes] = []
     while not found or found[-1] != b"four":
         chunk = one.read()
         found += [chunk.data] if chunk else []
