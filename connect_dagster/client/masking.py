@@ -26,6 +26,9 @@ _SECRET_KEY = re.compile(
     re.IGNORECASE,
 )
 _HARMLESS_KEY = re.compile(rf"{_HARMLESS_ENDS}$", re.IGNORECASE)
+_URL_KEY = re.compile(
+    r"(?:^|[._-]|(?<=[a-z])(?=[A-Z]))(?:url|uri|dsn|connection[._-]?string|connection[._-]?strings)s?$", re.IGNORECASE
+)
 _PLACEHOLDER = re.compile(r"\$\{[^}]*\}")
 
 _QUOTED = r"""'[^']*'|"[^"]*"|\\"(?:[^"\\])*\\\""""
@@ -55,6 +58,16 @@ def is_secret_key(key: str) -> bool:
         (True, False, True)
     """
     return bool(_SECRET_KEY.search(key)) and not _HARMLESS_KEY.search(key)
+
+
+def is_url_key(key: str) -> bool:
+    """Return True if a configuration key holds a URL or a connection string, judged by its name.
+
+    Examples:
+        >>> is_url_key("connection.url"), is_url_key("schema_registry_url"), is_url_key("curl")
+        (True, True, False)
+    """
+    return bool(_URL_KEY.search(key))
 
 
 def mask_config(config: Mapping[str, str | None], secret_keys: Collection[str] = ()) -> dict[str, str | None]:
@@ -104,12 +117,13 @@ def mask_json(value: Any, key: str = "") -> Any:
 
 
 def _masked_value(key: str, value: str | None, secret_keys: Collection[str]) -> str | None:
-    if value is None or _is_placeholder(value):
+    if value is None or is_placeholder(value):
         return value
     return MASK if key in secret_keys or is_secret_key(key) else _mask_visible(value)
 
 
-def _is_placeholder(value: str) -> bool:
+def is_placeholder(value: str) -> bool:
+    """Return True if a value is one placeholder of a config provider, such as ``${file:secrets.properties:key}``."""
     return _PLACEHOLDER.fullmatch(value.strip()) is not None
 
 
@@ -121,17 +135,17 @@ def _mask_visible(text: str) -> str:
 
 def _with_mask(found: re.Match[str]) -> str:
     secret = found["secret"]
-    return found[0] if _is_placeholder(secret) or secret == MASK else found["before"] + MASK
+    return found[0] if is_placeholder(secret) or secret == MASK else found["before"] + MASK
 
 
 def _secrets_of(config: Mapping[str, str | None], secret_keys: Collection[str]) -> list[str]:
     """Secret values of the configuration, and the secret parts of its other values; the longest first."""
     secrets: set[str] = set()
     for key, value in config.items():
-        if value is None or _is_placeholder(value):
+        if value is None or is_placeholder(value):
             continue
         if key in secret_keys or is_secret_key(key):
             secrets.add(value)
         secrets.update(found["secret"].strip("'\"\\") for pattern in _VISIBLE for found in pattern.finditer(value))
-    secret_texts = (secret for secret in secrets if len(secret) >= _SHORTEST_QUOTED and not _is_placeholder(secret))
+    secret_texts = (secret for secret in secrets if len(secret) >= _SHORTEST_QUOTED and not is_placeholder(secret))
     return sorted(secret_texts, key=len, reverse=True)

@@ -6,31 +6,28 @@ Speaks only REST, so a cluster of Java workers is as good as one of ours. Does n
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Self
 
-import dagster as dg
 from pydantic import Field
 
 from connect_dagster.client.rest_client import Access, KafkaConnectClient, KafkaConnectError, RetryPolicy
 from connect_dagster.kafka.access import Brokers
 from connect_dagster.orchestration.failures import unset_variables
-
-# Marks a field whose value Dagster does not show in the UI.
-SECRET = "dagster__is_secret"
+from connect_dagster.orchestration.secret_fields import SECRET, SECRET_URL, ResourceWithSecrets
 
 
-class ConnectCluster(dg.ConfigurableResource[Any]):
+class ConnectCluster(ResourceWithSecrets):
     """Access to a Connect cluster: the base of ``KafkaConnectWorkspace``."""
 
-    url: str = Field(default="http://127.0.0.1:8083", description="REST address of a worker.")
+    url: str = Field(
+        default="http://127.0.0.1:8083", description="REST address of a worker.", json_schema_extra=SECRET_URL
+    )
     cluster: str = Field(default="local", description="Name of the cluster, a part of its connectors' asset keys.")
     username: str | None = Field(default=None, description="User for basic authentication at the REST API.")
     password: str | None = Field(
-        default=None, description="That user's password; give it as an EnvVar.", json_schema_extra={SECRET: True}
+        default=None, description="That user's password; give it as an EnvVar.", json_schema_extra=SECRET
     )
-    headers: dict[str, str] = Field(
-        default={}, description="Headers sent with each request.", json_schema_extra={SECRET: True}
-    )
+    headers: dict[str, str] = Field(default={}, description="Headers sent with each request.", json_schema_extra=SECRET)
     verify: bool = Field(default=True, description="Whether to check the certificate of https.")
     ca_file: str | None = Field(default=None, description="File of the CA to check it with; the system's otherwise.")
     bootstrap_servers: str | None = Field(
@@ -41,10 +38,12 @@ class ConnectCluster(dg.ConfigurableResource[Any]):
         default={},
         description="Settings of Kafka clients in Java's names, such as security.protocol and sasl.jaas.config, for "
         "brokers that want a login or a certificate.",
-        json_schema_extra={SECRET: True},
+        json_schema_extra=SECRET,
     )
     schema_registry_url: str | None = Field(
-        default=None, description="Schema registry with Confluent's API; with it topics get their columns."
+        default=None,
+        description="Schema registry with Confluent's API; with it topics get their columns.",
+        json_schema_extra=SECRET_URL,
     )
     request_timeout: float = Field(default=10.0, gt=0, description="Bound for each request, in seconds.")
     request_max_retries: int = Field(default=3, ge=0, description="Retries of a request without a response.")

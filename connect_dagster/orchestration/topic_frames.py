@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING, Any
 
-import dagster as dg
 from pydantic import Field, PrivateAttr
 
 from connect_dagster.embedded import jars
+from connect_dagster.orchestration.secret_fields import SECRET, ResourceWithSecrets
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 JARS = "spark.jars"
 
 
-class KafkaPySparkResource(dg.ConfigurableResource["KafkaPySparkResource"]):
+class KafkaPySparkResource(ResourceWithSecrets):
     """A lazy session of dagster-pyspark that includes Spark's Kafka source.
 
     PySpark, the session's JVM and missing jars cost nothing until a step first asks for them.
@@ -35,9 +35,13 @@ class KafkaPySparkResource(dg.ConfigurableResource["KafkaPySparkResource"]):
     """
 
     bootstrap_servers: str = Field(description="Kafka brokers, host:port, separated by commas.")
-    spark_config: dict[str, Any] = Field(default={}, description="Spark's settings, as dagster-pyspark takes them.")
+    spark_config: dict[str, Any] = Field(
+        default={}, description="Spark's settings, as dagster-pyspark takes them.", json_schema_extra=SECRET
+    )
     consumer: dict[str, str] = Field(
-        default={}, description="Consumer settings of Kafka's Java client, such as those of SASL and TLS."
+        default={},
+        description="Consumer settings of Kafka's Java client, such as those of SASL and TLS.",
+        json_schema_extra=SECRET,
     )
     _session: Any = PrivateAttr(default=None)
 

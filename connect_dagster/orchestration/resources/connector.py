@@ -24,9 +24,9 @@ from connect_dagster.client.operations import (
 )
 from connect_dagster.client.rest_client import KafkaConnectClient
 from connect_dagster.client.types import ConnectorStatus, PartitionOffset
-from connect_dagster.orchestration.cluster import SECRET
 from connect_dagster.orchestration.connectors.apply import ApplyPlan, carry_out, plan
 from connect_dagster.orchestration.connectors.spec import ConfigValue, KafkaConnectConnectorSpec
+from connect_dagster.orchestration.secret_fields import SECRET, SECRET_URL, ResourceWithSecrets, is_marked
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 from connect_dagster.plugin.connector_file import DesiredState
 
@@ -35,7 +35,7 @@ CONFIG_KEY = "connector_config_key"
 CONNECTOR_CLASS_TEXT = "Its plugin, as `connector.class` takes it."
 
 
-class ConnectorResource(dg.ConfigurableResource[Any]):
+class ConnectorResource(ResourceWithSecrets):
     """A declared connector. Subclasses have a field for each key of their plugin.
 
     Examples:
@@ -59,7 +59,7 @@ class ConnectorResource(dg.ConfigurableResource[Any]):
     config: dict[str, str] = Field(
         default={},
         description="Its configuration, or the keys without a field.",
-        json_schema_extra={SECRET: True},
+        json_schema_extra=SECRET,
     )
     tasks_max: int = Field(default=1, ge=1, description="Maximum number of the connector's tasks.")
     state: DesiredState = Field(default=DesiredState.RUNNING, description="Its declared state.")
@@ -191,9 +191,11 @@ def config_fields(resource: type[ConnectorResource]) -> list[tuple[str, str]]:
 
 
 def secret_config_keys(resource: type[ConnectorResource]) -> frozenset[str]:
-    """Return the keys whose values a resource keeps secret."""
-    fields = resource.model_fields
-    return frozenset(key for key, name in config_fields(resource) if _said(fields[name]).get(SECRET))
+    """Return the keys whose values a resource keeps secret; of URLs only the password is."""
+    extras = {key: resource.model_fields[name].json_schema_extra for key, name in config_fields(resource)}
+    return frozenset(
+        key for key, extra in extras.items() if is_marked(extra, SECRET) and not is_marked(extra, SECRET_URL)
+    )
 
 
 def _said(field: FieldInfo) -> Mapping[str, Any]:

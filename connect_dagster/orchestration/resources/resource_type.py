@@ -18,14 +18,15 @@ from pydantic.config import JsonDict
 from pydantic.fields import FieldInfo
 
 from connect_dagster.client.connector_classes import simple_name
+from connect_dagster.client.masking import is_url_key
 from connect_dagster.client.types import KeyDefinition
-from connect_dagster.orchestration.cluster import SECRET
 from connect_dagster.orchestration.resources.connector import (
     CONFIG_KEY,
     CONNECTOR_CLASS_TEXT,
     ConnectorResource,
     config_fields,
 )
+from connect_dagster.orchestration.secret_fields import SECRET, SECRET_URL
 from connect_dagster.plugin.config import NO_DEFAULT, ConfigDef, ConfigKey, Type, parse_value, to_text
 
 # The rest of 120 columns after an argument's name, and on a separate line.
@@ -146,9 +147,15 @@ def _annotation(key: ConfigKey) -> Any:
 
 
 def _field(key: ConfigKey) -> Any:
-    extra: JsonDict = {CONFIG_KEY: key.name, **({SECRET: True} if key.type is Type.PASSWORD else {})}
+    extra: JsonDict = {CONFIG_KEY: key.name, **_mark(key)}
     default: dict[str, Any] = {} if key.required else {"default": None}
     return Field(**default, description=_description(key), json_schema_extra=extra)
+
+
+def _mark(key: ConfigKey) -> JsonDict:
+    if key.type is Type.PASSWORD:
+        return SECRET
+    return SECRET_URL if is_url_key(key.name) else {}
 
 
 def _description(key: ConfigKey) -> str:

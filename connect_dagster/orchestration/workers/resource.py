@@ -19,6 +19,7 @@ from connect_dagster.client.masking import mask_text
 from connect_dagster.errors import ConfigError
 from connect_dagster.kafka.access import Brokers
 from connect_dagster.kafka.errors import BrokersError, UnansweredError
+from connect_dagster.orchestration.secret_fields import SECRET, ResourceWithSecrets
 from connect_dagster.orchestration.workers import group_topics, property_file
 from connect_dagster.orchestration.workers.group import MemberDescription, WorkerGroup, read_worker_group
 from connect_dagster.orchestration.workers.group_topics import StoredConfigs, StoredOffset, StoredStatus
@@ -30,7 +31,7 @@ ANSWER_TIMEOUT = 2.0
 FAILED_START_GRACE = 10.0
 
 
-class HostedWorker(dg.ConfigurableResource[Any]):
+class HostedWorker(ResourceWithSecrets):
     """Properties and start of a worker, standalone or of a group.
 
     Later properties replace earlier ones, in this order: the file, ``spark``, ``properties``, the fields.
@@ -42,7 +43,9 @@ class HostedWorker(dg.ConfigurableResource[Any]):
     worker_properties: str | None = Field(default=None, description="Worker configuration file, as Kafka's.")
     bootstrap_servers: str | None = Field(default=None, description="Kafka brokers: bootstrap.servers.")
     listener: str | None = Field(default=None, description="Where its REST API listens: listeners.")
-    properties: dict[str, str] = Field(default={}, description="Further worker properties, by their Java names.")
+    properties: dict[str, str] = Field(
+        default={}, description="Further worker properties, by their Java names.", json_schema_extra=SECRET
+    )
     # Of any type, so that loading definitions does not load PySpark.
     spark: dg.ResourceDependency[Any] = Field(
         default=None,  # type: ignore[arg-type]
@@ -117,9 +120,11 @@ class HostedWorker(dg.ConfigurableResource[Any]):
         return worker
 
     def _additions(self) -> dict[str, str]:
-        given = {name: _from_environment(getattr(self, field)) for field, name in self.property_of_field.items()}
+        fields = {name: getattr(self, field) for field, name in self.property_of_field.items()}
+        given = {name: value for name, value in fields.items() if value is not None}
         spark = property_file.spark_properties(self.spark.spark_config) if self.spark else {}
-        return {**spark, **self.properties, **{name: value for name, value in given.items() if value is not None}}
+        resolved = {name: _from_environment(value) for name, value in {**spark, **self.properties, **given}.items()}
+        return {name: value for name, value in resolved.items() if value is not None}
 
     def _await_answer(self, worker: WorkerProcess, timeout: float) -> None:
         deadline = time.monotonic() + timeout
