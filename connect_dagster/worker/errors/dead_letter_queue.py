@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import logging
+import time
+from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from connect_dagster.errors import ConnectError
 from connect_dagster.kafka import clients
+from connect_dagster.kafka.delivery_errors import GIVEN_UP, Fault, fault_of
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.kafka.topic_admin import NewTopic, TopicAdmin
 from connect_dagster.protocol.dead_letter_headers import (
@@ -36,7 +40,8 @@ log = logging.getLogger(__name__)
 _PARTITIONS = 1
 _POLL_SECONDS = 0.1
 _CLOSE_SECONDS = 5.0
-_GIVEN_UP = (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT)
+_RETRY_SECONDS = 1.0
+_WARNING_SECONDS = 60.0
 
 
 class DeadLetterQueue:
@@ -64,6 +69,8 @@ class DeadLetterQueue:
         self._id = id
         self._settings = settings
         self._metrics = metrics
+        self._undelivered: deque[tuple[dict[str, Any], KafkaError]] = deque()
+        self._warned_at = -_WARNING_SECONDS
         _ensure_topic(settings, admin)
         self._producer: Producer = clients.producer(
             producer, {"delivery.report.only.error": True, "on_delivery": self._delivered}
@@ -78,22 +85,31 @@ class DeadLetterQueue:
             options["headers"] += context_headers(self._id, record)
         if raw.timestamp is not None:
             options["timestamp"] = raw.timestamp
-        while True:
-            try:
-                self._producer.produce(self._settings.topic, raw.value, raw.key, **options)
-            except BufferError:
-                self._producer.poll(_POLL_SECONDS)
-                continue
-            except KafkaException as error:
-                self._failed(error.args[0])
-            return
+        self._produce({"topic": self._settings.topic, "value": raw.value, "key": raw.key, **options})
 
     def flush(self, while_running: Callable[[], bool]) -> bool:
-        """Wait until the brokers acknowledged or refused every record; returns ``False`` when the wait was given up."""
-        while self._producer.flush(_POLL_SECONDS):
+        """Wait until the brokers acknowledged or refused every record; returns ``False`` when the wait was given up.
+
+        Records wait for a topic that was deleted, as in Java. One that was rejected together with others is sent alone.
+        """
+        while self._flushed(while_running):
+            if not self._undelivered:
+                return True
             if not while_running():
                 return False
-        return True
+            record, _ = self._undelivered.popleft()
+            later, self._undelivered = self._undelivered, deque()
+            self._produce(record)
+            if not self._flushed(while_running):
+                return False
+            for again, error in self._undelivered:
+                if fault_of(error) is Fault.MISSING_TOPIC:
+                    later.appendleft((again, error))
+                    self._look_for_topic(while_running)
+                else:
+                    self._failed(error)
+            self._undelivered = later
+        return False
 
     def close(self) -> None:
         """Flush for some seconds, then drop the rest."""
@@ -101,9 +117,46 @@ class DeadLetterQueue:
         self._producer.purge()
         self._producer.flush(_POLL_SECONDS)
 
-    def _delivered(self, error: KafkaError | None, _: Message) -> None:
-        if error is not None and error.code() not in _GIVEN_UP:
+    def _produce(self, record: dict[str, Any]) -> None:
+        while True:
+            try:
+                self._producer.produce(**record)
+            except BufferError:
+                self._producer.poll(_POLL_SECONDS)
+                continue
+            except KafkaException as error:
+                self._take(record, error.args[0])
+            return
+
+    def _flushed(self, while_running: Callable[[], bool]) -> bool:
+        while self._producer.flush(_POLL_SECONDS):
+            if not while_running():
+                return False
+        return True
+
+    def _look_for_topic(self, while_running: Callable[[], bool]) -> None:
+        """Have librdkafka look for the topic again, after a pause."""
+        topic, now = self._settings.topic, time.monotonic()
+        if now - self._warned_at >= _WARNING_SECONDS:
+            self._warned_at = now
+            log.warning("Dead letter queue topic '%s' does not exist: records wait for it", topic)
+        while time.monotonic() < now + _RETRY_SECONDS and while_running():
+            time.sleep(_POLL_SECONDS)
+        with suppress(KafkaException):
+            self._producer.list_topics(topic, timeout=_RETRY_SECONDS)
+
+    def _delivered(self, error: KafkaError | None, message: Message) -> None:
+        if error is not None and error.code() not in GIVEN_UP:
+            record: dict[str, Any] = {"topic": message.topic(), "value": message.value(), "key": message.key()}
+            record |= {"headers": message.headers() or [], "timestamp": message.timestamp()[1]}
+            self._take(record, error)
+
+    def _take(self, record: dict[str, Any], error: KafkaError) -> None:
+        """Keep a record that is sent again; report one that the brokers would refuse again."""
+        if fault_of(error) is Fault.OTHER:
             self._failed(error)
+        else:
+            self._undelivered.append((record, error))
 
     def _failed(self, error: object) -> None:
         log.error("Could not produce message to dead letter queue. topic=%s: %s", self._settings.topic, error)
