@@ -94,5 +94,5 @@ GIVEN_UP = frozenset({KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT})
 
 
 def fault_of(error: KafkaError) -> Fault:
-    """Return the fault that an error of a delivery tells; of an unknown error, :attr:`Fault.OTHER`."""
+    """Return the fault behind an error of a delivery; of an unknown error, :attr:`Fault.OTHER`."""
     return FAULTS.get(error.code(), Fault.OTHER)

@@ -1,4 +1,4 @@
-"""Sends the records of a batch, and tells which of them Kafka rejects for a fault of the record.
+"""Sends the records of a batch, and finds those that Kafka rejects for a fault of the record.
 
 A batch goes to librdkafka at once. Where a delivery fails, the records from there on are sent once more in groups, each
 acknowledged before the next, and a group that fails in halves: a fault is proven by a record that was sent alone. The

@@ -69,7 +69,7 @@ class Sending:
 
     def values(self, topic: str) -> list[bytes | None]:
         """All values of a topic."""
-        return [one.value() for one in self.read(topic, topics.size(self.servers, topic))]  # type: ignore[misc]
+        return [one.value() for one in self.read(topic, topics.size(self.servers, topic))]
 
     def close(self) -> None:
         self._given_up.set()
@@ -211,8 +211,12 @@ def test_a_timestamp_of_0_is_kept(sending: Sending, topic_prefix: str) -> None:
     topic = f"{topic_prefix}t"
     sending.create(topic)
     headers = [[{"key": "a", "value": None}, {"key": "b", "value": b"1"}], [], None, []]
-    columns = {"value": [b"1", b"2", None, b"4"], "key": [b"k", None, None, b"k"], "headers": headers}
-    assert sending.send(topic, False, timestamp=[0, 5, 0, None], **columns).result(SECONDS)
+    columns: dict[str, list[Any]] = {
+        "value": [b"1", b"2", None, b"4"],
+        "key": [b"k", None, None, b"k"],
+        "headers": headers,
+    }
+    assert sending.send(topic, False, timestamp=[0, 5, 0, None], headers=headers, **columns).result(SECONDS)
     found = sending.read(topic, 4)
     assert [one.value() for one in found] == columns["value"]
     assert [one.key() for one in found] == columns["key"]
