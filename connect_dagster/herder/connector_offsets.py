@@ -21,6 +21,7 @@ from connect_dagster.herder.interface import ConnectorInfo, ConnectorOffset, Con
 from connect_dagster.isolation.config_transformer import WITHOUT_PROVIDERS, ConfigTransformer
 from connect_dagster.isolation.plugins import Plugins
 from connect_dagster.kafka import clients
+from connect_dagster.kafka.groups import delete_group_offsets
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.plugin.connector import Connector, SinkConnector, SourceConnector
 from connect_dagster.plugin.records import TopicPartition
@@ -33,7 +34,7 @@ _INTEGER = re.compile(r"[+-]?\d+")
 _GONE = frozenset({KafkaError.GROUP_ID_NOT_FOUND})
 # Messages of these clients reach the user as the error of the request.
 _QUIET = {"log_level": 0}
-_ZOMBIES = frozenset({KafkaError.NON_EMPTY_GROUP, KafkaError.UNKNOWN_MEMBER_ID})
+_ZOMBIES = frozenset({KafkaError.NON_EMPTY_GROUP, KafkaError.UNKNOWN_MEMBER_ID, KafkaError.GROUP_SUBSCRIBED_TO_TOPIC})
 
 
 class OffsetEditor:
@@ -158,23 +159,23 @@ class OffsetEditor:
         return {TopicPartition(one.topic, one.partition): one.offset for one in found}
 
     def _write_group(self, info: ConnectorInfo, offsets: Mapping[TopicPartition, int | None]) -> None:
-        admin = self._admin(info)
         written = [
             KafkaPartition(place.topic, place.partition, offset)
             for place, offset in offsets.items()
             if offset is not None
         ]
-        dropped = [KafkaPartition(place.topic, place.partition) for place, offset in offsets.items() if offset is None]
+        dropped = [(place.topic, place.partition) for place, offset in offsets.items() if offset is None]
         try:
             if written:
-                self._commit(admin, info, written)
+                self._commit(info, written)
             if dropped:
-                self._drop(admin, info, dropped)
+                self._drop(info, dropped)
         except KafkaException as error:
             raise _failed(info, "alter", error) from error
 
-    def _commit(self, admin: AdminClient, info: ConnectorInfo, written: list[KafkaPartition]) -> None:
+    def _commit(self, info: ConnectorInfo, written: list[KafkaPartition]) -> None:
         group, text = _group(info), f"Failed to alter consumer group offsets for connector {info.name}"
+        admin = self._admin(info)  # answers nothing once it is collected
         try:
             request = [ConsumerGroupTopicPartitions(group, written)]
             answer = admin.alter_consumer_group_offsets(request, request_timeout=self._seconds)
@@ -185,13 +186,12 @@ class OffsetEditor:
                 # The user gets Java's words; why is in the log, with the request's stack.
                 raise ConnectError(text) from KafkaException(one.error)
 
-    def _drop(self, admin: AdminClient, info: ConnectorInfo, dropped: list[KafkaPartition]) -> None:
-        """This client cannot delete single offsets of a group: the rest is written again after the group is gone."""
-        gone = {TopicPartition(one.topic, one.partition) for one in dropped}
-        kept = {place: offset for place, offset in self._group_offsets(info).items() if place not in gone}
-        self._delete_group(info)
-        if kept:
-            self._write_group(info, dict(kept))
+    def _drop(self, info: ConnectorInfo, dropped: list[tuple[str, int]]) -> None:
+        try:
+            delete_group_offsets(self._settings(info.config), _group(info), dropped, self._seconds)
+        except KafkaException as error:
+            if error.args[0].code() not in _GONE:
+                raise
 
     def _delete_group(self, info: ConnectorInfo) -> None:
         admin = self._admin(info)

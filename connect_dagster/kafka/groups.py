@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable, Collection
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
+from confluent_kafka import KafkaError, KafkaException
 from kafka import KafkaAdminClient
+from kafka import TopicPartition as KafkaPartition
 from kafka import errors as kafka_errors
 from kafka.protocol.admin import DescribeGroupsRequest
 
 from connect_dagster.kafka.access import CLIENT_ID, Bootstrap, client_settings
 from connect_dagster.kafka.errors import BrokersError, brokers_errors
 from connect_dagster.kafka.settings import to_kafka_python
+from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.kafka.topic_reading import partition_count, read_topic
 from connect_dagster.protocol.group_metadata import OFFSETS_TOPIC, GroupKey, GroupMetadata, partition_of_group
 
@@ -147,6 +151,44 @@ def recorded_group(bootstrap: Bootstrap, group: str, timeout: float = ANSWER_SEC
     return GroupMetadata.decode(values[-1])
 
 
+def delete_group_offsets(settings: Settings, group: str, places: Collection[tuple[str, int]], timeout: float) -> None:
+    """Delete committed offsets of a group; its others stay (KIP-496, which librdkafka's clients in Python lack).
+
+    Args:
+        settings: of an admin client, in Java's names.
+        group: its id.
+        places: topic and partition of the offsets to delete; one without an offset is as it should be.
+        timeout: Bound for each request, and for the wait for a coordinator, in seconds.
+
+    Raises:
+        KafkaException: The coordinator refuses, or does not respond.
+        ConfigError: kafka-python has no such login.
+    """
+    bounds = {name: int(timeout * 1000) for name in ("bootstrap_timeout_ms", "request_timeout_ms")}
+    known = to_kafka_python(settings["bootstrap.servers"], settings.get("client.id", CLIENT_ID), settings)
+    wanted = [KafkaPartition(topic, partition) for topic, partition in places]
+    try:
+        with closing(KafkaAdminClient(**{**known, **bounds})) as admin:
+            errors = _with_coordinator(lambda: admin.delete_group_offsets(group, wanted), timeout)
+        for error in errors.values():
+            if error is not kafka_errors.NoError:
+                raise error
+    except kafka_errors.KafkaError as error:
+        raise KafkaException(KafkaError(getattr(error, "errno", KafkaError._FAIL), str(error))) from error
+
+
+def _with_coordinator(request: Callable[[], Any], timeout: float) -> Any:
+    """Return what a request returns; repeat it while the group has no coordinator. Raises KafkaError."""
+    deadline = time.monotonic() + timeout
+    while True:
+        try:
+            return request()
+        except kafka_errors.KafkaError as error:
+            if not error.retriable or time.monotonic() > deadline:
+                raise
+            time.sleep(_RETRY_SECONDS)
+
+
 class _Groups(KafkaAdminClient):  # type: ignore[misc]  # kafka-python has no types
     """kafka-python's admin client, without its assumption that all members are consumers."""
 
@@ -159,14 +201,7 @@ class _Groups(KafkaAdminClient):  # type: ignore[misc]  # kafka-python has no ty
 
     def raw_description(self, group: str) -> Any:
         """Return the ``DescribedGroup`` of the response; waits for a coordinator. Raises KafkaError."""
-        deadline = time.monotonic() + self._timeout
-        while True:
-            try:
-                return self._manager.run(self._described, group)
-            except kafka_errors.KafkaError as error:
-                if not error.retriable or time.monotonic() > deadline:
-                    raise
-                time.sleep(_RETRY_SECONDS)
+        return _with_coordinator(lambda: self._manager.run(self._described, group), self._timeout)
 
     async def _described(self, group: str) -> Any:
         coordinator = await self._find_coordinator_id(group)
