@@ -93,7 +93,7 @@ class ClientPolicy:
 
 @functools.cache
 def _harmless() -> frozenset[str]:
-    """Return the settings of clients that are no passwords."""
+    """Return the settings of clients other than passwords."""
     keys = [key for kind in ClientKind for key in definitions(kind)]
     return frozenset(key.name for key in keys if key.type is not Type.PASSWORD)
 

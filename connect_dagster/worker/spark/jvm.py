@@ -143,7 +143,7 @@ class _Files:
         return [f"@{self._options}"]
 
     def properties(self, settings: Mapping[str, str]) -> list[str]:
-        """Return the words that make SparkSubmit read these settings from a file, besides ``spark-defaults.conf``."""
+        """Return the words that make SparkSubmit read these settings from a file, and also ``spark-defaults.conf``."""
         self._write(self._properties, property_lines(settings))
         return ["--properties-file", str(self._properties), "--load-spark-defaults"]
 
