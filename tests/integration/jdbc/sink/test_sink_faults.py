@@ -79,9 +79,11 @@ def test_a_database_that_is_started_again(sinks: Sinks, server: DatabaseServer) 
         sink.send(SHORT.record({"id": 1, "name": "a"}))
         sink.await_rows([(1, "a")])
         server.kill()
-        sink.send(SHORT.record({"id": 2, "name": "b"}))
-        sink.process.wait_until(lambda: "remainingRetries" in sink.process.log(), "notice", 30)
-        server.start()
+        try:
+            sink.send(SHORT.record({"id": 2, "name": "b"}))
+            sink.process.wait_until(lambda: "remainingRetries" in sink.process.log(), "notice", 120)
+        finally:
+            server.start()
         sink.await_rows([(1, "a"), (2, "b")])
 
 
