@@ -29,8 +29,8 @@ from connect_dagster.orchestration.resources.connector import (
 from connect_dagster.orchestration.secret_fields import SECRET, SECRET_URL
 from connect_dagster.plugin.config import NO_DEFAULT, ConfigDef, ConfigKey, Type, parse_value, to_text
 
-# The rest of 120 columns after an argument's name, and on a separate line.
-_LONGEST_BESIDE, _LONGEST_ALONE = 97, 106
+# The rest of 120 columns after an argument's name, on a separate line, and for a whole argument.
+_LONGEST_BESIDE, _LONGEST_ALONE, _LONGEST_LINE = 97, 106, 112
 _OWN_KEYS = frozenset({"name", "connector.class", "tasks.max"})
 _PYTHON_TYPES: dict[Type, Any] = {
     Type.BOOLEAN: bool,
@@ -208,10 +208,18 @@ def _field_lines(name: str, field: FieldInfo) -> list[str]:
     arguments = [
         *([] if field.is_required() else [f"default={_literal(field.default)},"]),
         *_text_lines("description", field.description or ""),
-        *([f"json_schema_extra={_literal(field.json_schema_extra)},"] if field.json_schema_extra else []),
+        *(_extra_lines(field.json_schema_extra) if isinstance(field.json_schema_extra, dict) else []),
     ]
     annotation = _type_source(field.annotation)
     return [f"    {name}: {annotation} = Field(", *(f"        {argument}" for argument in arguments), "    )"]
+
+
+def _extra_lines(extra: JsonDict) -> list[str]:
+    """Return the marks of a field as an argument, one to a line where they are too long for one."""
+    line = f"json_schema_extra={_literal(extra)},"
+    if len(line) <= _LONGEST_LINE:
+        return [line]
+    return ["json_schema_extra={", *(f"    {_literal(key)}: {_literal(mark)}," for key, mark in extra.items()), "},"]
 
 
 def _type_source(annotation: Any) -> str:
