@@ -117,7 +117,7 @@ def test_r2_records_wait_for_a_missing_topic(sending: Sending, topic_prefix: str
     topic = f"{topic_prefix}t"
     sent = sending.send(topic, tolerant, value=numbered(1200))
     time.sleep(3)
-    assert not sent.done()
+    assert not sent.done(), sent.exception()
     sending.create(topic)
     assert sent.result(SECONDS)
     assert sending.values(topic) == numbered(1200)
@@ -134,7 +134,7 @@ def test_r2_records_wait_for_a_deleted_topic(sending: Sending, topic_prefix: str
     sending.delete(topic)
     sent = sending.send(topic, tolerant, key=keys, value=numbered(600))
     time.sleep(4)
-    assert not sent.done()
+    assert not sent.done(), sent.exception()
     sending.create(topic, 3)
     assert sent.result(SECONDS)
     for key in set(keys):
@@ -199,7 +199,7 @@ def test_a_partition_that_comes_later_is_waited_for(sending: Sending, topic_pref
     sending.create(topic)
     sent = sending.send(topic, True, partition=[0, 1, 0], value=numbered(3))
     time.sleep(3)
-    assert not sent.done()
+    assert not sent.done(), sent.exception()
     size = topics.size(sending.servers, topic)
     time.sleep(2)
     assert topics.size(sending.servers, topic) == size, "nothing is written again and again"
@@ -216,7 +216,7 @@ def test_a_timestamp_of_0_is_kept(sending: Sending, topic_prefix: str) -> None:
         "key": [b"k", None, None, b"k"],
         "headers": headers,
     }
-    assert sending.send(topic, False, timestamp=[0, 5, 0, None], headers=headers, **columns).result(SECONDS)
+    assert sending.send(topic, False, timestamp=[0, 5, 0, None], **columns).result(SECONDS)
     found = sending.read(topic, 4)
     assert [one.value() for one in found] == columns["value"]
     assert [one.key() for one in found] == columns["key"]
