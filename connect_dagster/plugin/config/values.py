@@ -85,7 +85,10 @@ def _number(name: str, text: str, trimmed: str, kind: Type) -> int | float:
 
 
 def _class_name(name: str, text: str, trimmed: str, find_class: FindClass | None) -> str:
-    found = find_class(trimmed) if find_class else trimmed
+    try:
+        found = find_class(trimmed) if find_class else trimmed
+    except ConnectError as error:
+        raise ConfigError.invalid(name, text, str(error)) from error
     if found is None:
         raise ConfigError.invalid(name, text, f"Class {text} could not be found.")
     return found
