@@ -1,19 +1,14 @@
-"""Finds plugins: the bundled ones, those that distributions declare, those on ``plugin.path``, and by their class names
-those in the packages of such plugins or of ``plugin.packages``. No other module is imported, whatever a client names.
-"""
+"""Finds plugins: the bundled ones, those that distributions declare, those on ``plugin.path``, any importable class."""
 
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import inspect
 import logging
-import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Self
+from typing import Any
 
 from connect_dagster.errors import ConnectError
 from connect_dagster.isolation import plugin_source
@@ -22,7 +17,6 @@ from connect_dagster.isolation.descriptions import BASES, LISTED, Kind, PluginDe
 from connect_dagster.isolation.plugin_source import PluginSource, plain_names
 from connect_dagster.isolation.scan import JavaArchive, scan
 from connect_dagster.java.maven_versions import fitting_version
-from connect_dagster.plugin.config import Type, parse_value
 from connect_dagster.plugin.config_provider import ConfigProvider
 from connect_dagster.plugin.connector import Connector
 from connect_dagster.plugin.converter import Converter, Predicate, Transform
@@ -32,13 +26,7 @@ __all__ = ["LISTED", "Kind", "PluginDescription", "Plugins", "class_name"]
 
 log = logging.getLogger(__name__)
 
-PATH = "plugin.path"
-PACKAGES = "plugin.packages"
-
 _NO_VERSION = "undefined"
-_OURS = "connect_dagster"
-# Of this distribution, beside the plugins that it declares: what authors test theirs with.
-_TESTING = "connect_dagster.testing"
 
 
 class Plugins:
@@ -47,28 +35,19 @@ class Plugins:
     Args:
         path: folders of ``plugin.path``, each with wheels, installed distributions, projects, or modules that use the
             plugin API. Nothing else in them is run, so that any folder may be named.
-        packages: importable packages and modules whose classes configurations may name, although no distribution
-            declares them.
     """
 
-    def __init__(self, path: Sequence[str] = (), packages: Iterable[str] = ()) -> None:
+    def __init__(self, path: Sequence[str] = ()) -> None:
         importlib.invalidate_caches()
         plugin_source.invalidate_caches()
         self._broken: dict[str, str] = {}
-        self._packages = {_TESTING, *packages}
-        self._loose: dict[str, PluginSource] = {}
+        self._loose: list[PluginSource] = []
         self._java: list[JavaArchive] = []
         found = [one for point in installed() for one in self._declared(point)]
         for folder in dict.fromkeys(name.strip() for name in path):
             if folder:
                 found += self._on_path(Path(folder).absolute())
         self._all = sorted(found, key=lambda one: (list(Kind).index(one.kind), one.class_name))
-
-    @classmethod
-    def of(cls, worker: Mapping[str, str]) -> Self:
-        """Return the plugins of a worker with these properties."""
-        path, packages = (parse_value(name, worker.get(name), Type.LIST) or () for name in (PATH, PACKAGES))
-        return cls([folder for folder in path if folder], [package for package in packages if package])
 
     @property
     def java(self) -> Sequence[JavaArchive]:
@@ -110,9 +89,7 @@ class Plugins:
         return self._find(name, (Kind.CONFIG_PROVIDER,), "ConfigProvider")
 
     def class_named(self, name: str, version: str | None = None) -> type[Any] | None:
-        """Return a plugin of any kind by class name or alias, else the class of that name in a permitted package, else
-        ``None``.
-        """
+        """Return a plugin of any kind by class name or alias, else the importable class of that name, else ``None``."""
         for matches in (lambda one: one.class_name == name, lambda one: name in one.aliases):
             if fitting := [one for one in self._all if matches(one)]:
                 named = [one for one in fitting if one.class_name == fitting[0].class_name]
@@ -121,14 +98,8 @@ class Plugins:
         return found if inspect.isclass(found) else None
 
     def find_class(self, name: str) -> str | None:
-        """Return the full name of a class by name or alias, for configuration keys that hold one (``FindClass``).
-
-        Raises:
-            ConnectError: the class may be there, but its package is not one of ``plugin.packages``.
-        """
+        """Return the full name of a class by name or alias, for configuration keys that hold one (``FindClass``)."""
         found = self.class_named(name)
-        if found is None and (why := self._refusal(name)):
-            raise ConnectError(f"Class {name} could not be found. {why}")
         return None if found is None else class_name(found)
 
     def _find(self, name: str, kinds: Sequence[Kind], what: str, version: str | None = None) -> PluginDescription[Any]:
@@ -153,9 +124,9 @@ class Plugins:
     def _attribute(self, name: str) -> Any:
         module, _, attribute = name.rpartition(".")
         top = module.split(".")[0]
-        if top in self._broken or not self._permits(module):
+        if not module or top in self._broken:
             return None
-        source = self._loose.get(top)
+        source = next((one for one in self._loose if one.has(top)), None)
         try:
             return getattr(importlib.import_module(module) if source is None else source.load(module), attribute, None)
         except (Exception, SystemExit) as error:
@@ -163,24 +134,6 @@ class Plugins:
             if missing is None or not f"{module}.".startswith(f"{missing}."):
                 self._broken[module] = _why(error)
             return None
-
-    def _permits(self, module: str) -> bool:
-        """Return whether a client may have this module imported, as an import runs code."""
-        names = module.split(".")
-        if "__main__" in names:
-            return False
-        return names[0] in self._loose or not self._packages.isdisjoint(accumulate(names, "{}.{}".format))
-
-    def _refusal(self, name: str) -> str | None:
-        """Return what to do about a class that is in a module of this environment but not permitted."""
-        module = name.rpartition(".")[0]
-        top = module.split(".")[0]
-        if self._permits(module) or not _is_importable(top):
-            return None
-        return (
-            f"No plugin of this worker is declared in the package {top}: its classes are not imported unless the "
-            f"worker's {PACKAGES} names it, or the package that holds them."
-        )
 
     def _unknown(self, name: str, known: Sequence[PluginDescription[Any]], what: str) -> PluginDescription[Any]:
         broken = [(module, why) for module, why in self._broken.items() if name.split(".")[0] == module.split(".")[0]]
@@ -197,8 +150,6 @@ class Plugins:
         hint = "".join(
             f" Module {module} on plugin.path cannot be imported: {why}." for module, why in self._broken.items()
         )
-        if refusal := self._refusal(name):
-            hint += f" {refusal}"
         raise ConnectError(
             f"{missing}available {what.lower()}s are: {', '.join(map(str, known))}" + (f".{hint}" if hint else "")
         )
@@ -218,8 +169,8 @@ class Plugins:
             log.warning("%s", _java_text(archive))
         if found.loose:
             source = PluginSource(folder, loose=True)
+            self._loose.append(source)
             for entry in found.loose:
-                self._loose.setdefault(entry.stem, source)
                 yield from self._loose_module(source, entry)
 
     def _declared(self, point: Declared) -> Iterator[PluginDescription[Any]]:
@@ -238,8 +189,6 @@ class Plugins:
             )
             self._broken[point.module] = why
             return
-        if point.source is None:
-            self._packages.add(_package_of(point.module))
         if plugin.version == _NO_VERSION and point.version is not None:
             plugin.version = point.version
         yield from _added(plugin, point.location, point.alias)
@@ -258,22 +207,6 @@ class Plugins:
 def _added(plugin: type[Any], location: str, declared_as: str | None = None) -> list[PluginDescription[Any]]:
     log.info("Added plugin '%s' from %s", class_name(plugin), location)
     return described(plugin, location, declared_as)
-
-
-def _package_of(module: str) -> str:
-    """Return the package that belongs to the plugin of a module: below namespaces that distributions share, and of this
-    distribution the module alone.
-    """
-    packages = accumulate(module.split("."), "{}.{}".format)
-    own = next((name for name in packages if getattr(sys.modules.get(name), "__file__", None)), module)
-    return module if own == _OURS else own
-
-
-def _is_importable(top: str) -> bool:
-    try:
-        return top.isidentifier() and importlib.util.find_spec(top) is not None
-    except ValueError:  # a module without a spec, such as __main__
-        return False
 
 
 def _java_text(archive: JavaArchive) -> str:

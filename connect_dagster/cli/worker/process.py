@@ -117,7 +117,8 @@ class WorkerProcess(ABC, Generic[Config]):
     """
 
     def __init__(self, config_class: type[Config], props: Mapping[str, str], jvm: SparkJvm, began: float) -> None:
-        plugins = Plugins.of(props)
+        folders = parse_value("plugin.path", props.get("plugin.path"), Type.LIST) or ()
+        plugins = Plugins([folder for folder in folders if folder])
         self._transformer = ConfigTransformer.of(props, plugins)
         config = config_class.parse(self._transformer.transform(props).config, plugins.find_class)
         self._rest = RestServer.of(config)

@@ -15,7 +15,7 @@ committed, so each record arrives at least once; with ``exactly.once`` a Delta t
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self, cast
 
 from pydantic import model_validator
@@ -117,7 +117,7 @@ class SparkSinkTask(SinkTask):
 
     def open(self, partitions: Sequence[TopicPartition]) -> None:
         """Continue after the records that the table has of these partitions."""
-        if self._delta is not None and (known := self._delta.ends(partitions, self.context.topic_ids)):
+        if self._delta is not None and (known := self._delta.ends(partitions)):
             self.context.offset(known)
 
     def put(self, batch: SinkBatch) -> None:
@@ -189,8 +189,7 @@ class DeltaTransactions:
     """Delta's record of the partitions that one connector has written to a table: a transaction of each.
 
     A transaction's version is the last offset, and Delta leaves out a write whose version it has already; so a batch is
-    written in a transaction for each partition. It has the topic's id in its name: a topic that was deleted and created
-    again begins with a transaction without a version.
+    written in a transaction for each partition.
 
     Args:
         spark: a session with Delta's jars.
@@ -202,27 +201,14 @@ class DeltaTransactions:
         self._spark = spark
         self._path = path
         self._connector = connector
-        self._app_ids: dict[TopicPartition, str] = {}
 
-    def ends(self, partitions: Sequence[TopicPartition], topic_ids: Mapping[str, str]) -> dict[TopicPartition, int]:
-        """Return the offset after the last record in the table, of the partitions that it has.
-
-        Args:
-            partitions: of the task; their next writes have the ids of these topics.
-            topic_ids: ids of topics, where the brokers have ids.
-        """
+    def ends(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        """Return the offset after the last record in the table, of the partitions that it has."""
         jvm = cast("Any", self._spark)._jvm
         table = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(cast("Any", self._spark)._jsparkSession, self._path)
         transactions = table.update(False, jvm.scala.Option.empty(), jvm.scala.Option.empty()).transactions()
-        ids = transactions.keysIterator().mkString("\n").splitlines()
-        ends: dict[TopicPartition, int] = {}
-        for place in partitions:
-            name = f"{self._connector}/{place}"
-            versions = {id: int(transactions.get(id).get()) for id in transactions_of(name, ids)}
-            self._app_ids[place], last = continued(name, topic_ids.get(place.topic), versions)
-            if last is not None:
-                ends[place] = last + 1
-        return ends
+        found = {place: transactions.get(self._id(place)) for place in partitions}
+        return {place: int(version.get()) + 1 for place, version in found.items() if version.isDefined()}
 
     def parts(self, frames: Sequence[SinkFrame]) -> Iterator[tuple[list[SinkFrame], dict[str, str]]]:
         """Yield the records of each partition as read, with the options that make their write one transaction.
@@ -241,26 +227,7 @@ class DeltaTransactions:
                 )
                 for frame in frames
             ]
-            yield mine, {"txnAppId": self._app_ids[TopicPartition(name, number)], "txnVersion": str(last)}
+            yield mine, {"txnAppId": self._id(TopicPartition(name, number)), "txnVersion": str(last)}
 
-
-def transactions_of(name: str, ids: Iterable[str]) -> list[str]:
-    """Return the ids of the transactions of one partition: its name, or that with the id of a topic."""
-    return [id for id in ids if id == name or id.rpartition("/")[0] == name]
-
-
-def continued(name: str, topic_id: str | None, versions: Mapping[str, int]) -> tuple[str, int | None]:
-    """Return the id of the next transaction of a partition, and the last offset that the table has of it.
-
-    Args:
-        name: of the partition's transactions.
-        topic_id: of its topic; ``None`` when it is not known, and then the table's last transaction is continued.
-        versions: last offsets of its transactions, by their ids.
-    """
-    if topic_id is None:
-        id = max(versions, key=lambda one: versions[one], default=name)
-        return id, versions.get(id)
-    id = f"{name}/{topic_id}"
-    # Tables of earlier versions have transactions without a topic's id.
-    is_earlier = versions.keys() == {name}
-    return id, versions[name] if is_earlier else versions.get(id)
+    def _id(self, place: TopicPartition) -> str:
+        return f"{self._connector}/{place}"

@@ -85,10 +85,7 @@ def _number(name: str, text: str, trimmed: str, kind: Type) -> int | float:
 
 
 def _class_name(name: str, text: str, trimmed: str, find_class: FindClass | None) -> str:
-    try:
-        found = find_class(trimmed) if find_class else trimmed
-    except ConnectError as error:
-        raise ConfigError.invalid(name, text, str(error)) from error
+    found = find_class(trimmed) if find_class else trimmed
     if found is None:
         raise ConfigError.invalid(name, text, f"Class {text} could not be found.")
     return found

@@ -18,7 +18,6 @@ from connect_dagster.plugin.config import (
     Importance,
     Type,
     UniqueValues,
-    all_of,
     at_least,
     config_key,
 )
@@ -52,12 +51,6 @@ def _listeners(name: str, value: Any) -> None:
         raise ConfigError(f"Invalid value for listeners, at least one URL is expected, {example}", name=name)
     if "" in value:
         raise ConfigError("Empty URL found when parsing listeners list.", name=name, value=value)
-
-
-def _packages(name: str, value: Any) -> None:
-    for package in value:
-        if not all(part.isidentifier() and part != "__main__" for part in package.split(".")):
-            raise ConfigError.invalid(name, value, f"{package} is not the name of a package")
 
 
 def _scheme(name: str, value: Any) -> None:
@@ -120,14 +113,6 @@ class WorkerConfig(ConfigDef):
         importance=Importance.LOW,
         validator=UniqueValues(empty=False, null=True),
         doc="Folders with plugins: wheels, distributions, projects, or modules that use the plugin API.",
-    )
-    plugin_packages: tuple[str, ...] = config_key(
-        "plugin.packages",
-        default=(),
-        importance=Importance.LOW,
-        validator=all_of(UniqueValues(), _packages),
-        doc="Importable Python packages whose classes configurations may name although no distribution declares them as "
-        "plugins. Modules of other packages are not imported, whatever a configuration names.",
     )
     config_providers: tuple[str, ...] = config_key(
         "config.providers",

@@ -36,8 +36,6 @@ _REQUEST_SECONDS = 10.0
 _RETRY_SECONDS = 0.5
 # Seconds between two searches for a missing topic.
 _MISSING_BACKOFF = Backoff(0.5, 30.0)
-_COORDINATOR_SECONDS = 1.0
-_LEAVE_RETRY_SECONDS = 0.1
 _GLANCE_SECONDS = 0.5
 _ABANDON_SECONDS = 1.0
 # Java's consumer excludes these from a pattern (exclude.internal.topics).
@@ -120,7 +118,6 @@ class SinkConsumer:
         self._admin: TopicAdmin | None = None
         self._ids: dict[str, str] = {}
         self._client_id = settings.get("client.id", "")
-        self._session_seconds = int(settings.get("session.timeout.ms", "45000")) / 1000
         self._refusal: ConnectError | None = None
         self._refresh_seconds = int(settings.get("metadata.max.age.ms", "300000")) / 1000
         self._refreshed = -self._refresh_seconds
@@ -252,42 +249,16 @@ class SinkConsumer:
             raise KafkaException(refused)
 
     def close(self) -> None:
-        """Leave the group without a call to the listener: the task has given up its partitions and is stopped.
-
-        With the brokers away a thread leaves it when they are back, at most for the time of the session.
-        """
+        """Leave the group without a call to the listener: the task has given up its partitions and is stopped."""
         with self._lock:
             if self._closed:
                 return
             self._closed = True
             self._listener = RebalanceListener(_ignore, _ignore, _ignore)
-            if self._topics and not self._coordinator_answers():
-                name = f"{self._client_id}-leaves"
-                threading.Thread(target=self._leave_when_possible, name=name, daemon=True).start()
-                return
-            self._leave()
-
-    def _leave(self) -> None:
-        try:
-            self._consumer.close()
-        except KafkaException as error:
-            log.warning("Could not leave the group in an orderly way: %s", error.args[0].str())
-
-    def _leave_when_possible(self) -> None:
-        # librdkafka's close() sends no LeaveGroup without a coordinator: the next member would wait for the session.
-        deadline = time.monotonic() + self._session_seconds
-        while time.monotonic() < deadline:
-            self._consumer.poll(_LEAVE_RETRY_SECONDS)
-            if self._coordinator_answers():
-                break
-        self._leave()
-
-    def _coordinator_answers(self) -> bool:
-        try:
-            self._consumer.committed([KafkaPartition(self._topics[0], 0)], timeout=_COORDINATOR_SECONDS)
-        except KafkaException as error:
-            return error.args[0].code() not in _AWAY
-        return True
+            try:
+                self._consumer.close()
+            except KafkaException as error:
+                log.warning("Could not leave the group in an orderly way: %s", error.args[0].str())
 
     def abandon(self) -> None:
         """Leave the group from another thread, unless the consumer is in use.

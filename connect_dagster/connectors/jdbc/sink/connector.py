@@ -154,7 +154,7 @@ class JdbcSinkTask(SinkTask):
 
     def _go_on(self, offsets: SinkOffsets) -> bool:
         """Seek new partitions to the database's offsets; returns whether it has any."""
-        known = offsets.open(self._writer.connection(), self._unopened, self.context.topic_ids)
+        known = offsets.open(self._writer.connection(), self._unopened)
         self._unopened.clear()
         if known:
             self.context.offset(known)
@@ -263,8 +263,7 @@ class JdbcSinkTask(SinkTask):
         """Seek to where the other task stopped."""
         self._writer.reset()
         assert self._offsets is not None
-        assigned = sorted(self.context.assignment, key=str)
-        self.context.offset(self._offsets.open(self._writer.connection(), assigned, self.context.topic_ids))
+        self.context.offset(self._offsets.open(self._writer.connection(), sorted(self.context.assignment, key=str)))
         return error
 
 

@@ -1,15 +1,13 @@
 """``exactly.once``: the offsets after a batch, written in its own transaction into a table beside its rows.
 
 A task knows which offset it has written last of a partition and changes only that one: a task that was thought dead and
-still writes finds another, and its transaction is undone. The topic's id is written as well (KIP-516): an offset of a
-topic that was deleted and created again does not hold for the new one.
+still writes finds another, and its transaction is undone.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,14 +24,11 @@ log = logging.getLogger(__name__)
 
 TABLE = "connect_offsets"
 _COLUMNS = "connector, topic, kafka_partition, next_offset"
-_ID = "topic_id"
-_ID_TYPE = "VARCHAR(36){exactly}"
 _CREATE = (
     f"CREATE TABLE {TABLE} (connector VARCHAR(200){{exactly}} NOT NULL, topic VARCHAR(249){{exactly}} NOT NULL, "
-    f"kafka_partition INTEGER NOT NULL, next_offset BIGINT NOT NULL, {_ID} {_ID_TYPE}, "
+    "kafka_partition INTEGER NOT NULL, next_offset BIGINT NOT NULL, "
     "PRIMARY KEY (connector, topic, kafka_partition))"
 )
-_ADD_ID = f"ALTER TABLE {TABLE} ADD {_ID} {_ID_TYPE}"
 # Topics that differ in upper and lower case alone are the same to MariaDB and MySQL otherwise.
 _EXACTLY = " CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
 
@@ -44,23 +39,6 @@ class OffsetsMovedError(RetriableError):
 
 class OffsetsRefusedError(ConnectError):
     """The database rejects the offsets, whatever the records; the cause holds its error."""
-
-
-@dataclass(frozen=True, slots=True)
-class KeptOffset:
-    """A row of the table.
-
-    Attributes:
-        next: the offset after the last record that is written.
-        topic_id: of the topic with these records; ``None`` when it was not known.
-    """
-
-    next: int
-    topic_id: str | None = None
-
-    def holds_for(self, topic_id: str | None) -> bool:
-        """Return whether a topic with this id can be the one whose records are written."""
-        return topic_id is None or self.topic_id is None or topic_id == self.topic_id
 
 
 class SinkOffsets:
@@ -74,39 +52,17 @@ class SinkOffsets:
     def __init__(self, connector: str, dialect: Dialect) -> None:
         self._connector = connector
         self._dialect = dialect
-        self._has_ids = True
-        self._ids: dict[str, str] = {}
-        self._known: dict[TopicPartition, KeptOffset | None] = {}
+        self._known: dict[TopicPartition, int | None] = {}
         self._begun: dict[TopicPartition, int] = {}
         self._written: dict[TopicPartition, int] = {}
 
-    def open(
-        self, connection: Connection, partitions: Iterable[TopicPartition], topic_ids: Mapping[str, str]
-    ) -> dict[TopicPartition, int]:
-        """Look up the offsets of partitions.
-
-        Args:
-            connection: to the database.
-            partitions: of the task.
-            topic_ids: ids of their topics, where the brokers have ids.
-
-        Returns:
-            The existing ones, without those of topics that were deleted and created again.
-
-        Raises:
-            DatabaseError: the table cannot be read.
-        """
+    def open(self, connection: Connection, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """Look up the offsets of partitions; returns the existing ones. Raises DatabaseError."""
         wanted = list(partitions)
         found = self.read(connection)
-        self._ids.update(topic_ids)
         self._known.update({place: found.get(place) for place in wanted})
-        begun: dict[TopicPartition, int] = {}
-        for place in wanted:
-            if (offset := self._written_to(place)) is not None:
-                begun[place] = offset
-            elif place in found:
-                log.warning("Offset %d of %s in table %s is of a topic deleted since", found[place].next, place, TABLE)
-        self._begun = {place: at for place, at in self._begun.items() if place not in wanted} | begun
+        begun = {place: found[place] for place in wanted if place in found}
+        self._begun.update(begun)
         return begun
 
     def close(self, partitions: Iterable[TopicPartition]) -> None:
@@ -125,7 +81,7 @@ class SinkOffsets:
         fresh = pa.chunked_array([pa.array([True] * table.rows.num_rows, pa.bool_())])
         for partition in pc.unique(partitions).to_pylist():
             place = TopicPartition(table.read_from, partition)
-            known = self._written_to(place)
+            known = self._known.get(place)
             if known is not None and pc.min(table.rows[OFFSET]).as_py() < known:
                 old = pc.and_(pc.equal(partitions, partition), pc.less(table.rows[OFFSET], known))
                 self._check_begin(place, pc.min(table.rows[OFFSET].filter(old)).as_py())
@@ -163,18 +119,19 @@ class SinkOffsets:
 
     def committed(self) -> None:
         """Record that the transaction is committed."""
-        self._known.update({place: KeptOffset(end, self._ids.get(place.topic)) for place, end in self._written.items()})
+        self._known.update(self._written)
 
-    def read(self, connection: Connection) -> dict[TopicPartition, KeptOffset]:
-        """Return all offsets of the connector; creates the table, or its column for ids. Raises DatabaseError."""
+    def read(self, connection: Connection) -> dict[TopicPartition, int]:
+        """Return all offsets of the connector; creates the table when it does not exist. Raises DatabaseError."""
+        query = f"SELECT topic, kafka_partition, next_offset FROM {TABLE} WHERE connector = {self._name}"
         try:
-            found = self._rows(connection)
+            rows = connection.rows(query, "string", "long", "long")
         except DatabaseError:
             connection.rollback()
-            self._prepare(connection)
-            found = self._rows(connection)
+            self._create(connection)
+            rows = connection.rows(query, "string", "long", "long")
         connection.commit()
-        return found
+        return {TopicPartition(topic, partition): offset for topic, partition, offset in rows}
 
     def set(self, connection: Connection, offsets: Mapping[TopicPartition, int | None]) -> None:
         """Replace offsets; ``None`` removes one, an empty mapping all. Raises DatabaseError."""
@@ -184,48 +141,27 @@ class SinkOffsets:
         for place, offset in offsets.items():
             connection.execute(f"DELETE FROM {TABLE} WHERE {self._of(place)}")
             if offset is not None:
-                self._insert(connection, place, offset, None)
+                self._insert(connection, place, offset)
         connection.commit()
 
     @property
     def _name(self) -> str:
         return self._text(self._connector)
 
-    def _written_to(self, place: TopicPartition) -> int | None:
-        """Return the offset that the topic with the present id is written to."""
-        known = self._known.get(place)
-        return known.next if known is not None and known.holds_for(self._ids.get(place.topic)) else None
-
-    def _rows(self, connection: Connection) -> dict[TopicPartition, KeptOffset]:
-        columns, getters = "topic, kafka_partition, next_offset", ("string", "long", "long")
-        if self._has_ids:
-            columns, getters = f"{columns}, {_ID}", (*getters, "string")
-        rows = connection.rows(f"SELECT {columns} FROM {TABLE} WHERE connector = {self._name}", *getters)
-        return {TopicPartition(topic, partition): KeptOffset(*kept) for topic, partition, *kept in rows}
-
-    def _prepare(self, connection: Connection) -> None:
-        if not _has_column(connection, "topic"):
-            self._try(connection, _CREATE, f"Could not create table {TABLE}")
-        elif not _has_column(connection, _ID):  # it was created by an earlier version
-            without = f"Topics that are created again are not recognized without a column {_ID} in table {TABLE}"
-            self._try(connection, _ADD_ID, without)
-            self._has_ids = _has_column(connection, _ID)
-
-    def _try(self, connection: Connection, statement: str, failing: str) -> None:
+    def _create(self, connection: Connection) -> None:
         try:
-            connection.execute(statement.format(exactly=_EXACTLY if self._dialect.is_mysql else ""))
+            connection.execute(_CREATE.format(exactly=_EXACTLY if self._dialect.is_mysql else ""))
             connection.commit()
         except DatabaseError as error:  # another task was faster, or the next look fails as well
             connection.rollback()
-            log.warning("%s: %s", failing, error)
+            log.warning("Could not create table %s: %s", TABLE, error)
 
     def _move(self, connection: Connection, place: TopicPartition, end: int) -> None:
-        known, id = self._known.get(place), self._ids.get(place.topic)
-        start = "the first" if known is None else known.next
-        moved = f"The records of {place} from offset {start} on were written by another task"
+        known = self._known.get(place)
+        moved = f"The records of {place} from offset {known or 'the first'} on were written by another task"
         if known is None:
             try:
-                self._insert(connection, place, end, id)
+                self._insert(connection, place, end)
             except DatabaseUnavailableError:
                 raise
             except DatabaseError as error:
@@ -234,38 +170,20 @@ class SinkOffsets:
                     raise
                 raise OffsetsMovedError(moved) from error
             return
-        values, seen = f"next_offset = {end}", f"next_offset = {known.next}"
-        if self._has_ids:
-            values = f"{values}, {_ID} = {self._text_or_null(id)}"
-            seen = f"{seen} AND {_ID} " + ("IS NULL" if known.topic_id is None else f"= {self._text(known.topic_id)}")
-        changed = connection.execute(f"UPDATE {TABLE} SET {values} WHERE {self._of(place)} AND {seen}")
+        changed = connection.execute(
+            f"UPDATE {TABLE} SET next_offset = {end} WHERE {self._of(place)} AND next_offset = {known}"
+        )
         if changed != 1:
             raise OffsetsMovedError(moved)
 
-    def _insert(self, connection: Connection, place: TopicPartition, end: int, id: str | None) -> None:
-        columns, values = _COLUMNS, f"{self._name}, {self._text(place.topic)}, {place.partition}, {end}"
-        if self._has_ids:
-            columns, values = f"{columns}, {_ID}", f"{values}, {self._text_or_null(id)}"
-        connection.execute(f"INSERT INTO {TABLE} ({columns}) VALUES ({values})")
+    def _insert(self, connection: Connection, place: TopicPartition, end: int) -> None:
+        values = f"{self._name}, {self._text(place.topic)}, {place.partition}, {end}"
+        connection.execute(f"INSERT INTO {TABLE} ({_COLUMNS}) VALUES ({values})")
 
     def _of(self, place: TopicPartition) -> str:
         topic = self._text(place.topic)
         return f"connector = {self._name} AND topic = {topic} AND kafka_partition = {place.partition}"
 
-    def _text_or_null(self, text: str | None) -> str:
-        return "NULL" if text is None else self._text(text)
-
     def _text(self, text: str) -> str:
         escaped = text.replace("\\", "\\\\") if self._dialect.is_mysql else text
         return "'" + escaped.replace("'", "''") + "'"
-
-
-def _has_column(connection: Connection, name: str) -> bool:
-    try:
-        connection.rows(f"SELECT {name} FROM {TABLE} WHERE 1 = 0", "string")
-    except DatabaseUnavailableError:
-        raise
-    except DatabaseError:
-        connection.rollback()
-        return False
-    return True
