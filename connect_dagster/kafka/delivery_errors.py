@@ -36,6 +36,7 @@ FAULTS: Mapping[int, Fault] = {
     KafkaError.UNKNOWN_TOPIC_OR_PART: Fault.MISSING_TOPIC,
     KafkaError.UNKNOWN_TOPIC_ID: Fault.MISSING_TOPIC,
     KafkaError.LEADER_NOT_AVAILABLE: Fault.MISSING_TOPIC,
+    KafkaError._DESTROY: Fault.MISSING_TOPIC,  # librdkafka drops the partitions of a topic that was deleted
     # librdkafka repeats these until delivery.timeout.ms or retries is used up, which Connect leaves unlimited.
     KafkaError._MSG_TIMED_OUT: Fault.OTHER,
     KafkaError._TIMED_OUT: Fault.OTHER,
