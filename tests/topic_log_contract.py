@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from connect_dagster.storage.topic_log import NotPermittedError, OnRecord, SharedLog, always
+from connect_dagster.storage.topic_log import Headers, NotPermittedError, OnRecord, SharedLog, always
 
 SECONDS = 20.0
 OpenTestLog = Callable[[OnRecord, Callable[[], bool]], SharedLog]
@@ -17,7 +17,9 @@ Pair = tuple[bytes | None, bytes | None]
 def heard_of(pairs: list[Pair]) -> OnRecord:
     """Collect keys and values."""
 
-    def take(key: bytes | None, value: bytes | None, partition: int, offset: int, timestamp: int) -> None:
+    def take(
+        key: bytes | None, value: bytes | None, partition: int, offset: int, timestamp: int, headers: Headers
+    ) -> None:
         assert timestamp > 0
         assert offset == len(pairs)
         pairs.append((key, value))
@@ -51,6 +53,14 @@ def test_each_record_that_is_sent_is_acknowledged_once(open_log: OpenTestLog) ->
         log.send(b"key", str(number).encode(), lambda error, message: errors.append(error))
     assert log.flush(SECONDS)
     assert errors == [None, None, None]
+
+
+def test_headers_are_read_as_they_were_sent(open_log: OpenTestLog) -> None:
+    read: list[list[tuple[str, bytes]]] = []
+    log = open_log(lambda *record: read.append(list(record[5])), always)
+    log.send(b"a", b"1", headers=[("name", b"17")])
+    log.write([(b"a", b"2")], SECONDS)
+    assert read == [[("name", b"17")], []]
 
 
 def test_who_may_not_write_writes_nothing(open_log: OpenTestLog) -> None:

@@ -18,7 +18,7 @@ from connect_dagster.kafka.topic_admin import TopicAdmin
 from connect_dagster.plugin.config import under_prefix
 from connect_dagster.storage.internal_topics import InternalTopic, ensure_internal_topic
 from connect_dagster.storage.offset_store import ConnectorOffsets, Offset, OffsetTable, Partition, SourceOffsets
-from connect_dagster.storage.topic_log import READ_COMMITTED, OpenLog, TopicLog, always
+from connect_dagster.storage.topic_log import READ_COMMITTED, Headers, OpenLog, TopicLog, always
 
 log = logging.getLogger(__name__)
 
@@ -202,7 +202,9 @@ class KafkaOffsetStore:
         except TimeoutError as error:
             raise ConnectError(f"Failed to fetch offsets: {error}") from error
 
-    def _take(self, key: bytes | None, value: bytes | None, partition: int, offset: int, timestamp: int) -> None:
+    def _take(
+        self, key: bytes | None, value: bytes | None, partition: int, offset: int, timestamp: int, headers: Headers
+    ) -> None:
         with self._lock:
             known = key is not None and self._table.put(key, value)
         if not known:

@@ -11,21 +11,22 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, cast
 
 from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from connect_dagster.errors import ConnectError, RetriableError
 from connect_dagster.kafka import clients
-from connect_dagster.kafka.clients import client_logger
+from connect_dagster.kafka.client_logs import client_logger
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.kafka.topic_admin import TopicAdmin
 
 log = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
 
-OnRecord = Callable[[bytes | None, bytes | None, int, int, int], None]
-"""Takes key, value (``None`` is a tombstone), partition, offset and timestamp in epoch milliseconds."""
+Headers = Sequence[tuple[str, bytes]]
+OnRecord = Callable[[bytes | None, bytes | None, int, int, int, Headers], None]
+"""Takes key, value (``None`` is a tombstone), partition, offset, timestamp in epoch milliseconds, and headers."""
 Callback = Callable[[KafkaError | None, Message], None]
 """Takes the error, or ``None`` when the brokers have the record, and the record."""
 Entry = tuple[bytes, bytes | None]
@@ -60,7 +61,9 @@ class SharedLog(Protocol):
     def partitions(self) -> list[int]: ...
     def start(self) -> None: ...
     def stop(self) -> None: ...
-    def send(self, key: bytes, value: bytes | None, callback: Callback | None = None) -> None: ...
+    def send(
+        self, key: bytes, value: bytes | None, callback: Callback | None = None, headers: Headers = ()
+    ) -> None: ...
     def write(self, entries: Sequence[Entry], timeout: float) -> None: ...
     def append(self, entries: Sequence[Entry], timeout: float) -> None: ...
     def flush(self, timeout: float) -> bool: ...
@@ -141,28 +144,37 @@ class TopicLog:
         log.info("Finished reading the log of topic %s", self.topic)
 
     def stop(self) -> None:
-        """Send queued records, as far as the brokers accept them at once, and end."""
+        """Send queued records, as far as the brokers accept them at once, and end, within ten seconds in all."""
         self._stopping.set()
         with self._moved:
             self._moved.notify_all()
         if self._producer is not None:
             self._producer.flush(_STOP_SECONDS)
             self._producer.purge()
-        for thread in self._threads:
-            thread.join()
-        self._threads.clear()
-        if self._consumer is not None:
-            self._consumer.close()
-            self._consumer = None
-        log.info("Stopped log of topic %s", self.topic)
+        if self._ended(_STOP_SECONDS):
+            self._threads.clear()
+            if self._consumer is not None:
+                self._consumer.close()
+                self._consumer = None
+            log.info("Stopped log of topic %s", self.topic)
+        else:  # a client may not be closed while a thread uses it
+            log.error("The log of topic %s did not end within %.0f s, its threads are left", self.topic, _STOP_SECONDS)
 
-    def send(self, key: bytes, value: bytes | None, callback: Callback | None = None) -> None:
+    def _ended(self, seconds: float) -> bool:
+        """Wait for the threads; return whether they have ended."""
+        deadline = time.monotonic() + seconds
+        for thread in self._threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+        return not any(thread.is_alive() for thread in self._threads)
+
+    def send(self, key: bytes, value: bytes | None, callback: Callback | None = None, headers: Headers = ()) -> None:
         """Write a record, without waiting.
 
         Args:
             key: its key, which chooses the partition as Java's default partitioner does.
             value: its value, ``None`` for a tombstone.
             callback: called once, on a thread of the log, when the brokers have the record or never will.
+            headers: its headers, which Java's workers do not read.
 
         Raises:
             NotPermittedError: this worker may not write now.
@@ -172,7 +184,7 @@ class TopicLog:
             raise NotPermittedError(f"This worker may not write to topic '{self.topic}' now: it is not in the group")
         assert self._producer is not None, "the log was not started"
         try:
-            self._producer.produce(self.topic, value, key, on_delivery=callback)
+            self._producer.produce(self.topic, value, key, on_delivery=callback, headers=list(headers))
         except (KafkaException, BufferError) as error:
             raise ConnectError(f"Could not write to topic '{self.topic}': {error}") from error
 
@@ -286,6 +298,7 @@ class TopicLog:
                     log.warning("The log of topic %s is behind and reads nothing: opening a new consumer", self.topic)
                     stuck, self._consumer = self._consumer, self._open_consumer()
                     stuck.close()
+                    self._behind = None  # the new one has as long as the one before
                 quiet_since = time.monotonic()
             except Exception:
                 log.exception("Unexpected exception while reading topic %s", self.topic)
@@ -323,7 +336,8 @@ class TopicLog:
 
     def _hand_on(self, message: Message, number: int, offset: int) -> None:
         try:
-            self._on_record(_bytes(message.key()), _bytes(message.value()), number, offset, message.timestamp()[1])
+            key, value, timestamp = _bytes(message.key()), _bytes(message.value()), message.timestamp()[1]
+            self._on_record(key, value, number, offset, timestamp, _headers(message))
         except Exception:
             log.exception("Leaving out the record of topic %s in partition %d at offset %d", self.topic, number, offset)
 
@@ -394,6 +408,11 @@ class _Receipts:
             if self.missing:
                 raise TimeoutError(f"The brokers did not acknowledge {self.missing} records of topic '{topic}' in time")
             return dict(self._ends)
+
+
+def _headers(message: Message) -> Headers:
+    found = cast("list[tuple[str, bytes | None]]", message.headers() or [])
+    return [(name, value) for name, value in found if value is not None]
 
 
 def _bytes(content: str | bytes | None) -> bytes | None:

@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient
 from connect_dagster.embedded.broker import EmbeddedBroker
 from connect_dagster.errors import ConnectError
 from connect_dagster.storage import topic_log
-from connect_dagster.storage.topic_log import NotPermittedError
+from connect_dagster.storage.topic_log import Headers, NotPermittedError
 from tests.integration import topics
 from tests.integration.storage.stores import SECONDS, Stores, wait_until
 
@@ -26,7 +26,9 @@ class Heard:
     def __init__(self) -> None:
         self.records: list[Record] = []
 
-    def __call__(self, key: bytes | None, value: bytes | None, partition: int, offset: int, timestamp: int) -> None:
+    def __call__(
+        self, key: bytes | None, value: bytes | None, partition: int, offset: int, timestamp: int, headers: Headers
+    ) -> None:
         assert timestamp > 0
         self.records.append((key, value, partition, offset))
 
@@ -118,7 +120,9 @@ def test_a_record_that_its_reader_cannot_take_is_left_out(
 ) -> None:
     seen: list[bytes | None] = []
 
-    def take(key: bytes | None, value: bytes | None, partition: int, offset: int, timestamp: int) -> None:
+    def take(
+        key: bytes | None, value: bytes | None, partition: int, offset: int, timestamp: int, headers: Headers
+    ) -> None:
         if value == b"bad":
             raise ValueError("a reader's own mistake")
         seen.append(value)
@@ -165,7 +169,7 @@ def test_a_consumer_that_reads_nothing_any_more_is_replaced(
     stores: Stores, topic: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """As after a restart of the brokers, once in a hundred."""
-    monkeypatch.setattr(topic_log, "_QUIET_SECONDS", 0.3)
+    monkeypatch.setattr(topic_log, "_QUIET_SECONDS", 1.0)
     heard = Heard()
     log = stores.log(topic, heard)
     log.write([(b"k", b"1")], SECONDS)

@@ -13,7 +13,7 @@ from confluent_kafka import KafkaError, Message
 from connect_dagster.errors import ConnectError
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.kafka.topic_admin import NewTopic, TopicAdmin
-from connect_dagster.storage.topic_log import Callback, Entry, NotPermittedError, OnRecord
+from connect_dagster.storage.topic_log import Callback, Entry, Headers, NotPermittedError, OnRecord
 
 
 class MemoryTopics:
@@ -25,6 +25,7 @@ class MemoryTopics:
 
     def __init__(self) -> None:
         self.records: dict[str, list[Entry]] = {}
+        self.headers: dict[tuple[str, int], Headers] = {}
         self.away: set[str] = set()
         self.logs: list[MemoryLog] = []
 
@@ -45,9 +46,11 @@ class MemoryTopics:
         self.logs.append(log)
         return log
 
-    def append(self, topic: str, entry: Entry) -> None:
+    def append(self, topic: str, entry: Entry, headers: Headers = ()) -> None:
         """Append a record; every log that is not held back reads it at once."""
-        self.records.setdefault(topic, []).append(entry)
+        records = self.records.setdefault(topic, [])
+        self.headers[topic, len(records)] = headers
+        records.append(entry)
         for log in self.logs:
             if log.topic == topic and log.follows:
                 log.read()
@@ -79,12 +82,12 @@ class MemoryLog:
     def stop(self) -> None:
         self.follows = False
 
-    def send(self, key: bytes, value: bytes | None, callback: Callback | None = None) -> None:
+    def send(self, key: bytes, value: bytes | None, callback: Callback | None = None, headers: Headers = ()) -> None:
         if not self._permitted():
             raise NotPermittedError(f"This worker may not write to topic '{self.topic}' now: it is not in the group")
         if self.topic in self._topics.away:
             raise ConnectError(f"Could not write to topic '{self.topic}'")
-        self._topics.append(self.topic, (key, value))
+        self._topics.append(self.topic, (key, value), headers)
         if callback is not None:
             callback(cast("KafkaError | None", None), cast("Message", None))
 
@@ -109,8 +112,9 @@ class MemoryLog:
         records = self._topics.records.get(self.topic, [])
         while self._position < len(records):
             key, value = records[self._position]
+            headers = self._topics.headers.get((self.topic, self._position), ())
             self._position += 1
-            self._on_record(key, value, 0, self._position - 1, 1)
+            self._on_record(key, value, 0, self._position - 1, 1, headers)
 
 
 class MemoryAdmin(TopicAdmin):
