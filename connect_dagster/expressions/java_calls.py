@@ -1,8 +1,8 @@
 """Calls of the Java classes behind Kafka Connect's options, within Spark's plans and outside.
 
-Patterns of ``SimpleDateFormat`` and of ``java.util.regex`` have Java's meaning, lenient parsing included. Spark
-runs on a JVM that has these classes: a plan calls them there, for each record, without a detour through Python. Its own
-functions differ (``date_format`` knows another pattern language, ``regexp_replace`` replaces every match).
+Patterns of ``SimpleDateFormat`` have Java's meaning, lenient parsing included. Spark runs on a JVM that has these
+classes: a plan calls them there, for each record, without a detour through Python. Its own functions differ
+(``date_format`` knows another pattern language).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 _STRING, _DATE = "java.lang.String", "java.util.Date"
-_MATCHER = "java.util.regex.Matcher"
+_FUNCTION = "java.util.function.Function"
 
 
 class JavaRefusalError(Exception):
@@ -58,52 +58,16 @@ class SimpleDateFormat:
         return F.when(text.isNotNull(), column_of(_invoked(tried, "getTime", _spark_type(jvm(), "LongType"))))
 
 
-class Regex:
-    """A regular expression (Java: ``java.util.regex.Pattern``).
+def text_function(function: Any, text: Column) -> Column:
+    """Return the text that a Java function makes of another; null where it makes none, and of null.
 
-    Raises:
-        JavaRefusalError: it is none.
+    Args:
+        function: a ``java.util.function.Function`` from string to string, serializable.
+        text: its argument.
     """
-
-    def __init__(self, pattern: str) -> None:
-        self._text = pattern
-        self._pattern = _made(_java("java.util.regex.Pattern").compile, pattern)
-
-    def matches(self, text: Column) -> Column:
-        """Return whether it matches all of the text; false where that is null."""
-        matched = column_of(_invoked(self._matcher(text), "matches", _spark_type(jvm(), "BooleanType")))
-        return F.coalesce(F.when(text.isNotNull(), matched), F.lit(False))
-
-    def replaced(self, text: Column, replacement: str) -> Column:
-        """Return the text with its first match replaced (Java: ``Matcher.replaceFirst``); only for what it has a match
-        in.
-        """
-        found = _call(self._matcher(text), "replaceFirst", _STRING, _as_java(F.lit(replacement)))
-        return F.when(text.isNotNull(), _as_string(found))
-
-    def matches_text(self, text: str) -> bool:
-        """Return whether it matches all of one text."""
-        return bool(self._pattern.matcher(text).matches())
-
-    def replaced_text(self, text: str, replacement: str) -> str:
-        """Return one text with its first match replaced.
-
-        Raises:
-            JavaRefusalError: the replacement names a group that there is not.
-        """
-        return str(_made(self._pattern.matcher(text).replaceFirst, replacement))
-
-    def refusal(self, replacement: str) -> JavaRefusalError | None:
-        """Return the error that Java throws for any match when the replacement is wrong."""
-        try:
-            # Matches the empty text whatever the pattern is, with the same groups.
-            Regex(f"{self._text}|").replaced_text("", replacement)
-        except JavaRefusalError as error:
-            return error
-        return None
-
-    def _matcher(self, text: Column) -> Any:
-        return _call(_constant(self._pattern), "matcher", _MATCHER, _as_java(F.coalesce(text, F.lit(""))))
+    target = _java(f"{_EXPRESSIONS}Literal")(function, _object_type(jvm(), _FUNCTION))
+    made = _as_string(_call(target, "apply", _STRING, _as_java(F.coalesce(text, F.lit("")))))
+    return F.when(text.isNotNull(), made)
 
 
 def jvm() -> Any:

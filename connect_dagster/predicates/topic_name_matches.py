@@ -13,8 +13,8 @@ from typing import ClassVar
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.expressions import java_patterns as java_settings
-from connect_dagster.expressions.java_calls import Regex
+from connect_dagster.expressions import java_patterns
+from connect_dagster.expressions.java_patterns import Regex
 from connect_dagster.kafka_version import KAFKA_VERSION
 from connect_dagster.plugin.config import ConfigDef, all_of, config_key, non_empty_string
 from connect_dagster.plugin.converter import Predicate
@@ -26,7 +26,7 @@ class TopicNameMatchesConfig(ConfigDef):
 
     pattern: str = config_key(
         "pattern",
-        validator=all_of(non_empty_string, java_settings.regex),
+        validator=all_of(non_empty_string, java_patterns.regex),
         doc="Java regular expression that has to match the whole name of a record's topic.",
     )
 
@@ -40,15 +40,15 @@ class TopicNameMatches(Predicate):
 
     def configure(self, config: Mapping[str, str]) -> None:
         """Take the pattern."""
-        self._pattern = Regex(TopicNameMatchesConfig.parse(config).pattern)
+        self._pattern = Regex("pattern", TopicNameMatchesConfig.parse(config).pattern)
 
     def test(self, frame: RecordFrame) -> Column:
         """Return whether the topic matches."""
         matches = self.matches_all(frame)
-        return self._pattern.matches(frame.column("topic")) if matches is None else F.lit(matches)
+        return self._pattern.found(frame.column("topic")).isNotNull() if matches is None else F.lit(matches)
 
     def matches_all(self, frame: RecordFrame) -> bool | None:
         """Return whether the topic matches where all records have the same."""
         if not isinstance(frame, SourceFrame) or frame.topic is None:
             return None
-        return self._pattern.matches_text(frame.topic)
+        return self._pattern.found_text(frame.topic) is not None

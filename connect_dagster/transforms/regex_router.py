@@ -14,8 +14,8 @@ from typing import ClassVar, cast
 
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.expressions import java_patterns as java_settings
-from connect_dagster.expressions.java_calls import Regex
+from connect_dagster.expressions import java_patterns
+from connect_dagster.expressions.java_patterns import Regex, replacement_refusal
 from connect_dagster.kafka_version import KAFKA_VERSION
 from connect_dagster.plugin.config import ConfigDef, Importance, config_key
 from connect_dagster.plugin.converter import Transform
@@ -28,7 +28,7 @@ class RegexRouterConfig(ConfigDef):
     regex: str = config_key(
         "regex",
         importance=Importance.HIGH,
-        validator=java_settings.regex,
+        validator=java_patterns.regex,
         doc="Java regular expression; the topics whose whole name it matches are renamed.",
     )
     replacement: str = config_key(
@@ -48,23 +48,20 @@ class RegexRouter(Transform):
     def configure(self, config: Mapping[str, str]) -> None:
         """Compile the expression, and have Java validate the replacement."""
         options = RegexRouterConfig.parse(config)
-        self._regex = Regex(options.regex)
-        self._replacement = options.replacement
-        self._refusal = self._regex.refusal(options.replacement)
-        self._routes: dict[str, str] = {}
+        self._refusal = replacement_refusal("regex", options.regex, options.replacement)
+        # A wrong replacement fails the topics that match.
+        self._regex = Regex("regex", options.regex, None if self._refusal else options.replacement)
 
     def apply(self, frame: Frame) -> Frame:
         """Return the frame with new topics; one topic of all records stays one, without a column."""
         topic = frame.column("topic")
         if self._refusal is not None:
-            return frame.fail_where(self._regex.matches(topic), self._refusal.message, self._refusal.java_name)
+            matches = self._regex.found(topic).isNotNull()
+            return frame.fail_where(matches, self._refusal.message, self._refusal.java_name)
         if isinstance(frame, SourceFrame) and frame.topic is not None:
             return cast("Frame", replace(frame, topic=self._routed(frame.topic)))
-        routed = self._regex.replaced(topic, self._replacement)
-        return frame.with_column("topic", F.when(self._regex.matches(topic), routed).otherwise(topic))
+        return frame.with_column("topic", F.coalesce(self._regex.found(topic), topic))
 
     def _routed(self, topic: str) -> str:
-        if topic not in self._routes:
-            matches = self._regex.matches_text(topic)
-            self._routes[topic] = self._regex.replaced_text(topic, self._replacement) if matches else topic
-        return self._routes[topic]
+        found = self._regex.found_text(topic)
+        return topic if found is None else found

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from typing import Any
 
 from connect_dagster.errors import ConfigError, java_text
+from connect_dagster.expressions import java_patterns
 from connect_dagster.plugin.config import (
     ConfigValue,
     Importance,
@@ -27,13 +26,6 @@ from connect_dagster.worker.config.connector import (
 )
 
 
-def _regex(name: str, value: Any) -> None:
-    try:
-        re.compile(value or "")
-    except re.error as error:
-        raise ConfigError.invalid(name, value, f"Invalid regex: {error}") from error
-
-
 class SinkConnectorConfig(ConnectorConfig):
     """Framework keys of sink connectors."""
 
@@ -48,7 +40,7 @@ class SinkConnectorConfig(ConnectorConfig):
         topics_regex: str = config_key(
             "topics.regex",
             default="",
-            validator=_regex,
+            validator=java_patterns.regex,
             order_in_group=4,
             display_name="Topics regex",
             doc="Regular expression giving topics to consume. Only one of topics or topics.regex should be specified.",
@@ -88,9 +80,9 @@ def _dead_letter_errors(topics: str, regex: str, dead_letter: str) -> list[tuple
     if dead_letter and dead_letter in listed:
         text = f"{what} included in the list of topics ('topics={java_text(listed)}') consumed by the connector"
         found.append(("topics", text))
-    if dead_letter and regex and _matches(regex, dead_letter):
+    if dead_letter and regex:
         text = f"{what} matched by the regex for the topics ('topics.regex={regex}') consumed by the connector"
-        found.append(("topics.regex", text))
+        found += [("topics.regex", error) for error in _match_errors(regex, dead_letter, text)]
     return found
 
 
@@ -99,8 +91,11 @@ def _given(props: Properties, name: str) -> str:
     return value if value.strip() else ""
 
 
-def _matches(regex: str, topic: str) -> bool:
+def _match_errors(regex: str, topic: str, text: str) -> list[str]:
+    """Return the text where the expression matches the topic, or the error that it takes too long."""
     try:
-        return re.fullmatch(regex, topic) is not None
-    except re.error:
-        return False  # the key's own validator reports it
+        return [text] if java_patterns.matching("topics.regex", regex, [topic]) else []
+    except java_patterns.CostlyPatternError as error:
+        return [error.message]
+    except ConfigError:
+        return []  # the key's own validator reports it

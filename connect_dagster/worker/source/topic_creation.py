@@ -13,12 +13,12 @@ such setting brokers create topics themselves. Java: ``TopicCreationConfig``, ``
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from connect_dagster.errors import ConfigError, ConnectError, RetriableError, java_text
+from connect_dagster.expressions import java_patterns
 from connect_dagster.kafka.topic_admin import NewTopic, TopicAdmin
 from connect_dagster.plugin.config import ConfigKey, ConfigTable, Importance, Type, non_null, under_prefix
 from connect_dagster.worker.config.source import SourceConnectorConfig
@@ -61,12 +61,15 @@ class TopicGroup:
     settings: Mapping[str, str]
 
     def matches(self, topic: str) -> bool:
-        """Return whether a topic belongs to the group."""
-        return not _matches(self.exclude, topic) and _matches(self.include, topic)
+        """Return whether a topic belongs to the group. Raises ConfigError when an expression takes too long."""
+        return not self._matches(_EXCLUDE, self.exclude, topic) and self._matches(_INCLUDE, self.include, topic)
 
     def plan(self, topic: str) -> NewTopic:
         """Return the plan of a topic of the group."""
         return NewTopic(topic, self.partitions, self.replication_factor, self.settings)
+
+    def _matches(self, option: str, patterns: Sequence[str], topic: str) -> bool:
+        return bool(java_patterns.matching(f"{PREFIX}{self.name}.{option}", "|".join(patterns), [topic]))
 
     def __str__(self) -> str:
         return (
@@ -158,10 +161,6 @@ class TopicCreation:
             log.info("Found existing topic '%s'", plan)
 
 
-def _matches(patterns: Sequence[str], topic: str) -> bool:
-    return re.fullmatch("|".join(patterns), topic) is not None
-
-
 def _group(name: str, connector: Mapping[str, str], table: ConfigTable) -> TopicGroup:
     prefix = f"{PREFIX}{name}."
     given = under_prefix(connector, prefix)
@@ -202,10 +201,7 @@ def _partition_count(name: str, value: Any) -> None:
 
 def _patterns(name: str, value: Any) -> None:
     for pattern in value:
-        try:
-            re.compile(pattern)
-        except re.error as error:
-            raise ConfigError.invalid(name, value, f"Syntax error in regular expression: {error}") from error
+        java_patterns.regex(name, pattern)
 
 
 def _default_table() -> ConfigTable:

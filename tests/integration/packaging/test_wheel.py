@@ -58,6 +58,7 @@ def test_the_wheel_holds_the_package_and_nothing_beside_it(wheel: Path) -> None:
     assert {
         "connect_dagster/py.typed",
         "connect_dagster/embedded/jars.lock",
+        "connect_dagster/expressions/BoundedPattern.java",
         "connect_dagster/worker/spark/log4j2.properties",
         "connect_dagster/cli/plugins/templates/source/plugin.py.tmpl",
     } <= files

@@ -14,6 +14,7 @@ from connect_dagster.connectors.jdbc.database import Database
 from connect_dagster.connectors.jdbc.dialects import DIALECTS, find_dialect
 from connect_dagster.connectors.jdbc.source.columns import GRANULARITIES, NUMERIC_MAPPINGS
 from connect_dagster.errors import ConfigError
+from connect_dagster.expressions import java_patterns
 from connect_dagster.plugin.config import (
     ConfigDef,
     Importance,
@@ -48,14 +49,7 @@ _CREDENTIALS_PROVIDER = "jdbc.credentials.provider.class"
 
 def _regexes(name: str, value: Sequence[str]) -> None:
     for regex in value or ():
-        _regex(name, regex.strip())
-
-
-def _regex(name: str, regex: str) -> None:
-    try:
-        re.compile(regex)
-    except re.error as error:
-        raise ConfigError.invalid(name, regex, f"It is not a regular expression: {error}") from error
+        java_patterns.regex(name, regex.strip())
 
 
 def _column_mapping(name: str, value: Sequence[str]) -> None:
@@ -63,7 +57,7 @@ def _column_mapping(name: str, value: Sequence[str]) -> None:
         regex, _, column = one.partition(":")
         if not column.strip() or ":" in column:
             raise ConfigError.invalid(name, one, "Each entry must be a regular expression, a colon and a column")
-        _regex(name, regex.strip())
+        java_patterns.regex(name, regex.strip())
 
 
 def _columns_mapping(name: str, value: Sequence[str]) -> None:

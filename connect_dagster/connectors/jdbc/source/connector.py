@@ -16,7 +16,6 @@ Options, offsets and conditions are those of the connectors in Java. Rows are re
 from __future__ import annotations
 
 import logging
-import re
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -52,6 +51,7 @@ from connect_dagster.connectors.jdbc.source.timestamp_incrementing import (
 )
 from connect_dagster.connectors.jdbc.sql_errors import DatabaseError, DatabaseUnavailableError, sql_error
 from connect_dagster.errors import ConfigError, ConnectError
+from connect_dagster.expressions import java_patterns
 from connect_dagster.plugin.connector import Properties, SourceConnector, SourceTask
 from connect_dagster.plugin.frames import SourceFrame
 
@@ -329,7 +329,7 @@ def _incrementing_column(config: JdbcSourceConfig, table: TableId | None, column
 
 
 def _mapped(key: str, mapping: Sequence[str], table: TableId) -> str:
-    found = [one for one in mapping if re.fullmatch(one.partition(":")[0].strip(), str(table))]
+    found = [one for one in mapping if java_patterns.matching(key, one.partition(":")[0].strip(), [str(table)])]
     if len(found) != 1:
         raise ConfigError.invalid(key, mapping, f"Table {table} must match one entry, and matches {len(found)}")
     return found[0].partition(":")[2].strip()

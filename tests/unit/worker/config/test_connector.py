@@ -147,6 +147,17 @@ def test_a_wrong_regex_is_one_error_also_with_a_dead_letter_topic() -> None:
     assert errors[0].startswith("Invalid value t-[ for configuration topics.regex: Invalid regex: ")
 
 
+def test_a_runaway_regex_beside_a_dead_letter_topic_is_an_error() -> None:
+    """R8: at 1f0d1e0 a validation held the interpreter's lock for hours."""
+    # Its first part takes hours in Java's engine, its second in that of the package regex.
+    runaway, dead_letters = f"{'(.*)' * 12}x|(a|aa)+$", "a" * 60 + "!"
+    props = {"topics.regex": runaway, "errors.deadletterqueue.topic.name": dead_letters}
+    values = SinkConnectorConfig.validate_all(props)
+    check_topics(props, values)
+    (error,) = next(value.errors for value in values if value.name == "topics.regex")
+    assert f"for configuration topics.regex: matching '{dead_letters}' takes" in error
+
+
 @pytest.mark.parametrize(
     ("name", "given", "text"),
     [

@@ -12,6 +12,8 @@ from connect_dagster.worker.config.source import SourceConnectorConfig
 from connect_dagster.worker.source.topic_creation import TopicCreation, topic_groups
 
 DEFAULT = {"topic.creation.default.partitions": "3", "topic.creation.default.replication.factor": "1"}
+# Its first part takes hours in Java's engine, its second in that of the package regex.
+RUNAWAY = f"{'(.*)' * 12}x|(a|aa)+$"
 GROUPS = DEFAULT | {
     "topic.creation.groups": "compacted, default,wide",
     "topic.creation.compacted.include": "state-.*, table",
@@ -101,7 +103,7 @@ def test_topics_that_are_left_to_the_brokers(config: dict[str, str], enabled: bo
         ),
         (
             {"topic.creation.wide.include": "a("},
-            "Invalid value [a(] for configuration topic.creation.wide.include: Syntax error in regular expression",
+            "Invalid value a( for configuration topic.creation.wide.include: Invalid regex: ",
         ),
         (
             {"topic.creation.default.replication.factor": "many"},
@@ -114,6 +116,17 @@ def test_settings_that_are_wrong(changes: dict[str, str | None], text: str) -> N
     with pytest.raises(ConfigError) as caught:
         topic_groups(parsed(config), enabled=True)
     assert str(caught.value).startswith(text)
+
+
+def test_a_group_with_a_runaway_expression() -> None:
+    """R8: at 1f0d1e0 the first record of a new topic held the interpreter's lock for hours."""
+    group, _ = topic_groups(
+        parsed({**DEFAULT, "topic.creation.groups": "g", "topic.creation.g.include": f"b,{RUNAWAY}"}), enabled=True
+    )
+    with pytest.raises(
+        ConfigError, match=r"^Invalid value b\|.* for configuration topic\.creation\.g\.include: matching"
+    ):
+        group.matches("a" * 60 + "!")
 
 
 def test_each_topic_is_asked_for_once(caplog: pytest.LogCaptureFixture) -> None:
