@@ -12,8 +12,8 @@ The columns selected are the fields of the new value, their types its schema. Co
 ``_topic``, ``_partition``, ``_timestamp`` and ``_key`` take the place of what the record has; ``_value`` is the value
 itself, alone and not as a struct. Without a column for the value, the value stays. A tombstone stays one.
 
-``WHERE`` leaves records out; ``explode`` makes several of one. No joins (see ``LookupJoin``), no aggregates: a
-record is all that a select sees.
+``WHERE`` leaves records out; ``explode`` makes several of one, or none. No joins (see ``LookupJoin``), no aggregates: a
+record is all that a select sees. A record that has failed before stays one record, whatever the select does.
 """
 
 from __future__ import annotations
@@ -44,7 +44,60 @@ _PLACES: Mapping[str, tuple[str, str]] = {
     "_timestamp": ("timestamp", "bigint"),
 }
 _KEY, _VALUE = "_key", "_value"
+# Functions that make several rows of a list.
+_OF_A_LIST = frozenset({"explode", "explode_outer", "posexplode", "posexplode_outer", "inline", "inline_outer"})
+_STACK = "stack"
 _FORM = "It has to be one SELECT … FROM record [WHERE …]"
+
+
+@dataclass(frozen=True, slots=True)
+class _Generator:
+    """The column of a select that makes several rows of one, or none.
+
+    Attributes:
+        index: its number among the columns.
+        function: its name.
+        arguments: as they are parsed, without the number of rows of a ``stack``.
+        names: of its columns; none for Spark's.
+        rows: the number of rows of a ``stack``.
+    """
+
+    index: int
+    function: str
+    arguments: tuple[Column, ...]
+    names: tuple[str, ...]
+    rows: int | None = None
+
+    def once_where(self, failed: Column, df: DataFrame) -> Column:
+        """Return the column that makes one row of a failed record, of the same types; for :meth:`first_where`.
+
+        Args:
+            failed: whether a record has failed.
+            df: the records.
+        """
+        if self.rows is not None:
+            return self._numbered_stack(self.rows)
+        (values,) = self.arguments
+        one = _list_of_one(df.select(values)._jdf.schema().apply(0).dataType())
+        made = values if one is None else F.when(failed, one).otherwise(values)
+        column = F.call_function(self.function, made)
+        return column.alias(*self.names) if self.names else column
+
+    def first_where(self, failed: Column, df: DataFrame) -> DataFrame:
+        """Leave out all but the first row of failed records, where :meth:`once_where` makes several."""
+        return df if self.rows is None else df.where(~failed | (F.col(self._row) == 0)).drop(self._row)
+
+    @property
+    def _row(self) -> str:
+        return f"__row_{self.index}"
+
+    def _numbered_stack(self, count: int) -> Column:
+        """Return the rows of a ``stack`` with their numbers in a column before."""
+        values, width = self.arguments, -(-len(self.arguments) // count)
+        rows = [values[number * width : (number + 1) * width] for number in range(count)]
+        numbered = [column for number, row in enumerate(rows) for column in (F.lit(number), *row)]
+        names = self.names or tuple(f"col{number}" for number in range(width))
+        return F.call_function(_STACK, F.lit(count), *numbered).alias(self._row, *names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +108,13 @@ class _Select:
         columns: what it selects.
         condition: what it selects it of; ``None`` for all records.
         name: what it calls the records.
+        generators: those of the columns that make several rows of one.
     """
 
     columns: tuple[Column, ...]
     condition: Column | None
     name: str
+    generators: tuple[_Generator, ...]
 
 
 def _valid_sql(name: str, value: Any) -> None:
@@ -110,10 +165,18 @@ class SqlTransform(Transform):
     def _selected(self, frame: RecordFrame) -> DataFrame:
         columns = [_input(frame, name).alias(name) for name in _COLUMNS if name != "offset" or frame.has(name)]
         df = frame.df.select(F.struct("*").alias(_HELD), *columns).alias(self._select.name)
+        failed = F.col(_HELD)[FAILURE].isNotNull() if frame.has(FAILURE) else None
         if self._select.condition is not None:
-            failed = F.col(_HELD)[FAILURE].isNotNull() if frame.has(FAILURE) else F.lit(False)
-            df = df.where(self._select.condition | failed)
-        return df.select(F.col(_HELD), *self._select.columns)
+            df = df.where(self._select.condition if failed is None else failed | self._select.condition)
+        if failed is None:
+            return df.select(_HELD, *self._select.columns)
+        listed = [*self._select.columns]
+        for one in self._select.generators:
+            listed[one.index] = one.once_where(failed, df)
+        selected = df.select(_HELD, *listed)
+        for one in self._select.generators:
+            selected = one.first_where(failed, selected)
+        return selected
 
 
 def _input(frame: RecordFrame, name: str) -> Column:
@@ -184,8 +247,46 @@ def _parsed(option: str, sql: str) -> _Select:
         name, plan = plan.alias(), plan.child()
     if plan is None or not _is(plan, "UnresolvedRelation") or plan.tableName().strip("`") != _RECORD:
         raise ConfigError.invalid(option, sql, _FORM)
-    listed = selects.projectList()
-    return _Select(tuple(column_of(listed.apply(i)) for i in range(listed.size())), condition, name)
+    listed = _items(selects.projectList())
+    generators = tuple(one for number, item in enumerate(listed) if (one := _generator(number, item)) is not None)
+    return _Select(tuple(map(column_of, listed)), condition, name, generators)
+
+
+def _generator(index: int, item: Any) -> _Generator | None:
+    """Return the generator that an item of a select is; ``None`` for any other item."""
+    names: tuple[str, ...] = ()
+    while _is(item, "UnresolvedAlias") or _is(item, "Alias") or _is(item, "MultiAlias"):
+        if not _is(item, "UnresolvedAlias"):
+            names = (item.name(),) if _is(item, "Alias") else tuple(_items(item.names()))
+        item = item.child()
+    if not _is(item, "UnresolvedFunction"):
+        return None
+    function, arguments = _items(item.nameParts())[-1].lower(), _items(item.arguments())
+    if function in _OF_A_LIST and len(arguments) == 1:
+        (values,) = arguments
+        given = values.value() if _is(values, "NamedArgumentExpression") else values
+        return _Generator(index, function, (column_of(given),), names)
+    if function == _STACK and len(arguments) > 1 and _is(arguments[0], "Literal"):
+        rows = arguments[0].value()
+        if isinstance(rows, int) and rows > 0:
+            return _Generator(index, function, tuple(map(column_of, arguments[1:])), names, rows)
+    return None
+
+
+def _list_of_one(type: Any) -> Column | None:
+    """Return an array or a map with one element of no meaning; ``None`` for a type that is neither."""
+
+    def some(type: Any) -> Column:
+        literal = getattr(jvm().org.apache.spark.sql.catalyst.expressions, "Literal$")
+        return column_of(getattr(literal, "MODULE$").default(type))
+
+    if _is(type, "ArrayType"):
+        return F.array(some(type.elementType()))
+    return F.create_map(some(type.keyType()), some(type.valueType())) if _is(type, "MapType") else None
+
+
+def _items(sequence: Any) -> list[Any]:
+    return [sequence.apply(number) for number in range(sequence.size())]
 
 
 def _is(plan: Any, kind: str) -> bool:

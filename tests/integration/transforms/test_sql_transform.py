@@ -2,8 +2,10 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -102,6 +104,74 @@ def test_where_keeps_what_has_failed(orders: SourceFrame) -> None:
     ]
 
 
+LISTS = "array<struct<n: int not null, t: string>>"
+
+
+@pytest.fixture(scope="module")
+def lists(spark: SparkSession) -> SourceFrame:
+    """Records with a list each: of two, empty, null; the last two have failed, with lists as before."""
+    two = [(1, "a"), (2, "b")]
+    rows: list[tuple[str, Any, Any]] = [("two", two, {"x": 1}), ("empty", [], {}), ("null", None, None)]
+    failed = [(f"failed {key}", list_, map_) for key, list_, map_ in rows]
+    df = spark.createDataFrame([*rows, *failed], f"key string, l {LISTS}, m map<string, int>")
+    df = df.select("key", F.struct("l", "m").alias("value"))
+    schema = connect_schema(df.schema["value"].dataType, True, "value")
+    df = df.withColumn("value", F.col("value").cast(schema.to_spark())).localCheckpoint()
+    frame = SourceFrame(df, {}, {}, topic="lists", value_schema=schema, key_schema=OPTIONAL_STRING)
+    return frame.fail_where(F.col("key").startswith("failed"), "bad")
+
+
+WELL: dict[str, list[Any]] = {
+    "explode(value.l) AS e": [("two", (1, "a")), ("two", (2, "b"))],
+    "explode_outer(value.l) AS e": [("two", (1, "a")), ("two", (2, "b")), ("empty", None), ("null", None)],
+    "posexplode(value.l) AS (p, e)": [("two", 0, (1, "a")), ("two", 1, (2, "b"))],
+    "posexplode(value.l)": [("two", 0, (1, "a")), ("two", 1, (2, "b"))],
+    "explode(value.m) AS (k, v)": [("two", "x", 1)],
+    "EXPLODE(collection => value.m)": [("two", "x", 1)],
+    "inline(value.l)": [("two", 1, "a"), ("two", 2, "b")],
+    "inline_outer(value.l) AS (o, q)": [
+        *(("two", 1, "a"), ("two", 2, "b")),
+        *(("empty", None, None), ("null", None, None)),
+    ],
+    "stack(2, 1, 'x', 2) AS (s, t)": [(key, *row) for key in ("two", "empty", "null") for row in ((1, "x"), (2, None))],
+    "stack(2, 1, 2)": [(key, row) for key in ("two", "empty", "null") for row in (1, 2)],
+    "explode(value.l) AS e, stack(2, 1, 2) AS s, explode(value.m) AS (k, v)": [
+        ("two", element, number, "x", 1) for element in ((1, "a"), (2, "b")) for number in (1, 2)
+    ],
+    "json_tuple('{\"a\": 1}', 'a') AS j": [(key, "1") for key in ("two", "empty", "null")],
+}
+
+
+@pytest.mark.parametrize("where", ["", "WHERE key NOT LIKE 'failed%'"])
+@pytest.mark.parametrize("item", WELL)
+def test_a_record_that_has_failed_stays_one(lists: SourceFrame, item: str, where: str) -> None:
+    """At 1f0d1e0 an empty list dropped it, so that its failure was never reported; a list of two reported it twice."""
+    sql = select(f"SELECT key AS origin, {item} FROM record {where}")
+    (frame,) = apply_chain([stage(sql)], lists)
+    rows = frame.df.collect()
+    assert sorted(row.key for row in rows if row[FAILURE]) == ["failed empty", "failed null", "failed two"]
+    well = [tuple(map(_plain, row.value)) for row in rows if not row[FAILURE]]
+    assert sorted(well, key=str) == sorted(WELL[item], key=str)
+    (unfailing,) = apply_chain([stage(sql)], replace(lists, df=lists.df.drop(FAILURE)))
+    assert frame.value_schema == unfailing.value_schema
+    assert frame.df.schema["value"] == unfailing.df.schema["value"]
+
+
+def _plain(value: object) -> object:
+    return tuple(value) if isinstance(value, tuple) else value
+
+
+def test_a_generator_that_spark_refuses(lists: SourceFrame) -> None:
+    for sql in ("SELECT explode(key) FROM record", "SELECT upper(explode(value.l)) FROM record"):
+        with pytest.raises(DataError, match="The select of SqlTransform cannot be applied"):
+            select(sql).apply(lists)
+
+
+def test_a_list_of_what_connect_has_no_type_for(lists: SourceFrame) -> None:
+    with pytest.raises(DataError, match="Column v is of Spark's type variant, which Kafka Connect has none for"):
+        select("SELECT explode(array(parse_json('1'))) AS v FROM record").apply(lists)
+
+
 def test_one_column_as_the_value(orders: SourceFrame) -> None:
     (frame,) = apply_chain([stage(select("SELECT value.name AS _value FROM record"))], orders)
     assert [row.value for row in frame.df.collect()] == ["tea", None, None]
@@ -139,6 +209,13 @@ def test_without_a_schema_values_are_variants(spark: SparkSession) -> None:
         ("SELECT a FROM record JOIN x", "It has to be one SELECT … FROM record [WHERE …]"),
         ("SELECT topic FROM record GROUP BY topic", "It has to be one SELECT … FROM record [WHERE …]"),
         ("SELECT 1 FROM record LIMIT 1", "It has to be one SELECT … FROM record [WHERE …]"),
+        ("SELECT DISTINCT topic FROM record", "It has to be one SELECT … FROM record [WHERE …]"),
+        ("SELECT topic FROM record ORDER BY topic", "It has to be one SELECT … FROM record [WHERE …]"),
+        ("SELECT topic FROM record HAVING topic > 'a'", "It has to be one SELECT … FROM record [WHERE …]"),
+        ("SELECT 1 FROM record UNION ALL SELECT 2 FROM record", "It has to be one SELECT … FROM record [WHERE …]"),
+        ("SELECT x FROM record LATERAL VIEW explode(a) AS x", "It has to be one SELECT … FROM record [WHERE …]"),
+        ("SELECT 1 FROM record TABLESAMPLE (1 PERCENT)", "It has to be one SELECT … FROM record [WHERE …]"),
+        ("FROM record |> LIMIT 1", "It has to be one SELECT … FROM record [WHERE …]"),
         ("DROP TABLE record", "It has to be one SELECT … FROM record [WHERE …]"),
     ],
 )
