@@ -7,25 +7,18 @@ from __future__ import annotations
 
 import logging
 import os
-import re
-import stat
 import time
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from connect_dagster.connectors.file.rotated_files import FileMark, RotatedFile, rotated_files
 from connect_dagster.java.utf8 import utf16_units
 
 log = logging.getLogger(__name__)
 
 _ROTATION_GRACE_SECONDS = 1.0
-# What logrotate and the handlers of logging libraries add to a name: .1, -20261124, .2026-11-24_10
-_NUMBER = r"[._-]\d[\d._:T-]*"
-# Between stem and suffix a short number is rather a file of another program: app-2.log
-_DATE = r"[._-]\d{4}[\d._:T-]*"
-_COMPRESSION = re.compile(r"\.(?:gz|bz2|xz|zst|lz4|Z)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,23 +85,33 @@ class LineFile:
         position: bytes to skip at the first opening.
         chunk_bytes: bytes to read at once; a longer line is also read whole.
         limit: most lines to return at once; ``None`` for all of a chunk.
+        mark: of the file that the position is in, which may have been rotated; ``None`` where it is not known.
     """
 
-    def __init__(self, path: Path, position: int, chunk_bytes: int, limit: int | None) -> None:
+    def __init__(
+        self, path: Path, position: int, chunk_bytes: int, limit: int | None, mark: FileMark | None = None
+    ) -> None:
         self._path = path
         self._position = position
+        self._mark = mark
         self._chunk_bytes = chunk_bytes
         self._limit = limit
         self._file: BinaryIO | None = None
         self._exhausted: tuple[int, int] | None = None
         self._quiet_since: float | None = None
+        self._rotates = False
+
+    @property
+    def mark(self) -> FileMark | None:
+        """Return the mark of the file that the last chunk ended in; ``None`` for a file that is never rotated."""
+        return FileMark.of(self._file, self._position) if self._file is not None and self._rotates else None
 
     def open(self) -> None:
         """Open the file unless it is open. Raises FileNotFoundError while it does not exist."""
         if self._file is None:
-            self._file = self._path.open("rb")
-            size = os.fstat(self._file.fileno()).st_size
-            self._position = self._resume_position(self._file, self._position, size)
+            self._file = self._fitting() if self._mark is None else self._marked(self._mark)
+            self._mark = None
+            self._rotates = bool(rotated_files(self._path))
 
     def close(self) -> None:
         """Close the file."""
@@ -133,6 +136,7 @@ class LineFile:
         if there.st_size < self._position:
             log.warning("File %s was truncated below position %d: reading from its start", self._path, self._position)
             self._position = 0
+            self._rotates = bool(rotated_files(self._path))
         elif self._exhausted == (there.st_size, there.st_mtime_ns):
             return b""
         data = self._read_lines(file)
@@ -165,8 +169,8 @@ class LineFile:
             log.info("File %s was rotated: reading the new one from its start", self._path)
         else:
             log.info("File %s was rotated more than once: reading %s from its start", self._path, following.name)
-        self.close()
-        self._file = following
+        self._file, self._rotates = following or self._path.open("rb"), True
+        file.close()
         self._quiet_since, self._exhausted, self._position = None, None, 0
         return Chunk(without_terminator(rest), 0) if rest else None
 
@@ -181,44 +185,70 @@ class LineFile:
         """Open the file that was written to after the one that is left, if it was rotated too; ``None`` without one."""
         there, present = os.fstat(left.fileno()), self._path.stat()
         known = {(there.st_dev, there.st_ino), (present.st_dev, present.st_ino)}
-        newer = [
-            (file, found)
-            for file, found in self._rotated_files()
-            if (found.st_dev, found.st_ino) not in known and found.st_mtime_ns > there.st_mtime_ns
-        ]
-        for file, found in sorted(newer, key=lambda pair: pair[1].st_mtime_ns):
-            if _COMPRESSION.search(file.name):
-                log.warning("File %s was compressed before it was read: its %d bytes are missing", file, found.st_size)
+        for one in rotated_files(self._path):
+            found = one.found
+            if (found.st_dev, found.st_ino) in known or found.st_mtime_ns <= there.st_mtime_ns:
                 continue
-            try:
-                opened = file.open("rb")
-            except PermissionError:
-                log.warning("File %s may not be read: its %d bytes are missing", file, found.st_size)
-                continue
-            if os.path.samestat(found, os.fstat(opened.fileno())):
+            if one.compressed:
+                text = "File %s was compressed before it was read: its %d bytes are missing"
+                log.warning(text, one.path, found.st_size)
+            elif (opened := one.open()) is not None:
                 return opened
-            opened.close()
-            raise FileNotFoundError(file)  # rotated at this moment: the next read looks again
         return None
 
-    def _rotated_files(self) -> Iterator[tuple[Path, os.stat_result]]:
-        """Yield the plain files in the folder that are named as rotated ones of this file."""
-        whole, stem, suffix = map(re.escape, (self._path.name, self._path.stem, self._path.suffix))
-        name = re.compile(rf"(?:{whole}{_NUMBER}|{stem}{_DATE}{suffix})(?:{_COMPRESSION.pattern})?")
-        try:
-            files = list(self._path.parent.iterdir())
-        except PermissionError:
-            log.warning("Cannot list folder %s: files that were rotated meanwhile may be missing", self._path.parent)
-            return
-        for file in files:
-            if name.fullmatch(file.name):
-                with suppress(FileNotFoundError):
-                    found = file.lstat()
-                    if stat.S_ISREG(found.st_mode):
-                        yield file, found
+    # At the start
 
-    def _resume_position(self, file: BinaryIO, position: int, size: int) -> int:
-        if position > size or _at_line_start(file, position):
+    def _marked(self, mark: FileMark) -> BinaryIO:
+        """Open the file of a mark, wherever it is now; where it is gone, the first that was written to after it."""
+
+        def fits(file: BinaryIO) -> bool:
+            return _size(file) >= self._position and mark.fits(file)
+
+        if self._path.exists() and (present := _opened_if(self._path.open("rb"), fits)) is not None:
+            return present
+        rotated = rotated_files(self._path)
+        # By its inode first, then the newest of those that begin with the same bytes.
+        likely = sorted(rotated, key=lambda one: (one.found.st_ino != mark.inode, -one.found.st_mtime_ns))
+        found = _first(likely, fits)
+        if found is None:
+            return self._after_gap(mark, [one for one in rotated if one.found.st_mtime_ns >= mark.written_ns])
+        text = "File %s was rotated meanwhile: continuing in %s at byte %d"
+        log.info(text, self._path, found.name, self._position)
+        return found
+
+    def _after_gap(self, mark: FileMark, rotated: Sequence[RotatedFile]) -> BinaryIO:
+        """Open the first file that was written to after the one of a mark, which is gone."""
+        later = [one for one in rotated if one.found.st_mtime_ns > mark.written_ns]
+        file = _first(later, lambda _: True) or self._path.open("rb")
+        log.warning(
+            "The file that offset %d of file %s belongs to was truncated, compressed or removed: what it had after that"
+            " offset is missing, and compressed files since (%s); reading %s from its start",
+            self._position,
+            self._path,
+            ", ".join(str(one) for one in rotated if one.compressed) or "there are none",
+            file.name,
+        )
+        self._position = 0
+        return file
+
+    def _fitting(self) -> BinaryIO:
+        """Open the file; another one only if a line ends at the position in that one alone."""
+        present, position = self._path.open("rb"), self._position
+        if position <= _size(present):
+            self._position = self._resume_position(present, position)
+            if self._position != position or _at_line_start(present, position):
+                return present
+        newest_first = reversed(rotated_files(self._path))
+        found = _first(newest_first, lambda file: _size(file) >= position and _at_line_start(file, position))
+        if found is None:
+            return present
+        present.close()
+        text = "No line of file %s ends at offset %d, but one of %s does, which was rotated: continuing there"
+        log.warning(text, self._path, position, found.name)
+        return found
+
+    def _resume_position(self, file: BinaryIO, position: int) -> int:
+        if _at_line_start(file, position):
             return position
         converted = _bytes_of_characters(file, position)
         if converted is None:
@@ -230,6 +260,27 @@ class LineFile:
             converted,
         )
         return converted
+
+
+def _first(files: Iterable[RotatedFile], fits: Callable[[BinaryIO], bool]) -> BinaryIO | None:
+    """Open the first file that is not compressed, may be read, and fits; ``None`` without one."""
+    for one in files:
+        opened = None if one.compressed else one.open()
+        if opened is not None and (fitting := _opened_if(opened, fits)) is not None:
+            return fitting
+    return None
+
+
+def _opened_if(file: BinaryIO, fits: Callable[[BinaryIO], bool]) -> BinaryIO | None:
+    """Return an open file that fits; close another one."""
+    if fits(file):
+        return file
+    file.close()
+    return None
+
+
+def _size(file: BinaryIO) -> int:
+    return os.fstat(file.fileno()).st_size
 
 
 def _at_line_start(file: BinaryIO, position: int) -> bool:

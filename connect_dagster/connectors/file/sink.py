@@ -16,15 +16,16 @@ import logging
 import os
 import stat
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import ClassVar
 
 import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.errors import ConnectError
+from connect_dagster.errors import ConnectError, RetriableError
 from connect_dagster.expressions.arrow_text import text_bytes, write_all
 from connect_dagster.expressions.text import as_java_text
 from connect_dagster.kafka_version import KAFKA_VERSION
@@ -37,6 +38,9 @@ from connect_dagster.plugin.schema import Schema
 log = logging.getLogger(__name__)
 
 _PLACE = ("topic", "partition", "offset")
+# Other tasks have it for as long as they write a batch.
+_LOCK_SECONDS = 5.0
+_LOCK_POLL_SECONDS = 0.002
 
 
 class FileStreamSinkConfig(ConfigDef):
@@ -104,15 +108,29 @@ class FileStreamSinkTask(SinkTask):
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Lock the file against other tasks: an undone write must not contain their lines."""
+        """Lock the file against other tasks: an undone write must not contain their lines.
+
+        Raises:
+            RetriableError: another program has locked it for too long.
+        """
         if not self._plain:
             yield
             return
-        fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+        deadline = time.monotonic() + _LOCK_SECONDS
+        while not self._locked():
+            if time.monotonic() > deadline:
+                raise RetriableError(f"File '{self._file}' is locked by another program for {_LOCK_SECONDS:.0f} s")
+            time.sleep(_LOCK_POLL_SECONDS)
         try:
             yield
         finally:
             fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+
+    def _locked(self) -> bool:
+        with suppress(BlockingIOError):
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        return False
 
     def _write_or_take_back(self, parts: list[pa.Buffer]) -> None:
         before = os.fstat(self._descriptor).st_size

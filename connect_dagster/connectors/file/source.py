@@ -8,8 +8,9 @@ r"""FileStreamSource: each line of a growing file becomes a record.
 
 A line is sent once its terminator (``\n``, ``\r\n`` or ``\r``) is there. Offsets count bytes; Java's worker counts
 characters, and an offset it wrote is converted where that can be recognized. A file that is rotated is read to its end,
-then those that were rotated meanwhile, by their names and times, unless they are compressed; a worker that was down
-during a rotation begins in the present file. Source: ``FileStreamSourceTask``.
+then those that were rotated meanwhile, by their names and times, unless they are compressed. Where there are rotated
+files, an offset also has the mark of the file that its position is in, which Java's worker ignores: a worker that was
+down during rotations continues in that file. Source: ``FileStreamSourceTask``.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.connectors.file.lines import Chunk, LineFile, whole_lines, without_terminator
+from connect_dagster.connectors.file.rotated_files import FileMark
 from connect_dagster.errors import ConnectError, DataError
 from connect_dagster.java.utf8 import decode_replacing
 from connect_dagster.kafka_version import KAFKA_VERSION
@@ -39,7 +41,7 @@ from connect_dagster.plugin.schema import STRING_SCHEMA
 
 log = logging.getLogger(__name__)
 
-FILENAME, POSITION = "filename", "position"
+FILENAME, POSITION, MARK = "filename", "position", "file"
 # Larger batches bring no speed, take more memory and delay other tasks (docs/decisions/0005-memory-of-the-jvm.md).
 _BATCH_BYTES = 8 << 20
 _BLOB_BYTES = 1 << 20
@@ -82,6 +84,10 @@ class FileStreamSourceConfig(ConfigDef):
 
 class Lines(Protocol):
     """A source of whole lines: a file or standard input."""
+
+    @property
+    def mark(self) -> FileMark | None:
+        """Return the mark of the file that the last chunk ended in, ``None`` where the position alone is enough."""
 
     def read(self) -> Chunk | None:
         """Return the next whole lines, ``None`` when there are none yet."""
@@ -127,7 +133,8 @@ class FileStreamSourceTask(SourceTask):
         if file is None:
             return StandardInput(limit)
         stored = self.context.offsets.offset(self._partition)
-        return LineFile(Path(file), _position(stored), _BATCH_BYTES, limit)
+        mark = FileMark.parse((stored or {}).get(MARK))
+        return LineFile(Path(file), _position(stored), _BATCH_BYTES, limit, mark)
 
     def _wait_for_file(self) -> None:
         if not self._missing_said:
@@ -143,11 +150,12 @@ class FileStreamSourceTask(SourceTask):
         time.sleep(min(_LONGEST_WAIT, max(_SHORTEST_WAIT, quiet * _PART_OF_QUIET)))
 
     def _frame(self, chunk: Chunk) -> SourceFrame:
-        data = self._utf8(chunk)
+        data, mark = self._utf8(chunk), self._lines.mark
+        offset = {POSITION: chunk.position if self._file else None}
         return SourceFrame(
             df=lines_frame(self.context.spark, data),
             source_partition=self._partition,
-            source_offset={POSITION: chunk.position if self._file else None},
+            source_offset=offset if mark is None else {**offset, MARK: str(mark)},
             topic=self._topic,
             value_schema=STRING_SCHEMA,
             ascii=data.isascii(),
@@ -204,6 +212,8 @@ class FileStreamSourceConnector(SourceConnector):
 
 class StandardInput:
     """Standard input as whole lines; its end ends the lines, not the task."""
+
+    mark = None
 
     def __init__(self, limit: int | None) -> None:
         self._limit = limit

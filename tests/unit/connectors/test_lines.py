@@ -2,12 +2,14 @@
 
 import logging
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
 from connect_dagster.connectors.file import lines
 from connect_dagster.connectors.file.lines import Chunk, LineFile, whole_lines, without_terminator
+from connect_dagster.connectors.file.rotated_files import FileMark
 
 CHUNK = 64
 KOREAN = "first message\nseconde line\n세번째 메시지\n"
@@ -245,6 +247,123 @@ def test_r5_a_compressed_file_is_named_with_its_size(file: Path, caplog: pytest.
     assert one.read() is None
     assert rest(one) == [Chunk(b"four", 5)]
     assert caplog.messages == [f"File {packed} was compressed before it was read: its 6 bytes are missing"]
+
+
+HEAD = b"these are the first bytes of the file, enough to tell it from all others\n"
+
+
+class Down:
+    """A reader that has read the first lines of a file that is rotated now and then, and ended.
+
+    Attributes:
+        position: bytes that it has read.
+    """
+
+    def __init__(self, file: Path) -> None:
+        append_at(file.with_name("log.txt.9"), b"of last week\n", 1)
+        append_at(file, HEAD, 2)
+        one = reader(file)
+        self._file = file
+        self.position = rest(one)[-1].position
+        self._mark = str(one.mark)
+        one.close()
+
+    def lines(self, count: int) -> list[bytes]:
+        """Read this many chunks after a restart."""
+        mark = FileMark.parse(self._mark)
+        assert mark is not None
+        one = LineFile(self._file, self.position, CHUNK, None, mark)
+        found: list[bytes] = []
+        while len(found) < count:
+            chunk = one.read()
+            found += [chunk.data] if chunk else []
+        assert one.read() is None
+        one.close()
+        return found
+
+
+def rotate(file: Path, number: int, data: bytes, seconds: int) -> Path:
+    """Rename a file, and write to a new one; return where the old one is."""
+    moved = file.rename(file.with_name(f"{file.name}.{number}"))
+    append_at(file, data, seconds)
+    return moved
+
+
+def test_a_file_without_rotated_ones_has_no_mark(file: Path) -> None:
+    append(file.with_name("log.txt.sink"), b"of another program\n")
+    append(file, b"one\n")
+    one = reader(file)
+    rest(one)
+    assert one.mark is None
+
+
+@pytest.mark.usefixtures("no_grace")
+def test_r5_a_file_that_is_rotated_while_nobody_reads_it(file: Path) -> None:
+    """At 1f0d1e0 the rest of it, and the middle file, were never read; the log said nothing."""
+    down = Down(file)
+    append_at(file, b"two\n", 3)
+    rotate(file, 2, b"three\n", 4)
+    rotate(file, 1, b"four\n", 5)
+    assert down.lines(3) == [b"two", b"three", b"four"]
+
+
+@pytest.mark.usefixtures("no_grace")
+def test_r5_a_file_that_was_rotated_before_the_new_one_exists(file: Path) -> None:
+    down = Down(file)
+    append_at(file, b"two\n", 3)
+    file.rename(file.with_name("log.txt.1"))
+    assert down.lines(1) == [b"two"]
+
+
+@pytest.mark.usefixtures("no_grace")
+def test_r5_a_file_that_was_copied_and_truncated(file: Path) -> None:
+    down = Down(file)
+    append_at(file, b"two\n", 3)
+    shutil.copy2(file, file.with_name("log.txt.1"))
+    file.write_bytes(b"")
+    append_at(file, b"three is longer than all that was there before" * 3 + b"\n", 4)
+    assert [line[:5] for line in down.lines(2)] == [b"two", b"three"]
+
+
+@pytest.mark.usefixtures("no_grace")
+def test_r5_a_file_that_was_compressed_is_named(file: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """At 1f0d1e0 nothing said that lines are missing."""
+    down = Down(file)
+    append_at(file, b"two\n", 3)
+    rotate(file, 3, b"three\n", 4).unlink()
+    append_at(file.with_name("log.txt.3.gz"), b"packed", 3)
+    rotate(file, 2, b"four\n", 5)
+    assert down.lines(2) == [b"three", b"four"]
+    assert caplog.messages == [
+        f"The file that offset {down.position} of file {file} belongs to was truncated, compressed or removed: what it "
+        "had after that offset is missing, and compressed files since (log.txt.3.gz (6 bytes)); reading "
+        f"{file}.2 from its start"
+    ]
+
+
+@pytest.mark.usefixtures("no_grace")
+def test_r5_another_file_that_got_the_inode(file: Path, caplog: pytest.LogCaptureFixture) -> None:
+    down = Down(file)
+    file.write_bytes(b"x" * down.position + b"\n")
+    os.utime(file, (3, 3))
+    assert down.lines(1) == [b"x" * down.position]
+    assert "(there are none); reading" in caplog.text
+
+
+@pytest.mark.usefixtures("no_grace")
+def test_r5_the_first_rotation_of_a_file(file: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Its offset has no mark; a line ends there in the rotated file, but in no other."""
+    append_at(file, b"first\nsecond\n", 2)
+    rotate(file, 1, b"a line that is longer\n", 3)
+    one = reader(file, position=6)
+    chunks = [one.read() for _ in range(3)]
+    assert [chunk and chunk.data for chunk in chunks] == [b"second", None, b"a line that is longer"]
+    assert f"No line of file {file} ends at offset 6" in caplog.text
+
+
+@pytest.mark.parametrize("text", [None, 7, "", "1-2-3", "1-2-3-xyz", "1-2-3-0000000g"])
+def test_what_is_no_mark_is_ignored(text: object) -> None:
+    assert FileMark.parse(text) is None
 
 
 def test_a_position_of_java_counts_characters(file: Path, caplog: pytest.LogCaptureFixture) -> None:
