@@ -15,7 +15,9 @@ committed, so each record arrives at least once; with ``exactly.once`` a Delta t
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self, cast
 
 from pydantic import model_validator
@@ -31,6 +33,8 @@ from connect_dagster.plugin.schema import SchemaType
 
 OPTIONS = "options."
 _OVERWRITE = "overwrite"
+# Not in the names of topics, nor is a slash in ids: no connector's transactions are taken for those of another one.
+_BEFORE_ID = ":"
 _PLACES = ("key", "topic", "partition", "offset", "timestamp")
 
 
@@ -117,7 +121,7 @@ class SparkSinkTask(SinkTask):
 
     def open(self, partitions: Sequence[TopicPartition]) -> None:
         """Continue after the records that the table has of these partitions."""
-        if self._delta is not None and (known := self._delta.ends(partitions)):
+        if self._delta is not None and (known := self._delta.ends(partitions, self.context.topic_ids)):
             self.context.offset(known)
 
     def put(self, batch: SinkBatch) -> None:
@@ -185,11 +189,56 @@ def _of_record(name: str) -> Column:
     return F.timestamp_millis(F.col(name)) if name == "timestamp" else F.col(name)
 
 
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """The last write of an application to a Delta table (Delta: ``SetTransaction``).
+
+    Attributes:
+        app_id: the application: connector, topic and partition, and the topic's id where it is known.
+        version: the last offset.
+        updated: the time in milliseconds since 1970.
+    """
+
+    app_id: str
+    version: int
+    updated: int
+
+    @classmethod
+    def of_json(cls, text: str) -> Self:
+        """Read Delta's own form."""
+        found = json.loads(text)["txn"]
+        return cls(found["appId"], found["version"], found.get("lastUpdated") or 0)
+
+    def is_of(self, name: str) -> bool:
+        """Return whether it is of this connector and partition, whatever the topic's id."""
+        before, separator, topic_id = self.app_id.rpartition(_BEFORE_ID)
+        return self.app_id == name or (separator != "" and before == name and "/" not in topic_id)
+
+
+def next_transaction(name: str, topic_id: str | None, known: Iterable[Transaction]) -> tuple[str, int | None]:
+    """Return the application id of a partition's next write, and the last offset that the table has of its topic.
+
+    Args:
+        name: connector, topic and partition.
+        topic_id: of the topic; ``None`` when it is not known, and then the last write is continued.
+        known: transactions of the table.
+    """
+    mine = {one.app_id: one for one in known if one.is_of(name)}
+    if topic_id is None:
+        last = max(mine.values(), key=lambda one: one.updated, default=None)
+        return (name, None) if last is None else (last.app_id, last.version)
+    app_id = f"{name}{_BEFORE_ID}{topic_id}"
+    # Alone it is of an earlier version, which wrote no ids, or of a time when the id was not known.
+    last = mine[name] if mine.keys() == {name} else mine.get(app_id)
+    return app_id, None if last is None else last.version
+
+
 class DeltaTransactions:
     """Delta's record of the partitions that one connector has written to a table: a transaction of each.
 
     A transaction's version is the last offset, and Delta leaves out a write whose version it has already; so a batch is
-    written in a transaction for each partition.
+    written in a transaction for each partition. A topic that was deleted and created again has another id (KIP-516),
+    so that its records are not left out.
 
     Args:
         spark: a session with Delta's jars.
@@ -201,14 +250,33 @@ class DeltaTransactions:
         self._spark = spark
         self._path = path
         self._connector = connector
+        self._first_ids: dict[TopicPartition, str] = {}
+        self._app_ids: dict[TopicPartition, str] = {}
 
-    def ends(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-        """Return the offset after the last record in the table, of the partitions that it has."""
+    def ends(self, partitions: Sequence[TopicPartition], topic_ids: Mapping[str, str]) -> dict[TopicPartition, int]:
+        """Return the offset after the last record in the table, of the partitions that it has.
+
+        Args:
+            partitions: of the task; their next writes are of these topics.
+            topic_ids: ids of topics, without those that the brokers do not have.
+        """
+        known = self._transactions()
+        ends: dict[TopicPartition, int] = {}
+        for place in partitions:
+            topic_id, name = topic_ids.get(place.topic), f"{self._connector}/{place}"
+            # What has no id is of the first topic that this task has seen.
+            created_again = topic_id is not None and self._first_ids.setdefault(place, topic_id) != topic_id
+            with_ids = (one for one in known if one.app_id != name)
+            self._app_ids[place], last = next_transaction(name, topic_id, with_ids if created_again else known)
+            if last is not None:
+                ends[place] = last + 1
+        return ends
+
+    def _transactions(self) -> list[Transaction]:
         jvm = cast("Any", self._spark)._jvm
         table = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(cast("Any", self._spark)._jsparkSession, self._path)
-        transactions = table.update(False, jvm.scala.Option.empty(), jvm.scala.Option.empty()).transactions()
-        found = {place: transactions.get(self._id(place)) for place in partitions}
-        return {place: int(version.get()) + 1 for place, version in found.items() if version.isDefined()}
+        found = table.update(False, jvm.scala.Option.empty(), jvm.scala.Option.empty()).setTransactions()
+        return [Transaction.of_json(found.apply(number).json()) for number in range(found.size())]
 
     def parts(self, frames: Sequence[SinkFrame]) -> Iterator[tuple[list[SinkFrame], dict[str, str]]]:
         """Yield the records of each partition as read, with the options that make their write one transaction.
@@ -227,7 +295,4 @@ class DeltaTransactions:
                 )
                 for frame in frames
             ]
-            yield mine, {"txnAppId": self._id(TopicPartition(name, number)), "txnVersion": str(last)}
-
-    def _id(self, place: TopicPartition) -> str:
-        return f"{self._connector}/{place}"
+            yield mine, {"txnAppId": self._app_ids[TopicPartition(name, number)], "txnVersion": str(last)}

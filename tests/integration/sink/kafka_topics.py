@@ -32,6 +32,23 @@ class Topics:
         self.admin.create_topics([new])[topic].result(SECONDS)
         return topic
 
+    def create_again(self, topic: str) -> None:
+        """Delete a topic and create it."""
+        self.admin.delete_topics([topic])[topic].result(SECONDS)
+        deadline = time.monotonic() + SECONDS
+        while True:
+            try:
+                self.create(topic)
+                return
+            except KafkaException:  # it is still there
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+
+    def remove_before(self, topic: str, offset: int) -> None:
+        """Remove the first records of a topic with one partition, as retention does."""
+        place = TopicPartition(topic, 0, offset)
+        self.admin.delete_records([place])[place].result(SECONDS)
+
     def write(
         self, topic: str, values: Iterable[str | bytes | None], partition: int = 0, key: str | None = None
     ) -> None:

@@ -66,3 +66,11 @@ def test_internal_topics_match_no_pattern(start_sink: StartSink, topics: Topics,
     assert sink.await_values(1) == ["mine"]
     assert sink.task()._position.keys() == sink.task()._context.assignment
     assert {place.topic for place in sink.task()._context.assignment} == {topic}
+
+
+def test_a_runaway_expression_fails_its_task(start_sink: StartSink, topics: Topics, topic_prefix: str) -> None:
+    """R8: at 1f0d1e0 the task's thread held the interpreter's lock for hours."""
+    topic = topics.create(f"{topic_prefix}{'a' * 40}")
+    sink = start_sink({"topics.regex": f"{topic_prefix}{'(.*)' * 12}x"})
+    sink.await_states("RUNNING", "FAILED")
+    assert f"for configuration topics.regex: matching '{topic}' takes more than" in sink.trace()

@@ -2,25 +2,18 @@
 
 import logging
 import time
+from pathlib import Path
 
 import pytest
 
 from connect_dagster.worker.sink import task as sink_task
 from tests.integration.sink.conftest import StartSink
-from tests.integration.sink.kafka_topics import SECONDS, Topics
+from tests.integration.sink.kafka_topics import Topics
 from tests.integration.sink.running_sink import RunningSink
 
 
 def _create_again(topics: Topics, topic: str, *values: str) -> None:
-    topics.admin.delete_topics([topic])[topic].result(SECONDS)
-    deadline = time.monotonic() + SECONDS
-    while True:
-        try:
-            topics.create(topic)
-            break
-        except Exception:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+    topics.create_again(topic)
     topics.write(topic, values)
 
 
@@ -92,3 +85,30 @@ def test_with_latest_a_topic_created_again_is_read_from_its_end(
         topics.write(topic, ["read"])
         time.sleep(0.5)
     assert sink.states() == ["RUNNING", "RUNNING"]
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(("policy", "expected"), [("earliest", ["e"]), ("latest", ["e"]), ("none", [])])
+def test_records_removed_while_the_sink_is_behind(
+    start_sink: StartSink, topics: Topics, topic_prefix: str, tmp_path: Path, policy: str, expected: list[str]
+) -> None:
+    """Retention removes what the running query would read next; what is left is read, unless the task is to fail."""
+    topic = topics.create(f"{topic_prefix}t")
+    topics.write(topic, "a")
+    first = start_sink({"topics": topic})
+    topics.await_committed(first.group, topic, {0: 1})
+    first.stop()
+    gate = tmp_path / "gate"
+    config = {"topics": topic, "consumer.override.auto.offset.reset": policy, "on.put": f"ok; wait-for {gate}"}
+    sink = start_sink(config)
+    topics.write(topic, "b")
+    sink.wait(lambda: sink.puts()[-1:] == [[(0, 1, "b")]], "second put")
+    topics.write(topic, "cde")
+    topics.remove_before(topic, 4)
+    gate.touch()
+    if policy == "none":
+        sink.await_states("RUNNING", "FAILED")
+        assert "auto.offset.reset is none" in sink.trace()
+    else:
+        sink.await_values(3)
+    assert sink.values()[2:] == expected

@@ -52,6 +52,7 @@ log = logging.getLogger(__name__)
 _WORTH_A_THREAD = 10_000
 # Longest search for records that do not fit: the task must poll its group in between.
 _BISECTION_SECONDS = 60.0
+_STOP_SECONDS = 4.0
 
 
 class JdbcSinkTask(SinkTask):
@@ -129,8 +130,11 @@ class JdbcSinkTask(SinkTask):
         """Close the connection."""
         if hasattr(self, "_behind"):
             self._writer.wait_no_more()
-            self._behind.close()
-            self._writer.close()
+            if self._behind.close(_STOP_SECONDS):
+                self._writer.close()
+            else:
+                log.warning("The database took longer than %.0f s for a batch, which is rolled back", _STOP_SECONDS)
+                self._writer.abort()
 
     def _goes_behind(self, tables: Sequence[RecordTable]) -> bool:
         rows = sum(table.rows.num_rows for table in tables)
@@ -154,7 +158,7 @@ class JdbcSinkTask(SinkTask):
 
     def _go_on(self, offsets: SinkOffsets) -> bool:
         """Seek new partitions to the database's offsets; returns whether it has any."""
-        known = offsets.open(self._writer.connection(), self._unopened)
+        known = offsets.open(self._writer.connection(), self._unopened, self.context.topic_ids)
         self._unopened.clear()
         if known:
             self.context.offset(known)
@@ -263,7 +267,8 @@ class JdbcSinkTask(SinkTask):
         """Seek to where the other task stopped."""
         self._writer.reset()
         assert self._offsets is not None
-        self.context.offset(self._offsets.open(self._writer.connection(), sorted(self.context.assignment, key=str)))
+        assigned = sorted(self.context.assignment, key=str)
+        self.context.offset(self._offsets.open(self._writer.connection(), assigned, self.context.topic_ids))
         return error
 
 

@@ -1,7 +1,8 @@
 """``exactly.once``: the offsets after a batch, written in its own transaction into a table beside its rows.
 
 A task knows which offset it has written last of a partition and changes only that one: a task that was thought dead and
-still writes finds another, and its transaction is undone.
+still writes finds another, and its transaction is undone. An offset holds for the topic whose records were written, by
+its id (KIP-516): of a topic that was deleted and created again, all records are written.
 """
 
 from __future__ import annotations
@@ -15,22 +16,13 @@ import pyarrow.compute as pc
 from connect_dagster.connectors.jdbc.database import Connection
 from connect_dagster.connectors.jdbc.dialects import Dialect
 from connect_dagster.connectors.jdbc.sink.merge_order import OFFSET, PARTITION
+from connect_dagster.connectors.jdbc.sink.offsets_table import TABLE, OffsetsTable, WrittenOffset
 from connect_dagster.connectors.jdbc.sink.record_tables import RecordTable
 from connect_dagster.connectors.jdbc.sql_errors import DatabaseError, DatabaseUnavailableError
 from connect_dagster.errors import ConnectError, RetriableError
 from connect_dagster.plugin.records import TopicPartition
 
 log = logging.getLogger(__name__)
-
-TABLE = "connect_offsets"
-_COLUMNS = "connector, topic, kafka_partition, next_offset"
-_CREATE = (
-    f"CREATE TABLE {TABLE} (connector VARCHAR(200){{exactly}} NOT NULL, topic VARCHAR(249){{exactly}} NOT NULL, "
-    "kafka_partition INTEGER NOT NULL, next_offset BIGINT NOT NULL, "
-    "PRIMARY KEY (connector, topic, kafka_partition))"
-)
-# Topics that differ in upper and lower case alone are the same to MariaDB and MySQL otherwise.
-_EXACTLY = " CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
 
 
 class OffsetsMovedError(RetriableError):
@@ -50,24 +42,43 @@ class SinkOffsets:
     """
 
     def __init__(self, connector: str, dialect: Dialect) -> None:
-        self._connector = connector
-        self._dialect = dialect
-        self._known: dict[TopicPartition, int | None] = {}
+        self._table = OffsetsTable(connector, dialect)
+        self._topic_ids: dict[TopicPartition, str | None] = {}
+        self._known: dict[TopicPartition, WrittenOffset | None] = {}
         self._begun: dict[TopicPartition, int] = {}
         self._written: dict[TopicPartition, int] = {}
 
-    def open(self, connection: Connection, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """Look up the offsets of partitions; returns the existing ones. Raises DatabaseError."""
+    def open(
+        self, connection: Connection, partitions: Iterable[TopicPartition], topic_ids: Mapping[str, str]
+    ) -> dict[TopicPartition, int]:
+        """Look up the offsets of partitions.
+
+        Args:
+            connection: to the database.
+            partitions: of the task.
+            topic_ids: ids of their topics, without those that the brokers do not have.
+
+        Returns:
+            The existing ones, without those of topics that were deleted and created again.
+
+        Raises:
+            DatabaseError: the table cannot be read.
+        """
         wanted = list(partitions)
-        found = self.read(connection)
-        self._known.update({place: found.get(place) for place in wanted})
-        begun = {place: found[place] for place in wanted if place in found}
+        found = self._table.read(connection)
+        self.close(wanted)
+        for place in wanted:
+            self._topic_ids[place] = topic_ids.get(place.topic)
+            self._known[place] = self._identified(connection, place, found.get(place))
+        connection.commit()
+        begun = {place: offset for place in wanted if (offset := self._written_to(place)) is not None}
         self._begun.update(begun)
         return begun
 
     def close(self, partitions: Iterable[TopicPartition]) -> None:
         """Forget partitions."""
         for place in partitions:
+            self._topic_ids.pop(place, None)
             self._known.pop(place, None)
             self._begun.pop(place, None)
 
@@ -81,7 +92,7 @@ class SinkOffsets:
         fresh = pa.chunked_array([pa.array([True] * table.rows.num_rows, pa.bool_())])
         for partition in pc.unique(partitions).to_pylist():
             place = TopicPartition(table.read_from, partition)
-            known = self._known.get(place)
+            known = self._written_to(place)
             if known is not None and pc.min(table.rows[OFFSET]).as_py() < known:
                 old = pc.and_(pc.equal(partitions, partition), pc.less(table.rows[OFFSET], known))
                 self._check_begin(place, pc.min(table.rows[OFFSET].filter(old)).as_py())
@@ -119,71 +130,64 @@ class SinkOffsets:
 
     def committed(self) -> None:
         """Record that the transaction is committed."""
-        self._known.update(self._written)
-
-    def read(self, connection: Connection) -> dict[TopicPartition, int]:
-        """Return all offsets of the connector; creates the table when it does not exist. Raises DatabaseError."""
-        query = f"SELECT topic, kafka_partition, next_offset FROM {TABLE} WHERE connector = {self._name}"
-        try:
-            rows = connection.rows(query, "string", "long", "long")
-        except DatabaseError:
-            connection.rollback()
-            self._create(connection)
-            rows = connection.rows(query, "string", "long", "long")
-        connection.commit()
-        return {TopicPartition(topic, partition): offset for topic, partition, offset in rows}
+        self._known.update({place: self._after(place, end) for place, end in self._written.items()})
 
     def set(self, connection: Connection, offsets: Mapping[TopicPartition, int | None]) -> None:
-        """Replace offsets; ``None`` removes one, an empty mapping all. Raises DatabaseError."""
-        self.read(connection)
+        """Replace offsets; ``None`` removes one, an empty mapping all. Raises DatabaseError.
+
+        They hold for the topic that the next task finds.
+        """
+        self._table.read(connection)
         if not offsets:
-            connection.execute(f"DELETE FROM {TABLE} WHERE connector = {self._name}")
+            self._table.delete(connection)
         for place, offset in offsets.items():
-            connection.execute(f"DELETE FROM {TABLE} WHERE {self._of(place)}")
+            self._table.delete(connection, place)
             if offset is not None:
-                self._insert(connection, place, offset)
+                self._table.insert(connection, place, WrittenOffset(offset))
         connection.commit()
 
-    @property
-    def _name(self) -> str:
-        return self._text(self._connector)
+    def _written_to(self, place: TopicPartition) -> int | None:
+        """Return the offset that the present topic is written to."""
+        known = self._known.get(place)
+        return known.next if known is not None and known.holds_for(self._topic_ids.get(place)) else None
 
-    def _create(self, connection: Connection) -> None:
-        try:
-            connection.execute(_CREATE.format(exactly=_EXACTLY if self._dialect.is_mysql else ""))
-            connection.commit()
-        except DatabaseError as error:  # another task was faster, or the next look fails as well
-            connection.rollback()
-            log.warning("Could not create table %s: %s", TABLE, error)
+    def _identified(
+        self, connection: Connection, place: TopicPartition, found: WrittenOffset | None
+    ) -> WrittenOffset | None:
+        """Give an offset of an earlier version, or of a user, the id of the present topic."""
+        topic_id = self._topic_ids[place]
+        if found is None or topic_id in (None, found.topic_id):
+            return found
+        if not found.holds_for(topic_id):
+            log.warning(
+                "Ignoring offset %d of %s in table %s: its topic was deleted and created again since",
+                found.next,
+                place,
+                TABLE,
+            )
+            return found
+        identified = WrittenOffset(found.next, topic_id)
+        return identified if self._table.replace(connection, place, found, identified) else found
+
+    def _after(self, place: TopicPartition, end: int) -> WrittenOffset:
+        """Return the offset after a write; while the id is not known, the one before stays."""
+        known, topic_id = self._known.get(place), self._topic_ids.get(place)
+        return WrittenOffset(end, known.topic_id if topic_id is None and known is not None else topic_id)
 
     def _move(self, connection: Connection, place: TopicPartition, end: int) -> None:
-        known = self._known.get(place)
-        moved = f"The records of {place} from offset {known or 'the first'} on were written by another task"
-        if known is None:
-            try:
-                self._insert(connection, place, end)
-            except DatabaseUnavailableError:
-                raise
-            except DatabaseError as error:
-                connection.rollback()
-                if place not in self.read(connection):
-                    raise
-                raise OffsetsMovedError(moved) from error
+        known, after = self._known.get(place), self._after(place, end)
+        start = "the first" if known is None else known.next
+        moved = f"The records of {place} from offset {start} on were written by another task"
+        if known is not None:
+            if not self._table.replace(connection, place, known, after):
+                raise OffsetsMovedError(moved)
             return
-        changed = connection.execute(
-            f"UPDATE {TABLE} SET next_offset = {end} WHERE {self._of(place)} AND next_offset = {known}"
-        )
-        if changed != 1:
-            raise OffsetsMovedError(moved)
-
-    def _insert(self, connection: Connection, place: TopicPartition, end: int) -> None:
-        values = f"{self._name}, {self._text(place.topic)}, {place.partition}, {end}"
-        connection.execute(f"INSERT INTO {TABLE} ({_COLUMNS}) VALUES ({values})")
-
-    def _of(self, place: TopicPartition) -> str:
-        topic = self._text(place.topic)
-        return f"connector = {self._name} AND topic = {topic} AND kafka_partition = {place.partition}"
-
-    def _text(self, text: str) -> str:
-        escaped = text.replace("\\", "\\\\") if self._dialect.is_mysql else text
-        return "'" + escaped.replace("'", "''") + "'"
+        try:
+            self._table.insert(connection, place, after)
+        except DatabaseUnavailableError:
+            raise
+        except DatabaseError as error:
+            connection.rollback()
+            if place not in self._table.read(connection):
+                raise
+            raise OffsetsMovedError(moved) from error

@@ -97,6 +97,10 @@ class SinkWriter:
         """Close the connection; called once."""
         self._held.drop()
 
+    def abort(self) -> None:
+        """Close the connection while another thread waits for the database: its transaction is rolled back."""
+        self._held.abort()
+
     def _opened(self) -> Connection:
         config = self._config
         connection = self._database.connect_patiently(
