@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import logging
 import re
-import threading
-import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -18,6 +16,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
 from connect_dagster.errors import ConfigError, ConnectError, java_text
+from connect_dagster.kafka.client_logs import client_logger
 from connect_dagster.kafka.settings import ClientKind, to_librdkafka
 from connect_dagster.kafka.settings.java_settings import Settings, rows
 
@@ -173,40 +172,3 @@ _SPARK_OWNS = frozenset(
 def spark_options(settings: Settings) -> dict[str, str]:
     """Return consumer settings as options of Spark's Kafka source, whose client is Java's own."""
     return {f"kafka.{name}": value for name, value in settings.items() if name not in _SPARK_OWNS}
-
-
-_AGAIN_SECONDS = 10.0
-_MOST_KINDS = 1000
-_NUMBERS = re.compile(r"\d+")
-
-
-class _OneOfAKind(logging.Filter):
-    """Makes warnings of the clients' errors, and passes one of a kind a while.
-
-    The clients report each failed attempt to connect, many times a second, as an error; to a worker nothing is lost.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._lock = threading.Lock()
-        self._said: dict[str, float] = {}
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        if record.levelno > logging.WARNING:
-            record.levelno, record.levelname = logging.WARNING, "WARNING"
-        kind, now = _NUMBERS.sub("", record.getMessage()), time.monotonic()
-        with self._lock:
-            if now - self._said.get(kind, -_AGAIN_SECONDS) < _AGAIN_SECONDS:
-                return False
-            if len(self._said) >= _MOST_KINDS:
-                self._said.clear()
-            self._said[kind] = now
-            return True
-
-
-def client_logger() -> logging.Logger:
-    """Return the logger for Kafka clients."""
-    logger = logging.getLogger("org.apache.kafka.clients")
-    if not logger.filters:
-        logger.addFilter(_OneOfAKind())
-    return logger

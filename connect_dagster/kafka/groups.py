@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Collection
-from contextlib import closing
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +13,11 @@ from confluent_kafka import KafkaError, KafkaException
 from kafka import KafkaAdminClient
 from kafka import TopicPartition as KafkaPartition
 from kafka import errors as kafka_errors
+from kafka.admin import MemberToRemove
 from kafka.protocol.admin import DescribeGroupsRequest
 
 from connect_dagster.kafka.access import CLIENT_ID, Bootstrap, client_settings
+from connect_dagster.kafka.clients import JAVA_RECONNECT
 from connect_dagster.kafka.errors import BrokersError, brokers_errors
 from connect_dagster.kafka.settings import to_kafka_python
 from connect_dagster.kafka.settings.java_settings import Settings
@@ -24,6 +26,8 @@ from connect_dagster.protocol.group_metadata import OFFSETS_TOPIC, GroupKey, Gro
 
 ANSWER_SECONDS = 8.0
 _RETRY_SECONDS = 0.2
+_REMOVAL_SECONDS = 2.0
+_REMOVED = (kafka_errors.NoError, kafka_errors.UnknownMemberIdError)
 _GONE = "Dead"
 
 
@@ -164,17 +168,94 @@ def delete_group_offsets(settings: Settings, group: str, places: Collection[tupl
         KafkaException: The coordinator refuses, or does not respond.
         ConfigError: kafka-python has no such login.
     """
-    bounds = {name: int(timeout * 1000) for name in ("bootstrap_timeout_ms", "request_timeout_ms")}
-    known = to_kafka_python(settings["bootstrap.servers"], settings.get("client.id", CLIENT_ID), settings)
     wanted = [KafkaPartition(topic, partition) for topic, partition in places]
-    try:
-        with closing(KafkaAdminClient(**{**known, **bounds})) as admin:
-            errors = _with_coordinator(lambda: admin.delete_group_offsets(group, wanted), timeout)
+    with _admin(settings, wait=timeout, request=timeout) as admin:
+        errors = _with_coordinator(lambda: admin.delete_group_offsets(group, wanted), timeout)
         for error in errors.values():
             if error is not kafka_errors.NoError:
                 raise error
+
+
+def remove_members(settings: Settings, members: Mapping[str, Collection[str]], timeout: float) -> dict[str, str]:
+    """Remove members from their groups as soon as the coordinators respond (KIP-345).
+
+    Args:
+        settings: of an admin client, in Java's names.
+        members: ids of members by group; one that the group does not have is as it should be.
+        timeout: Longest wait for brokers and coordinators, in seconds.
+
+    Returns:
+        The errors of groups with members that were not removed.
+
+    Raises:
+        KafkaException: No broker responds.
+        ConfigError: kafka-python has no such login.
+    """
+    deadline = time.monotonic() + timeout
+    errors: dict[str, str] = {}
+    left = dict(members)
+    with _admin(settings, wait=timeout, request=_REMOVAL_SECONDS) as admin:
+        while left and time.monotonic() < deadline:
+            for group, ids in list(left.items()):
+                try:
+                    error = _removal_error(admin, group, ids)
+                except kafka_errors.RetriableError:
+                    continue
+                del left[group]
+                if error:
+                    errors[group] = error
+            if left:
+                time.sleep(_RETRY_SECONDS)
+    return {**errors, **dict.fromkeys(left, "its coordinator does not respond")}
+
+
+def _removal_error(admin: KafkaAdminClient, group: str, ids: Collection[str]) -> str | None:
+    """Remove members; return the final error. Raises RetriableError of kafka-python."""
+    try:
+        found = admin.remove_group_members(group, [MemberToRemove(member_id=id) for id in ids])
+    except kafka_errors.KafkaError as error:
+        if error.retriable:
+            raise
+        return str(error)
+    errors = {error for error in found.values() if error not in _REMOVED}
+    if any(error.retriable for error in errors):
+        raise kafka_errors.RetriableError
+    return ", ".join(sorted(error.__name__ for error in errors)) or None
+
+
+@contextmanager
+def _admin(settings: Settings, *, wait: float, request: float) -> Iterator[KafkaAdminClient]:
+    """Open kafka-python's admin client.
+
+    Args:
+        settings: in Java's names.
+        wait: longest wait for the brokers, in seconds.
+        request: bound for each request, in seconds.
+
+    Raises:
+        KafkaException: No broker responds, or a request has failed.
+        ConfigError: kafka-python has no such login.
+    """
+    given = {**JAVA_RECONNECT, **settings}
+    known = to_kafka_python(settings["bootstrap.servers"], settings.get("client.id", CLIENT_ID), given)
+    bounds = {"bootstrap_timeout_ms": int(wait * 1000), "request_timeout_ms": int(request * 1000)}
+    try:
+        with closing(_Admin(**{**known, **bounds})) as admin:
+            yield admin
     except kafka_errors.KafkaError as error:
         raise KafkaException(KafkaError(getattr(error, "errno", KafkaError._FAIL), str(error))) from error
+
+
+class _Admin(KafkaAdminClient):  # type: ignore[misc]  # kafka-python has no types
+    """kafka-python's admin client, which ends its thread also when it finds no broker."""
+
+    def __init__(self, **config: Any) -> None:
+        try:
+            super().__init__(**config)
+        except kafka_errors.KafkaError:
+            self._closed = False
+            self.close()
+            raise
 
 
 def _with_coordinator(request: Callable[[], Any], timeout: float) -> Any:
@@ -189,7 +270,7 @@ def _with_coordinator(request: Callable[[], Any], timeout: float) -> Any:
             time.sleep(_RETRY_SECONDS)
 
 
-class _Groups(KafkaAdminClient):  # type: ignore[misc]  # kafka-python has no types
+class _Groups(_Admin):
     """kafka-python's admin client, without its assumption that all members are consumers."""
 
     def __init__(self, bootstrap: Bootstrap, timeout: float) -> None:

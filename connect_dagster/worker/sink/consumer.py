@@ -7,7 +7,6 @@ its members as usual. The consumer fetches only while the task sleeps: the first
 from __future__ import annotations
 
 import logging
-import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,11 +20,13 @@ from confluent_kafka import TopicPartition as KafkaPartition
 
 from connect_dagster.backoff import Backoff
 from connect_dagster.errors import ConnectError
+from connect_dagster.expressions.java_patterns import matching
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.kafka.settings.librdkafka import COOPERATIVE, assignors
 from connect_dagster.kafka.topic_admin import TopicAdmin
 from connect_dagster.plugin.records import TopicPartition
+from connect_dagster.worker.sink.departures import Departures
 from connect_dagster.worker.sink.offset_reset import LogRange, OffsetReset, Reset
 
 log = logging.getLogger(__name__)
@@ -38,6 +39,8 @@ _RETRY_SECONDS = 0.5
 _MISSING_BACKOFF = Backoff(0.5, 30.0)
 _GLANCE_SECONDS = 0.5
 _ABANDON_SECONDS = 1.0
+_COORDINATOR_SECONDS = 1.0
+_MEMBER_SECONDS = 1.0
 # Java's consumer excludes these from a pattern (exclude.internal.topics).
 _INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 
@@ -100,16 +103,22 @@ class SinkConsumer:
         pattern: a regular expression that whole topic names match (``topics.regex``).
         listener: called in rebalances.
         open_admin: returns a client for the topics' ids.
+        departures: removes members of the group that this consumer cannot end itself.
     """
 
     def __init__(
         self,
         settings: Settings,
         topics: Sequence[str],
-        pattern: re.Pattern[str] | None,
+        pattern: str | None,
         listener: RebalanceListener,
         open_admin: Callable[[], TopicAdmin],
+        departures: Departures,
     ) -> None:
+        self._settings = settings
+        self._departures = departures
+        self._member_id = ""
+        self._member_looked = 0.0
         self._topics = list(topics)
         self._pattern = pattern
         self._listener = listener
@@ -142,6 +151,7 @@ class SinkConsumer:
 
         Raises:
             ConnectError: the group refuses this member for good.
+            ConfigError: ``topics.regex`` takes too long for a topic's name.
         """
         with self._lock:
             if self._pattern is not None and time.monotonic() - self._refreshed >= self._refresh_seconds:
@@ -149,6 +159,8 @@ class SinkConsumer:
             if self._missing_searches and self._search_is_due():
                 self._look_for_missing()
             message = self._consumer.poll(seconds)
+            if time.monotonic() - self._member_looked >= _MEMBER_SECONDS:
+                self._note_member()
         if self._refusal is not None:
             raise self._refusal
         if message is None:
@@ -242,23 +254,37 @@ class SinkConsumer:
         self._consumer.commit(offsets=partitions, asynchronous=True)
 
     def commit_now(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Commit and wait. Raises KafkaException when the group refuses it."""
+        """Commit and wait. Raises KafkaException when the group refuses it, or the consumer was abandoned."""
         with self._lock:
+            if self._closed:
+                raise KafkaException(KafkaError(KafkaError._STATE, "The consumer is closed"))
             refused = _first_error(self._consumer.commit(offsets=_partitions(offsets), asynchronous=False))
         if refused is not None:
             raise KafkaException(refused)
 
     def close(self) -> None:
-        """Leave the group without a call to the listener: the task has given up its partitions and is stopped."""
+        """Leave the group without a call to the listener: the task has given up its partitions and is stopped.
+
+        While the coordinator is away, the member is removed once it responds.
+        """
         with self._lock:
             if self._closed:
                 return
             self._closed = True
             self._listener = RebalanceListener(_ignore, _ignore, _ignore)
-            try:
-                self._consumer.close()
-            except KafkaException as error:
-                log.warning("Could not leave the group in an orderly way: %s", error.args[0].str())
+            self._note_member()
+            if not self._member_id or self._coordinator_responds():
+                self._end()
+                return
+            self._depart()
+            # The client waits five seconds for a coordinator that does not respond.
+            threading.Thread(target=self._end, name=f"{self._client_id}-ends", daemon=True).start()
+
+    def _end(self) -> None:
+        try:
+            self._consumer.close()
+        except KafkaException as error:
+            log.warning("Could not leave the group in an orderly way: %s", error.args[0].str())
 
     def abandon(self) -> None:
         """Leave the group from another thread, unless the consumer is in use.
@@ -272,6 +298,25 @@ class SinkConsumer:
             self.close()
         finally:
             self._lock.release()
+
+    def _note_member(self) -> None:
+        """Keep the member id; remove the member before it, which the client has dropped."""
+        self._member_looked = time.monotonic()
+        current = self._consumer.memberid() or ""
+        if self._member_id and current != self._member_id:
+            self._depart()
+        self._member_id = current
+
+    def _depart(self) -> None:
+        if "group.instance.id" not in self._settings:  # such a member is to stay until its session ends
+            self._departures.add(self._settings, self._member_id)
+
+    def _coordinator_responds(self) -> bool:
+        try:
+            self._consumer.committed([KafkaPartition(self._topics[0], 0)], timeout=_COORDINATOR_SECONDS)
+        except KafkaException as error:
+            return error.args[0].code() not in _AWAY
+        return True
 
     def _own_settings(self, settings: Settings) -> dict[str, object]:
         # librdkafka's default differs: its end offsets would not be those that Spark reads up to.
@@ -288,7 +333,7 @@ class SinkConsumer:
             self._topics, on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_lost
         )
 
-    def _refresh_topics(self, pattern: re.Pattern[str]) -> None:
+    def _refresh_topics(self, pattern: str) -> None:
         self._refreshed = time.monotonic()
         try:
             known = self._consumer.list_topics(timeout=_REQUEST_SECONDS).topics
@@ -296,7 +341,7 @@ class SinkConsumer:
             log.warning("Could not list topics, will retry: %s", error.args[0].str())
             self._refreshed += min(_RETRY_SECONDS, self._refresh_seconds) - self._refresh_seconds
             return
-        found = sorted(topic for topic in known if topic not in _INTERNAL_TOPICS and pattern.fullmatch(topic))
+        found = matching("topics.regex", pattern, sorted(known.keys() - _INTERNAL_TOPICS))
         if found != self._topics:
             self._topics = found
             if found:

@@ -19,6 +19,7 @@ from connect_dagster.worker.errors.failures import (
     FailedRecord,
     RawRecord,
     ToleranceExceededError,
+    is_lost_read,
     is_passing_read,
     is_retriable_job,
     is_spark_failure,
@@ -30,7 +31,7 @@ from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.sink.errant_record_reporter import WorkerErrantRecordReporter
 from connect_dagster.worker.sink.pipeline import OTHER_SCHEMA, UNREADABLE
 from connect_dagster.worker.sink.raw_records import Offsets
-from connect_dagster.worker.sink.stream import MicroBatch
+from connect_dagster.worker.sink.stream import MicroBatch, OffsetOutOfRangeError
 
 
 class PutFailedError(ConnectError):
@@ -125,6 +126,7 @@ class PutAttempt:
             RetriableError: the task asks for the batch again.
             RetryGivenUpError: the task was asked to do something else.
             BatchUnavailableError: the records could not be read.
+            OffsetOutOfRangeError: the records are not in their logs any more.
             ToleranceExceededError: a record failed, and errors are not tolerated.
             PutFailedError: the task raised another error.
         """
@@ -148,6 +150,8 @@ class PutAttempt:
         except Exception as error:
             if is_passing_read(error):
                 raise BatchUnavailableError(str(error)) from error
+            if is_lost_read(error):
+                raise OffsetOutOfRangeError from error
             raise
 
     def _put(self) -> None:
@@ -169,7 +173,7 @@ class PutAttempt:
 
     def _drop_poison_records(self, error: Exception) -> bool:
         """Take the records out of the batch that make its plan fail; return whether there were any."""
-        is_poison = is_spark_failure(error) and not (isinstance(error, RetriableError) or is_passing_read(error))
+        is_poison = is_spark_failure(error) and not (isinstance(error, RetriableError) or _is_unread(error))
         if not is_poison or self._poison or not self.plans.tolerates:
             return False
         self._poison = self.plans.drop_poison_records()
@@ -179,7 +183,7 @@ class PutAttempt:
         if says(error, UNREADABLE):
             self.errors.reporter.failed(self.plans.failed_records(first=True))
             raise ToleranceExceededError from error
-        if is_passing_read(error) or isinstance(error, RetriableError):
+        if _is_unread(error) or isinstance(error, RetriableError):
             raise error
         raise PutFailedError from error
 
@@ -188,3 +192,7 @@ class PutAttempt:
         if self.plans.may_have_failed:
             failed = failed + self.plans.failed_records()
         self.errors.reporter.failed(failed)
+
+
+def _is_unread(error: Exception) -> bool:
+    return is_passing_read(error) or is_lost_read(error)

@@ -407,6 +407,9 @@ class WorkerSinkTask(WorkerTask):
                         return False
         except RetryGivenUpError:
             return False
+        except OffsetOutOfRangeError:
+            self._displaced = True
+            return False
         except BatchUnavailableError as error:
             self._read_again_later(str(error))
             return False

@@ -60,7 +60,7 @@ class RunningSink:
                 **(worker or {}),
             }
         )
-        plugins, offsets = Plugins(), FileOffsetStore(props.offset_storage_file_filename)
+        plugins, offsets = Plugins(packages=["tests"]), FileOffsetStore(props.offset_storage_file_filename)
         offsets.start()
         self._offsets = offsets
         self.worker = Worker("127.0.0.1:8083", props, plugins, session, offsets)

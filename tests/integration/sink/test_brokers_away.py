@@ -5,6 +5,7 @@ import time
 import pytest
 
 from connect_dagster.embedded.broker import EmbeddedBroker
+from connect_dagster.worker.sink.consumer import SinkConsumer
 from tests.integration.sink.conftest import StartSink
 from tests.integration.sink.kafka_topics import Topics
 
@@ -48,3 +49,40 @@ def test_a_sink_stops_in_time_while_the_brokers_are_away(
     began = time.monotonic()
     sink.stop()
     assert time.monotonic() - began < 25
+
+
+@pytest.mark.timeout(300)
+def test_a_task_started_again_does_not_wait_for_its_old_session(
+    start_sink: StartSink, own_broker: EmbeddedBroker, topic_prefix: str
+) -> None:
+    """Fails at 1f0d1e0: the member that could not leave without brokers held up the group for 45 s."""
+    topics = Topics(own_broker.bootstrap_servers)
+    topic = topics.create(f"{topic_prefix}t")
+    topics.write(topic, "a")
+    sink = start_sink({"topics": topic}, {"offset.flush.interval.ms": "200"}, own_broker.bootstrap_servers)
+    topics.await_committed(sink.group, topic, {0: 1})
+    own_broker.kill()
+    sink.restart(0)
+    own_broker.start()
+    topics.write(topic, "b")
+    assert sink.await_values(2, 30) == ["a", "b"]
+
+
+@pytest.mark.timeout(300)
+def test_an_outage_longer_than_the_session_ends_with_the_brokers(
+    start_sink: StartSink, own_broker: EmbeddedBroker, topic_prefix: str
+) -> None:
+    """Fails at 1f0d1e0: librdkafka joins with a new id, and the group waited another session for the old one."""
+    topics = Topics(own_broker.bootstrap_servers)
+    topic = topics.create(f"{topic_prefix}t")
+    topics.write(topic, "a")
+    config = {"topics": topic, "consumer.override.session.timeout.ms": "25000"}
+    sink = start_sink(config, {"offset.flush.interval.ms": "200"}, own_broker.bootstrap_servers)
+    topics.await_committed(sink.group, topic, {0: 1})
+    own_broker.kill()
+    consumer = sink.task()._consumer
+    assert isinstance(consumer, SinkConsumer)
+    sink.wait(lambda: bool(consumer._departures._left), "drop the member id", 60)
+    own_broker.start()
+    topics.write(topic, "b")
+    assert sink.await_values(2, 15) == ["a", "b"]

@@ -1,7 +1,7 @@
 """A sink task with a group, a log and plans in memory.
 
 Values say what their records do: ``bad…`` cannot be read by the converter, ``poison…`` fails the Spark job that reads
-it, ``other…`` has another schema than the records before it.
+it, ``other…`` has another schema than the records before it, ``lost`` is not in the log any more when it is read.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -54,6 +54,7 @@ EXCEEDED = f"{CONNECT_EXCEPTION}Tolerance exceeded in error handler"
 RUN = [State.RUNNING, State.UNASSIGNED]
 FAILED = [State.RUNNING, State.FAILED]
 READ_TIMEOUT = "org.apache.spark.sql.kafka010.consumer.X: java.util.concurrent.TimeoutException: Cannot fetch record"
+LOST_READ = "X: Some data may have been lost because they are not available in Kafka any more;"
 RETRIABLE_JOB = "connect_dagster.errors.RetriableError: the registry is away"
 
 Log = dict[TopicPartition, list[str]]
@@ -191,6 +192,8 @@ class Stream:
     started_at: dict[TopicPartition, int]
     clock: Clock
     failures: list[StreamFailure]
+    removed: dict[TopicPartition, int]
+    fails_on_loss: bool
     running: bool = True
     offered: bool = False
 
@@ -199,6 +202,12 @@ class Stream:
         assert not self.offered, "the batch before was not released"
         if any(len(self.log.get(one, [])) < position for one, position in self.position.items()):
             raise OffsetOutOfRangeError
+        # Spark skips what is gone, or fails with the policy "none" (failOnDataLoss).
+        start = {one: max(position, self.removed.get(one, 0)) for one, position in self.position.items()}
+        if self.fails_on_loss and start != self.position:
+            self.clock.now += seconds
+            self.failures[:] = [StreamFailure("Some data may have been lost", passing=False)]
+            return None
         end = {one: len(self.log.get(one, [])) for one in self.position}
         if all(end[one] <= self.position[one] for one in end):
             self.clock.now += seconds
@@ -206,7 +215,7 @@ class Stream:
         rows = [
             Row(one, offset, self.log[one][offset])
             for one in sorted(end, key=str)
-            for offset in range(self.position[one], end[one])
+            for offset in range(start[one], end[one])
         ]
         batch = MicroBatch(cast("Any", rows), dict(self.position), end, {})
         self.position, self.offered = end, True
@@ -263,6 +272,8 @@ class LocalFrame:
                 raise spark_failure(OTHER_SCHEMA)
             if self.strict and row.value.startswith("bad"):
                 raise spark_failure(f"{UNREADABLE}: no JSON")
+            if row.value == "lost":
+                raise spark_failure(LOST_READ)
             if row.value.startswith("poison"):
                 raise spark_failure(f"poison: {row.value}")
         return [
@@ -474,7 +485,10 @@ class LocalSink:
         return self.group
 
     def _open_stream(self, start: Mapping[TopicPartition, int]) -> Stream:
-        stream = Stream(self.log, dict(start), dict(start), self.clock, self.stream_failures)
+        group, fails = self.group, self.group.policy._policy == "none"
+        stream = Stream(
+            self.log, dict(start), dict(start), self.clock, self.stream_failures, group.removed, fails_on_loss=fails
+        )
         self.streams.append(stream)
         return stream
 

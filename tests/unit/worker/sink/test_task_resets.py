@@ -1,13 +1,14 @@
 """A sink task whose topic is created again or truncated, awake and asleep. No brokers, no Spark, no waiting."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import chain
 
 import pytest
 
 from connect_dagster.protocol.states import TargetState
 from connect_dagster.worker.errors.failures import StreamFailure
 from connect_dagster.worker.sink.offset_reset import OffsetReset
-from tests.unit.worker.sink.local_sink import FAILED, FIRST, RUN, SECOND, LocalSink, raises, refused, well
+from tests.unit.worker.sink.local_sink import FAILED, FIRST, RUN, SECOND, TOLERANT, LocalSink, raises, refused, well
 
 OLD = ["old"] * 5
 
@@ -53,65 +54,93 @@ def test_a_topic_created_again_is_read_from_its_beginning(sleeps: bool, committe
     assert sink.calls("open", "close") == [("open", [FIRST]), ("close", [FIRST]), ("open", [FIRST]), ("close", [FIRST])]
 
 
-def test_with_latest_a_topic_created_again_is_read_from_its_end() -> None:
-    """Fails at ce718d3: nothing was logged, and no policy was asked."""
-    sink = local_sink("latest")
+def created_again(sink: LocalSink) -> None:
+    sink.group.recreate(FIRST, "new 1", "new 2")
 
-    def script() -> Iterator[None]:
-        sink.group.assign(FIRST)
-        sink.log[FIRST] += OLD
-        yield from steps()
-        sink.group.recreate(FIRST, "skipped")
-        yield from steps()
-        sink.log[FIRST].append("read")
-        yield from steps()
 
-    sink.run(script)
-    assert sink.puts == [OLD, ["read"]]
-    assert sink.group.committed == {FIRST: 2}
+def created_again_and_longer(sink: LocalSink) -> None:
+    sink.group.recreate(FIRST, *(f"new {number}" for number in range(1, 9)))
+
+
+def truncated(sink: LocalSink) -> None:
+    del sink.log[FIRST][2:]
+
+
+def removed(sink: LocalSink) -> None:
+    """Retention has removed what the task has not read yet."""
+    sink.log[FIRST] += [f"new {number}" for number in range(1, 5)]
+    sink.group.removed[FIRST] = 7
+
+
+Fault = Callable[[LocalSink], None]
+FAULTS: dict[Fault, list[str]] = {
+    created_again: ["new 1", "new 2"],
+    created_again_and_longer: [f"new {number}" for number in range(1, 9)],
+    truncated: ["old", "old"],
+    removed: ["new 3", "new 4"],
+}
+"""What the log has then."""
 
 
 @pytest.mark.parametrize("sleeps", [False, True], ids=["awake", "asleep"])
-@pytest.mark.parametrize("is_new", [False, True], ids=["truncated", "created again"])
-def test_with_none_the_task_fails(sleeps: bool, is_new: bool) -> None:
-    """Fails at ce718d3: asleep the task stayed RUNNING, awake it showed Spark's text."""
-    sink = local_sink("none")
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("policy", ["earliest", "latest", "none"])
+def test_a_log_that_no_longer_has_the_position(
+    policy: str, fault: Fault, sleeps: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Fails at ce718d3: the task went on at the end of the log and committed that, without a word, with any policy."""
+    sink = local_sink(policy, interval=1.0)
     sink.group.committed[FIRST] = 0
 
     def script() -> Iterator[None]:
         sink.log[FIRST] += OLD
         sink.group.assign(FIRST)
         yield from asleep(sink) if sleeps else steps()
-        if is_new:
-            sink.group.recreate(FIRST, "new")
-        else:
-            del sink.log[FIRST][3:]
+        fault(sink)
         sink.group.has_record = sleeps
-        yield from steps(20)
+        yield
+        sink.group.has_record = False
+        yield from steps(40)
+        sink.log[FIRST].append("next")
+        yield from steps(40)
 
     sink.run(script)
-    assert sink.states.seen == FAILED
-    assert "Cannot read t-0 at offset 5, its log is 0 to" in sink.states.traces[0]
-    assert "and auto.offset.reset is none" in sink.states.traces[0]
+    skipped = fault is removed and not sleeps and policy != "none"  # by Spark, which reads what is still there
+    assert ("Cannot read t-0 at offset" in caplog.text + "".join(sink.states.traces)) is not skipped
+    if policy == "none":
+        assert sink.states.seen == FAILED
+        assert "and auto.offset.reset is none" in sink.states.traces[0]
+        assert "next" not in chain.from_iterable(sink.puts)
+        return
+    assert sink.states.seen == RUN
+    read = [value for put in sink.puts[1:] for value in put]
+    assert sink.puts[0] == OLD
+    assert read[-1] == "next"
+    if policy == "earliest":
+        assert [*FAULTS[fault], "next"] == read[-len(FAULTS[fault]) - 1 :]
+    else:
+        assert set(read) <= {"next", *(FAULTS[fault] if skipped or fault is created_again_and_longer else ())}
+    assert sink.group.committed == {FIRST: len(sink.log[FIRST])}
 
 
-@pytest.mark.parametrize(("policy", "expected"), [("earliest", [OLD, ["old", "old"]]), ("latest", [OLD])])
-def test_a_truncated_log_is_read_by_the_policy(policy: str, expected: list[list[str]]) -> None:
-    """Fails at ce718d3: the task went on at the end of the shorter log, whatever the policy."""
+@pytest.mark.parametrize(("policy", "expected"), [("earliest", [OLD]), ("latest", [["next"]]), ("none", [])])
+def test_a_commit_beyond_the_end(policy: str, expected: list[list[str]]) -> None:
+    """A user has set it by mistake, or the brokers have kept it beyond the topic."""
     sink = local_sink(policy)
-    sink.group.committed[FIRST] = 0
+    sink.group.committed[FIRST] = 9
+    sink.log[FIRST] += OLD
 
     def script() -> Iterator[None]:
-        sink.log[FIRST] += OLD
         sink.group.assign(FIRST)
         yield from steps()
-        del sink.log[FIRST][2:]
-        yield from steps()
+        if policy == "latest":
+            sink.log[FIRST].append("next")
+            yield from steps()
 
     sink.run(script)
-    assert sink.states.seen == RUN
     assert sink.puts == expected
-    assert sink.group.committed == {FIRST: 2}
+    if policy == "none":
+        assert "Cannot read t-0 at offset 9, its log is 0 to 5: the log ends before" in sink.states.traces[0]
 
 
 def test_a_new_topic_that_has_outgrown_the_old_one_is_noticed_at_the_next_commit() -> None:
@@ -333,3 +362,24 @@ def test_after_a_failed_commit_of_the_task_the_new_topic_is_read_again_from_its_
     sink.run(script)
     assert sink.puts[0] == OLD
     assert all(put == ["a"] for put in sink.puts[1:])
+
+
+@pytest.mark.parametrize("tolerates", [False, True], ids=["fails", "tolerates"])
+def test_records_removed_before_the_put_reads_them_are_explained_by_the_offsets(tolerates: bool) -> None:
+    """Fails at 1f0d1e0: with Spark's advice about failOnDataLoss, or with the records taken for poison."""
+    sink = LocalSink(TOLERANT if tolerates else None)
+    sink.group.policy = OffsetReset("none", lambda *_: None)
+    sink.group.committed[FIRST] = 0
+
+    def script() -> Iterator[None]:
+        sink.group.assign(FIRST)
+        yield
+        sink.log[FIRST] += ["a", "lost"]
+        yield
+        sink.group.removed[FIRST] = 2
+        yield from steps(20)
+
+    sink.run(script)
+    assert sink.states.seen == FAILED
+    assert "Cannot read t-0 at offset 0, its log is 2 to 2: the log begins after" in sink.states.traces[0]
+    assert sink.queue.written == []

@@ -1,0 +1,82 @@
+"""Removing members of groups by kafka-python's admin client, without brokers."""
+
+import threading
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaException
+from kafka import errors as kafka_errors
+from kafka.admin import MemberToRemove
+
+from connect_dagster.kafka import groups
+
+SETTINGS = {"bootstrap.servers": "127.0.0.1:9"}
+AWAY, GONE = kafka_errors.CoordinatorNotAvailableError, kafka_errors.UnknownMemberIdError
+REFUSED, LOADING = kafka_errors.GroupAuthorizationFailedError, kafka_errors.CoordinatorLoadInProgressError
+
+
+class Admin:
+    """An admin client whose coordinators give these results in turn: an error, or one for each member."""
+
+    def __init__(self, results: dict[str, list[Any]]) -> None:
+        self.results = results
+        self.closed = False
+
+    def remove_group_members(self, group: str, members: Iterable[MemberToRemove]) -> dict[str, Any]:
+        result = self.results[group].pop(0) if self.results[group] else AWAY()
+        if isinstance(result, Exception):
+            raise result
+        if result is kafka_errors.NoError:
+            self.succeeded(group)
+        return {member.member_id: result for member in members}
+
+    @staticmethod
+    def succeeded(group: str) -> None: ...
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def removed(monkeypatch: pytest.MonkeyPatch, timeout: float = 30, **results: list[Any]) -> dict[str, str]:
+    admin = Admin(results)
+    monkeypatch.setattr(groups, "_Admin", lambda **_: admin)
+    monkeypatch.setattr(groups, "_RETRY_SECONDS", 0.0)
+    errors = groups.remove_members(SETTINGS, {group: ["m"] for group in results}, timeout)
+    assert admin.closed
+    return errors
+
+
+@pytest.mark.parametrize(
+    ("results", "errors"),
+    [
+        ([kafka_errors.NoError], {}),
+        ([GONE], {}),
+        ([AWAY(), LOADING, kafka_errors.KafkaConnectionError(), kafka_errors.NoError], {}),
+        ([REFUSED("g")], {"g": "[Error 30] GroupAuthorizationFailedError: g"}),
+        ([kafka_errors.FencedInstanceIdError], {"g": "FencedInstanceIdError"}),
+    ],
+    ids=["removed", "gone already", "the coordinator is away first", "refused", "refused for one member"],
+)
+def test_removal(monkeypatch: pytest.MonkeyPatch, results: list[Any], errors: dict[str, str]) -> None:
+    assert removed(monkeypatch, g=results) == errors
+
+
+def test_no_group_waits_for_the_coordinator_of_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+    monkeypatch.setattr(Admin, "succeeded", staticmethod(done.append))
+    assert removed(monkeypatch, away=[AWAY(), AWAY(), kafka_errors.NoError], there=[kafka_errors.NoError]) == {}
+    assert done == ["there", "away"]
+
+
+def test_a_coordinator_that_stays_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert removed(monkeypatch, 0.01, g=[]) == {"g": "its coordinator does not respond"}
+
+
+def test_without_brokers_nothing_stays_open() -> None:
+    before = set(threading.enumerate())
+    with pytest.raises(KafkaException, match="Unable to bootstrap"):
+        groups.remove_members(SETTINGS, {"g": ["m"]}, 0.2)
+    for thread in set(threading.enumerate()) - before:
+        thread.join(10)
+    assert set(threading.enumerate()) <= before
