@@ -33,24 +33,15 @@ class TlsSettings(TlsStores):
         validator=one_of(*_CLIENT_AUTH),
         doc="Whether clients must show a certificate that is trusted: required, requested or none.",
     )
-    cipher_suites: tuple[str, ...] = config_key(
-        "ssl.cipher.suites",
-        default=(),
-        importance=Importance.LOW,
-        doc="Not supported: this worker uses the suites that Python's ssl module selects.",
-    )
 
     @classmethod
     def of(cls, properties: Mapping[str, str], prefix: str) -> TlsSettings:
         """The settings under a prefix if there are any, else those without (Java: ``valuesWithPrefixAllOrNothing``).
 
         Raises:
-            ConfigError: a setting is wrong, or cannot be followed.
+            ConfigError: a setting is wrong.
         """
-        settings = cls.parse(under_prefix(properties, prefix) or properties)
-        if settings.cipher_suites:
-            raise ConfigError.invalid("ssl.cipher.suites", settings.cipher_suites, "Leave it out; see its description")
-        return settings
+        return cls.parse(under_prefix(properties, prefix) or properties)
 
     def server_context(self) -> ssl.SSLContext:
         """For a listener. Raises ConfigError when the key is missing, or a store cannot be read."""
@@ -61,6 +52,7 @@ class TlsSettings(TlsStores):
                 f"ssl.keystore.certificate.chain, each also with the prefix {LISTENERS_PREFIX}"
             )
         context = self.context(ssl.PROTOCOL_TLS_SERVER)
+        self.warn_of_suites("Python's ssl module")
         load_key(context, store)
         context.verify_mode = _CLIENT_AUTH[self.client_auth]
         if context.verify_mode is not ssl.VerifyMode.CERT_NONE:

@@ -7,7 +7,8 @@ is PKCS12, which keytool has written since Java 9.
 from __future__ import annotations
 
 import re
-import textwrap
+from collections import defaultdict, deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,8 +28,9 @@ from connect_dagster.errors import ConfigError
 from connect_dagster.java.jks import MAGIC, JksError, read_jks
 
 _JCEKS = b"\xce\xce\xce\xce"
-_BLOCK = re.compile(r"-----BEGIN (?P<label>[A-Z0-9 ]+)-----(?P<content>.*?)-----END (?P=label)-----", re.DOTALL)
+_BOUNDARY = re.compile(r"-----(BEGIN|END) ([A-Z0-9 ]+)-----")
 _KEY_LABEL = "PRIVATE KEY"
+_LINE_CHARACTERS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +94,9 @@ def read_pem(text: str, key_password: str | None, source: str) -> KeyStore:
     Raises:
         ConfigError: there is nothing in it, it is malformed, or the password is wrong.
     """
-    blocks = [_rewrapped(match) for match in _BLOCK.finditer(text)]
-    keys = [block for block in blocks if _KEY_LABEL in block.partition("\n")[0]]
-    certificates = "".join(block for block in blocks if block not in keys)
+    blocks = list(_blocks(text))
+    keys = [_rewrapped(label, content) for label, content in blocks if _KEY_LABEL in label]
+    certificates = "".join(_rewrapped(label, content) for label, content in blocks if _KEY_LABEL not in label)
     secret = key_password.encode() if key_password else None
     try:
         chain = tuple(load_pem_x509_certificates(certificates.encode())) if certificates else ()
@@ -106,10 +108,32 @@ def read_pem(text: str, key_password: str | None, source: str) -> KeyStore:
     return KeyStore(chain, key)
 
 
-def _rewrapped(block: re.Match[str]) -> str:
-    label, content = block["label"], block["content"]
+def _blocks(text: str) -> Iterator[tuple[str, str]]:
+    """Yield label and content of each block: from a ``BEGIN`` to the next ``END`` with its label.
+
+    The ends are looked up, not searched for: text with many beginnings takes time in proportion to its length.
+    """
+    boundaries = list(_BOUNDARY.finditer(text))
+    ends: dict[str, deque[re.Match[str]]] = defaultdict(deque)
+    for one in boundaries:
+        if one[1] == "END":
+            ends[one[2]].append(one)
+    behind = 0
+    for begin in boundaries:
+        if begin[1] == "END" or begin.start() < behind:
+            continue
+        coming = ends[begin[2]]
+        while coming and coming[0].start() < begin.end():
+            coming.popleft()
+        if coming:
+            behind = coming[0].end()
+            yield begin[2], text[begin.end() : coming[0].start()]
+
+
+def _rewrapped(label: str, content: str) -> str:
     if ":" not in content:  # not the header of an old encrypted key
-        content = "\n".join(textwrap.wrap("".join(content.split()), 64))
+        joined = "".join(content.split())
+        content = "\n".join(joined[at : at + _LINE_CHARACTERS] for at in range(0, len(joined), _LINE_CHARACTERS))
     return f"-----BEGIN {label}-----\n{content.strip()}\n-----END {label}-----\n"
 
 

@@ -5,20 +5,25 @@ One reading for all: listeners of the REST API, requests to other workers, Kafka
 
 from __future__ import annotations
 
+import logging
 import secrets
 import ssl
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from connect_dagster.errors import ConfigError
+from connect_dagster.kafka.security.cipher_suites import SETTING, TLS_1_2, TLS_1_3, CipherSuites
 from connect_dagster.kafka.security.key_stores import KeyStore, read_pem, read_store
 from connect_dagster.plugin.config import ConfigDef, Importance, Password, UniqueValues, config_key
 
-_VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
+log = logging.getLogger(__name__)
+
+_VERSIONS = {TLS_1_2: ssl.TLSVersion.TLSv1_2, TLS_1_3: ssl.TLSVersion.TLSv1_3}
 
 
 class TlsStores(ConfigDef):
-    """Key store, trust store and versions of TLS."""
+    """Key store, trust store, versions of TLS and cipher suites."""
 
     keystore_location: str | None = config_key(
         "ssl.keystore.location",
@@ -65,9 +70,16 @@ class TlsStores(ConfigDef):
     )
     enabled_protocols: tuple[str, ...] = config_key(
         "ssl.enabled.protocols",
-        default=("TLSv1.2", "TLSv1.3"),
+        default=(TLS_1_2, TLS_1_3),
         validator=UniqueValues(),
         doc="Enabled versions of TLS.",
+    )
+    cipher_suites: tuple[str, ...] = config_key(
+        SETTING,
+        default=(),
+        importance=Importance.LOW,
+        doc="Cipher suites that may be used, by Java's names; a version without one of them is not spoken. With one of "
+        "TLSv1.3 its others may be used too, which is logged. By default those that OpenSSL selects.",
     )
     endpoint_identification_algorithm: str = config_key(
         "ssl.endpoint.identification.algorithm",
@@ -109,15 +121,25 @@ class TlsStores(ConfigDef):
         return context
 
     def context(self, protocol: ssl._SSLMethod) -> ssl.SSLContext:
-        """Return a context that speaks the enabled versions. Raises ConfigError for an unknown one."""
+        """Return a context that speaks the enabled versions with the suites. Raises ConfigError for an unknown one."""
         unknown = [version for version in self.enabled_protocols if version not in _VERSIONS]
         if unknown or not self.enabled_protocols:
             reason = f"One or more of {', '.join(_VERSIONS)}"
             raise ConfigError.invalid("ssl.enabled.protocols", self.enabled_protocols, reason)
-        versions = [_VERSIONS[version] for version in self.enabled_protocols]
+        suites = CipherSuites.parse(self.cipher_suites)
+        versions = [_VERSIONS[version] for version in versions_with(suites, self.enabled_protocols)]
         context = ssl.SSLContext(protocol)
         context.minimum_version, context.maximum_version = min(versions), max(versions)
+        if suites and suites.before_1_3:
+            context.set_ciphers(suites.openssl)
         return context
+
+    def warn_of_suites(self, library: str) -> None:
+        """Name the suites in the log that are used though they are left out. Raises ConfigError for an unknown one."""
+        suites = CipherSuites.parse(self.cipher_suites)
+        if suites and suites.unavoidable and TLS_1_3 in self.enabled_protocols:
+            names = ", ".join(suites.unavoidable)
+            log.warning("%s leaves out %s, which %s still uses with %s", SETTING, names, library, TLS_1_3)
 
     def trust(self, context: ssl.SSLContext) -> None:
         """Load the certificates to trust into a context. Raises ConfigError when the store cannot be read."""
@@ -127,6 +149,15 @@ class TlsStores(ConfigDef):
             context.load_default_certs()
         else:
             context.load_verify_locations(cadata=store.certificates_pem())
+
+
+def versions_with(suites: CipherSuites | None, versions: Sequence[str]) -> tuple[str, ...]:
+    """Return the versions of TLS that have one of the suites. Raises ConfigError when none has."""
+    kept = tuple(version for version in versions if suites is None or version in suites.versions)
+    if suites is not None and not kept:
+        reason = f"It has no suite of {', '.join(versions)}, which alone may be spoken"
+        raise ConfigError.invalid(SETTING, suites.names, reason)
+    return kept
 
 
 def _text(password: Password | None) -> str | None:

@@ -234,7 +234,7 @@ COMMON = (
         _LIST,
         (),
         _L,
-        Ignored("OpenSSL names suites in its own way; its choice of safe ones stays"),
+        _TLS,
         "Cipher suites that may be used.",
     ),
     row(

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from connect_dagster.errors import ConfigError
+from connect_dagster.kafka.security.cipher_suites import SETTING, TLS_1_2, TLS_1_3, CipherSuites
 from connect_dagster.kafka.security.jaas import (
     FILE_PROPERTY,
     OPTIONS_VARIABLE,
@@ -21,7 +22,7 @@ from connect_dagster.kafka.security.jaas import (
     login_modules,
     parse_modules,
 )
-from connect_dagster.kafka.security.tls_stores import TlsStores
+from connect_dagster.kafka.security.tls_stores import TlsStores, versions_with
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.plugin.config import Type, one_of_ignoring_case, parse_value
 
@@ -49,9 +50,8 @@ _KERBEROS_OPTIONS = {
 
 
 _VERSIONS, _VERSION, _ENGINE = "ssl.enabled.protocols", "ssl.protocol", "ssl.engine.factory.class"
-_TLS_1_2, _TLS_1_3 = "TLSv1.2", "TLSv1.3"
 # librdkafka has no setting for versions. It can never use these suites, and those of TLS 1.3 are not affected.
-_NO_SUITES_BEFORE_1_3 = {"ssl.cipher.suites": "PSK"}
+_NO_SUITES_BEFORE_1_3 = "PSK"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def librdkafka_security(settings: Settings) -> dict[str, str]:
     if login is not None:
         result |= {_MECHANISM: login.mechanism, **_librdkafka_login(login, settings)}
     if protocol.endswith("SSL"):
-        result |= _librdkafka_tls(TlsStores.parse(settings)) | _librdkafka_versions(settings)
+        result |= _librdkafka_tls(stores := TlsStores.parse(settings)) | _librdkafka_suites(stores, settings)
     return result
 
 
@@ -117,9 +117,11 @@ def tls_context(settings: Settings) -> ssl.SSLContext | None:
     """Return Python's TLS context for a client; ``None`` without TLS. Raises ConfigError as the stores."""
     if not _protocol(settings).endswith("SSL"):
         return None
-    versions = _tls_versions(settings)
-    context = TlsStores.parse(settings).client_context()
-    if _TLS_1_3 not in versions:
+    stores = TlsStores.parse(settings)
+    versions = _tls_versions(settings, CipherSuites.parse(stores.cipher_suites))
+    stores.warn_of_suites("Python's ssl module")
+    context = stores.client_context()
+    if TLS_1_3 not in versions:
         context.maximum_version = ssl.TLSVersion.TLSv1_2
     return context
 
@@ -167,7 +169,7 @@ def _librdkafka_tokens(options: Mapping[str, str], settings: Settings) -> dict[s
     return result
 
 
-def _tls_versions(settings: Settings) -> tuple[str, ...]:
+def _tls_versions(settings: Settings, suites: CipherSuites | None) -> tuple[str, ...]:
     """Return the versions of TLS that a client may speak.
 
     Raises:
@@ -175,22 +177,33 @@ def _tls_versions(settings: Settings) -> tuple[str, ...]:
     """
     if engine := settings.get(_ENGINE):
         raise ConfigError.invalid(_ENGINE, engine, "It decides whom to trust, and classes of the JVM cannot be called")
-    enabled = parse_value(_VERSIONS, settings.get(_VERSIONS, f"{_TLS_1_2},{_TLS_1_3}"), Type.LIST)
+    enabled = parse_value(_VERSIONS, settings.get(_VERSIONS, f"{TLS_1_2},{TLS_1_3}"), Type.LIST)
     # Java: with ssl.protocol=TLSv1.2 "clients will not use TLSv1.3 even if it is one of the values" enabled.
-    limit = settings.get(_VERSION, _TLS_1_3)
-    allowed = (_TLS_1_2, _TLS_1_3) if limit in (_TLS_1_3, "TLS") else (_TLS_1_2,)
+    limit = settings.get(_VERSION, TLS_1_3)
+    allowed = (TLS_1_2, TLS_1_3) if limit in (TLS_1_3, "TLS") else (TLS_1_2,)
     if not (versions := tuple(version for version in allowed if version in enabled)):
         reason = f"It must contain one or more of {', '.join(allowed)}, as {_VERSION} is {limit}"
         raise ConfigError.invalid(_VERSIONS, enabled, reason)
-    return versions
+    return versions_with(suites, versions)
 
 
-def _librdkafka_versions(settings: Settings) -> dict[str, str]:
-    versions = _tls_versions(settings)
-    if _TLS_1_3 not in versions:
-        name = _VERSION if settings.get(_VERSION, _TLS_1_3) not in (_TLS_1_3, "TLS") else _VERSIONS
-        log.warning("%s excludes TLSv1.3, which librdkafka still uses where brokers offer it", name)
-    return _NO_SUITES_BEFORE_1_3 if versions == (_TLS_1_3,) else {}
+def _librdkafka_suites(stores: TlsStores, settings: Settings) -> dict[str, str]:
+    """Return the list of suites before TLS 1.3, by which librdkafka can also be kept to TLS 1.3."""
+    suites = CipherSuites.parse(stores.cipher_suites)
+    versions = _tls_versions(settings, suites)
+    stores.warn_of_suites("librdkafka")
+    if TLS_1_3 not in versions:
+        log.warning("%s excludes TLSv1.3, which librdkafka still uses where brokers offer it", _excluding(settings))
+    if versions == (TLS_1_3,):
+        return {SETTING: _NO_SUITES_BEFORE_1_3}
+    return {SETTING: suites.openssl} if suites else {}
+
+
+def _excluding(settings: Settings) -> str:
+    """Return the setting that excludes TLS 1.3."""
+    if TLS_1_3 in _tls_versions(settings, None):
+        return SETTING
+    return _VERSION if settings.get(_VERSION, TLS_1_3) not in (TLS_1_3, "TLS") else _VERSIONS
 
 
 def _librdkafka_tls(stores: TlsStores) -> dict[str, str]:

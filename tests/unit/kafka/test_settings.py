@@ -11,7 +11,9 @@ from confluent_kafka import Consumer, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
 from connect_dagster.errors import ConfigError
-from connect_dagster.kafka.clients import admin, client_logger, consumer, producer
+from connect_dagster.kafka.client_logs import client_logger
+from connect_dagster.kafka.clients import admin, consumer, producer
+from connect_dagster.kafka.security.cipher_suites import SUITES_OF_1_3
 from connect_dagster.kafka.settings import ClientKind, definitions, librdkafka, to_kafka_python, to_librdkafka
 from connect_dagster.kafka.settings.consumer import reset_duration, reset_policy
 from connect_dagster.kafka.settings.java_settings import rows
@@ -367,6 +369,11 @@ def test_kafka_python_knows_no_tokens() -> None:
         to_kafka_python("a:1", "me", SASL | {"sasl.mechanism": "OAUTHBEARER", "sasl.jaas.config": jaas})
 
 
+OLD_SUITE, OLDER_SUITE = "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "TLS_RSA_WITH_AES_256_CBC_SHA"
+OPENSSLS_SUITES = "ECDHE-ECDSA-AES128-GCM-SHA256:AES256-SHA"
+LEFT_OUT = (
+    f"ssl.cipher.suites leaves out {SUITES_OF_1_3[1]}, {SUITES_OF_1_3[2]}, which librdkafka still uses with TLSv1.3"
+)
 EXCLUDED = "excludes TLSv1.3, which librdkafka still uses where brokers offer it"
 
 
@@ -378,9 +385,13 @@ EXCLUDED = "excludes TLSv1.3, which librdkafka still uses where brokers offer it
         ({"ssl.enabled.protocols": "TLSv1.3"}, "PSK", []),
         ({"ssl.enabled.protocols": "TLSv1.2"}, None, [f"ssl.enabled.protocols {EXCLUDED}"]),
         ({"ssl.protocol": "TLSv1.2"}, None, [f"ssl.protocol {EXCLUDED}"]),
+        ({"ssl.cipher.suites": f"{OLD_SUITE},{OLDER_SUITE}"}, OPENSSLS_SUITES, [f"ssl.cipher.suites {EXCLUDED}"]),
+        ({"ssl.cipher.suites": f"{OLD_SUITE},{OLDER_SUITE},{','.join(SUITES_OF_1_3)}"}, OPENSSLS_SUITES, []),
+        ({"ssl.cipher.suites": ",".join(SUITES_OF_1_3)}, "PSK", []),
+        ({"ssl.cipher.suites": SUITES_OF_1_3[0]}, "PSK", [LEFT_OUT]),
     ],
 )
-def test_versions_of_tls(
+def test_versions_and_suites_of_tls(
     settings: dict[str, str], suites: str | None, logged: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     found = to_librdkafka(ADMIN, {"security.protocol": "SSL"} | settings)
@@ -393,6 +404,8 @@ def test_versions_of_tls(
     [
         ({"ssl.enabled.protocols": "TLSv1.1"}, "It must contain one or more of TLSv1.2, TLSv1.3"),
         ({"ssl.enabled.protocols": "TLSv1.3", "ssl.protocol": "TLSv1.2"}, "It must contain one or more of TLSv1.2"),
+        ({"ssl.cipher.suites": "ECDHE-RSA"}, "Invalid value ECDHE-RSA for configuration ssl.cipher.suites"),
+        ({"ssl.cipher.suites": OLD_SUITE, "ssl.enabled.protocols": "TLSv1.3"}, "It has no suite of TLSv1.3"),
         ({"ssl.engine.factory.class": "a.B"}, "Invalid value a.B for configuration ssl.engine.factory.class"),
     ],
 )
@@ -403,7 +416,10 @@ def test_tls_that_is_not_possible(settings: dict[str, str], text: str) -> None:
         to_kafka_python("a:1", "me", {"security.protocol": "SSL"} | settings)
 
 
-@pytest.mark.parametrize(("setting", "value"), [("ssl.enabled.protocols", "TLSv1.2"), ("ssl.protocol", "TLSv1.2")])
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [("ssl.enabled.protocols", "TLSv1.2"), ("ssl.protocol", "TLSv1.2"), ("ssl.cipher.suites", OLD_SUITE)],
+)
 def test_kafka_python_keeps_to_older_tls(setting: str, value: str) -> None:
     found = to_kafka_python("a:1", "me", {"security.protocol": "SSL", setting: value})
     assert found["ssl_context"].maximum_version is ssl.TLSVersion.TLSv1_2
@@ -420,29 +436,34 @@ class TlsServer:
         self._listener = socket.create_server(("localhost", 0))
         self.address = f"localhost:{self._listener.getsockname()[1]}"
 
-    def version_spoken(self) -> str | None:
-        """Return the version of TLS of the first connection; ``None`` when none was agreed on."""
+    def suite_spoken(self) -> tuple[str, str] | None:
+        """Return suite and version of TLS of the first connection; ``None`` when none was agreed on."""
         self._listener.settimeout(10)
         with self._listener, self._listener.accept()[0] as connection:
             try:
                 with self._context.wrap_socket(connection, server_side=True) as secured:
-                    return secured.version()
+                    suite, _, _ = secured.cipher() or ("", "", 0)
+                    return suite, secured.version() or ""
             except ssl.SSLError:
                 return None
 
 
 @pytest.mark.parametrize(
-    ("enabled", "highest", "version"),
+    ("settings", "highest", "spoken"),
     [
-        ("TLSv1.2,TLSv1.3", ssl.TLSVersion.TLSv1_2, "TLSv1.2"),
-        ("TLSv1.2,TLSv1.3", ssl.TLSVersion.TLSv1_3, "TLSv1.3"),
-        ("TLSv1.3", ssl.TLSVersion.TLSv1_3, "TLSv1.3"),
-        ("TLSv1.3", ssl.TLSVersion.TLSv1_2, None),
+        ({"ssl.enabled.protocols": "TLSv1.2,TLSv1.3"}, ssl.TLSVersion.TLSv1_2, "TLSv1.2"),
+        ({"ssl.enabled.protocols": "TLSv1.2,TLSv1.3"}, ssl.TLSVersion.TLSv1_3, "TLSv1.3"),
+        ({"ssl.enabled.protocols": "TLSv1.3"}, ssl.TLSVersion.TLSv1_3, "TLSv1.3"),
+        ({"ssl.enabled.protocols": "TLSv1.3"}, ssl.TLSVersion.TLSv1_2, None),
+        ({"ssl.cipher.suites": OLD_SUITE}, ssl.TLSVersion.TLSv1_2, "ECDHE-ECDSA-AES128-GCM-SHA256"),
+        ({"ssl.cipher.suites": OLDER_SUITE}, ssl.TLSVersion.TLSv1_2, None),  # the server's key is not RSA
+        ({"ssl.cipher.suites": ",".join(SUITES_OF_1_3)}, ssl.TLSVersion.TLSv1_2, None),
     ],
 )
-def test_librdkafka_keeps_to_tls_1_3(
-    tmp_path: Path, enabled: str, highest: ssl.TLSVersion, version: str | None
+def test_librdkafka_keeps_to_versions_and_suites(
+    tmp_path: Path, settings: dict[str, str], highest: ssl.TLSVersion, spoken: str | None
 ) -> None:
+    """Failed with suites: they were ignored."""
     authority = Identity.authority()
     server = TlsServer(tmp_path, authority.vouch_for("localhost"), highest)
     client = admin(
@@ -450,8 +471,10 @@ def test_librdkafka_keeps_to_tls_1_3(
             "bootstrap.servers": server.address,
             "security.protocol": "SSL",
             "ssl.truststore.certificates": authority.certificate_pem,
-            "ssl.enabled.protocols": enabled,
+            **settings,
         }
     )
-    assert server.version_spoken() == version
+    agreed = server.suite_spoken()
+    assert spoken in (agreed or (None,))
+    assert (agreed is None) is (spoken is None)
     client.poll(0)

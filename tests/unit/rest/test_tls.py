@@ -166,12 +166,70 @@ def test_an_idle_client_does_not_hold_up_the_stop(herder: MemoryHerder, files: P
         assert time.monotonic() - began < 5
 
 
-def test_versions_can_be_chosen(herder: MemoryHerder, files: Path) -> None:
-    with serving(herder, SECURE, **pkcs12(files), **{"ssl.enabled.protocols": "TLSv1.2"}) as server:
-        context = ssl.create_default_context(cafile=f"{files}/trusted.pem")
-        context.minimum_version = ssl.TLSVersion.TLSv1_3
-        with pytest.raises(ssl.SSLError), socket.create_connection(("127.0.0.1", server.ports[0])) as plain:
-            context.wrap_socket(plain, server_hostname="localhost")
+OLD, NEW = ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3
+GCM, CHACHA = "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256"
+NEW_AES, NEW_CHACHA, NEW_SMALL = "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256", "TLS_AES_128_GCM_SHA256"
+OPENSSLS_GCM, OPENSSLS_CHACHA = "ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-ECDSA-CHACHA20-POLY1305"
+
+
+def shake_hands(port: int, files: Path, lowest: ssl.TLSVersion, highest: ssl.TLSVersion) -> tuple[str, str] | None:
+    """Version and suite that a client agrees on with a server; `None` when there is none."""
+    context = ssl.create_default_context(cafile=f"{files}/trusted.pem")
+    context.minimum_version, context.maximum_version = lowest, highest
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as plain:
+        try:
+            with context.wrap_socket(plain, server_hostname="localhost") as secured:
+                suite, version, _ = secured.cipher() or ("", "", 0)
+                return secured.version() or version, suite
+        except ssl.SSLError:
+            return None
+
+
+@pytest.mark.parametrize(
+    ("enabled", "suites", "old", "new"),
+    [
+        ("TLSv1.2", "", "TLSv1.2", None),
+        ("TLSv1.3", "", None, "TLSv1.3"),
+        ("TLSv1.2,TLSv1.3", "", "TLSv1.2", "TLSv1.3"),
+        ("TLSv1.2,TLSv1.3", GCM, OPENSSLS_GCM, None),
+        ("TLSv1.2,TLSv1.3", f"{CHACHA},{GCM}", OPENSSLS_CHACHA, None),
+        ("TLSv1.3,TLSv1.2", f"{NEW_AES},{GCM}", OPENSSLS_GCM, NEW_AES),
+        ("TLSv1.2,TLSv1.3", f"{NEW_AES},{NEW_CHACHA},{NEW_SMALL}", None, NEW_AES),
+        ("TLSv1.2", f"{NEW_AES},{GCM}", OPENSSLS_GCM, None),
+    ],
+)
+def test_versions_and_suites_can_be_chosen(
+    herder: MemoryHerder, files: Path, enabled: str, suites: str, old: str | None, new: str | None
+) -> None:
+    """Failed with suites: they were refused."""
+    props = {**pkcs12(files), "ssl.enabled.protocols": enabled, "ssl.cipher.suites": suites}
+    with serving(herder, SECURE, **props) as server:
+        for version, expected in ((OLD, old), (NEW, new)):
+            agreed = shake_hands(server.ports[0], files, version, version)
+            assert expected in (agreed or (None,))
+            assert (agreed is None) is (expected is None)
+
+
+@pytest.mark.parametrize(
+    ("enabled", "suites", "logged"),
+    [
+        (
+            "TLSv1.2,TLSv1.3",
+            f"{NEW_AES},{GCM}",
+            [
+                f"ssl.cipher.suites leaves out {NEW_CHACHA}, {NEW_SMALL}, which Python's ssl module still uses with "
+                "TLSv1.3"
+            ],
+        ),
+        ("TLSv1.2", f"{NEW_AES},{GCM}", []),
+        ("TLSv1.2,TLSv1.3", GCM, []),
+    ],
+)
+def test_suites_of_tls_1_3_that_are_used_all_the_same_are_named(
+    files: Path, enabled: str, suites: str, logged: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    rest_server(SECURE, **pkcs12(files), **{"ssl.enabled.protocols": enabled, "ssl.cipher.suites": suites})
+    assert caplog.messages == logged
 
 
 @pytest.mark.parametrize(
@@ -185,7 +243,18 @@ def test_versions_can_be_chosen(herder: MemoryHerder, files: Path) -> None:
         ({"ssl.keystore.location": "{files}/trusted.pem"}, "needs a private key and its certificate"),
         ({"ssl.keystore.key": "x"}, "holds no PEM"),
         ({"ssl.client.auth": "maybe"}, "Invalid value maybe for configuration ssl.client.auth"),
-        ({"ssl.cipher.suites": "TLS_X"}, "Invalid value [TLS_X] for configuration ssl.cipher.suites"),
+        (
+            {"ssl.keystore.location": "{files}/client.pem", "ssl.cipher.suites": "TLS_X"},
+            "Invalid value TLS_X for configuration ssl.cipher.suites: OpenSSL has no such suite; it has TLS_",
+        ),
+        (
+            {
+                "ssl.keystore.location": "{files}/client.pem",
+                "ssl.cipher.suites": GCM,
+                "ssl.enabled.protocols": "TLSv1.3",
+            },
+            f"Invalid value [{GCM}] for configuration ssl.cipher.suites: It has no suite of TLSv1.3, which alone",
+        ),
         (
             {"ssl.keystore.location": "{files}/client.pem", "ssl.enabled.protocols": "SSLv3"},
             "Invalid value [SSLv3] for configuration ssl.enabled.protocols: One or more of TLSv1.2, TLSv1.3",
