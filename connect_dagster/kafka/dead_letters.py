@@ -14,6 +14,7 @@ from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, KafkaError, KafkaException,
 
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.access import Bootstrap, client_settings
+from connect_dagster.kafka.epoch_producer import EpochProducer, LazyEpochProducer
 from connect_dagster.kafka.errors import BrokersError, brokers_errors
 from connect_dagster.kafka.topic_reading import partition_count, read_topic
 from connect_dagster.protocol.dead_letter_headers import (
@@ -30,6 +31,7 @@ from connect_dagster.protocol.dead_letter_headers import (
 )
 
 _FULL_QUEUE_SECONDS = 0.1
+_RECEIPT_SECONDS = 30.0
 _SETTINGS: Mapping[str, Any] = {
     "log_level": 0,
     "enable.idempotence": True,
@@ -165,8 +167,10 @@ def replay(
     """
     done = Replay()
     refused: list[KafkaError] = []
+    settings = client_settings(bootstrap)
     with brokers_errors():
-        producer = clients.producer(client_settings(bootstrap), _SETTINGS)
+        producer = clients.producer(settings, _SETTINGS)
+    epochs = LazyEpochProducer(settings)
     known: set[str] = set()
 
     def delivered(letter: DeadLetter, topic: str) -> Callable[[KafkaError | None, Message], None]:
@@ -183,11 +187,12 @@ def replay(
         for letter in letters:
             topic = _target(letter, target)
             _require(bootstrap, topic, known, timeout)
-            _produce(producer, letter, topic, delivered(letter, topic))
+            _produce(producer, epochs, letter, topic, delivered(letter, topic))
             if refused:
                 break
     finally:
         producer.flush()
+        epochs.close()
         report(done)
     if refused:
         with brokers_errors():
@@ -215,8 +220,19 @@ def _require(bootstrap: Bootstrap, topic: str, known: set[str], timeout: float) 
 
 
 def _produce(
-    producer: Producer, letter: DeadLetter, topic: str, report: Callable[[KafkaError | None, Message], None]
+    producer: Producer,
+    epochs: LazyEpochProducer,
+    letter: DeadLetter,
+    topic: str,
+    report: Callable[[KafkaError | None, Message], None],
 ) -> None:
+    if letter.timestamp == 0:
+        with brokers_errors():
+            epoch = epochs.opened()
+        if epoch is not None:
+            producer.flush()  # the letters of both producers keep their order
+            report(_delivered(epoch, letter, topic), letter.message)
+            return
     words: dict[str, Any] = {"headers": letter.headers, "on_delivery": report}
     if letter.timestamp is not None:
         words["timestamp"] = letter.timestamp
@@ -228,3 +244,10 @@ def _produce(
         else:
             producer.poll(0)
             return
+
+
+def _delivered(epoch: EpochProducer, letter: DeadLetter, topic: str) -> KafkaError | None:
+    """Write a letter with timestamp 0; return the error of one that the brokers do not acknowledge."""
+    with brokers_errors():
+        receipt = epoch.produce(topic, letter.message.value(), letter.message.key(), letter.headers)
+    return receipt.error() if receipt.wait(_RECEIPT_SECONDS) else KafkaError(KafkaError._MSG_TIMED_OUT)

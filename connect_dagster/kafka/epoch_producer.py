@@ -5,6 +5,7 @@ kafka-python's producer writes any timestamp. It takes no null header and no rec
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -14,9 +15,11 @@ from kafka import KafkaProducer
 from kafka import errors as kafka_errors
 from kafka.serializer import Serializer
 
+from connect_dagster.errors import ConfigError
 from connect_dagster.kafka.settings import to_kafka_python
 from connect_dagster.kafka.settings.java_settings import ClientKind, Settings, parsed
 
+log = logging.getLogger(__name__)
 Header = tuple[str, bytes | None]
 
 _BLOCK_SECONDS = 2.0
@@ -128,6 +131,38 @@ class EpochProducer:
     def close(self) -> None:
         """Drop records that are not acknowledged, and end."""
         self._producer.close(timeout=0)
+
+
+class LazyEpochProducer:
+    """A producer for records with timestamp 0 that is opened with the first of them; for one thread.
+
+    Args:
+        settings: producer settings, in Java's names.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._opened: EpochProducer | None = None
+        self._possible = True
+
+    def opened(self) -> EpochProducer | None:
+        """Return the producer; ``None`` where kafka-python has no such login.
+
+        Raises:
+            KafkaException: no broker responds.
+        """
+        if self._opened is None and self._possible:
+            try:
+                self._opened = EpochProducer(self._settings)
+            except ConfigError as error:
+                self._possible = False
+                log.warning("Records with timestamp 0 get the current time: %s", error.message)
+        return self._opened
+
+    def close(self) -> None:
+        """Drop records that are not acknowledged, and end."""
+        if self._opened is not None:
+            self._opened.close()
 
 
 @contextmanager

@@ -38,6 +38,8 @@ _BACKOFF_SECONDS = 0.1
 _CREATE_BACKOFF_SECONDS = 0.5
 _NEW_TOPIC_SECONDS = 5.0
 _NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
+# librdkafka writes ids in the ordinary alphabet of Base64, Kafka (Uuid.toString) in the one for URLs.
+_AS_KAFKA_WRITES = str.maketrans("+/", "-_")
 _UNCOMMITTED = IsolationLevel.READ_UNCOMMITTED
 
 _TIMED_OUT = frozenset({KafkaError._TIMED_OUT, KafkaError._TIMED_OUT_QUEUE, KafkaError.REQUEST_TIMED_OUT})
@@ -138,7 +140,8 @@ class TopicAdmin:
     def ids(self, topics: Iterable[str], seconds: float) -> dict[str, str]:
         """Return the ids of topics (KIP-516), without those that are missing or not known within this time.
 
-        A topic that was deleted and created again has another id. Brokers before Kafka 2.8 have none.
+        They are as ``kafka-topics`` shows them. A topic that was deleted and created again has another id. Brokers
+        before Kafka 2.8 have none.
         """
         names = list(topics)
         if not names:
@@ -147,7 +150,7 @@ class TopicAdmin:
         found: dict[str, str] = {}
         for name, future in futures.items():
             try:
-                found[name] = str(future.result(seconds + 1).topic_id)
+                found[name] = str(future.result(seconds + 1).topic_id).translate(_AS_KAFKA_WRITES)
             except (KafkaException, FutureTimeout) as error:
                 log.debug("The id of topic '%s' is not known now: %s", name, _text(error))
         return {name: id for name, id in found.items() if id != _NO_ID}

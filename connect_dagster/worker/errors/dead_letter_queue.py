@@ -14,6 +14,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from connect_dagster.errors import ConnectError
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.delivery_errors import GIVEN_UP, Fault, fault_of
+from connect_dagster.kafka.epoch_producer import LazyEpochProducer, Receipt
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.kafka.topic_admin import NewTopic, TopicAdmin
 from connect_dagster.protocol.dead_letter_headers import (
@@ -53,6 +54,7 @@ class DeadLetterQueue:
         producer: producer settings in Java's names.
         admin: settings of the client that creates the topic, in Java's names.
         metrics: counts the records.
+        masked: returns the text of an error without secrets.
 
     Raises:
         ConnectError: the topic does not exist and cannot be created.
@@ -65,11 +67,15 @@ class DeadLetterQueue:
         producer: Settings,
         admin: Settings,
         metrics: ErrorMetrics,
+        masked: Callable[[str], str] = str,
     ) -> None:
         self._id = id
         self._settings = settings
         self._metrics = metrics
+        self._masked = masked
         self._undelivered: deque[tuple[dict[str, Any], KafkaError]] = deque()
+        self._receipts: deque[tuple[dict[str, Any], Receipt]] = deque()
+        self._epochs = LazyEpochProducer(producer)
         self._warned_at = -_WARNING_SECONDS
         _ensure_topic(settings, admin)
         self._producer: Producer = clients.producer(
@@ -82,7 +88,7 @@ class DeadLetterQueue:
         raw = record.record
         options: dict[str, Any] = {"headers": [*raw.headers]}
         if self._settings.context_headers:
-            options["headers"] += context_headers(self._id, record)
+            options["headers"] += context_headers(self._id, record, self._masked)
         if raw.timestamp is not None:
             options["timestamp"] = raw.timestamp
         self._produce({"topic": self._settings.topic, "value": raw.value, "key": raw.key, **options})
@@ -113,14 +119,19 @@ class DeadLetterQueue:
 
     def close(self) -> None:
         """Flush for some seconds, then drop the rest."""
-        self._producer.flush(_CLOSE_SECONDS)
+        deadline = time.monotonic() + _CLOSE_SECONDS
+        self._flushed(lambda: time.monotonic() < deadline)
         self._producer.purge()
         self._producer.flush(_POLL_SECONDS)
+        self._epochs.close()
 
     def _produce(self, record: dict[str, Any]) -> None:
         while True:
             try:
-                self._producer.produce(**record)
+                if record.get("timestamp") == 0 and (epoch := self._epochs.opened()) is not None:
+                    self._receipts.append((record, epoch.produce(**record)))
+                else:
+                    self._producer.produce(**record)
             except BufferError:
                 self._producer.poll(_POLL_SECONDS)
                 continue
@@ -131,6 +142,14 @@ class DeadLetterQueue:
     def _flushed(self, while_running: Callable[[], bool]) -> bool:
         while self._producer.flush(_POLL_SECONDS):
             if not while_running():
+                return False
+        while self._receipts:
+            record, receipt = self._receipts[0]
+            if receipt.wait(_POLL_SECONDS):
+                self._receipts.popleft()
+                if (error := receipt.error()) is not None:
+                    self._take(record, error)
+            elif not while_running():
                 return False
         return True
 
@@ -163,12 +182,15 @@ class DeadLetterQueue:
         self._metrics.dead_letter_failed()
 
 
-def context_headers(id: TaskId, record: FailedRecord) -> list[tuple[str, bytes | None]]:
+def context_headers(
+    id: TaskId, record: FailedRecord, masked: Callable[[str], str] = str
+) -> list[tuple[str, bytes | None]]:
     """Return the headers with a record's origin and its error, all of them text.
 
     Args:
         id: the task.
         record: the failed record.
+        masked: returns the text of an error without secrets.
     """
     raw, failure = record.record, record.failure
     origin = {
@@ -185,8 +207,8 @@ def context_headers(id: TaskId, record: FailedRecord) -> list[tuple[str, bytes |
         STAGE: failure.stage,
         EXECUTOR: failure.executor,
         EXCEPTION: failure.exception,
-        MESSAGE: failure.message,
-        TRACE: failure.stacktrace,
+        MESSAGE: failure.message and masked(failure.message),
+        TRACE: masked(failure.stacktrace),
     }
     return [(name, None if value is None else str(value).encode()) for name, value in texts.items()]
 

@@ -38,6 +38,8 @@ _PASSING = re.compile(
     r"|java\.util\.concurrent\.TimeoutException: Cannot fetch record"
 )
 _SPARKS_READER = "org.apache.spark.sql.kafka010.consumer."
+# Spark's text for records that are not in their log (its error class KAFKA_DATA_LOSS, with failOnDataLoss).
+_LOST = "Some data may have been lost because they are not available in Kafka any more"
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +239,11 @@ def is_passing_read(error: BaseException) -> bool:
     """Return whether a Spark job failed because the brokers did not give it the batch's records."""
     texts = [text for one in chain(error) for text in _java_texts(one)]
     return any(_SPARKS_READER in text and _PASSING.search(text) for text in texts)
+
+
+def is_lost_read(error: BaseException) -> bool:
+    """Return whether a Spark job failed because the batch's records are not in their logs any more."""
+    return any(_LOST in text for one in chain(error) for text in _java_texts(one))
 
 
 def says(error: BaseException, text: str) -> bool:

@@ -16,10 +16,10 @@ from typing import Any
 import pyarrow as pa
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from connect_dagster.errors import ConfigError, ConnectError
+from connect_dagster.errors import ConnectError
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.delivery_errors import GIVEN_UP, Fault, fault_of
-from connect_dagster.kafka.epoch_producer import EpochProducer, Receipt
+from connect_dagster.kafka.epoch_producer import LazyEpochProducer, Receipt
 from connect_dagster.kafka.settings.java_settings import Settings
 
 log = logging.getLogger(__name__)
@@ -131,14 +131,12 @@ class RecordSender:
         wait: Callable[[float], bool],
         on_error: Callable[[KafkaError], None],
     ) -> None:
-        self._settings = settings
         self._over = over
         self._wait = wait
         self._producer: Producer = clients.producer(
             settings, {**_PRODUCER_EXTRAS, "on_delivery": self._delivery_failed, "error_cb": on_error}
         )
-        self._epoch: EpochProducer | None = None
-        self._keeps_epoch = True
+        self._epochs = LazyEpochProducer(settings)
         self._attempt = _Attempt()
         self._warned_at = -_WARNING_SECONDS
 
@@ -176,8 +174,7 @@ class RecordSender:
 
     def close(self) -> None:
         """Close what :meth:`purge` cannot; by the thread that sends."""
-        if self._epoch is not None:
-            self._epoch.close()
+        self._epochs.close()
 
     def _send_again(self, group: Sequence[Record], tolerate: Tolerate) -> None:
         while (failure := self._try(group)) is not None and not self._over():
@@ -291,7 +288,7 @@ class RecordSender:
             self._flushed()  # the records of both producers keep their order
         while not self._over():
             try:
-                if at_epoch and (epoch := self._epochs()) is not None:
+                if at_epoch and (epoch := self._epochs.opened()) is not None:
                     self._attempt.receipts.append((number, record["topic"], epoch.produce(**record)))
                 else:
                     self._producer.produce(**record)
@@ -302,16 +299,6 @@ class RecordSender:
                 found: KafkaError = error.args[0]
                 return found
         return None
-
-    def _epochs(self) -> EpochProducer | None:
-        """Return the producer for timestamp 0; ``None`` where it has no such login."""
-        if self._epoch is None and self._keeps_epoch:
-            try:
-                self._epoch = EpochProducer(self._settings)
-            except ConfigError as error:
-                self._keeps_epoch = False
-                log.warning("Records with timestamp 0 get the current time: %s", error.message)
-        return self._epoch
 
     def _delivery_failed(self, error: KafkaError | None, message: Message) -> None:
         if error is not None and error.code() not in GIVEN_UP:

@@ -32,9 +32,10 @@ def strict_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield broker.bootstrap_servers
 
 
-def letter(value: bytes, key: bytes | None = None) -> FailedRecord:
+def letter(value: bytes, key: bytes | None = None, timestamp: int | None = None) -> FailedRecord:
     error = DataError("bad")
-    return FailedRecord(Failure.of(VALUE_CONVERTER, "x", error), RawRecord("t", key, value), error)
+    raw = RawRecord("t", key, value, timestamp=timestamp)
+    return FailedRecord(Failure.of(VALUE_CONVERTER, "x", error), raw, error)
 
 
 def opened(servers: str, topic: str, metrics: ErrorMetrics) -> DeadLetterQueue:
@@ -77,3 +78,24 @@ def test_one_rejected_dead_letter_costs_no_other(strict_broker: str, topic_prefi
     queue.close()
     assert sorted(topics.values(strict_broker, topic, 2)) == ["1", "2"]
     assert metrics.read().values["deadletterqueue-produce-failures"] == 1
+
+
+def test_a_dead_letter_with_timestamp_0_keeps_it(strict_broker: str, topic_prefix: str) -> None:
+    """At 1f0d1e0 it got the current time."""
+    topic, metrics = f"{topic_prefix}dead", ErrorMetrics(ID)
+    queue = opened(strict_broker, topic, metrics)
+    for number, timestamp in enumerate((0, 7, 0)):
+        queue.write(letter(b"%d" % number, b"k", timestamp))
+    assert queue.flush(lambda: True)
+    found = {one.value(): one.timestamp()[1] for one in topics.read_topic(strict_broker, topic, 3)}
+    assert found == {b"0": 0, b"1": 7, b"2": 0}
+    admin = AdminClient({"bootstrap.servers": strict_broker})
+    admin.delete_topics([topic])[topic].result(SECONDS)
+    queue.write(letter(b"late", timestamp=0))
+    assert not queue.flush(lambda: False), "the topic is missing"
+    admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(SECONDS)
+    assert queue.flush(lambda: True)
+    (late,) = topics.read_topic(strict_broker, topic, 1)
+    assert (late.value(), late.timestamp()[1]) == (b"late", 0)
+    queue.close()
+    assert metrics.read().values["deadletterqueue-produce-failures"] == 0

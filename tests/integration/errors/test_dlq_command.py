@@ -7,6 +7,7 @@ from click.testing import CliRunner, Result
 from confluent_kafka import Producer
 
 from connect_dagster.cli.main import main
+from connect_dagster.kafka.epoch_producer import EpochProducer
 from tests.integration.errors.conftest import ALL, Start, dead_letters, read, transform, values
 from tests.integration.errors.faulty_plugins import Fails
 from tests.integration.sink.kafka_topics import Topics
@@ -74,6 +75,18 @@ def test_replay(topics: Topics, topic_prefix: str, dead: str) -> None:
     ran = run(topics, "replay", dead, "--to", other)
     assert (ran.exit_code, ran.stderr) == (0, f"Replayed 5 to {other}; the last offset was 4 (partition 0).\n")
     assert len(read(topics, other, 5)) == 5
+
+
+def test_replay_keeps_timestamp_0(topics: Topics, topic_prefix: str, dead: str) -> None:
+    """At 1f0d1e0 the record got the time of the replay."""
+    producer = EpochProducer({"bootstrap.servers": topics.bootstrap})
+    assert producer.produce(dead, b"old", headers=[("own", None)]).wait(20)
+    producer.close()
+    target = topics.create(f"{topic_prefix}other")
+    ran = run(topics, "replay", dead, "--to", target, "--offsets", "4-")
+    assert (ran.exit_code, ran.stderr) == (0, f"Replayed 2 to {target}; the last offset was 5 (partition 0).\n")
+    times = [(one.value(), one.timestamp()[1]) for one in read(topics, target, 2)]
+    assert times == [(b"v4\xff", 1_700_000_000_000), (b"old", 0)]
 
 
 def test_offsets_count_within_a_partition(topics: Topics, topic_prefix: str) -> None:

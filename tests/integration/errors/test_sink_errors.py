@@ -41,9 +41,11 @@ def test_skip_retry_and_dead_letters_with_headers(start: Start, topics: Topics, 
         producer.produce(topic, f"value-{number}", f"k{number}", timestamp=1_700_000_000_123, headers=header)
     producer.flush(20)
     later = {
-        "transforms": "faulty,others",
+        "transforms": "faulty,others,list",
         "transforms.others.type": "SqlTransform",
         "transforms.others.sql": "SELECT value AS _value FROM record WHERE value <> 'value-7'",
+        "transforms.list.type": "SqlTransform",
+        "transforms.list.sql": "SELECT explode(filter(array(value), x -> x <> 'value-7')) AS _value FROM record",
     }
     faulty = {**transform(Fails, value="value-7", name=topic_prefix, tries="1"), **later}
     running = start(

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,14 +40,18 @@ class SourceWorker:
         """How many records a topic has had."""
         return topics.size(self.broker.bootstrap_servers, topic)
 
-    def offsets(self, name: str) -> list[dict[str, object]]:
+    def offsets(self, name: str) -> list[dict[str, Any]]:
         """What `GET …/offsets` answers."""
         return list(self.process.call("GET", f"/connectors/{name}/offsets").json["offsets"])
 
     def wait_position(self, name: str, file: Path, position: int) -> None:
         """Wait until this position of a file is committed."""
-        wanted = [{"partition": {"filename": str(file)}, "offset": {"position": position}}]
-        self.process.wait_until(lambda: self.offsets(name) == wanted, f"commit {position}", 30)
+        wanted = [({"filename": str(file)}, position)]
+
+        def committed() -> bool:
+            return [(one["partition"], one["offset"]["position"]) for one in self.offsets(name)] == wanted
+
+        self.process.wait_until(committed, f"commit {position}", 30)
 
     def trace(self, name: str, task: int = 0) -> str:
         """Trace of a failed task."""

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException, cimpl
+from confluent_kafka import KafkaError, KafkaException, Uuid, cimpl
 
 from connect_dagster.errors import ConnectError
 from connect_dagster.kafka import clients
@@ -100,6 +100,15 @@ def test_a_refused_login_ends_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConnectError, match=r"^The brokers refuse client a: wrong password$"):
         topics.create_with_retry(TOPIC)
     assert len(answers.created) == 1
+
+
+def test_an_id_is_as_kafka_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fails at 1f0d1e0: with / and + of librdkafka's alphabet."""
+    topics, answers = admin(monkeypatch)
+    future = Future[SimpleNamespace]()
+    future.set_result(SimpleNamespace(topic_id=Uuid(-1, -5)))
+    monkeypatch.setattr(answers, "describe_topics", lambda *_, **__: {"t": future}, raising=False)
+    assert topics.ids(["t"], 1) == {"t": "____________________-w"}
 
 
 def test_ids_leave_out_missing_topics_and_brokers_without_ids(monkeypatch: pytest.MonkeyPatch) -> None:

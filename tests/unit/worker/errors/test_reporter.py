@@ -1,11 +1,13 @@
 """What is reported of failed records, and in which words."""
 
 import logging
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
 
 from connect_dagster.errors import ConfigError, DataError
+from connect_dagster.protocol.dead_letter_headers import MESSAGE, TRACE
 from connect_dagster.protocol.states import TaskId
 from connect_dagster.worker.config.sink import SinkConnectorConfig
 from connect_dagster.worker.config.source import SourceConnectorConfig
@@ -93,6 +95,13 @@ def test_what_is_found_later_is_a_failure_alone() -> None:
     counted = {name: value for name, value in metrics.read().values.items() if value}
     assert counted.pop("last-error-timestamp")
     assert counted == {"total-record-failures": 2}
+
+
+def test_context_headers_have_no_secrets() -> None:
+    failure = replace(FAILURE, message="got hunter2", trace="at hunter2")
+    told = dict(context_headers(TASK, FailedRecord(failure, READ), lambda text: text.replace("hunter2", "[hidden]")))
+    assert told[MESSAGE] == b"got [hidden]"
+    assert b"hunter2" not in (told[TRACE] or b"")
 
 
 def test_context_headers() -> None:
