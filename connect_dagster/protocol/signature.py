@@ -14,6 +14,7 @@ from connect_dagster.java import base64 as java_base64
 
 SIGNATURE_HEADER = "X-Connect-Authorization"
 ALGORITHM_HEADER = "X-Connect-Request-Signature-Algorithm"
+UNSIGNED = "Internal request missing required signature"
 
 HMACS = {
     "HmacMD5": "md5",

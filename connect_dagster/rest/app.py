@@ -2,8 +2,8 @@
 
 Paths are matched as they were sent and decoded part by part, so that an escaped ``/`` stays inside a
 connector's name; matrix parameters (``;a=b``) and one trailing ``/`` are ignored, as in Java. Content types
-are checked as JAX-RS does, then users, then bodies. Routes run in threads, each with its time limit (Java:
-RestRequestTimeout), which also forward requests for another worker.
+are checked as JAX-RS does, then users and signatures, then bodies are read. Routes run in threads, each with its time
+limit (Java: RestRequestTimeout), which also forward requests for another worker.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -24,17 +25,20 @@ from urllib.parse import parse_qsl, unquote
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from connect_dagster.client.inter_worker import RestClient
-from connect_dagster.errors import ConnectError
+from connect_dagster.errors import ConnectError, RestError
 from connect_dagster.herder.interface import Herder, RequestTargetError
+from connect_dagster.protocol.signature import UNSIGNED, RequestSignature
 from connect_dagster.rest import connector_routes, operation_routes, worker_routes
+from connect_dagster.rest.documents import most_values
 from connect_dagster.rest.exchange import JSON, TEXT, Call, Endpoint, Reply
 from connect_dagster.rest.forwarding import forward
+from connect_dagster.rest.limits import LIMITS, VALUE_BYTES, Limits, Quota, Share
 from connect_dagster.rest.openapi import openapi_endpoint
 
 log = logging.getLogger(__name__)
@@ -57,6 +61,8 @@ ENDPOINTS: tuple[Endpoint, ...] = (*USER_ENDPOINTS, *ADMIN_ENDPOINTS)
 
 MATRIX_PARAMETERS = re.compile(r";[^/]*")
 PLAIN_CLIENT = RestClient()
+BODIES_FULL = "The worker is reading as many bodies as it can hold: try again later"
+THREADS_FULL = "The worker is handling as many requests as it can: try again later"
 UNAUTHENTICATED = Reply(401, b"User cannot access the resource.", {"WWW-Authenticate": 'Basic realm="KafkaConnect"'})
 
 Admits = Callable[[str | None], bool]
@@ -73,6 +79,9 @@ class _Context:
     herder: Herder
     client: RestClient
     admits: Admits
+    limits: Limits
+    bodies: Quota
+    threads: Mapping[str, Quota]
 
 
 def create_app(
@@ -80,6 +89,7 @@ def create_app(
     endpoints: Iterable[Endpoint] = ENDPOINTS,
     client: RestClient = PLAIN_CLIENT,
     admits: Admits = everyone,
+    limits: Limits = LIMITS,
 ) -> ASGIApp:
     """Return the application that serves a herder, and the description of its routes at ``/openapi.json``.
 
@@ -88,10 +98,13 @@ def create_app(
         endpoints: the route table.
         client: sends requests to other workers.
         admits: accepts or refuses users.
+        limits: on bodies and threads.
     """
-    context, table = _Context(herder, client, admits), tuple(endpoints)
+    described = tuple(endpoints)
+    table = (*described, openapi_endpoint(described))
+    context = _Context(herder, client, admits, limits, Quota(limits.bodies_bytes), _threads(table, limits))
     by_path: dict[str, dict[str, Endpoint]] = {}
-    for endpoint in (*table, openapi_endpoint(table)):
+    for endpoint in table:
         by_path.setdefault(endpoint.path, {})[endpoint.method] = endpoint
     app = Starlette(
         routes=[_route(context, path, methods) for path, methods in by_path.items()],
@@ -99,6 +112,12 @@ def create_app(
     )
     app.router.redirect_slashes = False
     return partial(_with_raw_path, app)
+
+
+def _threads(endpoints: Iterable[Endpoint], limits: Limits) -> Mapping[str, Quota]:
+    """Return the threads for each path: most paths share theirs."""
+    shared = Quota(limits.threads)
+    return {one.path: Quota(limits.reserved_threads) if one.reserved else shared for one in endpoints}
 
 
 async def _with_raw_path(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
@@ -131,26 +150,76 @@ def _options(methods: list[str]) -> Reply:
 
 
 async def _answer(context: _Context, endpoint: Endpoint, request: Request) -> Reply:
-    if refused := _refused_media(endpoint, request):
+    if refused := _refused_media(endpoint, request) or _refused_sender(context, endpoint, request):
         return refused
-    if not endpoint.internal and (refused := _refused_user(context, request, endpoint.produces[0])):
-        return refused
-    body = await request.body()
+    held = ExitStack()
+    try:
+        return await _reply(context, endpoint, request, held)
+    except asyncio.CancelledError:
+        # The server stops and cuts off what still runs; swallowed so that the client gets a reply.
+        return Reply.error(500, "Request interrupted")
+    except ClientDisconnect:
+        return Reply.error(400, "The client closed the connection before the end of the body")
+    except RestError as error:
+        return Reply.error(error.status, str(error))
+    finally:
+        held.close()
+
+
+async def _reply(context: _Context, endpoint: Endpoint, request: Request, held: ExitStack) -> Reply:
+    body = await _body(context, request, held)
     if body and endpoint.reads_body and "content-type" not in request.headers:
         return _reply_to_refusal(415, typed=True)
+    threads = context.threads[endpoint.path]
+    if not threads.take():
+        raise RestError(503, THREADS_FULL)
+    held.callback(threads.give_back)
     target = request.scope["raw_path"].decode("latin-1")
     began = datetime.now(UTC)
     try:
         work = partial(_settled, endpoint, context, _call(request, body), target)
-        return await _within(endpoint.seconds, work, f"rest-{request.method}-{target}")
-    except asyncio.CancelledError:
-        # The server stops and cuts off what still runs; swallowed so that the client gets a reply.
-        return Reply.error(500, "Request interrupted")
+        return await _within(endpoint.seconds, work, f"rest-{request.method}-{target}", held)
     except TimeoutError:
         return endpoint.late(context.herder.stage() or _stage(f"handling {request.method} {target}", began))
 
 
-async def _within(seconds: float, work: Callable[[], Result], name: str) -> Result:
+async def _body(context: _Context, request: Request, held: ExitStack) -> bytes:
+    """Read the body.
+
+    Args:
+        context: has the limits.
+        request: whose body.
+        held: returns the body's share of the memory for bodies when it closes.
+
+    Raises:
+        RestError: 413 the body is too large or has too many values, 408 it takes too long, 503 other bodies leave no
+            room for it.
+        ClientDisconnect: the client left.
+    """
+    limits = context.limits
+    too_large = RestError(413, f"The body is larger than {limits.body_bytes} bytes")
+    if int(request.headers.get("content-length", 0)) > limits.body_bytes:
+        raise too_large
+    body, share = bytearray(), Share(context.bodies)
+    held.callback(share.give_back)
+    try:
+        async with asyncio.timeout(limits.body_seconds):
+            async for part in request.stream():
+                if len(body) + len(part) > limits.body_bytes:
+                    raise too_large
+                if not share.grow(len(part)):
+                    raise RestError(503, BODIES_FULL)
+                body += part
+    except TimeoutError as error:
+        raise RestError(408, f"The body did not come within {limits.body_seconds:g} seconds") from error
+    if (values := most_values(body)) > limits.body_values:
+        raise RestError(413, f"The body has more than {limits.body_values} JSON values")
+    if not share.grow(values * VALUE_BYTES):
+        raise RestError(503, BODIES_FULL)
+    return bytes(body)
+
+
+async def _within(seconds: float, work: Callable[[], Result], name: str, held: ExitStack) -> Result:
     """Return the result of ``work``, which runs in its own daemon thread, waited for only so long.
 
     A call that never returns keeps its thread, but neither the client, other calls, nor the end of the process wait
@@ -160,6 +229,7 @@ async def _within(seconds: float, work: Callable[[], Result], name: str) -> Resu
         seconds: how long to wait.
         work: what to do; may block.
         name: the thread's name.
+        held: resources of the request, which the thread closes when the work ends.
 
     Raises:
         TimeoutError: it takes longer; the work continues, its outcome is dropped.
@@ -167,15 +237,24 @@ async def _within(seconds: float, work: Callable[[], Result], name: str) -> Resu
     outcome: Future[Result] = Future()
     # From now on a cancelled wait leaves the future alone, so that the thread can still set it.
     outcome.set_running_or_notify_cancel()
-    threading.Thread(target=_set, args=(outcome, work), name=name, daemon=True).start()
+    threads = held.pop_all()
+    try:
+        threading.Thread(target=_set, args=(outcome, work, threads), name=name, daemon=True).start()
+    except RuntimeError:
+        # The system has no more threads.
+        threads.close()
+        raise
     return await asyncio.wait_for(asyncio.wrap_future(outcome), seconds)
 
 
-def _set(outcome: Future[Result], work: Callable[[], Result]) -> None:
+def _set(outcome: Future[Result], work: Callable[[], Result], held: ExitStack) -> None:
     try:
-        outcome.set_result(work())
+        with held:
+            result = work()
     except BaseException as error:
         outcome.set_exception(error)
+    else:
+        outcome.set_result(result)
 
 
 def _settled(endpoint: Endpoint, context: _Context, call: Call, target: str) -> Reply:
@@ -186,24 +265,26 @@ def _settled(endpoint: Endpoint, context: _Context, call: Call, target: str) -> 
             return forward(context.client, endpoint, call, error)
     except Exception as error:
         # The border: whatever a herder or a plugin raises becomes a reply.
-        return _reply_to_error(error, target)
+        return _reply_to_error(error, target, context.herder.masked)
 
 
-def _reply_to_error(error: BaseException, target: str) -> Reply:
+def _reply_to_error(error: BaseException, target: str, masked: Callable[[str], str]) -> Reply:
     """Return the reply to a call that failed (Java: ``ConnectExceptionMapper``).
 
     Every class of :mod:`connect_dagster.errors` knows its status; anything else is a fault of ours or of a plugin:
-    500 with its own text, and a trace in the log.
+    500 with its own text, which may quote a secret of a configuration, and a trace in the log.
 
     Args:
         error: what the route or the herder raised.
         target: path of the call, for the log.
+        masked: returns a text without secrets.
     """
     status = error.status if isinstance(error, ConnectError) else HTTPStatus.INTERNAL_SERVER_ERROR
     level = logging.ERROR if status == HTTPStatus.INTERNAL_SERVER_ERROR else logging.DEBUG
     log.log(level, "Uncaught exception in REST call to %s", target, exc_info=error)
     # An exception without text is reported by its class.
-    return Reply.error(int(status), str(error) or type(error).__name__)
+    text = str(error) or type(error).__name__
+    return Reply.error(int(status), masked(text) if status == HTTPStatus.INTERNAL_SERVER_ERROR else text)
 
 
 def _reply_to_refusal(status: int, *, typed: bool = False) -> Reply:
@@ -225,6 +306,23 @@ def _refused_media(endpoint: Endpoint, request: Request) -> Reply | None:
     ranges = {_media_type(media_range) for media_range in accepted}
     if ranges and not any(ranges & _ranges_of(media) for media in endpoint.produces):
         return _reply_to_refusal(406)
+    return None
+
+
+def _refused_sender(context: _Context, endpoint: Endpoint, request: Request) -> Reply | None:
+    if endpoint.internal:
+        return _refused_unsigned(context, request)
+    return _refused_user(context, request, endpoint.produces[0])
+
+
+def _refused_unsigned(context: _Context, request: Request) -> Reply | None:
+    """Refuse a request among workers that cannot be one before its body is read, which anybody may send."""
+    try:
+        signature = RequestSignature.of(b"", request.headers)
+    except ValueError as error:
+        return Reply.error(400, str(error))
+    if signature is None and context.herder.requires_signature:
+        return Reply.error(400, UNSIGNED)
     return None
 
 

@@ -94,6 +94,7 @@ class Endpoint:
         late: makes the reply when it takes longer, from the stage's sentence; by default a 500.
         kept: query parameters that stay when the request is forwarded to another worker.
         resent: body of the forwarded request, from what was read of it; by default there is none.
+        reserved: has threads that other routes cannot take, for requests that watch the worker.
     """
 
     method: str
@@ -107,6 +108,7 @@ class Endpoint:
     late: Callable[[str], Reply] = lambda stage: Reply.error(500, f"Request timed out. {stage}")
     kept: tuple[str, ...] = ()
     resent: Callable[[Call], bytes | None] = lambda call: None
+    reserved: bool = False
 
     @property
     def internal(self) -> bool:

@@ -6,25 +6,29 @@ Runs uvicorn, in a thread for each kind of listener: http and https, with and wi
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import math
+import resource
 import socket
 import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Self
 
 import uvicorn
 from starlette.types import ASGIApp
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from connect_dagster.client.inter_worker import RestClient
 from connect_dagster.errors import ConnectError
 from connect_dagster.herder.interface import Herder
 from connect_dagster.rest.access_log import AccessLog
 from connect_dagster.rest.app import ADMIN_ENDPOINTS, ENDPOINTS, USER_ENDPOINTS, create_app
+from connect_dagster.rest.connections import Connections, HttpConnection, TlsGate
 from connect_dagster.rest.cors import CrossOrigin
+from connect_dagster.rest.limits import Limits
 from connect_dagster.rest.listeners import Listener
 from connect_dagster.rest.response_headers import ResponseHeaders
 from connect_dagster.rest.settings import RestSettings, Served
@@ -32,12 +36,11 @@ from connect_dagster.worker.config.worker import WorkerConfig
 
 logger = logging.getLogger(__name__)
 
-# Jetty's idle timeout in Java's worker equals its request timeout.
-IDLE_SECONDS = 90
 START_SECONDS = 10.0
 # Java: RestServer.GRACEFUL_SHUTDOWN_TIMEOUT_MS
 STOP_SECONDS = 60.0
-GOOD_BYE_SECONDS = 0.1
+# Connections that the system keeps ready, and that are accepted in a row, which exceeds their limit for a moment.
+BACKLOG = 128
 
 
 class RestServer:
@@ -141,14 +144,16 @@ class RestServer:
     def _kinds(self, herder: Herder) -> Iterator[_Server]:
         settings = self._settings
         endpoints = ENDPOINTS if settings.admin is None else USER_ENDPOINTS
-        app = create_app(herder, endpoints, settings.client, settings.admits)
+        app = create_app(herder, endpoints, settings.client, settings.admits, settings.limits)
         if settings.headers:
             app = ResponseHeaders(app, settings.headers)
         if settings.cors:
             app = CrossOrigin(app, settings.cors)
-        yield from _by_scheme(app, settings.public, self._public)
+        limits = _affordable(settings.limits)
+        yield from _by_scheme(app, settings.public, self._public, limits)
         if settings.admin:
-            yield from _by_scheme(create_app(herder, ADMIN_ENDPOINTS), settings.admin, self._admin)
+            admin = create_app(herder, ADMIN_ENDPOINTS, limits=settings.limits)
+            yield from _by_scheme(admin, settings.admin, self._admin, limits)
 
     def _close_sockets(self) -> None:
         for bound in (*self._public, *self._admin):
@@ -156,35 +161,35 @@ class RestServer:
         self._public, self._admin = [], []
 
 
-def _by_scheme(app: ASGIApp, served: Served, sockets: list[socket.socket]) -> Iterator[_Server]:
+def _by_scheme(app: ASGIApp, served: Served, sockets: list[socket.socket], limits: Limits) -> Iterator[_Server]:
     bound = list(zip(served.listeners, sockets, strict=True))
     for scheme, tls in (("http", None), ("https", served.tls)):
         if own := [taken for listener, taken in bound if listener.scheme == scheme]:
-            yield _Server(AccessLog(app), own, tls)
+            yield _Server(AccessLog(app), own, tls, limits)
 
 
 def _urls(listeners: tuple[Listener, ...]) -> str:
     return ",".join(listener.url for listener in listeners)
 
 
-class _Connection(H11Protocol):
-    """uvicorn's, but one that is idle when the server stops does not wait long for its client's TLS good-bye."""
-
-    def shutdown(self) -> None:
-        """Close, now if idle, else after the response."""
-        super().shutdown()
-        if self.transport.is_closing():
-            self.loop.call_later(GOOD_BYE_SECONDS, self.transport.abort)
+def _affordable(limits: Limits) -> Limits:
+    """Leave descriptors to brokers, databases and files: a server takes a quarter of the process's at most."""
+    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if most == resource.RLIM_INFINITY:
+        return limits
+    return replace(limits, connections=min(limits.connections, most // 4))
 
 
 class _Server(uvicorn.Server):
-    """uvicorn in its own thread, without logging, with an event for readiness."""
+    """uvicorn in its own thread, without logging, with limits for connections and an event for readiness."""
 
-    def __init__(self, app: AccessLog, sockets: list[socket.socket], tls: ssl.SSLContext | None) -> None:
+    def __init__(
+        self, app: AccessLog, sockets: list[socket.socket], tls: ssl.SSLContext | None, limits: Limits
+    ) -> None:
         config = uvicorn.Config(
             app,
             loop="asyncio",
-            http=_Connection,
+            http="h11",
             ws="none",
             lifespan="off",
             interface="asgi3",
@@ -193,11 +198,12 @@ class _Server(uvicorn.Server):
             access_log=False,
             server_header=False,
             proxy_headers=False,
-            timeout_keep_alive=IDLE_SECONDS,
+            timeout_keep_alive=math.ceil(limits.idle_seconds),
         )
         config.load()
-        config.ssl = tls  # uvicorn itself makes one from files only
         super().__init__(config)
+        self._tls = tls
+        self._connections = Connections(limits)
         self.ready = threading.Event()
         self._thread = threading.Thread(target=self.run, args=(sockets,), name="rest-server", daemon=True)
 
@@ -210,9 +216,24 @@ class _Server(uvicorn.Server):
         self._thread.join(timeout)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, then set the event."""
-        await super().startup(sockets)
+        """Listen, then set the event. In place of uvicorn's, whose connections know no limits."""
+        loop = asyncio.get_running_loop()
+        self.servers = [
+            await loop.create_server(self._accepted, sock=bound, backlog=BACKLOG) for bound in sockets or ()
+        ]
+        self.started = True
         self.ready.set()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop, without waiting for handshakes."""
+        self._connections.end_handshakes()
+        await super().shutdown(sockets)
+
+    def _accepted(self) -> asyncio.Protocol:
+        return self._http() if self._tls is None else TlsGate(self._tls, self._http, self._connections)
+
+    def _http(self) -> HttpConnection:
+        return HttpConnection(self.config, self.server_state, self._connections)
 
     def end(self, timeout: float) -> None:
         """Ask the server to stop within ``timeout`` seconds."""

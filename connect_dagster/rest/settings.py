@@ -14,6 +14,7 @@ from connect_dagster.rest import basic_auth, tls
 from connect_dagster.rest.app import PLAIN_CLIENT, Admits, everyone
 from connect_dagster.rest.basic_auth import BasicAuth
 from connect_dagster.rest.cors import CorsRules
+from connect_dagster.rest.limits import LIMITS, Limits
 from connect_dagster.rest.listeners import DEFAULT_LISTENERS, FROM_LISTENERS, Advertised, Listener
 from connect_dagster.rest.response_headers import HeaderRule, parse_rules
 from connect_dagster.rest.tls import TlsSettings
@@ -48,6 +49,7 @@ class RestSettings:
         admits: decides on users; the admin listeners admit all, as in Java.
         cors: rules for pages from elsewhere, ``None`` for none.
         headers: rules for headers of all responses.
+        limits: on clients.
     """
 
     public: Served = Served(tuple(map(Listener.parse, DEFAULT_LISTENERS)))
@@ -57,6 +59,7 @@ class RestSettings:
     admits: Admits = everyone
     cors: CorsRules | None = None
     headers: tuple[HeaderRule, ...] = ()
+    limits: Limits = LIMITS
 
     @classmethod
     def of(cls, config: WorkerConfig, environment: Mapping[str, str] = os.environ) -> RestSettings:

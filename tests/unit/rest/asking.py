@@ -40,7 +40,7 @@ class Asking:
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
         typed = {} if body is None else {"Content-Type": "application/json"}
         content = b"" if body is None else raw
-        return asyncio.run(self._ask(_scope(method, target, {**typed, **(headers or {})}), content))
+        return asyncio.run(self._ask(scope_of(method, target, {**typed, **(headers or {})}), content))
 
     async def _ask(self, scope: Scope, body: bytes) -> Answer:
         answer = Answer()
@@ -59,7 +59,8 @@ class Asking:
         return answer
 
 
-def _scope(method: str, target: str, headers: dict[str, str]) -> Scope:
+def scope_of(method: str, target: str, headers: dict[str, str]) -> Scope:
+    """A request without its body."""
     path, _, query = target.partition("?")
     sent = {"Host": "here:8083", **headers}
     return {

@@ -2,9 +2,12 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from connect_dagster.herder.interface import Herder
+from connect_dagster.rest.limits import LIMITS, Limits
 from connect_dagster.rest.server import RestServer
+from connect_dagster.rest.settings import RestSettings
 from connect_dagster.worker.config.worker import WorkerConfig
 
 LOCAL = "http://127.0.0.1:0"
@@ -25,7 +28,15 @@ def rest_server(*listeners: str, **props: str) -> RestServer:
 @contextmanager
 def serving(herder: Herder, *listeners: str, **props: str) -> Iterator[RestServer]:
     """A server that answers; on a free port unless listeners are given."""
-    server = rest_server(*(listeners or (LOCAL,)), **props)
+    with limited(herder, LIMITS, *listeners, **props) as server:
+        yield server
+
+
+@contextmanager
+def limited(herder: Herder, limits: Limits, *listeners: str, **props: str) -> Iterator[RestServer]:
+    """A server that answers, with limits for its clients."""
+    config = worker_config(",".join(listeners or (LOCAL,)), **props)
+    server = RestServer(replace(RestSettings.of(config), limits=limits))
     try:
         server.start(herder)
         yield server

@@ -147,6 +147,15 @@ def test_the_unexpected_is_a_500_with_its_text(herder: MemoryHerder) -> None:
     assert (answer.status, answer.message) == (500, "'offset'")
 
 
+def test_the_text_of_the_unexpected_has_no_secrets(herder: MemoryHerder, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: Herder, __: Call) -> Reply:
+        raise KeyError("hunter2")
+
+    monkeypatch.setattr(herder, "masked", lambda text: text.replace("hunter2", "[hidden]"))
+    answer = Asking(create_app(herder, [Endpoint("GET", "/bad", fail, returns(TEXT))]))("GET", "/bad")
+    assert (answer.status, answer.message) == (500, "'[hidden]'")
+
+
 def test_each_method_of_a_path_has_one_endpoint() -> None:
     rows = [(endpoint.method, endpoint.path) for endpoint in ENDPOINTS]
     assert len(rows) == len(set(rows))

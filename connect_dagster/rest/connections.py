@@ -1,0 +1,233 @@
+"""Connections of a REST server: a limit on their number, and one of time for each phase of a connection.
+
+uvicorn's settings are not enough. ``timeout_keep_alive`` counts from a response on, so that a client that sends
+nothing, or half a head, is never let go; ``limit_concurrency`` refuses an operator's request while silent clients keep
+their connections. Independent of routes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import ssl
+from collections.abc import Callable
+from enum import Enum, auto
+from typing import Protocol
+
+import h11
+from uvicorn import Config
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.server import ServerState
+
+from connect_dagster.rest.limits import Limits
+
+log = logging.getLogger(__name__)
+
+GOOD_BYE_SECONDS = 0.1
+# h11's own limit, and uvicorn's.
+HEAD_BYTES = 16 * 1024
+WARNING_SECONDS = 60.0
+_SMALL_CHUNKS = 1_000
+_CHUNK_BYTES = 256
+
+
+class Phase(Enum):
+    """Phases of a connection. In all but RESPONSE the server waits for the client."""
+
+    HANDSHAKE = auto()
+    IDLE = auto()
+    HEAD = auto()
+    BODY = auto()
+    RESPONSE = auto()
+    REMAINDER = auto()
+    """A body that is read no more, as its response has been sent."""
+
+
+class Closable(Protocol):
+    """A connection that can be closed at once."""
+
+    def abort(self) -> None:
+        """Close, without waiting for the client."""
+
+
+class Connections:
+    """The connections of one server, used by the thread of its event loop only.
+
+    One more than the limit closes the one that has waited longest for its client, so that silent clients keep nobody
+    out.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._most = limits.connections
+        self._seconds = {
+            Phase.HANDSHAKE: limits.head_seconds,
+            Phase.IDLE: limits.idle_seconds,
+            Phase.HEAD: limits.head_seconds,
+            # The application limits it to less, and can send a response.
+            Phase.BODY: limits.response_seconds,
+            Phase.RESPONSE: limits.response_seconds,
+            Phase.REMAINDER: limits.remainder_seconds,
+        }
+        self._timers: dict[Closable, asyncio.TimerHandle] = {}
+        # In the order in which they began to wait.
+        self._waiting: dict[Closable, Phase] = {}
+        self._warned_at = -WARNING_SECONDS
+
+    def enter(self, connection: Closable, phase: Phase) -> None:
+        """Begin a phase of a connection, new or known."""
+        self.leave(connection)
+        loop = asyncio.get_running_loop()
+        self._timers[connection] = loop.call_later(self._seconds[phase], connection.abort)
+        if phase is not Phase.RESPONSE:
+            self._waiting[connection] = phase
+        if len(self._timers) > self._most:
+            self._close_one(connection, loop.time())
+
+    def leave(self, connection: Closable) -> None:
+        """Forget a connection, if it is known."""
+        if (timer := self._timers.pop(connection, None)) is not None:
+            timer.cancel()
+        self._waiting.pop(connection, None)
+
+    def end_handshakes(self) -> None:
+        """Close all connections that are not secured yet."""
+        for connection in [one for one, phase in self._waiting.items() if phase is Phase.HANDSHAKE]:
+            connection.abort()
+
+    def _close_one(self, newest: Closable, now: float) -> None:
+        if now - self._warned_at >= WARNING_SECONDS:
+            self._warned_at = now
+            log.warning("More than %d connections: closing those that have waited longest for their client", self._most)
+        longest = next(iter(self._waiting), newest)
+        self.leave(longest)
+        longest.abort()
+
+
+class _Parser(h11.Connection):
+    """h11's, which refuses a body in many tiny chunks: 200 kilobytes of them keep it busy for a second."""
+
+    _credit = 0
+
+    def next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+        """Return what comes next. Raises RemoteProtocolError when it is malformed, or the chunks are too small."""
+        event = super().next_event()
+        if isinstance(event, h11.Request):
+            self._credit = _SMALL_CHUNKS * _CHUNK_BYTES
+        elif isinstance(event, h11.Data):
+            self._credit += len(event.data) - _CHUNK_BYTES
+            if self._credit < 0:
+                raise h11.RemoteProtocolError("too many small chunks", error_status_hint=413)
+        return event
+
+
+class HttpConnection(H11Protocol):
+    """uvicorn's, with the limits of its server's connections."""
+
+    def __init__(self, config: Config, state: ServerState, connections: Connections) -> None:
+        super().__init__(config, state, {})
+        self.conn = _Parser(h11.SERVER, HEAD_BYTES)
+        self._connections = connections
+        self._phase: Phase | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
+        """Begin to wait for a request."""
+        super().connection_made(transport)
+        self._follow()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Release what the connection held."""
+        super().connection_lost(exc)
+        self._connections.leave(self)
+
+    def data_received(self, data: bytes) -> None:
+        """Read a part of a request."""
+        super().data_received(data)
+        self._follow()
+
+    def on_response_complete(self) -> None:
+        """Begin to wait for the next request."""
+        super().on_response_complete()
+        self._follow()
+
+    def shutdown(self) -> None:
+        """Close: at once without a whole request, else after the response."""
+        if self._phase is Phase.BODY:
+            self.abort()
+            return
+        super().shutdown()
+        if self.transport.is_closing():
+            # Clients of TLS owe a good-bye, which an idle one may never send.
+            self.loop.call_later(GOOD_BYE_SECONDS, self.abort)
+
+    def abort(self) -> None:
+        """Close, without waiting for the client."""
+        self.transport.abort()
+
+    def _follow(self) -> None:
+        phase = _phase(self.conn)
+        if phase is not self._phase:
+            self._phase = phase
+            self._connections.enter(self, phase)
+
+
+def _phase(conn: h11.Connection) -> Phase:
+    if conn.their_state is h11.IDLE:
+        begun, _ = conn.trailing_data
+        return Phase.HEAD if begun else Phase.IDLE
+    if conn.their_state is h11.SEND_BODY:
+        return Phase.BODY if conn.our_state in (h11.SEND_RESPONSE, h11.SEND_BODY) else Phase.REMAINDER
+    return Phase.RESPONSE
+
+
+class TlsGate(asyncio.Protocol):
+    """Waits for the TLS handshake of a connection, then hands it over to HTTP.
+
+    asyncio's own TLS servers show a connection to its protocol after the handshake only: until then it would count for
+    nothing, and could not be closed to make room.
+
+    Args:
+        context: settings of TLS.
+        http: makes the protocol that follows.
+        connections: of the same server.
+    """
+
+    def __init__(self, context: ssl.SSLContext, http: Callable[[], HttpConnection], connections: Connections) -> None:
+        self._context = context
+        self._http = http
+        self._connections = connections
+        # Of HTTP, when it comes with the last packet of the handshake.
+        self._early = bytearray()
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # a socket's is one
+        """Begin the handshake."""
+        self._transport = transport
+        self._connections.enter(self, Phase.HANDSHAKE)
+        self._handshake = asyncio.get_running_loop().create_task(self._secure())
+
+    def data_received(self, data: bytes) -> None:
+        """Keep what belongs to HTTP."""
+        self._early += data
+
+    def abort(self) -> None:
+        """Close, without waiting for the client."""
+        self._transport.abort()
+
+    async def _secure(self) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            secured = await loop.start_tls(self._transport, self, self._context, server_side=True)
+        except OSError as error:
+            log.debug("A TLS handshake failed: %s", error)
+            return
+        finally:
+            self._connections.leave(self)
+        # It is `None`, against its type, or closed, when the client left in between.
+        if secured is not None and not secured.is_closing():
+            self._hand_over(secured)
+
+    def _hand_over(self, secured: asyncio.Transport) -> None:
+        http = self._http()
+        secured.set_protocol(http)
+        http.connection_made(secured)
+        if self._early:
+            http.data_received(bytes(self._early))
