@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import accumulate
 from typing import Any, NoReturn
 
 _WIDE = re.compile("[\U00010000-\U0010ffff]")
 # An escape as Python writes it; the second alternative steps over an escaped backslash.
 _CONTROL = re.compile(r"\\(?:u(00[01][0-9a-f])|.)")
+
+_DEEPEST = 500
+# A text without end is not JSON, whatever is in it.
+_TEXT_OR_BRACKET = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
+_STEPS = {b"[": 1, b"{": 1, b"]": -1, b"}": -1}
 
 
 def json_text(value: Any, *, halves: bool = True) -> str:
@@ -35,9 +41,17 @@ def from_json(data: bytes) -> Any:
     """Decode a JSON text.
 
     Raises:
-        ValueError: it is not JSON; ``NaN`` and its like are not.
+        ValueError: it is not JSON; ``NaN`` and its like are not; or it is nested deeper than 500 levels. Jackson's
+            limit is 1,000, at which Python's own recursion ends, for the text of an error as well.
     """
+    if sum(map(data.count, b"[{")) > _DEEPEST and _is_too_deep(data):
+        raise ValueError(f"nested deeper than {_DEEPEST} levels")
     return json.loads(data, parse_constant=_refuse)
+
+
+def _is_too_deep(data: bytes) -> bool:
+    steps = (_STEPS.get(found[0], 0) for found in _TEXT_OR_BRACKET.finditer(data))
+    return any(depth > _DEEPEST for depth in accumulate(steps))
 
 
 def _halves(found: re.Match[str]) -> str:

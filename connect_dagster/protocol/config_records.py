@@ -22,6 +22,7 @@ SESSION_KEY = "session-key"
 LOGGER = "logger-cluster-"
 
 _MAX_INT = 2**31 - 1
+_MAX_DIGITS = len(str(_MAX_INT))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +86,11 @@ def logger_key(namespace: str) -> str:
 def task_of_key(key: str, prefix: str = TASK) -> TaskId | None:
     """Return the task that a key names after its prefix, split at the last ``-``; ``None`` when it names none."""
     connector, dash, number = key.removeprefix(prefix).rpartition("-")
-    if not dash or not number.isascii() or not number.isdecimal() or int(number) > _MAX_INT:
+    if not dash or not number.isascii() or not number.isdecimal():
         return None
-    return TaskId(connector, int(number))
+    # Python reads no number of more than 4,300 digits.
+    digits = number.lstrip("0") or "0"
+    return TaskId(connector, int(digits)) if len(digits) <= _MAX_DIGITS and int(digits) <= _MAX_INT else None
 
 
 def properties_value(properties: Mapping[str, str | None]) -> bytes:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
+
+from connect_dagster.java.jackson import from_json
 
 
 def parse_key(key: bytes) -> tuple[str, dict[str, Any]] | None:
     """Return connector and partition of a key, ``None`` for any other key."""
     try:
-        parsed = json.loads(key)
+        parsed = from_json(key)
     except ValueError:
         return None
     match parsed:
@@ -25,7 +26,7 @@ def parse_value(value: bytes) -> dict[str, Any]:
         ValueError: the value is not a JSON object.
     """
     try:
-        parsed = json.loads(value)
+        parsed = from_json(value)
     except ValueError as error:
         raise ValueError(f"Offset {value!r} is not JSON: {error}") from error
     if not isinstance(parsed, dict):

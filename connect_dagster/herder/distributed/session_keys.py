@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from connect_dagster.errors import BadRequestError, RestError, java_text
 from connect_dagster.herder.distributed.config import DistributedConfig
 from connect_dagster.protocol.config_records import SessionKey
-from connect_dagster.protocol.signature import RequestSignature
+from connect_dagster.protocol.signature import UNSIGNED, RequestSignature
 
 # As Java's key generators make them, in bytes.
 _DEFAULT_BYTES = {
@@ -66,7 +66,7 @@ class SessionKeys:
             RestError: 503 without a key, 403 when the signature is wrong.
         """
         if signature is None:
-            raise BadRequestError("Internal request missing required signature")
+            raise BadRequestError(UNSIGNED)
         if signature.algorithm not in self.accepted:
             raise BadRequestError(
                 f"This worker does not support the '{signature.algorithm}' key signing algorithm used by other "
