@@ -171,7 +171,7 @@ def _is_known(client: KafkaConnectClient, name: str) -> bool:
 
 def _look(client: KafkaConnectClient, name: str, goal: DesiredState) -> tuple[bool, str]:
     try:
-        status = client.status(name)
+        status = client.running_config(name)
     except KafkaConnectError as error:
         # Until the first status of a connector is written there is none to read.
         return False, GONE if error.status == 404 else str(error)

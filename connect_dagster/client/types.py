@@ -36,11 +36,25 @@ class ServerInfo(Response):
 
 
 class ConnectorState(Response):
-    """State of the connector object itself."""
+    """State of the connector object itself.
+
+    Attributes:
+        state: The reported state.
+        worker_id: The worker that reported it.
+        trace: The failure; None without one.
+        current: Whether the part runs the stored configuration; None where the worker does not report that.
+    """
 
     state: State
     worker_id: str
     trace: str | None = None
+    current: bool | None = None
+
+    @property
+    def words(self) -> str:
+        """Return the state as text, marked when it is the state of a former configuration."""
+        outdated = self.current is False and self.state is not State.UNASSIGNED
+        return f"{self.state.value} with a former configuration" if outdated else self.state.value
 
 
 class TaskState(ConnectorState):
@@ -62,9 +76,18 @@ class ConnectorStatus(Response):
         return sum(task.state is state for task in self.tasks)
 
     def has_reached(self, state: State) -> bool:
-        """Return whether the connector and every task of it are in ``state``; RUNNING needs a task."""
-        tasks_there = self.tasks_in(state) == len(self.tasks)
-        return self.connector.state is state and tasks_there and bool(self.tasks or state is not State.RUNNING)
+        """Return whether the connector and every task of it are in ``state``.
+
+        RUNNING needs a task, and no part that still runs a former configuration: others, as the tasks of a paused
+        connector, get the stored one later.
+        """
+        if self.connector.state is not state or self.tasks_in(state) < len(self.tasks):
+            return False
+        return state is not State.RUNNING or bool(self.tasks and not self._runs_former_config)
+
+    @property
+    def _runs_former_config(self) -> bool:
+        return any(part.current is False for part in (self.connector, *self.tasks))
 
     @property
     def has_failed(self) -> bool:
@@ -73,7 +96,7 @@ class ConnectorStatus(Response):
 
     def summary(self) -> str:
         """Return the states on one line, like ``PAUSED, task 0 PAUSED``."""
-        return ", ".join([self.connector.state.value, *(f"task {task.id} {task.state.value}" for task in self.tasks)])
+        return ", ".join([self.connector.words, *(f"task {task.id} {task.words}" for task in self.tasks)])
 
     def traces(self) -> list[tuple[str, str]]:
         """Return ``("task 0", trace)`` for each trace the worker reports."""

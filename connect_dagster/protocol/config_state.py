@@ -9,7 +9,6 @@ invalid one is skipped, with the reason.
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -135,6 +134,8 @@ class ClusterConfigState:
     _count_records: Mapping[str, int] = field(default_factory=dict, repr=False)
     _pending_fencing: frozenset[str] = field(default=frozenset(), repr=False)
     _inconsistent: frozenset[str] = field(default=frozenset(), repr=False)
+    _config_offsets: Mapping[str, int] = field(default_factory=dict, repr=False)
+    _commit_offsets: Mapping[str, int] = field(default_factory=dict, repr=False)
 
     def connectors(self) -> frozenset[str]:
         """Return the names of all connectors."""
@@ -175,6 +176,18 @@ class ClusterConfigState:
         """Return the connector configuration from which the committed task configurations were made (KAFKA-9228)."""
         return _copied(self._applied.get(name))
 
+    def config_offset(self, name: str) -> int | None:
+        """Return the offset of the record with a connector's configuration; ``None`` without one."""
+        return self._config_offsets.get(name)
+
+    def commit_offset(self, name: str) -> int | None:
+        """Return the offset of the commit of a connector's task configurations; ``None`` without one."""
+        return self._commit_offsets.get(name)
+
+    def has_planned_tasks(self, name: str) -> bool:
+        """Return whether the committed task configurations were made from the connector's present configuration."""
+        return name not in self._inconsistent and self._applied.get(name) == self._configs.get(name)
+
     def inconsistent_connectors(self) -> frozenset[str]:
         """Return the connectors whose task configurations must be published again."""
         return self._inconsistent
@@ -204,6 +217,8 @@ class ConfigTable:
         self._count_records: dict[str, int] = {}
         self._pending_fencing: set[str] = set()
         self._inconsistent: set[str] = set()
+        self._config_offsets: dict[str, int] = {}
+        self._commit_offsets: dict[str, int] = {}
 
     def snapshot(self) -> ClusterConfigState:
         """Return the current state; the same object until the next record."""
@@ -219,6 +234,8 @@ class ConfigTable:
                 self._count_records.copy(),
                 frozenset(self._pending_fencing),
                 frozenset(self._inconsistent),
+                self._config_offsets.copy(),
+                self._commit_offsets.copy(),
             )
         return self._snapshot
 
@@ -268,6 +285,7 @@ class ConfigTable:
             self._remove(connector)
             return (ConnectorRemoved(connector),)
         self._configs[connector] = _properties(content)
+        self._config_offsets[connector] = self._offset - 1
         self._targets.setdefault(connector, TargetState.STARTED)
         return (ConnectorUpdated(connector),)
 
@@ -298,6 +316,7 @@ class ConfigTable:
         if deferred is not None:
             deferred.clear()
         self._task_counts[connector] = count
+        self._commit_offsets[connector] = self._offset - 1
         self._pending_fencing.add(connector)
         return (TasksUpdated(connector, updated),)
 
@@ -326,6 +345,8 @@ class ConfigTable:
     def _remove(self, connector: str) -> None:
         for table in (self._configs, self._task_counts, self._deferred, self._applied):
             table.pop(connector, None)
+        for offsets in (self._config_offsets, self._commit_offsets):
+            offsets.pop(connector, None)
         for id in [id for id in self._task_configs if id.connector == connector]:
             del self._task_configs[id]
 
@@ -382,7 +403,8 @@ def _session_key(content: dict[str, Any]) -> SessionKey:
     encoded = _text(content, "key")
     try:
         key = base64.b64decode(encoded + "=" * (-len(encoded) % 4), validate=True)
-    except binascii.Error as error:
+    except ValueError as error:
+        # Base64's own error, or that of a character beyond ASCII.
         raise _LeftOutError(f"'key' is not base64: {error}") from error
     return SessionKey(key, _text(content, "algorithm"), _whole_number(content, "creation-timestamp"))
 

@@ -50,6 +50,8 @@ class Status:
         trace: the failure, first line as Java words it; ``None`` unless FAILED.
         version: the plugin's version; ``None`` where Java reports none (UNASSIGNED and RESTARTING tasks).
         generation: the group generation of the report; 0 in standalone mode.
+        config_offset: version of the configuration that the part was started with (see ``StoredConfig``); ``None``
+            from a worker that does not report it.
     """
 
     state: State
@@ -57,3 +59,4 @@ class Status:
     trace: str | None = None
     version: str | None = None
     generation: int = 0
+    config_offset: int | None = None

@@ -1,8 +1,13 @@
-"""Records of the status topic (Java: ``KafkaStatusBackingStore``), and the states and topics that follow from them."""
+"""Records of the status topic (Java: ``KafkaStatusBackingStore``), and the states and topics that follow from them.
+
+Keys and values are Java's. A header, which Java's workers neither write nor read, has the version of the configuration
+that a part was started with (docs/decisions/0027-the-configuration-that-runs.md).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from connect_dagster.java.jackson import from_json, to_json
@@ -12,6 +17,7 @@ from connect_dagster.protocol.states import State, Status, TaskId
 CONNECTOR = "status-connector-"
 TASK = "status-task-"
 TOPIC = "status-topic-"
+CONFIG_OFFSET_HEADER = "connect_dagster.config.offset"
 _TOPIC_SEPARATOR = ":connector-"
 
 
@@ -73,6 +79,12 @@ def status_value(status: Status) -> bytes | None:
     )
 
 
+def status_headers(status: Status) -> list[tuple[str, bytes]]:
+    """Return the headers of a status; none where the version of its configuration is not known."""
+    known = status.config_offset is not None and status.state is not State.DESTROYED
+    return [(CONFIG_OFFSET_HEADER, str(status.config_offset).encode())] if known else []
+
+
 def parse_status(value: bytes) -> Status:
     """Return the status in a value; older workers write no version.
 
@@ -107,6 +119,11 @@ def parse_topic(value: bytes) -> TopicUse:
     return TopicUse(topic, connector, task, discovered)
 
 
+def _config_offset(headers: Sequence[tuple[str, bytes]]) -> int | None:
+    text = dict(headers).get(CONFIG_OFFSET_HEADER, b"")
+    return int(text) if text.isdigit() else None
+
+
 def _object(value: bytes) -> dict[str, Any]:
     content = from_json(value)
     if not isinstance(content, dict):
@@ -139,19 +156,21 @@ class StatusTable:
         """Status of a task."""
         return self.tasks.get(id.connector, {}).get(id.task)
 
-    def apply(self, key: str | None, value: bytes | None) -> str | None:
+    def apply(self, key: str | None, value: bytes | None, headers: Sequence[tuple[str, bytes]] = ()) -> str | None:
         """Apply a record; return why it was skipped, ``None`` for a valid one.
 
         Args:
             key: its key.
             value: its value; ``None`` is a tombstone.
+            headers: its headers.
         """
+        offset = _config_offset(headers)
         try:
             match key or "":
                 case key if key.startswith(CONNECTOR):
-                    self._take_connector(key.removeprefix(CONNECTOR), value)
+                    self._take_connector(key.removeprefix(CONNECTOR), value, offset)
                 case key if key.startswith(TASK):
-                    self._take_task(key, value)
+                    self._take_task(key, value, offset)
                 case key if key.startswith(TOPIC):
                     self._take_topic(key, value)
                 case _:
@@ -160,23 +179,23 @@ class StatusTable:
             return f"{key}: {error}"
         return None
 
-    def _take_connector(self, connector: str, value: bytes | None) -> None:
+    def _take_connector(self, connector: str, value: bytes | None, config_offset: int | None) -> None:
         if not connector:
             raise ValueError("the key names no connector")
         if value is not None:
-            self.connectors[connector] = parse_status(value)
+            self.connectors[connector] = replace(parse_status(value), config_offset=config_offset)
             return
         self.connectors.pop(connector, None)
         self.tasks.pop(connector, None)
 
-    def _take_task(self, key: str, value: bytes | None) -> None:
+    def _take_task(self, key: str, value: bytes | None, config_offset: int | None) -> None:
         id = task_of(key)
         if id is None:
             raise ValueError("the key names no task")
         if value is None:
             self.tasks.get(id.connector, {}).pop(id.task, None)
             return
-        status = parse_status(value)
+        status = replace(parse_status(value), config_offset=config_offset)
         if not _is_stale(status, self.task(id)):
             self.tasks.setdefault(id.connector, {})[id.task] = status
 

@@ -15,14 +15,17 @@ from connect_dagster.herder.interface import (
     LoggerLevel,
     PluginInfo,
     ServerInfo,
+    StoredConfig,
     TaskInfo,
 )
-from connect_dagster.protocol.states import Status, TaskId
+from connect_dagster.protocol.states import State, Status, TaskId
 
 # Java's version of a plugin that does not declare one (PluginDesc); such a version is left out.
 UNDEFINED_VERSION = "undefined"
 
 Document = dict[str, Any]
+
+_UNREPORTED = Status(State.UNASSIGNED, "")
 
 
 def server_info(info: ServerInfo) -> Document:
@@ -75,6 +78,37 @@ def connector_state(status: ConnectorStatus) -> Document:
         "tasks": tasks,
         "type": status.type.value,
     }
+
+
+def running_config(status: ConnectorStatus, stored: StoredConfig) -> Document:
+    """Return reported states as :func:`connector_state`, and for each part whether it runs the stored configuration.
+
+    A task without a report, which a new configuration may have, is UNASSIGNED; a part of a worker that does not report
+    versions has ``null``.
+    """
+    reported, wanted = dict(status.tasks), {task.task for task in stored.tasks}
+    planned = wanted & reported.keys() if stored.planned else frozenset()
+    tasks = {number: reported.get(number, _UNREPORTED) for number in sorted(wanted | reported.keys())}
+    return {
+        "name": status.name,
+        "config_offset": stored.offset,
+        "tasks_config_offset": stored.tasks_offset,
+        "connector": _versioned(status.connector, _is_current(status.connector, stored.offset)),
+        "tasks": [
+            {"id": number, **_versioned(task, number in planned and _is_current(task, stored.tasks_offset))}
+            for number, task in tasks.items()
+        ],
+        "type": status.type.value,
+    }
+
+
+def _is_current(status: Status, stored: int | None) -> bool | None:
+    """Return whether a part runs the stored version; ``None`` when it did not report its own."""
+    return None if status.config_offset is None else status.config_offset == stored
+
+
+def _versioned(status: Status, current: bool | None) -> Document:
+    return {**state(status), "config_offset": status.config_offset, "current": current}
 
 
 def offsets(entries: list[ConnectorOffset]) -> Document:

@@ -20,7 +20,8 @@ PATH = "/openapi.json"
 PARAMETER = re.compile(r"\{(\w+)}")
 
 # As in Java, a request that cannot be read gets 500, and any request gets 409 while the group rebalances.
-ERRORS = {400, 403, 404, 409, 500}
+# 408, 413 and 503 are limits on clients (`limits`).
+ERRORS = {400, 403, 404, 408, 409, 413, 500, 503}
 # Refusals before a route is asked carry an error document too, but no content type.
 REFUSALS = {401, 405, 406, 415}
 

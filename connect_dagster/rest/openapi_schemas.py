@@ -63,6 +63,8 @@ def returns(schema: Schema, **operation: Any) -> Operation:
 
 _REPORTED = {"state": {"enum": [state.value for state in State]}, "worker_id": TEXT}
 _DETAILS = {"version": NULLABLE_TEXT, "trace": TEXT}
+_NULLABLE_COUNT: Schema = {"type": ["integer", "null"], "minimum": 0}
+_RUNNING = {**_REPORTED, "config_offset": _NULLABLE_COUNT, "current": {"type": ["boolean", "null"]}}
 
 ENTITIES: dict[str, Schema] = {
     "ErrorMessage": _object({"error_code": {"type": "integer"}, "message": NULLABLE_TEXT}),
@@ -85,6 +87,16 @@ ENTITIES: dict[str, Schema] = {
     "TaskState": _object({"id": COUNT, **_REPORTED}, _DETAILS),
     "ConnectorStateInfo": _object(
         {"name": TEXT, "connector": entity("ConnectorState"), "tasks": listed("TaskState"), "type": DIRECTION}
+    ),
+    "RunningConfig": _object(
+        {
+            "name": TEXT,
+            "config_offset": _NULLABLE_COUNT,
+            "tasks_config_offset": _NULLABLE_COUNT,
+            "connector": _object(_RUNNING, _DETAILS),
+            "tasks": {"type": "array", "items": _object({"id": COUNT, **_RUNNING}, _DETAILS)},
+            "type": DIRECTION,
+        }
     ),
     "ExpandedConnector": _object({}, {"status": entity("ConnectorStateInfo"), "info": entity("ConnectorInfo")}),
     "ActiveTopicsInfo": _object({"topics": TEXTS}),

@@ -27,6 +27,13 @@ def connector_status(herder: Herder, call: Call) -> Reply:
     return Reply.json(entities.connector_state(herder.connector_status(call.params["connector"])))
 
 
+def running_config(herder: Herder, call: Call) -> Reply:
+    """States of a connector and its tasks, and whether each runs the stored configuration."""
+    name = call.params["connector"]
+    stored = herder.stored_config(name)  # before the states: one that is read later is only newer
+    return Reply.json(entities.running_config(herder.connector_status(name), stored))
+
+
 def restart_connector(herder: Herder, call: Call) -> Reply:
     """Restart the connector alone; with a parameter, by plan, answering the plan (KIP-745)."""
     request = RestartRequest(
@@ -114,6 +121,7 @@ _RESTARTED = Operation(
 
 ROUTES = (
     Endpoint("GET", "/connectors/{connector}/status", connector_status, returns(entity("ConnectorStateInfo"))),
+    Endpoint("GET", "/dagster/connectors/{connector}/status", running_config, returns(entity("RunningConfig"))),
     Endpoint(
         "POST", "/connectors/{connector}/restart", restart_connector, _RESTARTED, kept=("includeTasks", "onlyFailed")
     ),

@@ -61,8 +61,8 @@ _HEALTH = Operation(
 )
 
 ROOT_ROUTES = (
-    Endpoint("GET", "/", server_info, returns(entity("ServerInfo")), json_only=False),
-    Endpoint("GET", "/health", health, _HEALTH, json_only=False, seconds=HEALTH_SECONDS, late=unhealthy),
+    Endpoint("GET", "/", server_info, returns(entity("ServerInfo")), json_only=False, reserved=True),
+    Endpoint("GET", "/health", health, _HEALTH, json_only=False, seconds=HEALTH_SECONDS, late=unhealthy, reserved=True),
     Endpoint("GET", "/dagster/progress", progress, returns(by_name({"type": "object"})), json_only=False),
 )
 

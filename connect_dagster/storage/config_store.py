@@ -21,7 +21,7 @@ from connect_dagster.protocol.config_records import SessionKey
 from connect_dagster.protocol.config_state import ClusterConfigState, ConfigTable, Event
 from connect_dagster.protocol.states import TargetState, TaskId
 from connect_dagster.storage.internal_topics import InternalTopic, ensure_internal_topic
-from connect_dagster.storage.topic_log import Entry, OpenLog, TopicLog, always
+from connect_dagster.storage.topic_log import Entry, Headers, OpenLog, TopicLog, always
 
 log = logging.getLogger(__name__)
 
@@ -162,7 +162,9 @@ class ConfigStore:
         except TimeoutError as error:
             raise ConnectError(f"Error writing {what} to Kafka: {error}") from error
 
-    def _take(self, key: bytes | None, value: bytes | None, partition: int, offset: int, timestamp: int) -> None:
+    def _take(
+        self, key: bytes | None, value: bytes | None, partition: int, offset: int, timestamp: int, headers: Headers
+    ) -> None:
         with self._lock:
             applied = self._table.apply(None if key is None else key.decode(errors="replace"), value, offset)
         if applied.problem is not None:

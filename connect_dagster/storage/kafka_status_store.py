@@ -21,7 +21,7 @@ from connect_dagster.protocol import status_records as records
 from connect_dagster.protocol.states import Status, TaskId
 from connect_dagster.protocol.status_records import StatusTable, TopicUse, may_write_safely
 from connect_dagster.storage.internal_topics import InternalTopic, ensure_internal_topic
-from connect_dagster.storage.topic_log import NotPermittedError, OpenLog, TopicLog, always
+from connect_dagster.storage.topic_log import Headers, NotPermittedError, OpenLog, TopicLog, always
 
 log = logging.getLogger(__name__)
 
@@ -39,12 +39,14 @@ class _Report:
         value: its value.
         number: grows with each report of this worker.
         generation: of the group, when it was made; ``None`` for topics, which belong to no generation.
+        headers: its headers.
     """
 
     key: str
     value: bytes | None
     number: int
     generation: int | None = None
+    headers: Headers = ()
 
 
 class StatusStore:
@@ -170,10 +172,11 @@ class StatusStore:
 
     def _put(self, key: str, status: Status) -> None:
         self._generation = status.generation
-        self._send(self._report(key, records.status_value(status), status.generation))
+        headers = records.status_headers(status)
+        self._send(self._report(key, records.status_value(status), status.generation, headers))
 
-    def _report(self, key: str, value: bytes | None, generation: int | None = None) -> _Report:
-        report = _Report(key, value, next(self._numbers), generation)
+    def _report(self, key: str, value: bytes | None, generation: int | None = None, headers: Headers = ()) -> _Report:
+        report = _Report(key, value, next(self._numbers), generation, headers)
         self._latest[key] = report.number
         return report
 
@@ -187,7 +190,7 @@ class StatusStore:
                 log.error("Failed to write status update %s: %s", report.key, error.str())
 
         try:
-            self._log.send(report.key.encode(), report.value, written)
+            self._log.send(report.key.encode(), report.value, written, report.headers)
         except NotPermittedError as error:
             log.info("Dropped status update %s: %s", report.key, error)
         except ConnectError as error:
@@ -197,8 +200,10 @@ class StatusStore:
         """Return whether nothing newer was reported, and the work is not another worker's by now."""
         return self._latest.get(report.key) == report.number and report.generation in (None, self._generation)
 
-    def _take(self, key: bytes | None, value: bytes | None, partition: int, offset: int, timestamp: int) -> None:
+    def _take(
+        self, key: bytes | None, value: bytes | None, partition: int, offset: int, timestamp: int, headers: Headers
+    ) -> None:
         with self._lock:
-            problem = self._table.apply(None if key is None else key.decode(errors="replace"), value)
+            problem = self._table.apply(None if key is None else key.decode(errors="replace"), value, headers)
         if problem is not None:
             log.warning("Left out in status topic '%s' at offset %d: %s", self._topic.name, offset, problem)

@@ -152,9 +152,13 @@ def test_sources_keys_are_javas_and_those_of_a_dead_letter_queue(java: dict[str,
     assert facts(OURS["source"].key_infos()) == facts(java["source"]) + queue
 
 
+# Java's class loaders find classes by name, where an import of a module runs its code; Java's validation shows secrets.
+WORKERS_OURS_ALONE = {"plugin.packages", "validate.show.resolved", "config.reload.interval.ms"}
+
+
 def test_the_workers_keys_are_among_javas(java: dict[str, Any]) -> None:
     javas = {info["name"]: info for info in facts(java["worker"])}
-    ours = facts(OURS["worker"].key_infos())
+    ours = [info for info in facts(OURS["worker"].key_infos()) if info["name"] not in WORKERS_OURS_ALONE]
     assert ours == [javas[info["name"]] for info in ours]
     assert {name for name, info in javas.items() if info["required"]} == {i["name"] for i in ours if i["required"]}
 

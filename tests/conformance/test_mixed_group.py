@@ -9,6 +9,8 @@ from typing import Literal
 import pytest
 from confluent_kafka import Producer
 
+from connect_dagster.client.rest_client import KafkaConnectClient
+from connect_dagster.client.types import State
 from connect_dagster.embedded.jars import resolve
 from connect_dagster.kafka.groups import DescribedGroup, live_group
 from tests.conformance.java_cluster import JavaDistributed
@@ -228,6 +230,8 @@ def test_a_sink_is_split_over_both_sides(mixed: MixedGroup, topic_prefix: str, t
     told = await_running(mixed.urls(), [name], tasks, mixed.urls())
     assert Counter(told.tasks.values()) == {worker_id(url): 2 for url in mixed.urls()}
 
+    assert_configs_are_known_where_we_run(mixed, name, told)
+
     await_sink_members(mixed, f"connect-{name}", 4)
     first = send(mixed.bootstrap_servers, topic, 0)
     await_lines(file, first)
@@ -245,6 +249,16 @@ def test_a_sink_is_split_over_both_sides(mixed: MixedGroup, topic_prefix: str, t
     await_running(mixed.urls("java"), [name], tasks, mixed.urls("java"))
     await_lines(file, first + second + third)
     assert set(file.read_text().splitlines()) == {*first, *second, *third}
+
+
+def assert_configs_are_known_where_we_run(mixed: MixedGroup, name: str, told: Running) -> None:
+    """Java's worker reports no version of the configuration that it runs, and does not know the question."""
+    ours = worker_id(mixed.url("ours"))
+    states = {side: KafkaConnectClient(mixed.url(side)).running_config(name) for side in SIDES}
+    known = {f"{name}-{task.id}": task.current for task in states["ours"].tasks}
+    assert known == {task: True if worker == ours else None for task, worker in told.tasks.items()}
+    assert {task.current for task in states["java"].tasks} == {None}
+    assert all(status.has_reached(State.RUNNING) for status in states.values())
 
 
 def await_sink_members(mixed: MixedGroup, group: str, count: int) -> None:

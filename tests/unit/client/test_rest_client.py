@@ -1,3 +1,4 @@
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -23,6 +24,14 @@ def test_a_port_where_nobody_listens_is_one_clear_sentence() -> None:
     with pytest.raises(KafkaConnectError, match=f"^No Kafka Connect worker responds at {url}: ") as error:
         client.connectors()
     assert (error.value.status, error.value.retriable) == (None, True)
+
+
+def test_an_error_is_a_response_and_a_closed_port_is_not() -> None:
+    assert not KafkaConnectClient(f"http://127.0.0.1:{free_port()}").responds()
+    with connect_server() as server, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(server.herder, "server_info", lambda: 1 / 0)
+        client = server.workspace.get_client()
+        assert (client.is_alive(), client.responds()) == (False, True)
 
 
 def test_another_server_at_the_address_is_recognised() -> None:
@@ -79,6 +88,15 @@ def test_a_connector_that_is_deleted_meanwhile_is_left_out() -> None:
     """Java answers so: the list is older than its entries."""
     with serving_text('{"gone": {"status": null, "info": null}}') as url:
         assert KafkaConnectClient(url).connectors() == {}
+
+
+def test_a_partition_that_was_just_reset_has_no_offset() -> None:
+    """Java lists its partitions before it has read the tombstones of a reset, and then finds no offset."""
+    partitions = [
+        {"partition": {"filename": name}, "offset": offset} for name, offset in (("a", None), ("b", {"n": 1}))
+    ]
+    with serving_text(json.dumps({"offsets": partitions})) as url:
+        assert [entry.partition for entry in KafkaConnectClient(url).offsets("lines")] == [{"filename": "b"}]
 
 
 def test_a_ca_that_is_not_there_is_named() -> None:

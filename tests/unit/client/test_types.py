@@ -23,6 +23,37 @@ def test_a_state_is_reached_by_connector_and_all_tasks(now: ConnectorStatus, goa
     assert now.has_reached(goal) is reached
 
 
+def versioned(connector: bool | None, *tasks: bool | None, state: str = "RUNNING") -> ConnectorStatus:
+    """States of parts that run the stored configuration, a former one, or it is not known."""
+    part = {"state": state, "worker_id": "w"}
+    states = [{"id": number, "current": current, **part} for number, current in enumerate(tasks)]
+    return ConnectorStatus.model_validate({"name": "c", "connector": {"current": connector, **part}, "tasks": states})
+
+
+@pytest.mark.parametrize(
+    ("now", "reached"),
+    [
+        (versioned(True, True, True), True),
+        (versioned(None, None, None), True),
+        (versioned(None, True, None), True),
+        (versioned(True, True, False), False),
+        (versioned(False, True, True), False),
+        (versioned(None, False), False),
+    ],
+)
+def test_running_is_reached_without_parts_of_a_former_configuration(now: ConnectorStatus, reached: bool) -> None:
+    assert now.has_reached(State.RUNNING) is reached
+
+
+def test_the_tasks_of_a_paused_connector_may_wait_for_the_stored_configuration() -> None:
+    assert versioned(True, False, state="PAUSED").has_reached(State.PAUSED)
+
+
+def test_the_summary_tells_parts_of_a_former_configuration() -> None:
+    assert versioned(True, False).summary() == "RUNNING, task 0 RUNNING with a former configuration"
+    assert versioned(True, False, state="UNASSIGNED").summary() == "UNASSIGNED, task 0 UNASSIGNED"
+
+
 def test_the_summary_names_every_part() -> None:
     assert status("RUNNING", "FAILED", "RUNNING").summary() == "RUNNING, task 0 FAILED, task 1 RUNNING"
 

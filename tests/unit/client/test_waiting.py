@@ -8,8 +8,10 @@ import pytest
 from connect_dagster.client.offsets_change import change_offsets
 from connect_dagster.client.operations import GONE, StateNotReachedError, Wait, await_deleted, await_states
 from connect_dagster.client.rest_client import KafkaConnectClient, KafkaConnectError
+from connect_dagster.errors import NotFoundError
+from connect_dagster.herder.interface import StoredConfig
 from connect_dagster.plugin.connector_file import DesiredState
-from connect_dagster.protocol.states import TargetState
+from connect_dagster.protocol.states import TargetState, TaskId
 from tests.unit.orchestration.connect_server import ConnectServer, connect_server
 
 
@@ -37,6 +39,27 @@ def test_a_state_that_comes_late_is_waited_for(server: ConnectServer, client: Ka
     goals = {"a": DesiredState.PAUSED}
     assert await_states(client, goals, Wait(5.0, 0.02), reached=reached.__setitem__) == {}
     assert reached == {"a": "PAUSED, task 0 PAUSED"}
+
+
+def test_tasks_of_a_former_configuration_are_waited_for(server: ConnectServer, client: KafkaConnectClient) -> None:
+    """`GET …/status` cannot tell them from tasks of the new one: the wait ended while the old ones still ran."""
+    goals = {"a": DesiredState.RUNNING}
+    server.herder.stored["a"] = StoredConfig(2, 1, (TaskId("a", 0),), planned=False)
+    late = "RUNNING, task 0 RUNNING with a former configuration"
+    assert await_states(client, goals, Wait(0.1, 0.02)) == {"a": late}
+    planned = Timer(0.2, server.herder.stored.clear)
+    planned.start()
+    assert await_states(client, goals, Wait(5.0, 0.02)) == {}
+
+
+def test_a_worker_that_does_not_know_what_runs_is_asked_for_states_alone(
+    server: ConnectServer, client: KafkaConnectClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unknown(name: str) -> StoredConfig:
+        raise NotFoundError("HTTP 404 Not Found")
+
+    monkeypatch.setattr(server.herder, "stored_config", unknown)
+    assert await_states(client, {"a": DesiredState.RUNNING}, Wait(0.1, 0.02)) == {}
 
 
 def test_what_did_not_get_there_is_told_with_where_it_is(server: ConnectServer, client: KafkaConnectClient) -> None:

@@ -183,6 +183,21 @@ def test_tasks_know_the_configuration_they_were_made_from() -> None:
     assert topic.state.applied_connector_config("a") == {"v": "2"}
 
 
+def test_configurations_have_the_offsets_of_their_records() -> None:
+    topic = Topic(*CREATED)
+    assert (topic.state.config_offset("a"), topic.state.commit_offset("a")) == (0, 3)
+    assert topic.state.has_planned_tasks("a")
+    topic.write(("connector-a", config(v="2")))
+    assert (topic.state.config_offset("a"), topic.state.commit_offset("a")) == (4, 3)
+    assert not topic.state.has_planned_tasks("a")
+    topic.write(CREATED[0])
+    assert topic.state.has_planned_tasks("a")
+    topic.write(("commit-a", commit(3)))
+    assert not topic.state.has_planned_tasks("a")
+    topic.write(("connector-a", None))
+    assert (topic.state.config_offset("a"), topic.state.commit_offset("a")) == (None, None)
+
+
 def test_what_compaction_left_of_a_deleted_connector_means_nothing() -> None:
     """KAFKA-16838: the connector's record and its tombstone are gone, its tasks are not."""
     topic = Topic()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -157,6 +158,24 @@ def test_statuses_are_read_as_written(status: Status) -> None:
     assert value is not None
     assert records.parse_status(value) == status
     assert list(json.loads(value)) == ["state", "trace", "worker_id", "generation", "version"]
+
+
+def test_a_header_has_the_version_of_the_configuration() -> None:
+    versioned = replace(RUNNING, config_offset=17)
+    value, headers = records.status_value(versioned), records.status_headers(versioned)
+    assert (value, headers) == (records.status_value(RUNNING), [("connect_dagster.config.offset", b"17")])
+    made = StatusTable()
+    made.apply("status-connector-a", value, headers)
+    made.apply("status-task-a-0", value, [("trace", b"x"), *headers])
+    assert (made.connectors["a"], made.tasks["a"][0]) == (versioned, versioned)
+
+
+@pytest.mark.parametrize("headers", [[], [("connect_dagster.config.offset", b"-1")], [("other", b"17")]])
+def test_a_status_without_a_version_is_read(headers: list[tuple[str, bytes]]) -> None:
+    made = StatusTable()
+    assert made.apply("status-connector-a", records.status_value(RUNNING), headers) is None
+    assert made.connectors["a"].config_offset is None
+    assert records.status_headers(made.connectors["a"]) == []
 
 
 @given(TEXTS, TEXTS, st.integers(0, 2**31 - 1), st.integers(0, 2**63 - 1))

@@ -20,6 +20,7 @@ from connect_dagster.herder.interface import (
     PluginInfo,
     RestartRequest,
     ServerInfo,
+    StoredConfig,
     TaskInfo,
 )
 from connect_dagster.plugin.config import ConfigKey, ConfigTable, Type, config_infos, key_info
@@ -45,6 +46,7 @@ class MemoryHerder(Herder):
         self.configs: dict[str, dict[str, str]] = {}
         self.targets: dict[str, TargetState] = {}
         self.task_states: dict[TaskId, Status] = {}
+        self.stored: dict[str, StoredConfig] = {}
         self.topics: dict[str, list[str]] = {}
         self.offsets: dict[str, list[ConnectorOffset]] = {}
         self.levels = {"root": LoggerLevel("INFO", None), "a.b": LoggerLevel("DEBUG", 7)}
@@ -76,6 +78,11 @@ class MemoryHerder(Herder):
         self._require(name, f"No status found for connector {name}")
         state = Status(STATE_OF[self.targets[name]], WORKER_ID, version="4.3.1")
         return ConnectorStatus(name, state, ((0, self.task_states[TaskId(name, 0)]),), ConnectorType.SOURCE)
+
+    def stored_config(self, name: str) -> StoredConfig:
+        self._require(name, f"Connector {name} not found")
+        tasks = tuple(task for task in self.task_states if task.connector == name)
+        return self.stored.get(name) or StoredConfig(1, 2, tasks, planned=True)
 
     def task_status(self, task: TaskId) -> Status:
         if task not in self.task_states:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from connect_dagster.herder.interface import RestartRequest
+from connect_dagster.herder.interface import RestartRequest, StoredConfig
 from connect_dagster.protocol.states import State, Status, TargetState, TaskId
 from tests.unit.rest.asking import Asking
 from tests.unit.rest.memory_herder import WORKER_ID, MemoryHerder
@@ -53,6 +53,39 @@ def test_a_failed_task_tells_its_trace_last(herder: MemoryHerder, ask: Asking) -
     herder.task_states[TaskId("c", 0)] = Status(State.FAILED, WORKER_ID, "boom\n\tat x", None)
     expected = b'{"id":0,"state":"FAILED","worker_id":"127.0.0.1:8083","version":null,"trace":"boom\\n\\tat x"}'
     assert ask("GET", "/connectors/c/tasks/0/status").body == expected
+
+
+def test_states_are_told_with_the_configuration_that_runs(herder: MemoryHerder, ask: Asking) -> None:
+    herder.stored["c"] = StoredConfig(7, 9, (TaskId("c", 0), TaskId("c", 1)), planned=True)
+    herder.task_states[TaskId("c", 0)] = Status(State.RUNNING, WORKER_ID, config_offset=9)
+    assert ask("GET", "/dagster/connectors/c/status").body == (
+        b'{"name":"c","config_offset":7,"tasks_config_offset":9,"connector":{"state":"RUNNING",'
+        b'"worker_id":"127.0.0.1:8083","version":"4.3.1","config_offset":null,"current":null},'
+        b'"tasks":[{"id":0,"state":"RUNNING","worker_id":"127.0.0.1:8083","version":null,"config_offset":9,'
+        b'"current":true},{"id":1,"state":"UNASSIGNED","worker_id":"","version":null,"config_offset":null,'
+        b'"current":false}],"type":"source"}'
+    )
+    assert ask("GET", "/dagster/connectors/no/status").message == "Connector no not found"
+
+
+@pytest.mark.parametrize(
+    ("started_with", "stored", "current"),
+    [
+        (9, StoredConfig(7, 9, (TaskId("c", 0),), planned=True), True),
+        (8, StoredConfig(7, 9, (TaskId("c", 0),), planned=True), False),
+        (None, StoredConfig(7, 9, (TaskId("c", 0),), planned=True), None),
+        (9, StoredConfig(10, 9, (TaskId("c", 0),), planned=False), False),
+        (None, StoredConfig(10, 9, (TaskId("c", 0),), planned=False), False),
+        (9, StoredConfig(7, 9, (), planned=True), False),
+    ],
+)
+def test_a_task_is_current_when_it_runs_what_was_planned_from_the_stored_configuration(
+    herder: MemoryHerder, ask: Asking, started_with: int | None, stored: StoredConfig, current: bool | None
+) -> None:
+    herder.stored["c"] = stored
+    herder.task_states[TaskId("c", 0)] = Status(State.RUNNING, WORKER_ID, config_offset=started_with)
+    (task,) = ask("GET", "/dagster/connectors/c/status").json["tasks"]
+    assert task["current"] is current
 
 
 def test_an_undefined_version_is_left_out(herder: MemoryHerder, ask: Asking) -> None:

@@ -33,13 +33,13 @@ def test_no_offsets_are_400(ask: Asking, body: bytes) -> None:
     ("body", "text"),
     [
         (None, "no body"),
-        (b'{"offsets":{}}', "offsets: Input should be a valid list"),
-        (b'{"offsets":[null]}', "offsets.0: Input should be"),
+        (b'{"offsets":{}}', "offsets: expected an array"),
+        (b'{"offsets":[null]}', "offsets.0: expected"),
         (b'{"offset":[]}', 'Unrecognized field "offset"'),
         (b'{"offsets":[{"partition":{},"extra":1}]}', 'Unrecognized field "offsets.0.extra"'),
         (
             b'{"offsets":[{"partition":{},"offset":5}]}',
-            "offsets.0.offset: Input should be a valid dictionary, got a number",
+            "offsets.0.offset: expected an object, got a number",
         ),
     ],
 )
