@@ -11,6 +11,8 @@ _DATABASE = {
     "sqlite": re.compile(r"(?:.*[/\\])?(?P<db>[^/\\?]+?)(?:\.\w+)?(?:\?.*)?$"),
 }
 _USUAL = re.compile(r"//[^/?;]*/(?P<db>[^?;]+)")
+_SERVER = {"oracle": re.compile(r"@(?://)?(?P<server>[^/@:]+(?::\d+)?)"), "sqlite": re.compile(r"(?P<server>[^?]+)")}
+_USUAL_SERVER = re.compile(r"//(?:[^/?;@]*@)?(?P<server>[^/?;\\]+)")
 _KINDS = {"postgresql": "postgres", "jtds": "sqlserver"}
 _DEFAULT_SCHEMAS = {"postgres": "public", "sqlserver": "dbo"}
 _SCHEMA_PARAMETER = re.compile(r"[?&]currentSchema=(\w+)")
@@ -24,11 +26,13 @@ class JdbcDatabase:
         system: Its kind, such as ``mysql``.
         name: Its name; empty when the URL has none.
         schema: Schema of tables that are named without one; None where databases have no schemas.
+        server: Its hosts and ports, or its file; None when the URL has none.
     """
 
     system: str
     name: str
     schema: str | None
+    server: str | None = None
 
     def table_path(self, table: str) -> tuple[str, ...]:
         """Database, schema where there is one, and table for a name as connectors are configured with it."""
@@ -49,4 +53,10 @@ def jdbc_database(url: str) -> JdbcDatabase | None:
     found = _DATABASE.get(kind, _USUAL).search(address)
     system = _KINDS.get(kind, kind)
     schema = _SCHEMA_PARAMETER.search(address)
-    return JdbcDatabase(system, found["db"] if found else "", schema[1] if schema else _DEFAULT_SCHEMAS.get(system))
+    server = _SERVER.get(kind, _USUAL_SERVER).search(address)
+    return JdbcDatabase(
+        system,
+        found["db"] if found else "",
+        schema[1] if schema else _DEFAULT_SCHEMAS.get(system),
+        server["server"] if server else None,
+    )

@@ -32,16 +32,20 @@ _URL_KEY = re.compile(
 _PLACEHOLDER = re.compile(r"\$\{[^}]*\}")
 
 _QUOTED = r"""'[^']*'|"[^"]*"|\\"(?:[^"\\])*\\\""""
+# Each pattern takes time in proportion to the text, as it reads no part of it from many beginnings. Where a beginning
+# is not that of a secret, it takes the rest of the word, without a group "secret".
 _USER_PART = re.compile(
-    r"(?P<before>\b[a-z][a-z0-9+.:-]*://[^\s/?#:@\"']*:)(?P<secret>[^\s/?#@\"']+)(?=@)", re.IGNORECASE
+    r"(?P<before>(?<=[a-z0-9+.:-])://[^\s/?#:@\"']*+:)(?P<secret>[^\s/?#@\"']++)(?=@)", re.IGNORECASE
 )
 _PARAMETER = re.compile(
     r"(?P<before>(?:(?:\b|_|(?<=[a-z]))(?:password\d?|passwd|passphrase|pwd|secret|token|api[._-]?key|"
     r"(?:access|private|secret|account|shared)[._-]?key|user\.info)|(?<=[?&])sig)[\"']?\s*[=:]\s*)"
-    rf"(?P<secret>\$\{{[^}}]*\}}|{_QUOTED}|[^\s&;,\"'}})\]]+)",
+    rf"(?P<secret>\$\{{[^{{}}]*+\}}|{_QUOTED}|[^\s&;,\"'}})\]]+)",
     re.IGNORECASE,
 )
-_ORACLE_PASSWORD = re.compile(r"(?P<before>\bjdbc:oracle:\w+:[^\s/@\"']*/)(?P<secret>[^\s@\"']+)(?=@)", re.IGNORECASE)
+_ORACLE_PASSWORD = re.compile(
+    r"(?P<before>\bjdbc:oracle:[^\s/@\"']*+/?+)(?:(?<=/)(?P<secret>[^\s@\"']++)(?=@)|[^\s@\"']*+)", re.IGNORECASE
+)
 _AUTHORIZATION = re.compile(
     r"(?P<before>\bauthorization[\"']?\s*[=:]\s*[\"']?(?:bearer|basic|token)\s+)(?P<secret>[^\s\"',;}]+)", re.IGNORECASE
 )
@@ -93,7 +97,7 @@ def mask_text(text: str, configs: Iterable[Mapping[str, str | None]] = (), secre
         'jdbc:mysql://db:3306/shop?user=ann&password=********'
     """
     for config in configs:
-        for secret in _secrets_of(config, secret_keys):
+        for secret in secrets_of(config, secret_keys):
             text = text.replace(secret, MASK)
     return _mask_visible(text)
 
@@ -116,6 +120,25 @@ def mask_json(value: Any, key: str = "") -> Any:
             return value
 
 
+def secrets_of(config: Mapping[str, str | None], secret_keys: Collection[str] = ()) -> list[str]:
+    """Return the secret values of a configuration, and the secret parts of its other values; the longest first.
+
+    Args:
+        config: A connector's or worker's configuration.
+        secret_keys: Its secret keys, in addition to those with a secret name.
+    """
+    secrets: set[str] = set()
+    for key, value in config.items():
+        if value is None or is_placeholder(value):
+            continue
+        if key in secret_keys or is_secret_key(key):
+            secrets.add(value)
+        visible = (found["secret"] or "" for pattern in _VISIBLE for found in pattern.finditer(value))
+        secrets.update(secret.strip("'\"\\") for secret in visible)
+    secret_texts = (secret for secret in secrets if len(secret) >= _SHORTEST_QUOTED and not is_placeholder(secret))
+    return sorted(secret_texts, key=len, reverse=True)
+
+
 def _masked_value(key: str, value: str | None, secret_keys: Collection[str]) -> str | None:
     if value is None or is_placeholder(value):
         return value
@@ -135,17 +158,4 @@ def _mask_visible(text: str) -> str:
 
 def _with_mask(found: re.Match[str]) -> str:
     secret = found["secret"]
-    return found[0] if is_placeholder(secret) or secret == MASK else found["before"] + MASK
-
-
-def _secrets_of(config: Mapping[str, str | None], secret_keys: Collection[str]) -> list[str]:
-    """Secret values of the configuration, and the secret parts of its other values; the longest first."""
-    secrets: set[str] = set()
-    for key, value in config.items():
-        if value is None or is_placeholder(value):
-            continue
-        if key in secret_keys or is_secret_key(key):
-            secrets.add(value)
-        secrets.update(found["secret"].strip("'\"\\") for pattern in _VISIBLE for found in pattern.finditer(value))
-    secret_texts = (secret for secret in secrets if len(secret) >= _SHORTEST_QUOTED and not is_placeholder(secret))
-    return sorted(secret_texts, key=len, reverse=True)
+    return found[0] if secret is None or is_placeholder(secret) or secret == MASK else found["before"] + MASK

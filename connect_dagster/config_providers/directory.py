@@ -26,6 +26,7 @@ class DirectoryConfigProvider(ConfigProvider):
     config_def: ClassVar[type[ConfigDef]] = AllowedPathsConfig
     java_class = "org.apache.kafka.common.config.provider.DirectoryConfigProvider"
     version = KAFKA_VERSION
+    polled = True
 
     def configure(self, config: Mapping[str, str]) -> None:
         self._paths = AllowedPathsConfig.parse(config)

@@ -18,11 +18,12 @@ log = logging.getLogger(__name__)
 
 
 class FileConfigProvider(ConfigProvider):
-    """Reads the file again each time it is asked, so that a new value counts from the next start on."""
+    """Reads the file again each time it is called."""
 
     config_def: ClassVar[type[ConfigDef]] = AllowedPathsConfig
     java_class = "org.apache.kafka.common.config.provider.FileConfigProvider"
     version = KAFKA_VERSION
+    polled = True
 
     def configure(self, config: Mapping[str, str]) -> None:
         self._paths = AllowedPathsConfig.parse(config)

@@ -7,11 +7,13 @@ stored, compared and shown as they were written; only what goes to a plugin is t
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Self, TypeVar
 
+from connect_dagster.client.masking import secrets_of
 from connect_dagster.errors import ConfigError, ConnectError
+from connect_dagster.isolation.hidden_values import HiddenValues
 from connect_dagster.isolation.plugins import Plugins
 from connect_dagster.plugin.config import Type, parse_value, under_prefix
 from connect_dagster.plugin.config_provider import ConfigData, ConfigProvider
@@ -63,11 +65,26 @@ class Transformed(Generic[Text]):
 
     Attributes:
         config: with values in place of the placeholders that a provider knows.
+        resolved: these values, by placeholder.
         ttl_ms: milliseconds until the first of the values expires; ``None`` for never.
     """
 
     config: dict[str, Text]
+    resolved: dict[str, str]
     ttl_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class LookUp:
+    """Values of placeholders at a time.
+
+    Attributes:
+        values: by placeholder, as far as the providers know them.
+        errors: by placeholder, the text of the error of a provider that failed.
+    """
+
+    values: Mapping[str, str]
+    errors: Mapping[str, str]
 
 
 class ConfigTransformer:
@@ -75,10 +92,14 @@ class ConfigTransformer:
 
     Args:
         providers: by the name that placeholders have for them.
+
+    Attributes:
+        hidden: the values that went to plugins, and the secrets beside them.
     """
 
     def __init__(self, providers: Mapping[str, ConfigProvider]) -> None:
         self._providers = providers
+        self.hidden = HiddenValues()
 
     @classmethod
     def of(cls, worker: Mapping[str, str], plugins: Plugins) -> Self:
@@ -101,7 +122,18 @@ class ConfigTransformer:
                 log.warning("Config provider '%s' has no %sclass: ${%s:...} stays as it is", name, prefix, name)
         return cls(made)
 
-    def transform(self, config: Mapping[str, Text]) -> Transformed[Text]:
+    def transform(self, config: Mapping[str, Text], secret_keys: Collection[str] = ()) -> Transformed[Text]:
+        """Return :meth:`resolve` of a configuration that goes to a plugin, and hide its values from now on.
+
+        Args:
+            config: as it was written.
+            secret_keys: its secret keys, in addition to those with a secret name.
+        """
+        transformed = self.resolve(config)
+        self.hidden.add(transformed.resolved, secrets_of(transformed.config, secret_keys))
+        return transformed
+
+    def resolve(self, config: Mapping[str, Text]) -> Transformed[Text]:
         """Return the configuration with what providers know now; all other placeholders stay as they are.
 
         Values are put in once: what looks like a placeholder in them is none.
@@ -111,13 +143,38 @@ class ConfigTransformer:
         """
         answers = {place: self._ask(place, uses) for place, uses in self._uses(config).items()}
 
+        resolved: dict[str, str] = {}
+
         def value_of(found: Placeholder) -> str:
             answer = answers.get(_place(found))
-            return found.text if answer is None else answer.values.get(found.key, found.text)
+            if answer is None or found.key not in answer.values:
+                return found.text
+            return resolved.setdefault(found.text, answer.values[found.key])
 
         transformed = {name: _replaced(value, value_of) if value else value for name, value in config.items()}
         ttls = [answer.ttl_ms for answer in answers.values() if answer.ttl_ms is not None and answer.ttl_ms >= 0]
-        return Transformed(transformed, min(ttls, default=None))
+        return Transformed(transformed, resolved, min(ttls, default=None))
+
+    def polled_placeholders(self, configs: Iterable[Mapping[str, str]]) -> frozenset[str]:
+        """Return the placeholders of configurations whose values may be looked up at any time."""
+        found = (one for config in configs for value in config.values() for one in placeholders(value))
+        return frozenset(one.text for one in found if self._is_polled(one.provider))
+
+    def _is_polled(self, provider: str) -> bool:
+        return provider in self._providers and self._providers[provider].polled
+
+    def look_up(self, texts: Iterable[str]) -> LookUp:
+        """Return the values that placeholders have now; each path of a provider is looked up once."""
+        values: dict[str, str] = {}
+        errors: dict[str, str] = {}
+        for (name, path), keys in _by_place(texts).items():
+            try:
+                found = self._providers[name].get(path, frozenset(keys)).values
+            except Exception as error:
+                errors.update(dict.fromkeys(keys.values(), _text(error)))
+            else:
+                values.update({text: found[key] for key, text in keys.items() if isinstance(found.get(key), str)})
+        return LookUp(values, errors)
 
     def close(self) -> None:
         """Close the providers."""
@@ -151,10 +208,6 @@ class ConfigTransformer:
         return answer
 
 
-WITHOUT_PROVIDERS = ConfigTransformer({})
-"""Leaves everything as it is."""
-
-
 def reverse_transformed(
     connector: Mapping[str, str], task_configs: Sequence[Mapping[str, str]]
 ) -> list[dict[str, str]]:
@@ -183,6 +236,15 @@ def _provider(name: str, own: Mapping[str, str], plugins: Plugins) -> ConfigProv
     except Exception as error:
         raise ConfigError(f"Config provider '{name}' refuses {options_prefix}*: {_text(error)}") from error
     return provider
+
+
+def _by_place(texts: Iterable[str]) -> dict[_Place, dict[str, str]]:
+    """Return placeholders by provider and path, then by key."""
+    by_place: dict[_Place, dict[str, str]] = {}
+    for text in texts:
+        for found in placeholders(text):
+            by_place.setdefault(_place(found), {})[found.key] = text
+    return by_place
 
 
 def _place(found: Placeholder) -> _Place:

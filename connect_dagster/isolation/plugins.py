@@ -1,14 +1,20 @@
-"""Finds plugins: the bundled ones, those that distributions declare, those on ``plugin.path``, any importable class."""
+"""Finds plugins: the bundled ones, those that distributions declare, those on ``plugin.path``, and by their class names
+those in the packages of such plugins or of ``plugin.packages``. No other module is imported, whatever a client names.
+"""
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import inspect
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.machinery import PathFinder
+from itertools import accumulate
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Self
 
 from connect_dagster.errors import ConnectError
 from connect_dagster.isolation import plugin_source
@@ -17,6 +23,7 @@ from connect_dagster.isolation.descriptions import BASES, LISTED, Kind, PluginDe
 from connect_dagster.isolation.plugin_source import PluginSource, plain_names
 from connect_dagster.isolation.scan import JavaArchive, scan
 from connect_dagster.java.maven_versions import fitting_version
+from connect_dagster.plugin.config import Type, parse_value
 from connect_dagster.plugin.config_provider import ConfigProvider
 from connect_dagster.plugin.connector import Connector
 from connect_dagster.plugin.converter import Converter, Predicate, Transform
@@ -26,7 +33,14 @@ __all__ = ["LISTED", "Kind", "PluginDescription", "Plugins", "class_name"]
 
 log = logging.getLogger(__name__)
 
+PATH = "plugin.path"
+PACKAGES = "plugin.packages"
+
 _NO_VERSION = "undefined"
+_OURS = "connect_dagster"
+# Of this distribution, beside the plugins that it declares: what authors test theirs with.
+_TESTING = "connect_dagster.testing"
+_PROGRAM = "__main__"
 
 
 class Plugins:
@@ -35,19 +49,28 @@ class Plugins:
     Args:
         path: folders of ``plugin.path``, each with wheels, installed distributions, projects, or modules that use the
             plugin API. Nothing else in them is run, so that any folder may be named.
+        packages: importable packages and modules whose classes configurations may name, although no distribution
+            declares them.
     """
 
-    def __init__(self, path: Sequence[str] = ()) -> None:
+    def __init__(self, path: Sequence[str] = (), packages: Iterable[str] = ()) -> None:
         importlib.invalidate_caches()
         plugin_source.invalidate_caches()
         self._broken: dict[str, str] = {}
-        self._loose: list[PluginSource] = []
+        self._packages = {_TESTING, *_named(packages)}
+        self._loose: dict[str, PluginSource] = {}
         self._java: list[JavaArchive] = []
         found = [one for point in installed() for one in self._declared(point)]
         for folder in dict.fromkeys(name.strip() for name in path):
             if folder:
                 found += self._on_path(Path(folder).absolute())
         self._all = sorted(found, key=lambda one: (list(Kind).index(one.kind), one.class_name))
+
+    @classmethod
+    def of(cls, worker: Mapping[str, str]) -> Self:
+        """Return the plugins of a worker with these properties."""
+        path, packages = (parse_value(name, worker.get(name), Type.LIST) or () for name in (PATH, PACKAGES))
+        return cls([folder for folder in path if folder], [package for package in packages if package])
 
     @property
     def java(self) -> Sequence[JavaArchive]:
@@ -89,7 +112,9 @@ class Plugins:
         return self._find(name, (Kind.CONFIG_PROVIDER,), "ConfigProvider")
 
     def class_named(self, name: str, version: str | None = None) -> type[Any] | None:
-        """Return a plugin of any kind by class name or alias, else the importable class of that name, else ``None``."""
+        """Return a plugin of any kind by class name or alias, else the class of that name in a permitted package, else
+        ``None``.
+        """
         for matches in (lambda one: one.class_name == name, lambda one: name in one.aliases):
             if fitting := [one for one in self._all if matches(one)]:
                 named = [one for one in fitting if one.class_name == fitting[0].class_name]
@@ -98,8 +123,14 @@ class Plugins:
         return found if inspect.isclass(found) else None
 
     def find_class(self, name: str) -> str | None:
-        """Return the full name of a class by name or alias, for configuration keys that hold one (``FindClass``)."""
+        """Return the full name of a class by name or alias, for configuration keys that hold one (``FindClass``).
+
+        Raises:
+            ConnectError: its module exists, but is not imported by name; names ``plugin.packages``.
+        """
         found = self.class_named(name)
+        if found is None and (why := self._refusal(name)):
+            raise ConnectError(f"Class {name} could not be found: {why}.")
         return None if found is None else class_name(found)
 
     def _find(self, name: str, kinds: Sequence[Kind], what: str, version: str | None = None) -> PluginDescription[Any]:
@@ -124,9 +155,9 @@ class Plugins:
     def _attribute(self, name: str) -> Any:
         module, _, attribute = name.rpartition(".")
         top = module.split(".")[0]
-        if not module or top in self._broken:
+        if top in self._broken or not self._permits(module):
             return None
-        source = next((one for one in self._loose if one.has(top)), None)
+        source = self._loose.get(top)
         try:
             return getattr(importlib.import_module(module) if source is None else source.load(module), attribute, None)
         except (Exception, SystemExit) as error:
@@ -134,6 +165,25 @@ class Plugins:
             if missing is None or not f"{module}.".startswith(f"{missing}."):
                 self._broken[module] = _why(error)
             return None
+
+    def _permits(self, module: str) -> bool:
+        """Return whether the module may be imported because a configuration names it; an import runs code."""
+        names = module.split(".")
+        if _PROGRAM in names:
+            return False
+        return names[0] in self._loose or not self._packages.isdisjoint(_with_parents(module))
+
+    def _refusal(self, name: str) -> str | None:
+        """Return why a module that exists is not looked into; ``None`` for any other."""
+        module = name.rpartition(".")[0]
+        if self._permits(module) or not _exists(module):
+            return None
+        if _PROGRAM in module.split("."):
+            return f"module {module} is a program, which is not imported"
+        return (
+            f"module {module} is not imported, as it is neither in the package of a declared plugin, nor on {PATH}, "
+            f"nor in a package that the worker's {PACKAGES} names"
+        )
 
     def _unknown(self, name: str, known: Sequence[PluginDescription[Any]], what: str) -> PluginDescription[Any]:
         broken = [(module, why) for module, why in self._broken.items() if name.split(".")[0] == module.split(".")[0]]
@@ -146,6 +196,10 @@ class Plugins:
             raise ConnectError(
                 f"{missing}there is only a Java plugin of that name, in {', '.join(jars)}, and Java plugins cannot run "
                 f"in this worker. Available {what.lower()}s are: {', '.join(map(str, known))}"
+            )
+        if refusal := self._refusal(name):
+            raise ConnectError(
+                f"{missing}because {refusal}. Available {what.lower()}s are: {', '.join(map(str, known))}"
             )
         hint = "".join(
             f" Module {module} on plugin.path cannot be imported: {why}." for module, why in self._broken.items()
@@ -169,8 +223,8 @@ class Plugins:
             log.warning("%s", _java_text(archive))
         if found.loose:
             source = PluginSource(folder, loose=True)
-            self._loose.append(source)
             for entry in found.loose:
+                self._loose.setdefault(entry.stem, source)
                 yield from self._loose_module(source, entry)
 
     def _declared(self, point: Declared) -> Iterator[PluginDescription[Any]]:
@@ -189,6 +243,8 @@ class Plugins:
             )
             self._broken[point.module] = why
             return
+        if point.source is None:
+            self._packages.add(_package_of(point.module))
         if plugin.version == _NO_VERSION and point.version is not None:
             plugin.version = point.version
         yield from _added(plugin, point.location, point.alias)
@@ -207,6 +263,44 @@ class Plugins:
 def _added(plugin: type[Any], location: str, declared_as: str | None = None) -> list[PluginDescription[Any]]:
     log.info("Added plugin '%s' from %s", class_name(plugin), location)
     return described(plugin, location, declared_as)
+
+
+def _named(packages: Iterable[str]) -> Iterator[str]:
+    for package in packages:
+        if _exists(package):
+            yield package
+        else:
+            log.error("Could not find package %s of %s. Ignoring.", package, PACKAGES)
+
+
+def _package_of(module: str) -> str:
+    """Return the package that belongs to the plugin of a module: the topmost that is not a namespace of several
+    distributions; of this distribution the module alone.
+    """
+    own = next((name for name in _with_parents(module) if getattr(sys.modules.get(name), "__file__", None)), module)
+    return module if own == _OURS else own
+
+
+def _with_parents(module: str) -> Iterator[str]:
+    """Return ``a``, ``a.b``, ``a.b.c`` for ``a.b.c``."""
+    return accumulate(module.split("."), "{}.{}".format)
+
+
+def _exists(module: str) -> bool:
+    """Return whether the worker's environment has the module; nothing is imported for it, not even its package."""
+    top, *others = _with_parents(module)
+    try:
+        spec = importlib.util.find_spec(top) if top.isidentifier() else None
+    except ValueError:  # a module without a spec, as __main__
+        return not others
+    for name in others:
+        if spec is None or spec.submodule_search_locations is None:
+            return False
+        try:
+            spec = PathFinder.find_spec(name, list(spec.submodule_search_locations))
+        except KeyError:  # a namespace within a namespace, which Python looks into only when that is imported
+            return True
+    return spec is not None
 
 
 def _java_text(archive: JavaArchive) -> str:

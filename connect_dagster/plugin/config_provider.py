@@ -35,6 +35,10 @@ class ConfigProvider(ABC):
     A worker makes one object of each name in ``config.providers`` and calls it from several threads at once. What it
     raises fails the connector, task or request that needed the value, and its text is logged: it must hold no value.
 
+    Attributes:
+        polled: whether the worker may call :meth:`get` every few seconds, to restart what has other values than those,
+            as for files. ``False`` where a call costs much or makes a new password: there, ``ttl_ms`` is for that.
+
     Example:
         >>> def get(self, path: str, keys: AbstractSet[str]) -> ConfigData:
         ...     secrets = self._vault.read(path)
@@ -44,6 +48,7 @@ class ConfigProvider(ABC):
     config_def: ClassVar[type[ConfigDef]]
     java_class: ClassVar[str | None] = None
     version: ClassVar[str] = "undefined"
+    polled: ClassVar[bool] = False
 
     @abstractmethod
     def configure(self, config: Mapping[str, str]) -> None:

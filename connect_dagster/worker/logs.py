@@ -11,8 +11,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
+from connect_dagster.isolation.hidden_values import HiddenValues
 from connect_dagster.isolation.plugin_source import plain_names
+from connect_dagster.kafka.client_logs import python_client_loggers
 
 TRACE = 5
 _context = ContextVar("connector context", default="")
@@ -43,6 +46,17 @@ def context(connector: str, scope: str) -> Iterator[None]:
 class _Formatter(logging.Formatter):
     """The first line of a message is a line of the log; what follows, such as a stack trace, continues it."""
 
+    hidden = HiddenValues()
+
+    def format(self, record: logging.LogRecord) -> str:
+        text = super().format(record)
+        if record.levelno >= logging.ERROR:
+            return self.hidden.in_error(text)
+        return self.hidden.in_log(text, detailed=record.levelno < logging.INFO)
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802 (the standard library's name)
+        return self.hidden.in_error(super().formatException(ei))
+
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 (the standard library's name)
         first, newline, rest = record.message.partition("\n")
         word = _LEVEL_WORDS.get(record.levelname, record.levelname)
@@ -53,17 +67,26 @@ class _Formatter(logging.Formatter):
         return True
 
 
+_FORMATTER = _Formatter()
+
+
+def hide(values: HiddenValues) -> None:
+    """Have no line of this process show these values, nor those added to them later."""
+    _FORMATTER.hidden = values
+
+
 def configure(level: int = logging.INFO) -> None:
     """Send all log lines of this process to standard output, in this form, those of uncaught exceptions too."""
     logging.addLevelName(TRACE, "TRACE")
     handler = logging.StreamHandler(sys.stdout)
-    handler.setFormatter(_Formatter())
+    handler.setFormatter(_FORMATTER)
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
     logging.captureWarnings(True)
     for library, least in _LIBRARIES.items():
         logging.getLogger(library).setLevel(least)
+    python_client_loggers()
     threading.excepthook = _log_uncaught
 
 

@@ -199,8 +199,11 @@ def _tls(config: SchemaRegistryConfig, folder: Path) -> dict[str, Any]:
     stores = TlsStores.parse(given)
     if not stores.checks_host:
         raise ConfigError(f"{_PREFIX}ssl.endpoint.identification.algorithm cannot be empty: hosts are always verified")
-    if "ssl.enabled.protocols" in given:
-        raise ConfigError(f"{_PREFIX}ssl.enabled.protocols is not supported: TLSv1.2 and TLSv1.3 are spoken")
+    for name in ("ssl.enabled.protocols", "ssl.cipher.suites"):
+        if name in given:
+            raise ConfigError(
+                f"{_PREFIX}{name} is not supported: TLSv1.2 and TLSv1.3 are spoken, with OpenSSL's suites"
+            )
     settings = {}
     if (trusted := stores.trust_store()) is not None:
         settings["ssl.ca.location"] = _written(folder / "trusted.pem", trusted.certificates_pem())

@@ -61,6 +61,8 @@ _KINDS = (
     _Aliased("transforms", "Transforms", "Transformation", Transform, Kind.TRANSFORMATION, (_NEGATE, _PREDICATE)),
     _Aliased("predicates", "Predicates", "Predicate", Predicate, Kind.PREDICATE),
 )
+ALIASED = {kind.setting for kind in _KINDS}
+"""Keys whose values become a part of other keys' names."""
 
 
 def transformation_keys(config: Properties, plugins: Plugins) -> list[ConfigKey]:

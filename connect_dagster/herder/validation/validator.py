@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from connect_dagster.client.masking import is_secret_key
@@ -15,8 +15,9 @@ from connect_dagster.herder.validation.connector_config_def import (
     enriched_table,
     framework_table,
 )
-from connect_dagster.herder.validation.transformation_keys import transformation_keys
-from connect_dagster.isolation.config_transformer import WITHOUT_PROVIDERS, ConfigTransformer
+from connect_dagster.herder.validation.transformation_keys import ALIASED, transformation_keys
+from connect_dagster.isolation.config_transformer import ConfigTransformer
+from connect_dagster.isolation.hidden_values import HiddenValues
 from connect_dagster.isolation.plugins import LISTED, Kind, PluginDescription, Plugins, class_name
 from connect_dagster.java.hashes import hash_map_order
 from connect_dagster.java.maven_versions import VersionRange, require_version
@@ -63,7 +64,7 @@ class Validator:
         plugins: where classes are found.
         worker: the worker's configuration.
         worker_group: the group that the worker is a member of, which no consumer group may be; ``None`` standalone.
-        transformer: for placeholders: what is checked, and answered, is what plugins are told.
+        transformer: for placeholders: what is checked is what plugins are told.
     """
 
     def __init__(
@@ -71,12 +72,12 @@ class Validator:
         plugins: Plugins,
         worker: WorkerConfig,
         worker_group: str | None = None,
-        transformer: ConfigTransformer = WITHOUT_PROVIDERS,
+        transformer: ConfigTransformer | None = None,
     ) -> None:
         self._plugins = plugins
         self._worker = worker
         self._worker_group = worker_group
-        self._transformer = transformer
+        self._transformer = transformer or ConfigTransformer({})
         self._policy = ClientPolicy.of(worker.originals)
 
     def check(self, config: ConnectorConfig) -> None:
@@ -91,14 +92,28 @@ class Validator:
                 "`/connector-plugins/{connectorType}/config/validate`"
             )
 
-    def validate(self, config: ConnectorConfig) -> dict[str, Any]:
+    def validate(self, config: ConnectorConfig) -> Infos:
         """ConfigInfos of a configuration.
+
+        Values are checked as plugins get them. Without ``validate.show.resolved`` the result has placeholders as they
+        were written: those who may validate could otherwise read all that the config providers can.
 
         Raises:
             BadRequestError: there is no ``connector.class``, no such class, or its version is none.
             ConfigError: a config provider failed.
         """
-        config = self._transformer.transform(config).config
+        transformed = self._transformer.resolve(config)
+        if self._worker.validate_show_resolved or not transformed.resolved:
+            return self._infos(transformed.config)
+        hidden = HiddenValues()
+        hidden.add(transformed.resolved)
+        try:
+            infos = self._infos(transformed.config)
+        except BadRequestError as error:
+            raise BadRequestError(hidden.in_reply(str(error))) from None
+        return _as_written(infos, config, transformed.config, hidden.in_reply)
+
+    def _infos(self, config: ConnectorConfig) -> Infos:
         described = self._connector(config)
         try:
             require_version(described.class_name, described.version, config.get(CONNECTOR_VERSION))
@@ -179,6 +194,43 @@ class Validator:
             if value.name in (CONNECTOR_CLASS, CONNECTOR_VERSION):
                 value.errors.append(error.message)
         return config_infos(config[CONNECTOR_CLASS] or "", table, _with_null_errors(config, values))
+
+
+def _as_written(infos: Infos, written: ConnectorConfig, checked: ConnectorConfig, shown: Callable[[str], str]) -> Infos:
+    """Return ConfigInfos with placeholders in place of their values.
+
+    Args:
+        infos: of ``checked``.
+        written: the configuration with placeholders.
+        checked: with values in their place.
+        shown: returns a text without these values.
+    """
+    changed = {name: text for name, text in written.items() if text is not None and text != checked[name]}
+    for entry in infos["configs"]:
+        value = entry["value"] or {"name": None, "value": None, "errors": [], "recommended_values": []}
+        text = changed.get(value["name"])
+        if text is not None:
+            if value["value"] not in (None, str(Password(""))):
+                value["value"] = text.strip()
+            quoted, placeholder = f"Invalid value {checked[value['name']]} for", f"Invalid value {text} for"
+            value["errors"] = [error.replace(quoted, placeholder) for error in value["errors"]]
+        value["errors"] = [shown(error) for error in value["errors"]]
+        value["recommended_values"] = [one and shown(one) for one in value["recommended_values"]]
+    infos = {**infos, "name": written[CONNECTOR_CLASS]}
+    return _shown_names(infos, shown) if changed.keys() & ALIASED else infos
+
+
+def _shown_names(found: Any, shown: Callable[[str], str]) -> Any:
+    """Return ConfigInfos without values in names of keys and groups, where values are aliases of transformations."""
+    match found:
+        case dict():
+            return {name: _shown_names(value, shown) for name, value in found.items()}
+        case list():
+            return [_shown_names(value, shown) for value in found]
+        case str():
+            return shown(found)
+        case _:
+            return found
 
 
 def _with_null_errors(config: ConnectorConfig, values: Sequence[ConfigValue]) -> list[ConfigValue]:

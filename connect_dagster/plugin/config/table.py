@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from connect_dagster.errors import ConfigError, java_text
-from connect_dagster.plugin.config.keys import ConfigKey, ConfigValue
+from connect_dagster.plugin.config.keys import ConfigKey, ConfigValue, Type
 from connect_dagster.plugin.config.validators import UniqueValues
 from connect_dagster.plugin.config.values import FindClass, parse_value
 
@@ -49,6 +49,11 @@ class ConfigTable:
     def groups(self) -> list[str]:
         """Return the groups of the form in the order in which they first appear."""
         return list(dict.fromkeys(key.group for key in self.keys if key.group is not None))
+
+    @property
+    def passwords(self) -> frozenset[str]:
+        """Return the names of the keys that hold passwords."""
+        return frozenset(key.name for key in self.keys if key.type is Type.PASSWORD)
 
     def with_keys(self, keys: Iterable[ConfigKey]) -> ConfigTable:
         """Return the table with further keys; one of the same name replaces the old one in its place."""

@@ -6,11 +6,12 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from connect_dagster.errors import ConfigError
+from connect_dagster.errors import ConfigError, ConnectError
 from connect_dagster.plugin.config.keys import Password, Type
 
 FindClass = Callable[[str], str | None]
-"""Returns the full class name of a name or alias, ``None`` when the class does not exist."""
+"""Returns the full class name of a name or alias, ``None`` when the class does not exist; raises ConnectError where it
+may not be looked for."""
 
 _JAVA_WHITESPACE = "".join(map(chr, range(0x21)))  # what String.trim takes away
 _BLANKS = " \t\n\v\f\r"  # \s of Java's expressions
@@ -85,7 +86,10 @@ def _number(name: str, text: str, trimmed: str, kind: Type) -> int | float:
 
 
 def _class_name(name: str, text: str, trimmed: str, find_class: FindClass | None) -> str:
-    found = find_class(trimmed) if find_class else trimmed
+    try:
+        found = find_class(trimmed) if find_class else trimmed
+    except ConnectError as error:
+        raise ConfigError.invalid(name, text, str(error)) from error
     if found is None:
         raise ConfigError.invalid(name, text, f"Class {text} could not be found.")
     return found

@@ -19,6 +19,7 @@ def worker(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     folder = tmp_path_factory.mktemp("providers")
     prefix = f"providers-{uuid.uuid4().hex[:8]}-"
     props = group_properties(broker.bootstrap_servers, prefix) | PROVIDERS | {"plugin.path": str(PLUGINS)}
+    props["config.reload.interval.ms"] = "200"
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("TOLD_TASKS", "2")
         with DistributedProcess(props, folder) as process:
@@ -67,6 +68,15 @@ def test_a_failing_provider_fails_what_needs_it_and_nothing_else(told: Told, top
     other.call("DELETE")
     told.secrets.write_text(f"password={SECRET}\n")
     assert told.call("POST", "/restart?includeTasks=true&onlyFailed=true").status == 202
+    told.wait_states("RUNNING", "RUNNING")
+
+
+def test_connector_and_tasks_restart_when_a_secret_was_rotated(told: Told) -> None:
+    assert told.put(password=told.secret("password")).status == 201
+    told.wait_told("task 0", password=SECRET)
+    told.secrets.write_text("password=rotated\n")
+    for who in ("connector", "task 0"):
+        told.wait_told(who, password="rotated")
     told.wait_states("RUNNING", "RUNNING")
 
 

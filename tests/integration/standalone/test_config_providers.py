@@ -23,6 +23,7 @@ def worker(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         "plugin.path": str(PLUGINS),
         "bootstrap.servers": f"${{dir:{folder}/mounted:bootstrap}}",
         "value.converter.schemas.enable": f"${{dir:{folder}/mounted:schemas}}",
+        "config.reload.interval.ms": "200",
     }
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("TOLD_USER", "from the environment")
@@ -88,7 +89,7 @@ def test_values_are_checked_in_place_of_their_placeholders(told: Told) -> None:
     assert errors(**{"tasks.max": "${env:TOLD_TASKS}"}) == {}
     assert errors(**{"tasks.max": "${env:TOLD_USER}"}) == {
         "tasks.max": [
-            "Invalid value from the environment for configuration tasks.max: Not a number of type INT",
+            "Invalid value ${env:TOLD_USER} for configuration tasks.max: Not a number of type INT",
             "Invalid value null for configuration tasks.max: Value must be non-null",
         ]
     }
@@ -137,6 +138,29 @@ def test_tasks_restart_when_the_secrets_of_the_old_configuration_are_gone(told: 
     told.wait_states("RUNNING", "RUNNING")
 
 
+def test_connector_and_tasks_restart_when_a_secret_was_rotated(told: Told) -> None:
+    """At ce718d3 both went on with the old one, until a user restarted them."""
+    folder = told.folder / "mounted-secret"
+    folder.mkdir()
+    (folder / "user").write_text("ann")
+    both = {"password": told.secret("password"), "user": f"${{dir:{folder}:user}}"}
+    assert told.put(**both).status == 201
+    for who in ("connector", "task 0"):
+        told.wait_told(who, password=SECRET, user="ann")
+    (folder / "user").write_text("eve")
+    for who in ("connector", "task 0"):
+        told.wait_told(who, password=SECRET, user="eve")
+    told.secrets.write_text("password=rotated\n")
+    for who in ("connector", "task 0"):
+        told.wait_told(who, password="rotated", user="eve")
+    told.wait_states("RUNNING", "RUNNING")
+    assert told.call("GET", "/config").json["password"] == told.secret("password")
+
+    told.secrets.unlink()
+    told.worker.wait_log(f"Cannot look for new values of {told.name}-0, which goes on with those that it has")
+    told.wait_states("RUNNING", "RUNNING")
+
+
 def test_a_connector_starts_anew_when_a_value_has_expired(told: Told) -> None:
     leased = told.folder / "leased.json"
     leased.write_text('{"password": "first"}')
@@ -144,6 +168,7 @@ def test_a_connector_starts_anew_when_a_value_has_expired(told: Told) -> None:
     told.wait_told("connector", password="first")
     leased.write_text('{"password": "second"}')
     told.wait_told("connector", password="second")
+    told.wait_told("task 0", password="second")
     told.worker.wait_log(f"Scheduling a restart of connector {told.name} in 500 ms (")
     leased.unlink()
     status = told.wait_states("FAILED", "RUNNING")

@@ -23,6 +23,26 @@ def test_database_and_schema_lead_to_the_table(url: str, path: tuple[str, ...]) 
     assert (database.system, *database.table_path("orders")) == path
 
 
+@pytest.mark.parametrize(
+    ("url", "server"),
+    [
+        ("jdbc:mysql://localhost:3306/kafkadb?user=kafka&password=kafka123", "localhost:3306"),
+        ("jdbc:mysql://kafka:kafka123@localhost:3306/kafkadb", "localhost:3306"),
+        ("jdbc:mariadb://a:3306,b:3306/shop", "a:3306,b:3306"),
+        ("jdbc:sqlserver://db\\main:1433;encrypt=true;databaseName=shop", "db"),
+        ("jdbc:oracle:thin:@//db:1521/XEPDB1", "db:1521"),
+        ("jdbc:oracle:thin:scott/tiger@db:1521:XE", "db:1521"),
+        ("jdbc:sqlite:/var/lib/shop.db?cache=shared", "/var/lib/shop.db"),
+        ("jdbc:mysql://localhost:3306", "localhost:3306"),
+        ("jdbc:h2:mem:shop", None),
+    ],
+)
+def test_the_server_is_told_without_credentials(url: str, server: str | None) -> None:
+    database = jdbc_database(url)
+    assert database is not None
+    assert database.server == server
+
+
 def test_a_qualified_or_quoted_name_is_taken_as_it_is() -> None:
     mysql, postgres = jdbc_database("jdbc:mysql://h/shop"), jdbc_database("jdbc:postgresql://h/shop")
     assert mysql is not None

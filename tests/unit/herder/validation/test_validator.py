@@ -74,7 +74,7 @@ class NoBoth:
 @pytest.fixture(scope="module")
 def validator() -> Validator:
     props = {"bootstrap.servers": "b:1", "key.converter": JSON, "value.converter": JSON}
-    plugins = Plugins()
+    plugins = Plugins(packages=[HERE])
     worker = StandaloneConfig.parse(props | {"offset.storage.file.filename": "/f"}, plugins.find_class)
     return Validator(plugins, worker)
 
