@@ -17,8 +17,9 @@ from confluent_kafka import TopicPartition as KafkaPartition
 from confluent_kafka.admin import AdminClient
 
 from connect_dagster.errors import BadRequestError, ConnectError, java_text
+from connect_dagster.expressions.java_patterns import matching
 from connect_dagster.herder.interface import ConnectorInfo, ConnectorOffset, ConnectorType
-from connect_dagster.isolation.config_transformer import WITHOUT_PROVIDERS, ConfigTransformer
+from connect_dagster.isolation.config_transformer import ConfigTransformer
 from connect_dagster.isolation.plugins import Plugins
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.groups import delete_group_offsets
@@ -54,13 +55,13 @@ class OffsetEditor:
         store: OffsetStore,
         settings: Callable[[Mapping[str, str]], Settings],
         seconds: float,
-        transformer: ConfigTransformer = WITHOUT_PROVIDERS,
+        transformer: ConfigTransformer | None = None,
     ) -> None:
         self._plugins = plugins
         self._store = store
         self._settings = settings
         self._seconds = seconds
-        self._transformer = transformer
+        self._transformer = transformer or ConfigTransformer({})
 
     def read(self, info: ConnectorInfo) -> list[ConnectorOffset]:
         """Return the committed offsets. Raises ConnectError when the brokers do not respond."""
@@ -137,8 +138,9 @@ class OffsetEditor:
         found = self._all_offsets(info)
         config = SinkConnectorConfig.parse(info.config)
         topics = {*config.topics, *(place.topic for place, offset in found.items() if offset >= 0)}
-        pattern = re.compile(config.topics_regex)
-        return [place for place in found if place.topic in topics or pattern.fullmatch(place.topic)]
+        if config.topics_regex:
+            topics.update(matching("topics.regex", config.topics_regex, {place.topic for place in found}))
+        return [place for place in found if place.topic in topics]
 
     def _all_offsets(self, info: ConnectorInfo) -> dict[TopicPartition, int]:
         """Of all partitions there are, below 0 where the group has none.

@@ -86,6 +86,26 @@ class ConnectorStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredConfig:
+    """The configurations of a connector and of its tasks that are stored now.
+
+    A version grows with each change. In a group it is an offset of the config topic: of the connector's record, or of
+    the commit of its tasks' records. In standalone mode it counts the configurations since the worker's start.
+
+    Attributes:
+        offset: version of the connector's configuration.
+        tasks_offset: version of its tasks' configurations; ``None`` before the first.
+        tasks: the tasks that they are of.
+        planned: whether they were made from the connector's stored configuration.
+    """
+
+    offset: int | None
+    tasks_offset: int | None
+    tasks: tuple[TaskId, ...]
+    planned: bool
+
+
+@dataclass(frozen=True, slots=True)
 class TaskInfo:
     """A task with its raw configuration."""
 
@@ -191,6 +211,10 @@ class Herder(ABC):
         """
         return None
 
+    def masked(self, text: str) -> str:
+        """Return the text of an error without values of config providers and without secrets."""
+        return text
+
     @abstractmethod
     def server_info(self) -> ServerInfo:
         """Return the version of the API and the id of the Kafka cluster."""
@@ -224,12 +248,26 @@ class Herder(ABC):
         """Return the reported states. Raises NotFoundError (`No status found for connector x`)."""
 
     @abstractmethod
+    def stored_config(self, name: str) -> StoredConfig:
+        """Return the versions of the stored configurations, at least as new as any change that was acknowledged.
+
+        Raises:
+            NotFoundError: the connector does not exist.
+            ConnectError: the config topic cannot be read.
+        """
+
+    @abstractmethod
     def task_status(self, task: TaskId) -> Status:
         """Return the reported state of a task. Raises NotFoundError (`No status found for task x-0`)."""
 
     @abstractmethod
     def tasks(self, name: str) -> list[TaskInfo]:
         """Return the task configurations. Raises NotFoundError."""
+
+    @property
+    def requires_signature(self) -> bool:
+        """Return whether other workers must sign their requests now; does not block."""
+        return False
 
     @abstractmethod
     def put_task_configs(

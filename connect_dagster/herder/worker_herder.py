@@ -31,6 +31,9 @@ class WorkerHerder(Herder):
         self._validator = validator
         self._server = server
 
+    def masked(self, text: str) -> str:
+        return self._worker.masked(text)
+
     def server_info(self) -> ServerInfo:
         return self._server
 

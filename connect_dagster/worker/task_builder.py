@@ -7,7 +7,6 @@ configuration is passed to the plugin alone.
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -15,6 +14,7 @@ from functools import partial
 from connect_dagster.isolation.descriptions import PluginDescription, class_name
 from connect_dagster.isolation.plugin_source import class_path
 from connect_dagster.isolation.plugins import Plugins
+from connect_dagster.kafka.groups import remove_members
 from connect_dagster.kafka.topic_admin import TopicAdmin
 from connect_dagster.plugin.connector import Connector, SinkTask, SourceTask
 from connect_dagster.plugin.converter import Converter
@@ -31,6 +31,7 @@ from connect_dagster.worker.metrics.errors import ErrorMetrics
 from connect_dagster.worker.metrics.tasks import TaskPlugins, Transformed
 from connect_dagster.worker.metrics.worker_metrics import WorkerMetrics
 from connect_dagster.worker.sink.consumer import SinkConsumer
+from connect_dagster.worker.sink.departures import Departures
 from connect_dagster.worker.sink.pipeline import SinkPipeline
 from connect_dagster.worker.sink.plans import SinkPlanner
 from connect_dagster.worker.sink.stream import SinkStream, source_options
@@ -73,6 +74,7 @@ class TaskBuilder:
         offsets: committed offsets of source connectors.
         metrics: of the worker; gets a group for each task.
         clients: settings of the tasks' Kafka clients.
+        masked: returns the text of an error without secrets.
     """
 
     def __init__(
@@ -83,15 +85,18 @@ class TaskBuilder:
         offsets: OffsetStore,
         metrics: WorkerMetrics,
         clients: TaskClients,
+        masked: Callable[[str], str],
     ) -> None:
         self._worker = worker
         self._session = session
         self._offsets = offsets
         self._metrics = metrics
         self._clients = clients
+        self._masked = masked
         self._converters = ConverterFactory(plugins, worker)
         self._transforms = TransformFactory(plugins)
         self._gate = LargeBatchGate()
+        self._departures = Departures(remove_members)
 
     def build(
         self,
@@ -153,7 +158,9 @@ class TaskBuilder:
             config=config,
             batches=SourceBatches(self._session.spark, pipeline, reporter.policy),
             transforms=transforms,
-            make_delivery=lambda: Delivery(settings, str(id), (id.connector, f"task-{id.task}"), self._gate, topics),
+            make_delivery=lambda: Delivery(
+                settings, str(id), (id.connector, f"task-{id.task}"), self._gate, topics, metrics.turn_waited
+            ),
             open_offsets=lambda: self._offsets.open(id.connector, connector_config.originals),
             flush_seconds=self._worker.offset_flush_timeout_ms / 1000,
             on_topics=lambda topics: listeners.topics(id, topics),
@@ -191,8 +198,7 @@ class TaskBuilder:
             transforms=transforms,
             reported=reporter.policy.reports,
         )
-        topics, pattern = connector_config.topics, connector_config.topics_regex
-        matching = re.compile(pattern) if pattern else None
+        topics, pattern = connector_config.topics, connector_config.topics_regex or None
         options = source_options(consumer, settings.max_poll_records, headers=pipeline.reads_headers)
         return WorkerSinkTask(
             id,
@@ -205,7 +211,12 @@ class TaskBuilder:
             planner=SinkPlanner(self._session.spark, pipeline),
             transforms=transforms,
             open_consumer=lambda listener: SinkConsumer(
-                consumer, topics, matching, listener, lambda: self._clients.topic_admin(consumer)
+                consumer,
+                topics,
+                pattern,
+                listener,
+                lambda: self._clients.topic_admin(consumer),
+                self._departures,
             ),
             open_stream=lambda start: SinkStream(self._session.spark, str(id), options, start),
             on_topics=lambda topics: listeners.topics(id, topics),
@@ -227,7 +238,9 @@ class TaskBuilder:
             return ErrorReporter(id, policy, metrics)
         producer = self._clients.dead_letter_producer(id, config)
         admin = self._clients.admin(f"connector-dlq-adminclient-{id}", config)
-        return ErrorReporter(id, policy, metrics, lambda: DeadLetterQueue(id, settings, producer, admin, metrics))
+        return ErrorReporter(
+            id, policy, metrics, lambda: DeadLetterQueue(id, settings, producer, admin, metrics, self._masked)
+        )
 
 
 def task_plugins(

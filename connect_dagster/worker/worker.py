@@ -11,18 +11,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from connect_dagster.errors import ConnectError
-from connect_dagster.isolation.config_transformer import WITHOUT_PROVIDERS, ConfigTransformer
+from connect_dagster.isolation.config_transformer import ConfigTransformer
 from connect_dagster.isolation.plugin_source import class_path
 from connect_dagster.isolation.plugins import PluginDescription, Plugins
 from connect_dagster.kafka.override_policy import ClientPolicy
 from connect_dagster.plugin.connector import Connector
 from connect_dagster.protocol.states import State, TargetState, TaskId
+from connect_dagster.protocol.work import Work
 from connect_dagster.storage.offset_store import OffsetStore
 from connect_dagster.worker.config.sink import SinkConnectorConfig
 from connect_dagster.worker.config.source import SourceConnectorConfig
 from connect_dagster.worker.config.worker import WorkerConfig
 from connect_dagster.worker.metrics.samples import Windows
 from connect_dagster.worker.metrics.worker_metrics import WorkerMetrics
+from connect_dagster.worker.reload_watch import ReloadWatch
 from connect_dagster.worker.source.task import WorkerSourceTask
 from connect_dagster.worker.source.topic_creation import topic_groups
 from connect_dagster.worker.spark.session import Session
@@ -62,7 +64,7 @@ class Worker:
         plugins: all plugins.
         session: the Spark session, shared by all tasks.
         offsets: committed offsets of source connectors.
-        transformer: for placeholders in configurations.
+        transformer: for placeholders in configurations; by default without config providers.
     """
 
     def __init__(
@@ -72,7 +74,7 @@ class Worker:
         plugins: Plugins,
         session: Session,
         offsets: OffsetStore,
-        transformer: ConfigTransformer = WITHOUT_PROVIDERS,
+        transformer: ConfigTransformer | None = None,
     ) -> None:
         self.id = worker_id
         self.config = config
@@ -80,24 +82,33 @@ class Worker:
         self.offsets = offsets
         windows = Windows(config.metrics_sample_window_ms / 1000, config.metrics_num_samples)
         self.metrics = WorkerMetrics(worker_id, windows)
-        self._transformer = transformer
+        self._transformer = transformer or ConfigTransformer({})
+        self._watch = ReloadWatch(self._transformer, config.config_reload_interval_ms / 1000)
         policy = ClientPolicy.of(config.originals)
         policy.announce()
-        self._builder = TaskBuilder(config, plugins, session, offsets, self.metrics, TaskClients(config, policy))
+        clients = TaskClients(config, policy)
+        self._builder = TaskBuilder(config, plugins, session, offsets, self.metrics, clients, self.masked)
         self._connectors: dict[str, WorkerConnector] = {}
         self._tasks: dict[TaskId, RunningTask] = {}
         self._lock = threading.RLock()
         self._ending = threading.Event()
         self._committer = threading.Thread(target=self._commit_regularly, name="offset-committer", daemon=True)
 
-    def start(self) -> None:
-        """Start committing the offsets of source tasks at their interval."""
+    def start(self, on_outdated: Callable[[], None]) -> None:
+        """Start committing the offsets of source tasks, and looking for changed values, at their intervals.
+
+        Args:
+            on_outdated: called, again and again, while :meth:`outdated` returns work that is to be restarted.
+        """
         self._committer.start()
+        threading.Thread(target=self._look_regularly, args=(on_outdated,), name="config-reload", daemon=True).start()
 
     def stop(self) -> None:
         """Stop all connectors and tasks, each within its time."""
-        self._ending.set()
-        self.stop_work(list(self._connectors), list(self._tasks))
+        with self._lock:
+            self._ending.set()
+            connectors, tasks = list(self._connectors), list(self._tasks)
+        self.stop_work(connectors, tasks)
 
     def stop_work(self, connectors: Sequence[str], tasks: Sequence[TaskId]) -> None:
         """Stop connectors and tasks side by side: connectors within five seconds in all, tasks as :meth:`stop_tasks`.
@@ -114,6 +125,10 @@ class Worker:
         for task in late:
             log.error("Graceful stop of task %s failed.", task.id)
         _cancel_side_by_side(late)
+
+    def masked(self, text: str) -> str:
+        """Return the text or the trace of an error without values of config providers and without secrets."""
+        return self._transformer.hidden.in_error(text)
 
     # Connectors
 
@@ -137,17 +152,24 @@ class Worker:
         Raises:
             ConnectError: it runs already, or its class cannot be loaded.
         """
+        described, connector = self._make_connector(name, config)
+        # The lock is for the table: a plugin's code, which may block, would keep other connectors from stopping.
         with self._lock:
+            self._require_running()
             if name in self._connectors:
                 raise ConnectError(f"Connector with name {name} already exists")
-            described, connector = self._make_connector(name, config)
             listening = self.metrics.connector(name, described, listener)
             running = WorkerConnector(
-                name, connector, dict(config), self._transformer, listening, reconfigure, self._check
+                name, connector, dict(config), self._transformer, listening, self._watch, self._check
             )
             connector.context = _ConnectorContext(reconfigure, running.fail)
             self._connectors[name] = running
         return running.transition(target)
+
+    def _require_running(self) -> None:
+        """Raise ConnectError after the stop: what starts now would be stopped by nobody."""
+        if self._ending.is_set():
+            raise ConnectError("The worker is stopping")
 
     def _check(self, config: SourceConnectorConfig | SinkConnectorConfig) -> None:
         """Raise ConfigError for wrong ``topic.creation.`` settings of a source."""
@@ -174,6 +196,7 @@ class Worker:
 
     def _ask_connectors_to_stop(self, names: Sequence[str]) -> list[WorkerConnector]:
         with self._lock:
+            self._watch.stopped(names)
             stopping = [self._connectors.pop(name) for name in names if name in self._connectors]
             self.metrics.remove_connectors(names)
         for running in stopping:
@@ -183,6 +206,8 @@ class Worker:
 
     def set_target_state(self, name: str, target: TargetState) -> Future[State] | None:
         """Pause, resume or stop the connector and its tasks; return the future state of the connector."""
+        if target is not TargetState.STARTED:
+            self._watch.stopped([name])  # it starts with values of that time; tasks keep theirs
         for id, task in list(self._tasks.items()):
             if id.connector == name:
                 task.transition(target)
@@ -236,18 +261,35 @@ class Worker:
         Raises:
             ConnectError: it runs already, or cannot be made.
         """
+        if id in self._tasks:
+            raise ConnectError(f"Task already exists in this worker: {id}")
+        log.info("Creating task %s", id)
+        try:
+            described, resolved, task_config = self._transformed(id, connector_config, config)
+            task = self._builder.build(id, described, resolved, task_config, target, listeners)
+        except Exception:
+            self.metrics.task_start_failed(id)
+            raise
         with self._lock:
-            if id in self._tasks:
+            self._require_running()
+            if self._tasks.setdefault(id, task) is not task:
                 raise ConnectError(f"Task already exists in this worker: {id}")
-            log.info("Creating task %s", id)
-            try:
-                resolved, task_config = (self._transformer.transform(one).config for one in (connector_config, config))
-                described = self._described(resolved)
-                self._tasks[id] = task = self._builder.build(id, described, resolved, task_config, target, listeners)
-            except Exception:
-                self.metrics.task_start_failed(id)
-                raise
         task.start()
+
+    def _transformed(
+        self, id: TaskId, connector_config: Properties, config: Properties
+    ) -> tuple[PluginDescription[Connector], dict[str, str], dict[str, str]]:
+        """Return the connector's plugin, and both configurations with values, which are watched from now on."""
+        written = [connector_config, config]
+        try:
+            first = self._transformer.transform(connector_config)
+            described = self._described(first.config)
+            second = self._transformer.transform(config, described.plugin.config_def.table().passwords)
+        except Exception:
+            self._watch.started(id, written, [])
+            raise
+        self._watch.started(id, written, [first, second])
+        return described, first.config, second.config
 
     def stop_tasks(self, ids: Sequence[TaskId]) -> None:
         """Stop tasks within ``task.shutdown.graceful.timeout.ms`` in all; those that take longer are abandoned."""
@@ -255,6 +297,7 @@ class Worker:
 
     def _ask_tasks_to_stop(self, ids: Sequence[TaskId]) -> list[RunningTask]:
         with self._lock:
+            self._watch.stopped(ids)
             stopping = [self._tasks.pop(id) for id in ids if id in self._tasks]
             self.metrics.remove_tasks(ids)
         for task in stopping:
@@ -265,6 +308,23 @@ class Worker:
     def progress(self) -> dict[str, Any]:
         """Return the progress record of each running task, by task."""
         return {str(id): task.progress.as_json() for id, task in list(self._tasks.items())}
+
+    # Values of config providers
+
+    def outdated(self) -> Work:
+        """Return the connectors and tasks whose values of config providers have expired or changed since they started.
+
+        Empty for those with ``config.action.reload=none``.
+        """
+        return self._watch.outdated()
+
+    def _look_regularly(self, on_outdated: Callable[[], None]) -> None:
+        while not self._ending.wait(self._watch.seconds_to_look):
+            try:
+                if self._watch.look():
+                    on_outdated()
+            except Exception:
+                log.exception("Failed to look for changed values of config providers, will be tried again")
 
     # Offsets
 

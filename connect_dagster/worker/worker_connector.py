@@ -19,6 +19,7 @@ from connect_dagster.worker import logs
 from connect_dagster.worker.config.connector import check_tasks_max
 from connect_dagster.worker.config.sink import SinkConnectorConfig
 from connect_dagster.worker.config.source import SourceConnectorConfig
+from connect_dagster.worker.reload_watch import ReloadWatch
 from connect_dagster.worker.task import failure_trace
 
 log = logging.getLogger(__name__)
@@ -35,7 +36,7 @@ class WorkerConnector:
         config: its configuration as it was written.
         transformer: resolves its placeholders, which takes as long as the config providers take.
         listener: called with each state, and with the trace of a failure.
-        reconfigure: called when the connector was restarted because a value of its configuration had expired.
+        watch: gets the values that the connector is started with.
         check: raises ConfigError for framework keys that cannot work, before the connector is started.
     """
 
@@ -46,7 +47,7 @@ class WorkerConnector:
         config: dict[str, str],
         transformer: ConfigTransformer,
         listener: Listener,
-        reconfigure: Callable[[], None],
+        watch: ReloadWatch,
         check: Callable[[SourceConnectorConfig | SinkConnectorConfig], None] = lambda config: None,
     ) -> None:
         self.name = name
@@ -55,9 +56,8 @@ class WorkerConnector:
         self.config = config
         self._transformer = transformer
         self._listener = listener
-        self._reconfigure = reconfigure
+        self._watch = watch
         self._parsed: SourceConnectorConfig | SinkConnectorConfig | None = None
-        self._expiry: threading.Timer | None = None
         self._state: State | None = None
         self._started = False
         self._cancelled = False
@@ -131,13 +131,20 @@ class WorkerConnector:
         return self._report(_STATES[target])
 
     def _start(self) -> None:
-        transformed = self._transformer.transform(self.config)
-        self._parsed = config = self._parse(transformed.config)
+        transformed = self._transformed()
+        self._parsed = config = self._parse(transformed)
         self._check(config)
-        self.connector.start(transformed.config)
+        self.connector.start(transformed)
         self._started = True
-        if transformed.ttl_ms is not None and config.config_action_reload != "none":
-            self._restart_in(transformed.ttl_ms)
+
+    def _transformed(self) -> dict[str, str]:
+        try:
+            transformed = self._transformer.transform(self.config, self.connector.config_def.table().passwords)
+        except Exception:
+            self._watch.started(self.name, [self.config], [])
+            raise
+        self._watch.started(self.name, [self.config], [transformed])
+        return transformed.config
 
     def _parse(self, config: Mapping[str, str]) -> SourceConnectorConfig | SinkConnectorConfig:
         kind = SourceConnectorConfig if isinstance(self.connector, SourceConnector) else SinkConnectorConfig
@@ -145,29 +152,7 @@ class WorkerConnector:
 
     def _stop(self) -> None:
         self._started = False
-        if self._expiry is not None:
-            self._expiry.cancel()
-            self._expiry = None
         self.connector.stop()
-
-    def _restart_in(self, milliseconds: int) -> None:
-        log.info("Scheduling a restart of connector %s in %d ms", self.name, milliseconds)
-        expiry = threading.Timer(milliseconds / 1000, lambda: self._request(lambda: self._restart(expiry)))
-        expiry.name, expiry.daemon = f"config-expiry-{self.name}", True
-        expiry.start()
-        self._expiry = expiry
-
-    def _restart(self, expired: threading.Timer) -> None:
-        if self._expiry is not expired:
-            return  # stopped, or started since
-        try:
-            self._stop()
-            self._start()
-        except BaseException as error:
-            self._failed(error)
-        else:
-            self._report(State.RUNNING)
-            self._reconfigure()
 
     def _task_configs(self, added: Mapping[str, str]) -> list[dict[str, str]]:
         config = self._parsed or self._parse(self.config)

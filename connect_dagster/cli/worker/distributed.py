@@ -174,8 +174,8 @@ def _check_plugins(state: ClusterConfigState, plugins: Plugins, action: str) -> 
     raise ConnectError(
         "This worker does not join the group, because it lacks plugins that the group's connectors use:\n"
         f"{listed}\n"
-        "Put them on plugin.path, or set missing.plugins=join to join all the same: such connectors and tasks then "
-        "fail when they are assigned to this worker."
+        "Put them on plugin.path, name their packages in plugin.packages, or set missing.plugins=join to join all the "
+        "same: such connectors and tasks then fail when they are assigned to this worker."
     )
 
 
@@ -187,7 +187,7 @@ def _missing(state: ClusterConfigState, plugins: Plugins) -> Iterator[tuple[str,
             yield connector, "connector.class", name
         for key in (*_CONVERTERS, *_aliased(config)):
             name = config.get(key)
-            if name and plugins.find_class(name) is None:
+            if name and plugins.class_named(name) is None:
                 yield connector, key, name
 
 

@@ -26,6 +26,7 @@ from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.kafka_version import KAFKA_COMMIT, KAFKA_VERSION
 from connect_dagster.plugin.config import Type, parse_value, under_prefix
 from connect_dagster.rest.server import RestServer
+from connect_dagster.worker import logs
 from connect_dagster.worker.config.worker import WorkerConfig
 from connect_dagster.worker.spark.jvm import SparkJvm
 from connect_dagster.worker.spark.session import Session
@@ -117,9 +118,9 @@ class WorkerProcess(ABC, Generic[Config]):
     """
 
     def __init__(self, config_class: type[Config], props: Mapping[str, str], jvm: SparkJvm, began: float) -> None:
-        folders = parse_value("plugin.path", props.get("plugin.path"), Type.LIST) or ()
-        plugins = Plugins([folder for folder in folders if folder])
+        plugins = Plugins.of(props)
         self._transformer = ConfigTransformer.of(props, plugins)
+        logs.hide(self._transformer.hidden)
         config = config_class.parse(self._transformer.transform(props).config, plugins.find_class)
         self._rest = RestServer.of(config)
         self._rest.bind()

@@ -266,6 +266,11 @@ class Connection:
         with suppress(Py4JError):
             self.java.close()
 
+    def abort(self) -> None:
+        """Close it while another thread waits for the database; drivers may make ``close`` wait as well."""
+        with suppress(Py4JError):
+            self.java.abort(jvm().java.util.concurrent.ForkJoinPool.commonPool())
+
     def __enter__(self) -> Self:
         return self
 
@@ -313,6 +318,12 @@ class HeldConnection:
         held, self._held = self._held, None
         if held is not None:
             held.close()
+
+    def abort(self) -> None:
+        """Close it although another thread uses it."""
+        held, self._held = self._held, None
+        if held is not None:
+            held.abort()
 
 
 def read(results: Any, *getters: str) -> Iterator[tuple[Any, ...]]:

@@ -17,7 +17,7 @@ from connect_dagster.errors import ConnectError, RetriableError
 MASK = "****"
 _PARAMETER = re.compile(r"(?i)((?:password|passwd|pwd|secret|token|keystorepassword)\s*=\s*)[^&;,)\s]*")
 _USER_INFO = re.compile(r"(//[^/:@?\s]*:)[^/@\s]*@")
-_ORACLE = re.compile(r"(jdbc:oracle:\w+:[^/@:\s]+/)[^@\s]+@")
+_ORACLE = re.compile(r"jdbc:oracle:[^@\s]*+@?")
 # Classes of SQLSTATE: connection errors, transactions rolled back, operator intervention, resources.
 _PASSING_CLASSES = ("08", "40", "57", "53")
 _PASSING_NAMES = ("SQLTransientException", "SQLRecoverableException", "SQLTransientConnectionException")
@@ -77,9 +77,15 @@ def without_secrets(text: str, secrets: Sequence[str] = ()) -> str:
     for secret in secrets:
         # One of few letters may well be part of a word.
         text = text.replace(secret, MASK) if len(secret) > 3 else text
-    for pattern, kept in ((_PARAMETER, rf"\1{MASK}"), (_USER_INFO, rf"\1{MASK}@"), (_ORACLE, rf"\1{MASK}@")):
+    for pattern, kept in ((_PARAMETER, rf"\1{MASK}"), (_USER_INFO, rf"\1{MASK}@"), (_ORACLE, _without_password)):
         text = pattern.sub(kept, text)
     return text
+
+
+def _without_password(url: re.Match[str]) -> str:
+    """Return the beginning of Oracle's URL, which may have ``user/password@``, without the password."""
+    user, slash, password = url[0].partition("/")
+    return f"{user}/{MASK}@" if slash and password.endswith("@") and password != "@" else url[0]
 
 
 def _passes(thrown: Any, state: str, code: int) -> bool:

@@ -50,6 +50,7 @@ class AssignedWork:
         self._generation = generation
         self._reconfigure = reconfigure
         self._versions: dict[str, str] = {}
+        self._config_offsets: dict[str | TaskId, int | None] = {}
         self._listeners = TaskListeners(self._task_changed, self._topics_seen)
 
     def start(self, work: Work, config: ClusterConfigState) -> None:
@@ -66,6 +67,7 @@ class AssignedWork:
     def start_connector(self, name: str, config: ClusterConfigState) -> Future[State]:
         """Start a connector; the result is the state it came to, FAILED included."""
         log.info("Starting connector %s", name)
+        self._config_offsets[name] = config.config_offset(name)
         try:
             own = _config_of(name, config)
             self._note_version(name, own)
@@ -88,6 +90,7 @@ class AssignedWork:
     def start_task(self, id: TaskId, config: ClusterConfigState) -> bool:
         """Start a task; return whether it could be made, else it is FAILED."""
         log.info("Starting task %s", id)
+        self._config_offsets[id] = config.commit_offset(id.connector)
         try:
             own = _config_of(id.connector, config)
             self._note_version(id.connector, own)
@@ -132,17 +135,17 @@ class AssignedWork:
     # Reports of connectors and tasks
 
     def _connector_changed(self, name: str, state: State, trace: str | None) -> None:
-        status = Status(state, self._worker.id, trace, self._version(name, state), self._generation())
         put = self._statuses.put_connector if state in _CERTAIN else self._statuses.put_connector_safe
-        put(name, status)
+        put(name, self._status(name, name, state, trace))
 
     def _task_changed(self, id: TaskId, state: State, trace: str | None) -> None:
-        status = Status(state, self._worker.id, trace, self._version(id.connector, state), self._generation())
         put = self._statuses.put_task if state in _CERTAIN else self._statuses.put_task_safe
-        put(id, status)
+        put(id, self._status(id.connector, id, state, trace))
 
-    def _version(self, name: str, state: State) -> str | None:
-        return None if state in _WITHOUT_VERSION else self._versions.get(name)
+    def _status(self, connector: str, part: str | TaskId, state: State, trace: str | None) -> Status:
+        version = None if state in _WITHOUT_VERSION else self._versions.get(connector)
+        shown = trace and self._worker.masked(trace)
+        return Status(state, self._worker.id, shown, version, self._generation(), self._config_offsets.get(part))
 
     def _topics_seen(self, id: TaskId, topics: set[str]) -> None:
         if not self._worker.config.topic_tracking_enable:

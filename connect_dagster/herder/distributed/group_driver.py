@@ -10,7 +10,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Executor
+from concurrent.futures import Executor, Future, wait
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
@@ -46,6 +46,11 @@ T = TypeVar("T")
 
 _JOIN_SECONDS = 1.0
 _ABANDON_SECONDS = 5.0
+# As long as a request over REST waits (Java: ``ConnectResource.DEFAULT_REST_REQUEST_TIMEOUT_MS``).
+_REQUEST_SECONDS = 90.0
+# The rest of an end, when nothing responds: connectors 5 s, cancelled tasks 5 s, statuses 30 s, the group 2 s, and 10 s
+# for each of three logs.
+_END_SECONDS = 75.0
 _MEMBERSHIP = "ensuring membership in the cluster"
 
 
@@ -158,6 +163,8 @@ class GroupDriver:
             forwarding,
         )
         self.work = AssignedWork(worker, statuses, lambda: self.state.generation, self.reconfigurer.request)
+        self._reload: Future[None] = Future()
+        self._reload.set_result(None)
         self._opened = threading.Event()
         self._ready = threading.Event()
         self._ending = threading.Event()
@@ -171,14 +178,24 @@ class GroupDriver:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop all connectors and tasks, and leave the group."""
+        """Stop all connectors and tasks, and leave the group; a thread that takes too long is left."""
         self._log.info("Herder stopping")
         self._ending.set()
         self._wake.set()
+        # Before it has read the topics it runs nothing, and may wait for brokers that are away.
+        runs_work = self._opened.is_set()
         if self._thread.is_alive():
-            # Before it has read the topics it runs nothing, and may wait for brokers that are away.
-            self._thread.join(None if self._opened.is_set() else _ABANDON_SECONDS)
-        self._log.info("Herder stopped")
+            self._thread.join(self._stop_seconds if runs_work else _ABANDON_SECONDS)
+        if runs_work and self._thread.is_alive():
+            self._log.error("Herder did not stop in time. %s", self.stages.summary)
+        else:
+            self._log.info("Herder stopped")
+
+    @property
+    def _stop_seconds(self) -> float:
+        """Return the longest wait for the thread (Java: ``DistributedHerder.herderExecutorTimeoutMs``)."""
+        config = self._config
+        return (config.worker_sync_timeout_ms + config.task_shutdown_graceful_timeout_ms) / 1000 + _END_SECONDS
 
     @property
     def ready(self) -> bool:
@@ -186,8 +203,18 @@ class GroupDriver:
         return self._ready.is_set()
 
     def ask(self, action: Callable[[], T]) -> T:
-        """Run an action on the herder's thread, and return its result."""
-        return self._requests.add(action).result()
+        """Run an action on the herder's thread, and return its result. Raises as :meth:`result`."""
+        return self.result(self._requests.add(action))
+
+    def result(self, coming: Future[T]) -> T:
+        """Return what a request waits for.
+
+        Raises:
+            ConnectError: it takes longer than 90 s; the action may still be carried out.
+        """
+        if not wait([coming], _REQUEST_SECONDS).done:
+            raise ConnectError(f"Request timed out. {self.stages.summary}")
+        return coming.result()
 
     def connector_status(self, name: str) -> ConnectorStatus:
         """Return the reported states of a connector. Raises NotFoundError."""
@@ -242,6 +269,24 @@ class GroupDriver:
         self._handle(event)
         return isinstance(event, messages.ConfigRead)
 
+    def _request_reload(self) -> None:
+        if self._reload.done():
+            self._reload = self._requests.add(self._restart_outdated)
+
+    def _restart_outdated(self) -> None:
+        """Restart what runs here with outdated values of config providers; during a rebalance it is left for later."""
+        if self.rebalance_expected:
+            return
+        found, owned = self._worker.outdated(), self.state.owned
+        work = found.minus(found.minus(owned))
+        if not work:
+            return
+        self._log.info("Restarting %s, whose values of config providers have changed", work)
+        with self.stages(f"restarting {work}, whose values of config providers have changed"):
+            self.work.stop(work)
+            self.work.restarting(work)
+            self.work.start(work, self.state.config)
+
     # The thread
 
     def _run(self) -> None:
@@ -267,7 +312,7 @@ class GroupDriver:
         """Read the internal topics, and start the membership, which joins with the first round."""
         with self.stages("initializing and reading to the end of internal topics"):
             self._offsets.start()
-            self._worker.start()
+            self._worker.start(self._request_reload)
             self.statuses.start()
             self.configs.start()
         self._opened.set()

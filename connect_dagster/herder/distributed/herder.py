@@ -28,6 +28,7 @@ from connect_dagster.herder.interface import (
     RebalanceNeededError,
     RestartRequest,
     ServerInfo,
+    StoredConfig,
     TaskInfo,
     without_nulls,
 )
@@ -43,6 +44,8 @@ from connect_dagster.storage.topic_log import NotPermittedError
 from connect_dagster.worker.worker import Worker
 
 T = TypeVar("T")
+
+_READ_SECONDS = 10.0
 
 
 class DistributedHerder(WorkerHerder):
@@ -107,6 +110,20 @@ class DistributedHerder(WorkerHerder):
 
     def connector_status(self, name: str) -> ConnectorStatus:
         return self._group.connector_status(name)
+
+    def stored_config(self, name: str) -> StoredConfig:
+        try:
+            self._configs.refresh(_READ_SECONDS)
+        except TimeoutError as error:
+            raise ConnectError(f"The config topic cannot be read to its end: {error}") from error
+        stored = self._configs.snapshot()
+        _require(stored, name)
+        return StoredConfig(
+            stored.config_offset(name),
+            stored.commit_offset(name),
+            tuple(stored.tasks(name)),
+            stored.has_planned_tasks(name),
+        )
 
     def task_status(self, task: TaskId) -> Status:
         status = self._statuses.task(task)
@@ -178,7 +195,7 @@ class DistributedHerder(WorkerHerder):
                 self._group.work.stop(Work((name,)))
             return self._group.work.start_connector(name, self._group.config)
 
-        if self._ask(restart).result() is State.FAILED:
+        if self._group.result(self._ask(restart)) is State.FAILED:
             raise ConnectError(f"Failed to start connector: {name}")
 
     def restart_connector_and_tasks(self, request: RestartRequest) -> ConnectorStatus:
@@ -212,6 +229,10 @@ class DistributedHerder(WorkerHerder):
         self._ask(restart)
 
     # Requests of other workers of the group
+
+    @property
+    def requires_signature(self) -> bool:
+        return self._group.state.protocol is ConnectProtocol.SESSIONED
 
     def put_task_configs(
         self, name: str, configs: Sequence[Mapping[str, str]], signature: RequestSignature | None
@@ -306,7 +327,7 @@ class DistributedHerder(WorkerHerder):
         )
 
     def _check_signature(self, signature: RequestSignature | None) -> None:
-        if self._group.state.protocol is ConnectProtocol.SESSIONED:
+        if self.requires_signature:
             self._group.keys.check(signature, self._configs.snapshot().session_key)
 
     def _put(self, name: str, config: ConnectorConfig, initial: TargetState | None, *, allow_replace: bool) -> Created:

@@ -7,11 +7,13 @@ store.
 
 from __future__ import annotations
 
+import itertools
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextlib import suppress
+from functools import partial
 
 from connect_dagster.errors import AlreadyExistsError, ConnectError, NotFoundError
 from connect_dagster.herder import loggers
@@ -27,6 +29,7 @@ from connect_dagster.herder.interface import (
     HealthReport,
     RestartRequest,
     ServerInfo,
+    StoredConfig,
     TaskInfo,
     without_nulls,
 )
@@ -36,6 +39,7 @@ from connect_dagster.herder.validation.validator import Validator
 from connect_dagster.herder.worker_herder import WorkerHerder, refuse_until_stopped
 from connect_dagster.protocol.signature import RequestSignature
 from connect_dagster.protocol.states import State, Status, TargetState, TaskId
+from connect_dagster.protocol.work import Work
 from connect_dagster.worker.task import failure_trace
 from connect_dagster.worker.task_builder import TaskListeners
 from connect_dagster.worker.worker import Worker
@@ -60,13 +64,14 @@ class StandaloneHerder(WorkerHerder):
         super().__init__(worker, validator, server)
         self._offsets = offsets
         self._registry = Registry()
+        self._numbers = itertools.count(1)
         self._statuses = StatusStore(worker.id)
         self._ready = threading.Event()
         self._ended = threading.Event()
 
     def start(self) -> None:
         """Start the worker; from here on the herder is healthy."""
-        self._worker.start()
+        self._worker.start(self._restart_outdated)
         self._ready.set()
 
     def stop(self) -> None:
@@ -99,6 +104,11 @@ class StandaloneHerder(WorkerHerder):
         found = self._registry.find(name)
         kind = found.type if found is not None else ConnectorType.UNKNOWN
         return ConnectorStatus(name, status, self._statuses.tasks(name), kind)
+
+    def stored_config(self, name: str) -> StoredConfig:
+        found = self._registry.get(name, f"Connector {name} not found")
+        tasks = tuple(self._registry.tasks(name))
+        return StoredConfig(found.number, found.applied_number, tasks, found.applied == found.config)
 
     def task_status(self, task: TaskId) -> Status:
         status = self._statuses.task(task)
@@ -160,9 +170,13 @@ class StandaloneHerder(WorkerHerder):
     def restart_connector(self, name: str) -> None:
         with self._registry.operation(name):
             self._registry.get(name, f"Unknown connector: {name}")
-            self._worker.stop_connector(name)
-            start = self._begin(name, self._registry.renew(name))
+            start = self._restart(name)
         start()
+
+    def _restart(self, name: str) -> Callable[[], None]:
+        """Begin to restart a connector; return a function that waits for it."""
+        self._worker.stop_connector(name)
+        return self._begin(name, self._registry.renew(name))
 
     def restart_connector_and_tasks(self, request: RestartRequest) -> ConnectorStatus:
         name = request.connector
@@ -192,6 +206,34 @@ class StandaloneHerder(WorkerHerder):
             self._worker.stop_tasks([task])
             if not self._start_task(task):
                 raise ConnectError(f"Failed to start task: {task}")
+
+    def _restart_outdated(self) -> None:
+        """Restart what runs with outdated values of config providers; called on the thread that looks for them."""
+        outdated = self._worker.outdated()
+        for name in sorted({*outdated.connectors, *(id.connector for id in outdated.tasks)}):
+            self._restart_outdated_of(name)
+
+    def _restart_outdated_of(self, name: str) -> None:
+        with self._registry.operation(name):
+            # An operation before this one may have restarted or deleted it.
+            outdated, tasks = self._worker.outdated(), self._registry.tasks(name)
+            exists = self._registry.find(name) is not None
+            connectors = (name,) if exists and name in outdated.connectors else ()
+            work = Work(connectors, tuple(id for id in tasks if id in outdated.tasks))
+            if work:
+                self._restart_work(name, work)
+
+    def _restart_work(self, name: str, work: Work) -> None:
+        log.info("Restarting %s, whose values of config providers have changed", work)
+        self._worker.stop_tasks(work.tasks)
+        for id in work.tasks:
+            self._statuses.task_changed(id, State.RESTARTING, None)
+        if work.connectors:
+            with suppress(Exception):  # it is FAILED then and logged; the tasks are restarted in any case
+                start = self._restart(name)
+                threading.Thread(target=_quietly, args=(start,), name=f"reconfigure-{name}", daemon=True).start()
+        for id in work.tasks:
+            self._start_task(id)
 
     # Topics
 
@@ -243,10 +285,12 @@ class StandaloneHerder(WorkerHerder):
     ) -> Callable[[], None]:
         """Put a configuration in place of another; return a function that waits for the connector's start."""
         described = self._worker.plugins.connector(config["connector.class"], config.get("connector.plugin.version"))
-        fresh = ConnectorEntry(config, ConnectorType(described.kind.value), described.version, TargetState.STARTED)
+        kind = ConnectorType(described.kind.value)
+        fresh = ConnectorEntry(config, next(self._numbers), kind, described.version, TargetState.STARTED)
         if existing is not None:
             self._worker.stop_connector(name)
-            fresh.target, fresh.task_configs, fresh.applied = existing.target, existing.task_configs, existing.applied
+            fresh.target, fresh.task_configs = existing.target, existing.task_configs
+            fresh.applied, fresh.applied_number = existing.applied, existing.applied_number
         fresh.target = initial or fresh.target
         self._registry.put(name, fresh)
         return self._begin(name, fresh)
@@ -291,8 +335,9 @@ class StandaloneHerder(WorkerHerder):
     # Tasks
 
     def _reconfiguration(self, name: str) -> Callable[[], None]:
-        # On a separate thread: the connector that requests it must not wait for itself.
-        return lambda: threading.Thread(target=self._update_tasks, args=(name,), name=f"reconfigure-{name}").start()
+        # On a separate thread: the connector that requests it must not wait for itself, nor the process for it.
+        plan = partial(self._update_tasks, name)
+        return lambda: threading.Thread(target=plan, name=f"reconfigure-{name}", daemon=True).start()
 
     def _update_tasks(self, name: str) -> None:
         """Ask for task configurations; tasks restart when they changed, or when the connector's own did."""
@@ -323,13 +368,13 @@ class StandaloneHerder(WorkerHerder):
         if wanted == found.task_configs and found.applied == found.config:
             return
         self._drop_tasks(name, found)
-        found.task_configs, found.applied = wanted, found.config
+        found.task_configs, found.applied, found.applied_number = wanted, found.config, found.number
         for id in self._registry.tasks(name):
             self._start_task(id)
 
     def _drop_tasks(self, name: str, found: ConnectorEntry) -> None:
         self._worker.stop_tasks(self._registry.tasks(name))
-        found.task_configs, found.applied = [], None
+        found.task_configs, found.applied, found.applied_number = [], None, None
         self._statuses.forget_tasks(name)
 
     def _start_task(self, id: TaskId) -> bool:
@@ -347,16 +392,23 @@ class StandaloneHerder(WorkerHerder):
     # Reports of connectors and tasks
 
     def _connector_changed(self, name: str, state: State, trace: str | None) -> None:
-        self._statuses.connector_changed(name, state, trace, self._version(name))
+        found = self._registry.find(name)
+        version, number = (found.version, found.number) if found is not None else (None, None)
+        self._statuses.connector_changed(name, state, trace and self._worker.masked(trace), version, number)
 
     def _task_changed(self, id: TaskId, state: State, trace: str | None) -> None:
-        version = self._version(id.connector) if state not in (State.UNASSIGNED, State.RESTARTING) else None
-        self._statuses.task_changed(id, state, trace, version)
+        found = self._registry.find(id.connector)
+        version, number = (found.version, found.applied_number) if found is not None else (None, None)
+        if state in (State.UNASSIGNED, State.RESTARTING):
+            version = None
+        self._statuses.task_changed(id, state, trace and self._worker.masked(trace), version, number)
 
     def _topics_seen(self, id: TaskId, topics: set[str]) -> None:
         if self._worker.config.topic_tracking_enable:
             self._statuses.topics_seen(id.connector, topics)
 
-    def _version(self, name: str) -> str | None:
-        found = self._registry.find(name)
-        return found.version if found is not None else None
+
+def _quietly(start: Callable[[], None]) -> None:
+    """Wait for a connector's start; one that fails is FAILED and logged."""
+    with suppress(ConnectError):
+        start()

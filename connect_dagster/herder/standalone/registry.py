@@ -24,21 +24,25 @@ class ConnectorEntry:
 
     Attributes:
         config: the configuration as the user gave it.
+        number: of this configuration, counted over all connectors since the worker's start.
         type: the direction.
         version: of the connector's class.
         target: what the user wants of it.
         task_configs: configurations of its tasks.
         applied: the connector's configuration that the tasks were started with.
+        applied_number: its number.
         plans: how often its tasks were planned.
         applied_plan: the latest of these plans that was carried out.
     """
 
     config: dict[str, str]
+    number: int
     type: ConnectorType
     version: str
     target: TargetState
     task_configs: list[dict[str, str]] = field(default_factory=list)
     applied: dict[str, str] | None = None
+    applied_number: int | None = None
     plans: int = 0
     applied_plan: int = 0
 
@@ -127,15 +131,19 @@ class StatusStore:
         with self._lock:
             return tuple((id.task, self._tasks[id]) for id in sorted(self._tasks) if id.connector == connector)
 
-    def connector_changed(self, name: str, state: State, trace: str | None, version: str | None = None) -> None:
+    def connector_changed(
+        self, name: str, state: State, trace: str | None, version: str | None = None, config_offset: int | None = None
+    ) -> None:
         """Take a report of a connector."""
         with self._lock:
-            self._connectors[name] = Status(state, self._worker_id, trace, version)
+            self._connectors[name] = Status(state, self._worker_id, trace, version, config_offset=config_offset)
 
-    def task_changed(self, id: TaskId, state: State, trace: str | None, version: str | None = None) -> None:
+    def task_changed(
+        self, id: TaskId, state: State, trace: str | None, version: str | None = None, config_offset: int | None = None
+    ) -> None:
         """Take a report of a task."""
         with self._lock:
-            self._tasks[id] = Status(state, self._worker_id, trace, version)
+            self._tasks[id] = Status(state, self._worker_id, trace, version, config_offset=config_offset)
 
     def forget(self, connector: str) -> None:
         """Forget a deleted connector with its tasks and topics."""

@@ -53,6 +53,12 @@ def _listeners(name: str, value: Any) -> None:
         raise ConfigError("Empty URL found when parsing listeners list.", name=name, value=value)
 
 
+def _packages(name: str, value: Any) -> None:
+    for package in value:
+        if not all(part.isidentifier() and part != "__main__" for part in package.split(".")):
+            raise ConfigError.invalid(name, value, f"'{package}' is not the name of a package")
+
+
 def _scheme(name: str, value: Any) -> None:
     if value is not None and value.lower() not in ("http", "https"):
         raise ConfigError.invalid(name, value, "Must be http or https")
@@ -114,6 +120,14 @@ class WorkerConfig(ConfigDef):
         validator=UniqueValues(empty=False, null=True),
         doc="Folders with plugins: wheels, distributions, projects, or modules that use the plugin API.",
     )
+    plugin_packages: tuple[str, ...] = config_key(
+        "plugin.packages",
+        default=(),
+        importance=Importance.LOW,
+        validator=_packages,
+        doc="Python packages and modules of the worker's environment whose classes configurations may name although no "
+        "distribution declares them as plugins. Other modules are not imported, whatever a configuration names.",
+    )
     config_providers: tuple[str, ...] = config_key(
         "config.providers",
         default=(),
@@ -121,6 +135,23 @@ class WorkerConfig(ConfigDef):
         validator=UniqueValues(),
         doc="Names of config providers, each with its config.providers.<name>.class and .param.*; "
         "${<name>:<path>:<key>} in a configuration is replaced by the provider's value.",
+    )
+    config_reload_interval_ms: int = config_key(
+        "config.reload.interval.ms",
+        type=Type.LONG,
+        default=10_000,
+        importance=Importance.LOW,
+        validator=at_least(0),
+        doc="How often the placeholders of running connectors and tasks are looked up again in files and folders. When "
+        "two looks in a row find the same new value, those with the placeholder restart, unless "
+        "config.action.reload=none; 0 for never.",
+    )
+    validate_show_resolved: bool = config_key(
+        "validate.show.resolved",
+        default=False,
+        importance=Importance.LOW,
+        doc="Whether the validation of a configuration responds with the values of config providers, as Java's does, "
+        "instead of the placeholders as they were written.",
     )
     client_override_policy: str = config_key(
         POLICY,

@@ -162,6 +162,8 @@ SOURCE_TASK = Group(
         "source-record-active-count": "Records polled that Kafka has not acknowledged yet.",
         "source-record-active-count-max": "The most of them of late.",
         "source-record-active-count-avg": "Their mean number.",
+        "turn-wait-max-time-ms": "Longest wait of late of a large batch for its turn, in milliseconds. Not in Java.",
+        "turn-wait-time-ms-total": "Milliseconds that large batches waited for their turns in all. Not in Java.",
     },
 )
 

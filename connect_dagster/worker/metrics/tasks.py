@@ -131,12 +131,20 @@ class SourceTaskMetrics(TaskMetrics):
         self._polls = Samples(windows)
         self._writes = Samples(windows)
         self._active_counts = Samples(windows)
+        self._turn_waits = Samples(windows)
         self._polled = self._written = self._active = self._refused = 0
+        self._turn_waited = 0.0
 
     def poll_ended(self, milliseconds: float) -> None:
         """Record a poll that returned records."""
         with self._lock:
             self._poll_times.record(milliseconds, self._clock())
+
+    def turn_waited(self, milliseconds: float) -> None:
+        """Record the wait of a batch for its turn; 0 for one that had none to wait for."""
+        with self._lock:
+            self._turn_waits.record(milliseconds, self._clock())
+            self._turn_waited += milliseconds
 
     def batch_polled(self, records: int) -> None:
         """So many records of a poll have been read."""
@@ -182,6 +190,8 @@ class SourceTaskMetrics(TaskMetrics):
             "source-record-active-count": self._active,
             "source-record-active-count-max": self._active_counts.maximum(now),
             "source-record-active-count-avg": self._active_counts.average(now),
+            "turn-wait-max-time-ms": self._turn_waits.maximum(now),
+            "turn-wait-time-ms-total": self._turn_waited,
         }
         return [Reading(SOURCE_TASK, (self.id.connector, str(self.id.task)), values)]
 

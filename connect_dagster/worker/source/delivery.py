@@ -85,6 +85,7 @@ class Delivery:
         name: for the thread's name and the log.
         gate: of the worker.
         topics: returns the creator of topics, given a function that waits; ``None`` leaves topics to the brokers.
+        turn_waited: called with the milliseconds that each batch waited for its turn.
     """
 
     def __init__(
@@ -94,6 +95,7 @@ class Delivery:
         log_context: tuple[str, str],
         gate: LargeBatchGate,
         topics: Callable[[Callable[[float], bool]], TopicCreation] | None = None,
+        turn_waited: Callable[[float], None] = lambda _: None,
     ) -> None:
         self._gate = gate
         self._error: Exception | None = None
@@ -105,6 +107,7 @@ class Delivery:
         self._unfinished = 0
         self._changed = threading.Condition()
         self._topics = None if topics is None else topics(self._waited)
+        self._turn_waited = turn_waited
         self._context = log_context
         self._threads = (
             InheritableThread(target=self._encode_all, name=f"encoding-thread-{name}", daemon=True),
@@ -167,7 +170,8 @@ class Delivery:
                 batch = None  # the wait for the next batch must not hold this one
 
     def _encode(self, batch: Batch[E], rows_before: int) -> int:
-        with self._gate.admit(rows_before, lambda: self._over):
+        with self._gate.admit(rows_before, lambda: self._over) as seconds:
+            self._turn_waited(seconds * 1000)
             if self._over:
                 return 0
             encoded = batch.encode()
@@ -234,28 +238,31 @@ class LargeBatchGate:
         self._began = 0.0
 
     @contextmanager
-    def admit(self, rows: int, over: Callable[[], bool]) -> Iterator[None]:
-        """Wait until no other large batch has its turn; a small batch passes at once.
+    def admit(self, rows: int, over: Callable[[], bool]) -> Iterator[float]:
+        """Wait until no other large batch has its turn, and yield the seconds of that; a small batch passes at once.
 
         Args:
             rows: the expected size, which is the size of the batch before.
             over: returns whether the task does not need its turn any more.
         """
         if rows < _LARGE_ROWS:
-            yield
+            yield 0.0
             return
         turn = object()
-        self._take(turn, over)
+        waited = self._take(turn, over)
         try:
-            yield
+            yield waited
         finally:
             self._give_back(turn)
 
-    def _take(self, turn: object, over: Callable[[], bool]) -> None:
+    def _take(self, turn: object, over: Callable[[], bool]) -> float:
+        """Take the turn; return the seconds until it was free."""
+        asked = self._clock()
         with self._changed:
             while (left := self._left()) > 0 and not over():
                 self._changed.wait(min(left, _POLL_SECONDS))
             self._turn, self._began = turn, self._clock()
+            return self._began - asked
 
     def _left(self) -> float:
         """Return the seconds for which the current turn is exclusive."""

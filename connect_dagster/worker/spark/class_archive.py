@@ -1,8 +1,8 @@
 """Makes the class archive that lets later worker starts skip loading 20,000 classes one by one (AppCDS).
 
 Made once for each machine, JVM and set of jars, in about 20 seconds and 140 MB, by
-``python -m connect_dagster.worker.spark.class_archive``.
-A worker without it starts some seconds slower.
+``python -m connect_dagster.worker.spark.class_archive``, which prints its path.
+A worker without it starts some seconds slower, so that a failure is a warning, and prints nothing.
 """
 
 from __future__ import annotations
@@ -13,16 +13,19 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
+from connect_dagster.errors import ConnectError
 from connect_dagster.worker.spark.jvm import SparkJvm, class_archive
 from connect_dagster.worker.spark.session import Session
 from connect_dagster.worker.spark.settings import CLASS_PATH, spark_settings
+
+_WRITE_SECONDS = 120.0
 
 
 def make() -> Path:
     """Make the archive unless it exists; return its path.
 
     Raises:
-        ConnectError: the JVM did not start.
+        ConnectError: the JVM did not start, or did not write the archive in time.
     """
     archive = class_archive()
     if not archive.exists():
@@ -35,7 +38,9 @@ def make() -> Path:
             one = Session(settings, jvm)
             one.warm_up()
             _touch_streaming(one.spark)
-            one.stop(seconds=120)
+            # A JVM that is killed may leave a part of it.
+            if not one.stop(_WRITE_SECONDS) or not fresh.exists():
+                raise ConnectError(f"The JVM did not write it within {_WRITE_SECONDS:.0f} s")
             fresh.replace(archive)
     return archive
 
@@ -54,5 +59,18 @@ def _collect(df: DataFrame, _: int) -> None:
     df.toArrow()
 
 
+def main() -> None:
+    """Make the archive and print its path; warn when that is not possible."""
+    try:
+        archive = make()
+    except Exception as error:
+        sys.stderr.write(
+            "WARNING: the archive of the JVM's classes was not made: workers start some seconds slower, and the next "
+            f"`make install` tries again. {type(error).__name__}: {error}\n"
+        )
+    else:
+        sys.stdout.write(f"{archive}\n")
+
+
 if __name__ == "__main__":
-    sys.stdout.write(f"{make()}\n")
+    main()

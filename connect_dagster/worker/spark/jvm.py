@@ -96,8 +96,8 @@ class SparkJvm:
         self._files.remove_secrets()
         return _read_address(self._files.address.read_bytes())
 
-    def stop(self, seconds: float) -> None:
-        """End the JVM: by the end of its standard input, after ``seconds`` by force."""
+    def stop(self, seconds: float) -> bool:
+        """End the JVM with its standard input, after ``seconds`` by force; return whether it ended by itself."""
         if self._process.stdin is not None:
             self._process.stdin.close()
         try:
@@ -106,6 +106,7 @@ class SparkJvm:
             self._process.kill()
             self._process.wait()
         self._folder.cleanup()
+        return self._process.returncode >= 0
 
 
 def classpath() -> list[Path]:

@@ -53,14 +53,14 @@ class Session:
         """Return whether the JVM still runs: without it no task of this worker can go on."""
         return self._jvm.alive
 
-    def stop(self, seconds: float = 5) -> None:
-        """Stop Spark, and its JVM within ``seconds``."""
+    def stop(self, seconds: float = 5) -> bool:
+        """Stop Spark, and its JVM within ``seconds``; return whether that ended by itself."""
         if self.alive:
             gateway = self.spark.sparkContext._gateway
             self.spark.stop()
             if gateway is not None:
                 gateway.shutdown()
-        self._jvm.stop(seconds)
+        return self._jvm.stop(seconds)
 
 
 def _connect(jvm: SparkJvm, settings: Mapping[str, str]) -> SparkSession:

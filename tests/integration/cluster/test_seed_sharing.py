@@ -14,6 +14,9 @@ from uuid import uuid4
 
 import pytest
 
+from connect_dagster.client.operations import Wait, await_states
+from connect_dagster.client.rest_client import KafkaConnectClient
+from connect_dagster.plugin.connector_file import DesiredState
 from tests.conftest import Broker
 from tests.distributed_process import DistributedProcess, group_properties
 from tests.integration.cluster.group_of_workers import (
@@ -112,6 +115,19 @@ def test_s2_12_who_has_the_same_group_shares_and_nobody_else(shared: Shared) -> 
         assert Counter(told.tasks.values()) == {worker_id(url): 2 for url in shared.urls}
         assert [worker.call("GET", "/connectors").json for worker in shared.pair] == [["four"], ["four"]]
         assert shared.alone.call("GET", "/connectors").json == []
+
+
+def test_a_new_configuration_runs_once_any_worker_says_so(shared: Shared) -> None:
+    """All parts were RUNNING right after the change: those of the former configuration."""
+    with shared.counting("changed", 4) as tasks:
+        await_running(shared.urls, ["changed"], tasks, shared.urls)
+        for asked, other in (shared.pair, shared.pair[::-1]):
+            journal = shared.journal(f"changed-{asked.rest_url[-5:]}")
+            changed = {**shared.config("changed", 4), "journal": str(journal)}
+            assert settled_call(asked.rest_url, "PUT", "/connectors/changed/config", changed).status == 200
+            client = KafkaConnectClient(other.rest_url)
+            assert await_states(client, {"changed": DesiredState.RUNNING}, Wait(60.0)) == {}
+            assert sorted(journal.read_text().splitlines()) == [f"start {number}" for number in range(4)]
 
 
 def test_s2_13_a_killed_workers_tasks_go_on_elsewhere(shared: Shared) -> None:

@@ -328,6 +328,7 @@ def test_credentials_are_sent(options: dict[str, str], header: str) -> None:
         ({"schema.registry.ssl.truststore.location": "/x.jks"}, "Cannot read the key store /x.jks: No such file"),
         ({"schema.registry.ssl.endpoint.identification.algorithm": ""}, "cannot be empty: hosts are always verified"),
         ({"schema.registry.ssl.enabled.protocols": "TLSv1.3"}, "is not supported: TLSv1.2 and TLSv1.3 are spoken"),
+        ({"schema.registry.ssl.cipher.suites": "x"}, "ssl.cipher.suites is not supported: TLSv1.2 and TLSv1.3 are"),
         ({"value.subject.name.strategy": "Mine"}, "String must be one of: io.confluent"),
         ({"generalized.sum.type.support": "true"}, "this option is not supported"),
     ],

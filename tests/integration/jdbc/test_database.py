@@ -1,5 +1,7 @@
 """Drivers, connections and errors of databases, against real ones in Spark's JVM."""
 
+import threading
+
 import pytest
 from pyspark.sql import SparkSession
 
@@ -75,6 +77,28 @@ def test_refused_statement_has_state_and_code(mariadb_database: ServerDatabase) 
         connection.rows("SELECT * FROM nowhere", "long")
     assert (caught.value.state, caught.value.code) == ("42S02", 1146)
     assert "SELECT * FROM nowhere" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("server", "sleep"), [("mariadb", "SLEEP(100)"), ("postgresql", "CAST(PG_SLEEP(100) AS TEXT)")]
+)
+def test_an_aborted_connection_waits_no_more(server: str, sleep: str, request: pytest.FixtureRequest) -> None:
+    connection = opened(request.getfixturevalue(f"{server}_database")).connect()
+    errors: list[DatabaseError] = []
+
+    def wait() -> None:
+        try:
+            connection.rows(f"SELECT {sleep}", "string")
+        except DatabaseError as error:
+            errors.append(error)
+
+    waiting = threading.Thread(target=wait, daemon=True)
+    waiting.start()
+    waiting.join(0.5)
+    connection.abort()
+    waiting.join(20)
+    assert not waiting.is_alive()
+    assert len(errors) == 1
 
 
 def test_missing_driver_is_named() -> None:

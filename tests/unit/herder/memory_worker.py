@@ -9,6 +9,7 @@ from typing import cast
 from connect_dagster.errors import ConnectError
 from connect_dagster.isolation.plugins import Plugins
 from connect_dagster.protocol.states import State, TargetState, TaskId
+from connect_dagster.protocol.work import Item, Work, as_work
 from connect_dagster.storage.offset_store import OffsetStore
 from connect_dagster.worker.config.worker import WorkerConfig
 from connect_dagster.worker.spark.session import Session
@@ -24,6 +25,8 @@ class MemoryWorker(Worker):
         calls: starts and stops, such as ``start a`` and ``stop a-0``.
         wanted: task configurations by connector.
         failing: connectors and tasks that cannot be started.
+        outdated_items: connectors and tasks with outdated values, until they are stopped.
+        on_outdated: what the herder wants to be called for them.
         blocked: plans of connectors that have not answered, as long as their name is here.
     """
 
@@ -43,15 +46,21 @@ class MemoryWorker(Worker):
         self.here: dict[str, tuple[Listener, Callable[[], None]]] = {}
         self.tasks_here: dict[TaskId, tuple[TaskListeners, Mapping[str, str]]] = {}
         self.failed: list[tuple[str, Exception]] = []
+        self.outdated_items: list[Item] = []
 
-    def start(self) -> None:
+    def start(self, on_outdated: Callable[[], None]) -> None:
         self.calls.append("worker start")
+        self.on_outdated = on_outdated
+
+    def outdated(self) -> Work:
+        return as_work(self.outdated_items)
 
     def stop(self) -> None:
         self.calls.append("worker stop")
         self.stop_work(list(self.here), list(self.tasks_here))
 
     def stop_work(self, connectors: Sequence[str], tasks: Sequence[TaskId]) -> None:
+        self.outdated_items = [item for item in self.outdated_items if item not in (*connectors, *tasks)]
         for name in connectors:
             if (found := self.here.pop(name, None)) is not None:
                 self.calls.append(f"stop {name}")

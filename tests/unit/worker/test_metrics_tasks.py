@@ -188,6 +188,20 @@ def test_a_source_task_counts_what_is_on_its_way(source: SourceTaskMetrics, read
     assert read("connector_task_batch_size_avg", **one) == 15
 
 
+def test_a_source_task_counts_its_waits_for_turns(
+    source: SourceTaskMetrics, clock: Clock, read: Callable[..., float]
+) -> None:
+    one = {"connector": "c", "task": "0"}
+    assert read("source_task_turn_wait_time_ms_total", **one) == 0
+    for milliseconds in (0.0, 1500.0, 250.0):
+        source.turn_waited(milliseconds)
+    assert read("source_task_turn_wait_max_time_ms", **one) == 1500
+    clock.now += 100
+    source.turn_waited(0)
+    assert read("source_task_turn_wait_max_time_ms", **one) == 0
+    assert read("source_task_turn_wait_time_ms_total", **one) == 1750
+
+
 def test_states_and_starts_of_tasks(worker: WorkerMetrics, clock: Clock, read: Callable[..., float]) -> None:
     heard: list[State] = []
     good, bad = worker.sink_task(TASK, NO_PLUGINS), worker.sink_task(TaskId("c", 1), NO_PLUGINS)

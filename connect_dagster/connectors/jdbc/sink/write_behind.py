@@ -59,11 +59,13 @@ class WriteBehind:
         error = future.exception()
         return None if error is None else FailedWrite(first, error)
 
-    def close(self) -> None:
-        """End the thread, after the batch that it writes."""
-        if self._thread is not None:
-            self._batches.put(None)
-            self._thread.join()
+    def close(self, seconds: float) -> bool:
+        """End the thread after the batch that it writes; return whether that took no longer than ``seconds``."""
+        if self._thread is None:
+            return True
+        self._batches.put(None)
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
 
     def _run(self) -> None:
         while self._write_next():

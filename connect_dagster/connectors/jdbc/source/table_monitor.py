@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 import logging
-import re
 import threading
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from connect_dagster.connectors.jdbc.database import Connection, HeldConnection
@@ -15,6 +15,7 @@ from connect_dagster.connectors.jdbc.source.config import JdbcSourceConfig
 from connect_dagster.connectors.jdbc.sql_errors import DatabaseError
 from connect_dagster.errors import ConnectError
 from connect_dagster.expressions.java_calls import jvm
+from connect_dagster.expressions.java_patterns import matching
 
 log = logging.getLogger(__name__)
 
@@ -114,13 +115,12 @@ def all_tables(connection: Connection, config: JdbcSourceConfig) -> list[TableId
 
 
 def selected(tables: Sequence[TableId], config: JdbcSourceConfig, quoting: Quoting) -> list[TableId]:
-    """Return the tables that a configuration's lists select."""
+    """Return the tables that a configuration's lists select. Raises ConfigError when an expression takes too long."""
     if config.include_list:
-        return [
-            table
-            for table in tables
-            if _matches(table, config.include_list) and not _matches(table, config.exclude_list)
-        ]
+        names = {str(table) for table in tables}
+        included = _matched("table.include.list", config.include_list, names)
+        chosen = included - _matched("table.exclude.list", config.exclude_list, included)
+        return [table for table in tables if str(table) in chosen]
     if config.whitelist:
         return [table for table in tables if _is_named(table, config.whitelist, quoting)]
     return [table for table in tables if not _is_named(table, config.blacklist, quoting)]
@@ -154,8 +154,8 @@ def _is_named(table: TableId, names: Sequence[str], quoting: Quoting) -> bool:
     return any(name.strip() in (str(table), quoted, table.name) for name in names)
 
 
-def _matches(table: TableId, regexes: Sequence[str]) -> bool:
-    return any(re.fullmatch(regex.strip(), str(table)) for regex in regexes)
+def _matched(key: str, regexes: Sequence[str], names: AbstractSet[str]) -> set[str]:
+    return {name for regex in regexes for name in matching(key, regex.strip(), names)}
 
 
 def _require_one_of_each_name(tables: Sequence[TableId]) -> None:

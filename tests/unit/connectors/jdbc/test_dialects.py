@@ -54,8 +54,14 @@ def test_names_are_left_as_they_are_if_wanted() -> None:
         ("jdbc:sqlserver://h;password=p1;x=1", "jdbc:sqlserver://h;password=****;x=1"),
         ("jdbc:mysql://u:p1@h/d", "jdbc:mysql://u:****@h/d"),
         ("jdbc:oracle:thin:scott/p1@h:1521:x", "jdbc:oracle:thin:scott/****@h:1521:x"),
+        ("jdbc:oracle:thin:@//h:1521/x", "jdbc:oracle:thin:@//h:1521/x"),
         ("denied for p1-secret", "denied for ****"),
     ],
 )
 def test_secrets_do_not_show(text: str, shown: str) -> None:
     assert without_secrets(text, ["p1-secret"]) == shown
+
+
+def test_long_texts_take_time_in_proportion() -> None:
+    """At 1f0d1e0 40,000 characters took 0.4 s of CPU, and these 40 minutes."""
+    assert without_secrets("jdbc:oracle:a:b/" * 200_000) == "jdbc:oracle:a:b/" * 200_000

@@ -4,9 +4,13 @@ import threading
 from typing import Any, cast
 
 import pyarrow as pa
+import pytest
 
+from connect_dagster.connectors.jdbc.sink import connector
+from connect_dagster.connectors.jdbc.sink.connector import JdbcSinkTask
 from connect_dagster.connectors.jdbc.sink.record_tables import RecordTable
 from connect_dagster.connectors.jdbc.sink.write_behind import WriteBehind
+from connect_dagster.connectors.jdbc.sink.writer import SinkWriter
 from connect_dagster.plugin.records import TopicPartition
 
 
@@ -29,7 +33,44 @@ def test_it_goes_on_until_it_is_waited_for() -> None:
     assert begun.wait(10)
     may_end.set()
     assert behind.settle() is None
-    behind.close()
+    assert behind.close(10)
+
+
+class _Writer:
+    """A writer whose database does not respond until its connection is aborted."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.begun, self.aborted = threading.Event(), threading.Event()
+
+    def write(self, _: object) -> None:
+        self.begun.set()
+        self.aborted.wait(60)
+
+    def wait_no_more(self) -> None:
+        self.calls.append("wait no more")
+
+    def close(self) -> None:
+        self.calls.append("close")
+
+    def abort(self) -> None:
+        self.calls.append("abort")
+        self.aborted.set()
+
+
+def test_a_task_does_not_wait_for_a_database_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hangs at 1f0d1e0, as long as the database does."""
+    monkeypatch.setattr(connector, "_STOP_SECONDS", 0.05)
+    writer, task = _Writer(), JdbcSinkTask()
+    behind = task._behind = WriteBehind(writer.write, lambda: None)
+    task._writer = cast("SinkWriter", writer)
+    behind.begin([table((0, 5))])
+    assert writer.begun.wait(10)
+    task.stop()
+    assert writer.calls == ["wait no more", "abort"]
+    assert behind.close(10)
+    task.stop()
+    assert writer.calls[2:] == ["wait no more", "close"]
 
 
 def test_what_was_not_written_is_told_once() -> None:
@@ -46,4 +87,4 @@ def test_what_was_not_written_is_told_once() -> None:
     assert str(failed.error) == "full"
     assert failed.starts == {TopicPartition("t", 0): 5, TopicPartition("t", 1): 2, TopicPartition("t", 2): 9}
     assert behind.settle() is None
-    behind.close()
+    assert behind.close(10)

@@ -13,6 +13,7 @@ from connect_dagster.herder.interface import (
     NotLeaderError,
     RebalanceNeededError,
     RestartRequest,
+    StoredConfig,
 )
 from connect_dagster.protocol.config_records import (
     SessionKey,
@@ -175,6 +176,82 @@ def test_the_leader_forgets_what_was_deleted_while_nobody_was_there(group: Memor
     with pytest.raises(NotFoundError, match="No status found for connector gone"):
         second.herder.connector_status("gone")
     assert second.runs == set()
+
+
+# Which configuration runs
+
+
+def versions(one: OneWorker, name: str) -> tuple[StoredConfig, int | None, list[int | None]]:
+    """The stored configuration, and the versions that connector and tasks were started with, as a worker knows them."""
+    status = one.herder.connector_status(name)
+    return (
+        one.herder.stored_config(name),
+        status.connector.config_offset,
+        [task.config_offset for _, task in status.tasks],
+    )
+
+
+def test_every_worker_knows_the_configuration_that_each_part_was_started_with(
+    group: MemoryGroup, pair: tuple[OneWorker, OneWorker]
+) -> None:
+    create(group, "four", 4)
+    for one in pair:
+        stored, connector, running = versions(one, "four")
+        assert (stored.planned, stored.tasks) == (True, tuple(TaskId("four", number) for number in range(4)))
+        assert stored.offset == connector
+        assert running == [stored.tasks_offset] * 4
+    for one in pair:
+        one.worker.blocked["four"] = []
+    pair[0].herder.put_connector("four", config("four", note="new"), allow_replace=True)
+    group.settle()
+    before = stored
+    for one in pair:
+        stored, connector, running = versions(one, "four")
+        assert connector == stored.offset != before.offset
+        assert not stored.planned
+        assert running == [before.tasks_offset] * 4
+    (owner,) = (one for one in pair if "four" in one.runs)
+    owner.worker.blocked["four"][0].set_result(tasks("four", 2))
+    group.settle()
+    for one in pair:
+        stored, connector, running = versions(one, "four")
+        assert stored.planned
+        assert running == [stored.tasks_offset] * 2
+        assert stored.tasks_offset != before.tasks_offset
+
+
+def test_a_configuration_that_is_put_again_leaves_the_tasks_as_new_as_it(group: MemoryGroup, alone: OneWorker) -> None:
+    create(group, "c")
+    before, _, running = versions(alone, "c")
+    alone.herder.put_connector("c", config("c"), allow_replace=True)
+    group.settle()
+    stored, connector, still = versions(alone, "c")
+    assert (stored.planned, stored.tasks_offset, still) == (True, before.tasks_offset, running)
+    assert connector == stored.offset != before.offset
+
+
+def test_a_worker_that_is_behind_reads_the_config_topic_before_it_compares(
+    group: MemoryGroup, pair: tuple[OneWorker, OneWorker]
+) -> None:
+    create(group, "c")
+    follower = group.follower()
+    log = next(log for log in group.topics.logs if log._on_record.__self__ is follower.driver.configs)  # type: ignore[attr-defined]
+    log.follows = False
+    group.topics.append(CONFIGS, (b"connector-c", properties_value(config("c", note="new"))))
+    assert not follower.herder.stored_config("c").planned
+    group.topics.away.add(CONFIGS)
+    with pytest.raises(ConnectError, match="The config topic cannot be read to its end"):
+        follower.herder.stored_config("c")
+
+
+def test_what_java_started_has_no_version(group: MemoryGroup, alone: OneWorker) -> None:
+    create(group, "c")
+    running = b'{"state":"RUNNING","trace":null,"worker_id":"java:8083","generation":9,"version":"4.3.1"}'
+    group.topics.append(STATUSES, (b"status-task-c-0", running))
+    _, connector, tasks_versions = versions(alone, "c")
+    assert (connector is None, tasks_versions) == (False, [None])
+    with pytest.raises(NotFoundError, match="Connector gone not found"):
+        alone.herder.stored_config("gone")
 
 
 # Faults of membership
@@ -484,6 +561,17 @@ def test_a_connector_that_never_answers_can_be_changed(group: MemoryGroup, alone
     assert states(alone, "stuck") == [State.RUNNING] * 3
 
 
+def test_traces_have_no_values_of_config_providers(group: MemoryGroup, alone: OneWorker) -> None:
+    alone.worker._transformer.hidden.add({"${file:/s:password}": "cannot"})
+    alone.worker.failing |= {"broken", "half-0"}
+    create(group, "broken")
+    create(group, "half")
+    status = alone.herder.connector_status("broken").connector, alone.herder.task_status(TaskId("half", 0))
+    for one in status:
+        assert "${file:/s:password} be started" in (one.trace or "")
+        assert "cannot" not in (one.trace or "")
+
+
 def test_what_cannot_be_started_fails_alone_and_is_mended_by_a_restart(group: MemoryGroup, alone: OneWorker) -> None:
     alone.worker.failing |= {"broken", "half-1"}
     create(group, "broken")
@@ -574,3 +662,33 @@ def test_a_worker_that_must_not_join_ends(group: MemoryGroup) -> None:
     with pytest.raises(ConnectError, match="does not join"):
         group.add(refuse)
     assert group.coordinator.members == []
+
+
+def test_each_worker_restarts_what_it_runs_with_outdated_values(
+    group: MemoryGroup, pair: tuple[OneWorker, OneWorker]
+) -> None:
+    create(group, "c", 2)
+    for one in pair:
+        own = sorted(one.runs)
+        one.worker.calls.clear()
+        one.worker.outdated_items = [*one.worker.here, *one.worker.tasks_here, TaskId("c", 7)]
+        one.worker.on_outdated()
+        one.worker.on_outdated()
+        group.settle()
+        assert [call for call in one.worker.calls if call.startswith("stop ")] == [f"stop {name}" for name in own]
+        assert sorted(one.runs) == own
+        assert not [call for call in one.worker.calls if call.endswith("c-7")]
+    assert states(group.leader(), "c") == [State.RUNNING] * 3
+
+
+def test_outdated_values_wait_for_a_rebalance(group: MemoryGroup, alone: OneWorker) -> None:
+    create(group, "c")
+    alone.worker.calls.clear()
+    alone.worker.outdated_items = [TaskId("c", 0)]
+    alone.driver._updates.expect_rebalance()
+    alone.driver._restart_outdated()
+    assert alone.worker.calls == []
+    group.settle()
+    alone.worker.on_outdated()
+    group.settle()
+    assert alone.worker.calls == ["stop c-0", "start c-0"]

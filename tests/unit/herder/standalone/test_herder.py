@@ -11,7 +11,7 @@ import pytest
 
 from connect_dagster.errors import AlreadyExistsError, BadRequestError, ConnectError, NotFoundError
 from connect_dagster.herder.connector_offsets import OffsetEditor
-from connect_dagster.herder.interface import Health, RestartRequest, ServerInfo
+from connect_dagster.herder.interface import Health, RestartRequest, ServerInfo, StoredConfig
 from connect_dagster.herder.standalone.herder import StandaloneHerder
 from connect_dagster.herder.validation.validator import Validator
 from connect_dagster.isolation.plugins import Plugins
@@ -102,6 +102,20 @@ def test_a_connector_that_cannot_start_is_kept_as_failed(standalone: Standalone)
     assert standalone.states("c") == [State.RUNNING, State.RUNNING]
 
 
+def test_traces_have_no_values_of_config_providers(standalone: Standalone) -> None:
+    standalone.worker._transformer.hidden.add({"${file:/s:password}": "cannot"})
+    standalone.wanted["c"] = tasks("c", 1)
+    standalone.worker.failing.add("c-0")
+    standalone.put("c")
+    standalone.worker.failing.add("d")
+    with pytest.raises(ConnectError):
+        standalone.put("d")
+    for status in (standalone.herder.task_status(TaskId("c", 0)), standalone.herder.connector_status("d").connector):
+        assert "${file:/s:password} be started" in (status.trace or "")
+        assert "cannot" not in (status.trace or "")
+    assert standalone.herder.masked("it cannot be") == "it ${file:/s:password} be"
+
+
 def test_task_configurations_that_fail_fail_the_connector(standalone: Standalone) -> None:
     error = ConnectError("no tasks today")
     standalone.wanted["c"] = error
@@ -163,6 +177,31 @@ def test_tasks_restart_only_for_another_configuration(standalone: Standalone) ->
     standalone.wanted["c"] = tasks("c", 3)
     standalone.put("c", note="new")
     assert standalone.states("c") == [State.RUNNING] * 4
+
+
+def versions(standalone: Standalone, name: str) -> tuple[StoredConfig, int | None, list[int | None]]:
+    """The stored configuration, and the versions that connector and tasks were started with."""
+    status = standalone.herder.connector_status(name)
+    running = [task.config_offset for _, task in status.tasks]
+    return standalone.herder.stored_config(name), status.connector.config_offset, running
+
+
+def test_parts_have_the_number_of_the_configuration_that_they_were_started_with(standalone: Standalone) -> None:
+    ids = (TaskId("c", 0),)
+    standalone.put("c")
+    assert versions(standalone, "c") == (StoredConfig(1, 1, ids, planned=True), 1, [1])
+    standalone.put("c")
+    assert versions(standalone, "c") == (StoredConfig(2, 1, ids, planned=True), 2, [1])
+    standalone.wanted["c"] = ConnectError("not now")
+    standalone.put("c", note="new")
+    assert versions(standalone, "c") == (StoredConfig(3, 1, ids, planned=False), 3, [1])
+    standalone.wanted["c"] = tasks("c", 1)
+    standalone.herder.restart_connector("c")
+    assert versions(standalone, "c") == (StoredConfig(3, 3, ids, planned=True), 3, [3])
+    standalone.herder.stop_connector("c")
+    assert versions(standalone, "c") == (StoredConfig(3, None, (), planned=False), 3, [])
+    with pytest.raises(NotFoundError, match="Connector gone not found"):
+        standalone.herder.stored_config("gone")
 
 
 def test_stop_drops_the_tasks_and_resume_brings_them_back(standalone: Standalone) -> None:
@@ -237,3 +276,27 @@ def test_a_plan_that_another_overtook_is_not_carried_out(standalone: Standalone)
     blocked[0].set_result(tasks("c", 5))
     standalone.settle()
     assert standalone.states("c") == [State.RUNNING] * 3
+
+
+def test_a_connector_and_tasks_with_outdated_values_restart(standalone: Standalone) -> None:
+    for name in ("c", "other"):
+        standalone.wanted[name] = tasks(name, 2)
+        standalone.put(name)
+    standalone.worker.calls.clear()
+    standalone.worker.outdated_items = ["c", TaskId("c", 1), TaskId("gone", 0), TaskId("other", 0)]
+    standalone.worker.on_outdated()
+    standalone.settle()
+    assert standalone.worker.calls == ["stop c-1", "stop c", "start c", "start c-1", "stop other-0", "start other-0"]
+    assert standalone.states("c") == standalone.states("other") == [State.RUNNING] * 3
+    standalone.worker.calls.clear()
+    standalone.worker.on_outdated()
+    assert standalone.worker.calls == []
+
+
+def test_a_connector_that_cannot_be_restarted_is_failed_and_its_tasks_are_restarted(standalone: Standalone) -> None:
+    standalone.wanted["c"] = tasks("c", 1)
+    standalone.put("c")
+    standalone.worker.failing.add("c")
+    standalone.worker.outdated_items = ["c", TaskId("c", 0)]
+    standalone.worker.on_outdated()
+    assert standalone.states("c") == [State.FAILED, State.RUNNING]

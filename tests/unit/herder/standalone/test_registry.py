@@ -11,7 +11,7 @@ SECONDS = 10.0
 
 
 def entry() -> ConnectorEntry:
-    return ConnectorEntry({"k": "v"}, ConnectorType.SOURCE, "1", TargetState.STARTED, [{}, {}])
+    return ConnectorEntry({"k": "v"}, 1, ConnectorType.SOURCE, "1", TargetState.STARTED, [{}, {}])
 
 
 def test_a_renewed_connector_is_another_one_with_the_same_content() -> None:

@@ -67,6 +67,19 @@ def test_what_no_broker_has_acknowledged_is_not_delivered(make: MakeDelivery) ->
     assert called == []
 
 
+def test_the_waits_for_turns_are_reported() -> None:
+    settings = clients.producer_settings(f"{HOST}:{free_port()}", "test", {})
+    waits: list[float] = []
+    delivery = Delivery(settings, "test-0", ("test", "task-0"), LargeBatchGate(), turn_waited=waits.append)
+    delivery.submit(batch(b"x"))
+    delivery.submit(batch(b"y"))
+    deadline = time.monotonic() + 20
+    while len(waits) < 2 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    delivery.close()
+    assert waits == [0.0, 0.0]
+
+
 def test_a_batch_too_many_waits_until_the_task_is_abandoned(make: MakeDelivery) -> None:
     delivery = make()
     delivery.submit(batch(b"under way"))

@@ -48,6 +48,21 @@ def test_a_batch_that_waits_for_its_database_holds_others_for_two_seconds() -> N
         assert _seconds_to_enter(gate) < 1, "the turn that lapsed does not come back"
 
 
+def test_the_wait_is_measured() -> None:
+    now = 0.0
+    gate = LargeBatchGate(clock=lambda: now)
+    with gate.admit(LARGE, _never) as first:
+        now = 1.5
+
+        def over() -> bool:
+            nonlocal now
+            now += 0.25
+            return False
+
+        with gate.admit(LARGE, over) as second, gate.admit(10, _never) as small:
+            assert (first, second, small) == (0.0, 0.5, 0.0)
+
+
 def test_a_task_that_stops_does_not_wait_for_its_turn() -> None:
     """Fails at ce718d3: a task is only abandoned while it waits for the lock."""
     gate, over = LargeBatchGate(), threading.Event()

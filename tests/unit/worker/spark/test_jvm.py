@@ -63,3 +63,9 @@ def test_temporary_files_of_the_jvm_are_in_the_folder_of_the_process(
     jvm.gateway()
     jvm.stop(10)
     assert f"-Djava.io.tmpdir={java}\n" in (java / "words").read_text()
+
+
+def test_a_jvm_that_is_killed_did_not_end_by_itself(java: Path) -> None:
+    assert SparkJvm(spark_settings({})).stop(10)
+    (java / "java").write_text("#!/bin/sh\nexec sleep 60\n")
+    assert not SparkJvm(spark_settings({})).stop(0.1)
