@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
+from urllib.parse import urlsplit
 
 from connect_dagster.client.datasets import (
     KafkaConnectBucketProps,
@@ -106,7 +107,9 @@ def _jdbc_source(config: Config, active_topics: Collection[str]) -> Iterable[Sou
         # All tables of the database, as far as they have been written.
         tables = {topic.removeprefix(prefix) for topic in active_topics if topic.startswith(prefix)}
     for table in sorted(tables):
-        props = KafkaConnectTableProps(database.system, database.table_path(table)) if database else None
+        props = (
+            KafkaConnectTableProps(database.system, database.table_path(table), database.server) if database else None
+        )
         yield props, prefix + table.rpartition(".")[2]
 
 
@@ -114,7 +117,7 @@ def _jdbc_sink(config: Config, topic: str) -> Iterable[KafkaConnectDatasetProps]
     database = jdbc_database(config.get("connection.url") or "")
     if database:
         name = (config.get("table.name.format") or "${topic}").replace("${topic}", topic)
-        yield KafkaConnectTableProps(database.system, database.table_path(name))
+        yield KafkaConnectTableProps(database.system, database.table_path(name), database.server)
 
 
 def _debezium_jdbc_sink(config: Config, topic: str) -> Iterable[KafkaConnectDatasetProps]:
@@ -123,7 +126,7 @@ def _debezium_jdbc_sink(config: Config, topic: str) -> Iterable[KafkaConnectData
     if database:
         wanted = config.get("collection.name.format") or config.get("table.name.format") or "${topic}"
         name = wanted.replace("${topic}", topic.replace(".", "_"))
-        yield KafkaConnectTableProps(database.system, database.table_path(name))
+        yield KafkaConnectTableProps(database.system, database.table_path(name), database.server)
 
 
 def _debezium(system: str, *, database_key: str = "", databases_key: str = "", listing: str = "table") -> SourceClass:
@@ -148,9 +151,13 @@ def _debezium(system: str, *, database_key: str = "", databases_key: str = "", l
             names |= {name for name in written if "." in name}
         for name in sorted(names):
             path = (*([database] if database else []), *name.split("."))
-            yield KafkaConnectTableProps(system, path), f"{prefix}.{name}"
+            yield KafkaConnectTableProps(system, path, _debezium_server(config)), f"{prefix}.{name}"
 
     return SourceClass(_always(system), routes)
+
+
+def _debezium_server(config: Config) -> str | None:
+    return ":".join(filter(None, (config.get("database.hostname"), config.get("database.port")))) or None
 
 
 def _mirror_source(config: Config, active_topics: Collection[str]) -> Iterable[SourceRoute]:
@@ -198,7 +205,12 @@ def _bucket_sink(system: str, *bucket_keys: str) -> SinkClass:
 
 def _index_sink(system: str) -> SinkClass:
     """Return a sink with one index for each topic, in lower case."""
-    return SinkClass(_always(system), lambda _, topic: [KafkaConnectTableProps(system, (topic.lower(),))])
+
+    def landings(config: Config, topic: str) -> Iterable[KafkaConnectDatasetProps]:
+        server = urlsplit(config.get("connection.url") or "").netloc.rpartition("@")[2]
+        yield KafkaConnectTableProps(system, (topic.lower(),), server or None)
+
+    return SinkClass(_always(system), landings)
 
 
 CLASSES: Mapping[str, SourceClass | SinkClass] = {

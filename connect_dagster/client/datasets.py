@@ -1,10 +1,11 @@
 """Properties that a translator turns into assets: connectors, and the data at either end of them.
 
-Values without Dagster in them; :mod:`connect_dagster.client.lineage` reads them off configurations.
+Values without Dagster in them; :mod:`connect_dagster.client.lineage` reads them off configurations. The ``key_prefix``
+of data begins its asset key: it is that of the workspace.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from connect_dagster.client.types import Direction
@@ -18,11 +19,13 @@ class KafkaConnectTopicProps:
         topic: Its name.
         cluster: Alias of the Kafka cluster it is on; None for the cluster of the Connect workers.
         bootstrap_servers: Brokers it is reached by, when known.
+        key_prefix: See the module.
     """
 
     topic: str
     cluster: str | None = None
     bootstrap_servers: str | None = None
+    key_prefix: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +35,15 @@ class KafkaConnectTableProps:
     Attributes:
         system: Kind of the store, such as ``mysql``.
         path: Names that lead to it: database, schema where there is one, table.
+        server: Address of the store, as its connector has it, without credentials; None when not known. Two tables are
+            equal whatever way leads to them.
+        key_prefix: See the module.
     """
 
     system: str
     path: tuple[str, ...]
+    server: str | None = field(default=None, compare=False)
+    key_prefix: tuple[str, ...] = ()
 
     @property
     def table_name(self) -> str:
@@ -51,11 +59,13 @@ class KafkaConnectBucketProps:
         system: Kind of the store, which is the scheme of its addresses, such as ``s3``.
         bucket: Name of the bucket.
         prefix: What the objects' names begin with.
+        key_prefix: See the module.
     """
 
     system: str
     bucket: str
     prefix: str
+    key_prefix: tuple[str, ...] = ()
 
     @property
     def uri(self) -> str:
@@ -65,9 +75,15 @@ class KafkaConnectBucketProps:
 
 @dataclass(frozen=True, slots=True)
 class KafkaConnectFileProps:
-    """A file beside the worker, with the path its connector knows it by."""
+    """A file beside the worker, with the path its connector knows it by.
+
+    Attributes:
+        file: The path.
+        key_prefix: See the module.
+    """
 
     file: str
+    key_prefix: tuple[str, ...] = ()
 
 
 KafkaConnectDatasetProps: TypeAlias = (

@@ -5,7 +5,7 @@ topics that only the worker knows are passed in.
 """
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from connect_dagster.client.connector_classes import Config, SinkClass, SourceClass, find_class, listed
 from connect_dagster.client.datasets import KafkaConnectDatasetProps, KafkaConnectTopicProps
@@ -51,6 +51,27 @@ class ConnectorLineage:
     def outputs(self) -> tuple[KafkaConnectDatasetProps, ...]:
         """Datasets that the connector writes; they get a materialisation when offsets advance."""
         return tuple(dict.fromkeys(route.target for route in self.routes if route.target))
+
+    def located(self, bootstrap_servers: str | None, key_prefix: Iterable[str]) -> "ConnectorLineage":
+        """Return the lineage with the brokers of its topics, and the prefix of the keys of its data.
+
+        Args:
+            bootstrap_servers: Brokers of the workers' own cluster, when known.
+            key_prefix: Prefix of the keys.
+        """
+        prefix = tuple(key_prefix)
+
+        def place(end: KafkaConnectDatasetProps | None) -> KafkaConnectDatasetProps | None:
+            if isinstance(end, KafkaConnectTopicProps) and end.cluster is None:
+                return replace(end, bootstrap_servers=bootstrap_servers, key_prefix=prefix)
+            return replace(end, key_prefix=prefix) if end else None
+
+        return replace(self, routes=tuple(Route(place(route.source), place(route.target)) for route in self.routes))
+
+    def topic(self, name: str) -> KafkaConnectTopicProps:
+        """Return one of :attr:`topics`."""
+        ends = (*self.inputs, *self.outputs)
+        return next(end for end in ends if isinstance(end, KafkaConnectTopicProps) and end.topic == name)
 
     @property
     def topics(self) -> tuple[str, ...]:

@@ -28,8 +28,14 @@ __all__ = [
     "TranslationFnResolver",
     "UriMetadataSet",
     "last_state",
+    "load_context",
     "scaffold_component",
 ]
+
+
+def load_context() -> object | None:
+    """Return the load of a code location that is under way; None outside of one."""
+    return DefinitionsLoadContext.get() if DefinitionsLoadContext.is_set() else None
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from connect_dagster.orchestration.assets.keys import identifier
 from connect_dagster.orchestration.assets.specs import (
     ConnectorSelectorFn,
     asset_graph,
+    check_keys,
     declared_props,
     load_connector_props,
 )
@@ -92,6 +93,7 @@ def kafka_connect_assets(
         )
     translator = dagster_kafka_connect_translator or DagsterKafkaConnectTranslator()
     props = declared_props(workspace, connector) if connector else _live_props(workspace, connector_name or "")
+    check_keys([props], translator, declared=connector is not None)
     # Dagster stores of an object in metadata no more than the name of its class: secrets stay here.
     declaration = {DECLARATION_KEY: Declaration(connector, translator)}
     spec = translator.get_asset_spec(props).merge_attributes(metadata=declaration)
@@ -168,7 +170,7 @@ def connector_assets(
         translator: Makes the assets.
         execute: The function of Materialize.
     """
-    specs = asset_graph(connectors, translator)
+    specs = asset_graph(connectors, translator, declared=bool(declared))
     by_key = {translator.get_asset_spec(props).key: props for props in connectors}
     inputs = [data for props in connectors for data in props.inputs if isinstance(data, KafkaConnectTopicProps)]
     topics = {translator.get_asset_spec(data).key for data in inputs}

@@ -23,6 +23,11 @@ class ConnectCluster(ResourceWithSecrets):
         default="http://127.0.0.1:8083", description="REST address of a worker.", json_schema_extra=SECRET_URL
     )
     cluster: str = Field(default="local", description="Name of the cluster, a part of its connectors' asset keys.")
+    data_key_prefix: list[str] = Field(
+        default=[],
+        description="Begin of the asset keys of topics, tables, buckets, files and groups of workers, where several "
+        "clusters or databases have equal names; keys of connectors have the cluster's name.",
+    )
     username: str | None = Field(default=None, description="User for basic authentication at the REST API.")
     password: str | None = Field(
         default=None, description="That user's password; give it as an EnvVar.", json_schema_extra=SECRET

@@ -106,7 +106,7 @@ class AppliedConnector:
 
     def topic_asset(self, topic: str) -> AssetKey:
         """Return the asset key of one of its topics."""
-        return self.translator.get_asset_spec(KafkaConnectTopicProps(topic)).key
+        return self.translator.get_asset_spec(self.snapshot.lineage.topic(topic)).key
 
     def outputs(self) -> dict[AssetKey, KafkaConnectDatasetProps]:
         """Return the data it writes, by asset."""

@@ -39,7 +39,9 @@ class KafkaConnectWorkspace(ConnectCluster):
 
     def fetch_kafka_connect_workspace_data(self) -> KafkaConnectWorkspaceData:
         """Request the connectors of the cluster. Raises KafkaConnectError."""
-        return KafkaConnectWorkspaceData.fetch(self.get_client(), self.cluster, self.bootstrap_servers)
+        return KafkaConnectWorkspaceData.fetch(
+            self.get_client(), self.cluster, self.bootstrap_servers, self.data_key_prefix
+        )
 
     def load_asset_specs(
         self,
@@ -114,7 +116,7 @@ def load_kafka_connect_asset_specs(
     props = load_connector_props(
         workspace=workspace, connector_selector_fn=connector_selector_fn, snapshot_path=snapshot_path
     )
-    return asset_graph(props, dagster_kafka_connect_translator or DagsterKafkaConnectTranslator())
+    return asset_graph(props, dagster_kafka_connect_translator or DagsterKafkaConnectTranslator(), declared=False)
 
 
 def build_kafka_connect_asset_specs(
@@ -133,6 +135,9 @@ def build_kafka_connect_asset_specs(
     Returns:
         Sequence[AssetSpec]: The assets, each once.
 
+    Raises:
+        DagsterInvalidDefinitionError: One key stands for data on two servers.
+
     Examples:
         .. code-block:: python
 
@@ -146,4 +151,4 @@ def build_kafka_connect_asset_specs(
             specs = build_kafka_connect_asset_specs(workspace=KafkaConnectWorkspace(), connectors=[lines])
     """
     props = [declared_props(workspace, connector) for connector in connectors]
-    return asset_graph(props, dagster_kafka_connect_translator or DagsterKafkaConnectTranslator())
+    return asset_graph(props, dagster_kafka_connect_translator or DagsterKafkaConnectTranslator(), declared=True)

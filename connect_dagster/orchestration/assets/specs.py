@@ -1,18 +1,29 @@
-"""Connectors and their data, joined into one graph of assets."""
+"""Connectors and their data, joined into one graph of assets.
+
+One key is one asset: data of equal names on two servers would become one. :func:`check_keys` finds it.
+"""
 
 import logging
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
+from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
 
 import dagster as dg
 from dagster import AssetKey, AssetSpec
 from pydantic import ValidationError
 
-from connect_dagster.client.datasets import KafkaConnectConnectorProps
+from connect_dagster.client.datasets import (
+    KafkaConnectConnectorProps,
+    KafkaConnectDatasetProps,
+    KafkaConnectTableProps,
+    KafkaConnectTopicProps,
+)
 from connect_dagster.client.lineage import connector_lineage
 from connect_dagster.client.rest_client import KafkaConnectError
-from connect_dagster.orchestration._compat import StateBackedDefinitionsLoader
+from connect_dagster.orchestration._compat import StateBackedDefinitionsLoader, load_context
 from connect_dagster.orchestration.assets.metadata_sets import NAMESPACE
 from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator
 from connect_dagster.orchestration.assets.workspace_data import KafkaConnectWorkspaceData, connector_props
@@ -33,6 +44,7 @@ def declared_props(workspace: ConnectCluster, connector: KafkaConnectConnectorSp
         connector_lineage(config),
         rest_url=_plain(workspace.url),
         bootstrap_servers=_plain(workspace.bootstrap_servers),
+        data_key_prefix=workspace.data_key_prefix,
     )
 
 
@@ -49,9 +61,17 @@ def load_connector_props(
 
 
 def asset_graph(
-    connectors: Iterable[KafkaConnectConnectorProps], translator: DagsterKafkaConnectTranslator
+    connectors: Iterable[KafkaConnectConnectorProps], translator: DagsterKafkaConnectTranslator, *, declared: bool
 ) -> list[AssetSpec]:
-    """Return the assets of connectors and of their data; outputs depend on their connector."""
+    """Return the assets of connectors and of their data; outputs depend on their connector.
+
+    Args:
+        connectors: The connectors.
+        translator: Makes the assets.
+        declared: Whether the connectors are declared, and not as a cluster has them; see :func:`check_keys`.
+    """
+    connectors = list(connectors)
+    check_keys(connectors, translator, declared=declared)
     specs: dict[AssetKey, AssetSpec] = {}
     for connector in connectors:
         own = translator.get_asset_spec(connector)
@@ -69,6 +89,109 @@ def _fed_by(spec: AssetSpec, feeder: AssetKey) -> AssetSpec:
 def _united(one: AssetSpec, other: AssetSpec) -> AssetSpec:
     deps = {dep.asset_key for spec in (one, other) for dep in spec.deps}
     return one.replace_attributes(deps=sorted(deps))
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where an asset is, and the connector that was seen with it first.
+
+    Attributes:
+        system: Kind of the server.
+        server: Its addresses, ``host:port`` each, separated by commas.
+        connector: The connector, for messages.
+    """
+
+    system: str
+    server: str
+    connector: str
+
+    def __str__(self) -> str:
+        return f"{self.connector} ({self.system} at {self.server})"
+
+    def may_be(self, other: "_Place") -> bool:
+        """Return whether both servers may be one."""
+        return self.system == other.system and _have_one_in_common(self.server, other.server)
+
+
+# Of the graphs of one load, which outlives it where the process goes on, as in tests: so no more than a warning.
+_places: WeakKeyDictionary[object, dict[AssetKey, _Place]] = WeakKeyDictionary()
+
+
+def check_keys(
+    connectors: Iterable[KafkaConnectConnectorProps], translator: DagsterKafkaConnectTranslator, *, declared: bool
+) -> None:
+    """Check that no key stands for connectors or data on two servers.
+
+    In one graph of declared connectors that is an error. It is a warning for connectors that a cluster has, which
+    others may create at any time, and for several graphs.
+
+    Args:
+        connectors: The connectors.
+        translator: Makes the assets.
+        declared: Whether they are declared.
+
+    Raises:
+        DagsterInvalidDefinitionError: One does.
+    """
+    if translator.allow_equal_keys:
+        return
+    own: dict[AssetKey, _Place] = {}
+    for connector in connectors:
+        owner = f"connector '{connector.name}' of cluster '{connector.cluster}'"
+        for props in (connector, *connector.inputs, *connector.outputs):
+            if (server := _server(props)) is not None:
+                key, place = translator.get_asset_spec(props).key, _Place(*server, owner)
+                if not (first := own.setdefault(key, place)).may_be(place):
+                    _report(_refusal(key, first, place), as_error=declared)
+    context = load_context()
+    known = {} if context is None else _places.setdefault(context, {})
+    for key, place in own.items():
+        if not (first := known.setdefault(key, place)).may_be(place):
+            _report(_refusal(key, first, place), as_error=False)
+
+
+def _report(message: str, *, as_error: bool) -> None:
+    if as_error:
+        raise dg.DagsterInvalidDefinitionError(message)
+    log.warning("%s", message)
+
+
+def _refusal(key: AssetKey, one: _Place, other: _Place) -> str:
+    remedy = "a `cluster` of another name" if one.system == _CONNECT else "a `data_key_prefix`"
+    return (
+        f"The asset key {key.to_user_string()} is of {one} and of {other}: give one of the workspaces {remedy}, or "
+        "another key by a DagsterKafkaConnectTranslator; if both servers are one, set its allow_equal_keys"
+    )
+
+
+_CONNECT = "Kafka Connect"
+
+
+def _server(props: KafkaConnectConnectorProps | KafkaConnectDatasetProps) -> tuple[str, str] | None:
+    """Return kind and addresses of a server; None when they are not known, as with a placeholder."""
+    match props:
+        case KafkaConnectConnectorProps(rest_url=str(url)):
+            found = _CONNECT, urlsplit(url).netloc
+        case KafkaConnectTopicProps(bootstrap_servers=str(servers)):
+            found = "Kafka", servers
+        case KafkaConnectTableProps(server=str(server)):
+            found = props.system, server
+        case _:
+            return None
+    return None if "${" in found[1] else found
+
+
+def _have_one_in_common(one: str, other: str) -> bool:
+    """Return whether two lists of addresses have one in common; an address without a port has any port."""
+    pairs = ((ours, theirs) for ours in _addresses(one) for theirs in _addresses(other))
+    return any(
+        ours[0] == theirs[0] and (not ours[1] or not theirs[1] or ours[1] == theirs[1]) for ours, theirs in pairs
+    )
+
+
+def _addresses(servers: str) -> list[tuple[str, str]]:
+    parts = (address.strip().lower().rpartition(":") for address in servers.split(","))
+    return [(host, port) if port.isdecimal() else (f"{host}{colon}{port}", "") for host, colon, port in parts]
 
 
 def _plain(text: str | None) -> str | None:
@@ -90,7 +213,9 @@ class _WorkspaceState(StateBackedDefinitionsLoader[str]):
     def fetch_state(self) -> str:
         try:
             with self._workspace.initialized() as ready:
-                data = KafkaConnectWorkspaceData.fetch(ready.get_client(), ready.cluster, ready.bootstrap_servers)
+                data = KafkaConnectWorkspaceData.fetch(
+                    ready.get_client(), ready.cluster, ready.bootstrap_servers, ready.data_key_prefix
+                )
         except KafkaConnectError as error:
             return self._last_state(error)
         state = data.model_dump_json()
@@ -103,7 +228,7 @@ class _WorkspaceState(StateBackedDefinitionsLoader[str]):
 
     def defs_from_state(self, state: str) -> dg.Definitions:
         props = KafkaConnectWorkspaceData.model_validate_json(state).connector_props()
-        return dg.Definitions(assets=asset_graph(props, DagsterKafkaConnectTranslator()))
+        return dg.Definitions(assets=asset_graph(props, DagsterKafkaConnectTranslator(), declared=False))
 
     def _last_state(self, error: KafkaConnectError) -> str:
         problem = f"The connectors of cluster '{self._workspace.cluster}' cannot be loaded: {error}"

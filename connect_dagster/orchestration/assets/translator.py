@@ -8,7 +8,7 @@ from functools import singledispatchmethod
 from pathlib import Path
 from typing import Literal
 
-from dagster import AssetSpec, JsonMetadataValue, UrlMetadataValue
+from dagster import AssetKey, AssetSpec, JsonMetadataValue, UrlMetadataValue
 
 from connect_dagster.client.datasets import (
     KafkaConnectBucketProps,
@@ -40,6 +40,10 @@ class DagsterKafkaConnectTranslator:
     Override :meth:`get_asset_spec` to change keys, groups, owners, descriptions or anything else. Keys have to
     follow from the props alone, because definitions and sensors both ask for them.
 
+    Attributes:
+        allow_equal_keys: Whether one key may stand for data on several servers. Set it in a subclass where they are
+            one, as a database with two addresses; otherwise declared connectors with such data are refused.
+
     Examples:
         .. code-block:: python
 
@@ -53,6 +57,8 @@ class DagsterKafkaConnectTranslator:
                         spec = spec.replace_attributes(owners=["team:shop"])
                     return spec
     """
+
+    allow_equal_keys: bool = False
 
     def get_asset_spec(self, props: KafkaConnectConnectorProps | KafkaConnectDatasetProps) -> AssetSpec:
         """Return the asset of a connector, or of data at either end of one.
@@ -101,7 +107,7 @@ class DagsterKafkaConnectTranslator:
         uri = f"kafka://{props.bootstrap_servers}/{props.topic}" if props.bootstrap_servers else None
         where = f" of cluster `{props.cluster}`" if props.cluster else ""
         return AssetSpec(
-            topic_key(props.topic, props.cluster),
+            data_key(props, topic_key(props.topic, props.cluster)),
             description=f"Kafka topic `{props.topic}`{where}.",
             metadata={**UriMetadataSet(uri=uri)} if uri else {},
             group_name=GROUP_NAME,
@@ -111,7 +117,7 @@ class DagsterKafkaConnectTranslator:
     @_spec.register
     def _table(self, props: KafkaConnectTableProps) -> AssetSpec:
         return AssetSpec(
-            table_key(props.system, props.path),
+            data_key(props, table_key(props.system, props.path)),
             description=f"`{props.table_name}` in {props.system}.",
             metadata={**TableMetadataSet(table_name=props.table_name, storage_kind=props.system)},
             group_name=GROUP_NAME,
@@ -121,7 +127,7 @@ class DagsterKafkaConnectTranslator:
     @_spec.register
     def _bucket(self, props: KafkaConnectBucketProps) -> AssetSpec:
         return AssetSpec(
-            bucket_key(props.system, props.bucket, props.prefix),
+            data_key(props, bucket_key(props.system, props.bucket, props.prefix)),
             description=f"Objects of bucket `{props.bucket}` below `{props.prefix}`.",
             metadata={**UriMetadataSet(uri=props.uri), **TableMetadataSet(storage_kind=props.system)},
             group_name=GROUP_NAME,
@@ -132,12 +138,17 @@ class DagsterKafkaConnectTranslator:
     def _file(self, props: KafkaConnectFileProps) -> AssetSpec:
         path = Path(props.file).absolute()
         return AssetSpec(
-            file_key(props.file),
+            data_key(props, file_key(props.file)),
             description=f"File `{path.name}`.",
             metadata={**UriMetadataSet(uri=path.as_uri())},
             group_name=GROUP_NAME,
             kinds={"file"},
         )
+
+
+def data_key(props: KafkaConnectDatasetProps, key: AssetKey) -> AssetKey:
+    """Return the key of data with its prefix."""
+    return key.with_prefix(props.key_prefix) if props.key_prefix else key
 
 
 def config_version(config: Mapping[str, str | None]) -> str:

@@ -3,19 +3,14 @@
 It goes to the processes of runs and into snapshot files, so secrets are masked before it is made.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict
 
 from connect_dagster.client.connector_classes import Config
-from connect_dagster.client.datasets import (
-    KafkaConnectConnectorProps,
-    KafkaConnectDatasetProps,
-    KafkaConnectTopicProps,
-)
+from connect_dagster.client.datasets import KafkaConnectConnectorProps
 from connect_dagster.client.lineage import ConnectorLineage, connector_lineage
 from connect_dagster.client.masking import mask_config, mask_text
 from connect_dagster.client.plugin_secrets import PARALLEL_REQUESTS, with_secret_keys
@@ -49,6 +44,7 @@ class KafkaConnectWorkspaceData(BaseModel):
         cluster: Name of the cluster.
         rest_url: Its REST address.
         bootstrap_servers: The Kafka brokers of its topics, when known.
+        data_key_prefix: Prefix of the keys of its data.
         connectors: Its connectors, by name in order.
     """
 
@@ -58,10 +54,15 @@ class KafkaConnectWorkspaceData(BaseModel):
     rest_url: str
     bootstrap_servers: str | None
     connectors: tuple[KafkaConnectConnectorData, ...]
+    data_key_prefix: tuple[str, ...] = ()
 
     @classmethod
     def fetch(
-        cls, client: KafkaConnectClient, cluster: str, bootstrap_servers: str | None = None
+        cls,
+        client: KafkaConnectClient,
+        cluster: str,
+        bootstrap_servers: str | None = None,
+        data_key_prefix: Sequence[str] = (),
     ) -> "KafkaConnectWorkspaceData":
         """Request all connectors at once, then the keys of each class and the topics of each connector.
 
@@ -85,6 +86,7 @@ class KafkaConnectWorkspaceData(BaseModel):
             rest_url=mask_text(client.url),
             bootstrap_servers=bootstrap_servers,
             connectors=connectors,
+            data_key_prefix=tuple(data_key_prefix),
         )
 
     def connector_props(self) -> list[KafkaConnectConnectorProps]:
@@ -96,13 +98,20 @@ class KafkaConnectWorkspaceData(BaseModel):
                 connector_lineage({**connector.config, "name": connector.name}, connector.topics, connector.type),
                 rest_url=self.rest_url,
                 bootstrap_servers=self.bootstrap_servers,
+                data_key_prefix=self.data_key_prefix,
             )
             for connector in self.connectors
         ]
 
 
 def connector_props(
-    cluster: str, config: Config, lineage: ConnectorLineage, *, rest_url: str | None, bootstrap_servers: str | None
+    cluster: str,
+    config: Config,
+    lineage: ConnectorLineage,
+    *,
+    rest_url: str | None,
+    bootstrap_servers: str | None,
+    data_key_prefix: Sequence[str],
 ) -> KafkaConnectConnectorProps:
     """Return the props of a connector.
 
@@ -112,15 +121,17 @@ def connector_props(
         lineage: The data it reads and writes.
         rest_url: REST address of the cluster, when known.
         bootstrap_servers: The brokers of its topics, when known.
+        data_key_prefix: Prefix of the keys of its data.
     """
+    located = lineage.located(bootstrap_servers, data_key_prefix)
     return KafkaConnectConnectorProps(
         cluster=cluster,
         name=lineage.name,
         type=lineage.direction,
         config=mask_config(config),
         system=lineage.system,
-        inputs=_located(lineage.inputs, bootstrap_servers),
-        outputs=_located(lineage.outputs, bootstrap_servers),
+        inputs=located.inputs,
+        outputs=located.outputs,
         rest_url=connector_url(rest_url, lineage.name) if rest_url else None,
     )
 
@@ -139,21 +150,10 @@ def live_props(workspace: ConnectCluster, connector: Connector) -> KafkaConnectC
         connector_lineage({**connector.info.config, "name": connector.name}, (), connector.status.type),
         rest_url=workspace.url,
         bootstrap_servers=workspace.bootstrap_servers,
+        data_key_prefix=workspace.data_key_prefix,
     )
 
 
 def connector_url(rest_url: str, connector: str) -> str:
     """Return the URL of a connector, without credentials."""
     return f"{mask_text(rest_url).rstrip('/')}/connectors/{quote(connector, safe='')}"
-
-
-def _located(
-    datasets: Iterable[KafkaConnectDatasetProps], bootstrap_servers: str | None
-) -> tuple[KafkaConnectDatasetProps, ...]:
-    """Return the data, with the brokers added to topics of the workers' cluster."""
-    return tuple(
-        replace(one, bootstrap_servers=bootstrap_servers)
-        if isinstance(one, KafkaConnectTopicProps) and one.cluster is None
-        else one
-        for one in datasets
-    )

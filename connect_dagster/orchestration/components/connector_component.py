@@ -116,6 +116,9 @@ class KafkaConnectConnectorComponent(dg.Component, dg.Model, dg.Resolvable):
     data_translation: ResolvedDataTranslation = Field(
         default=None, description="Attributes of the assets of their data."
     )
+    allow_equal_keys: bool = Field(
+        default=False, description="Whether one asset key may stand for data on several servers, which are one then."
+    )
     job_prefix: str | None = Field(
         default=None, description="Begin of the jobs' names; kafka_connect_ and the folder's name by default."
     )
@@ -126,7 +129,7 @@ class KafkaConnectConnectorComponent(dg.Component, dg.Model, dg.Resolvable):
     @cached_property
     def translator(self) -> ComponentTranslator:
         """Return the translator that makes the assets."""
-        return ComponentTranslator(self)
+        return ComponentTranslator(self, allow_equal_keys=self.allow_equal_keys)
 
     def get_asset_spec(self, props: Props) -> dg.AssetSpec:
         """Return the asset of a connector, or of its data.

@@ -39,8 +39,9 @@ class TranslatingComponent(Protocol):
 class ComponentTranslator(DagsterKafkaConnectTranslator):
     """Makes assets with a component's ``get_asset_spec``, then applies its translation in YAML."""
 
-    def __init__(self, component: TranslatingComponent) -> None:
+    def __init__(self, component: TranslatingComponent, *, allow_equal_keys: bool = False) -> None:
         self._component = component
+        self.allow_equal_keys = allow_equal_keys
 
     def get_asset_spec(self, props: Props) -> dg.AssetSpec:
         """Return the asset of a connector, or of its data."""

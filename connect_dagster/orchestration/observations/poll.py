@@ -39,6 +39,8 @@ class ConnectorPoll:
         self.client = workspace.get_client(timeout=REQUEST_TIMEOUT, retries=workspace.request_max_retries)
         self.warnings: list[str] = []
         self._brokers = workspace.brokers
+        self._bootstrap_servers = workspace.bootstrap_servers
+        self._data_key_prefix = workspace.data_key_prefix
         # Thousands of small requests cannot each be patient.
         self._once = workspace.get_client(timeout=REQUEST_TIMEOUT, retries=0)
         self._deadline = time.monotonic() + READING_SECONDS
@@ -69,9 +71,10 @@ class ConnectorPoll:
         name = connector.name
         topics = self._readable(lambda: self._once.active_topics(name)) or []
         tasks = [f"{name}-{task.id}" for task in connector.status.tasks]
+        lineage = connector_lineage({**connector.info.config, "name": name}, topics, connector.status.type)
         return ConnectorSnapshot(
             connector,
-            connector_lineage({**connector.info.config, "name": name}, topics, connector.status.type),
+            lineage.located(self._bootstrap_servers, self._data_key_prefix),
             self._readable(lambda: tuple(self._once.offsets(name))),
             {task: progress[task] for task in tasks if task in progress},
         )

@@ -6,7 +6,7 @@ No consumer: a sensor that polls one could block the daemon for everybody.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from confluent_kafka import TopicPartition
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
 from connect_dagster.kafka import clients
@@ -47,7 +47,11 @@ def _offsets(admin: AdminClient, partitions: list[Partition], spec: OffsetSpec, 
         return {}
     requested = {TopicPartition(*partition): spec for partition in partitions}
     answers = admin.list_offsets(requested, request_timeout=timeout)
-    return {(asked.topic, asked.partition): answer.result().offset for asked, answer in answers.items()}
+    try:
+        # A second more than the clients themselves take.
+        return {(asked.topic, asked.partition): answer.result(timeout + 1).offset for asked, answer in answers.items()}
+    except TimeoutError as error:
+        raise KafkaException(KafkaError(KafkaError._TIMED_OUT)) from error
 
 
 def lags(bounds: Mapping[Partition, Bounds], committed: Mapping[Partition, int]) -> list[int]:

@@ -2,6 +2,9 @@
 
 The delay grows with each attempt in a row. After the last one the sensor gives up, once. The counter resets after a
 stable period.
+
+An attempt may work and be undone: another writer, which sets the same configuration to something else, changes it back
+after each correction. :class:`Contest` counts these changes, and ends them.
 """
 
 from dataclasses import dataclass
@@ -10,6 +13,10 @@ from enum import Enum, auto
 from pydantic import BaseModel, ConfigDict
 
 from connect_dagster.backoff import Backoff
+
+# Hourly jobs of another writer are noticed too.
+CONTEST_WINDOW_SECONDS = 24 * 3600.0
+REMEMBERED_VALUES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,3 +99,43 @@ class AttemptPolicy:
     def due(self, attempts: Attempts) -> float:
         """Return the earliest time of the next attempt, in epoch seconds."""
         return attempts.last_at + self.back_off.delay(attempts.count)
+
+
+class Contest(BaseModel):
+    """Changes of what the sensor had corrected, kept between two ticks.
+
+    Attributes:
+        corrected: Whether it was seen as declared since the last change.
+        times: When it was changed, in epoch seconds, within the window.
+        values: Hashes of what it was changed to.
+        lost: Whether the sensor has given up.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    corrected: bool = False
+    times: tuple[float, ...] = ()
+    values: tuple[str, ...] = ()
+    lost: bool = False
+
+    def as_declared(self, now: float) -> "Contest":
+        """Return the contest after an observation of the declared value at ``now`` (epoch seconds)."""
+        times = self._recent(now)
+        return self.model_copy(update={"corrected": True, "times": times}) if times else Contest(corrected=True)
+
+    def changed(self, value: str, most: int, now: float) -> "Contest":
+        """Return the contest after an observation of another value.
+
+        Args:
+            value: Its hash.
+            most: Corrections in the window before the sensor gives up, until a value comes that is new.
+            now: Epoch seconds.
+        """
+        if self.lost and value not in self.values:
+            return Contest(values=(value,))
+        times = (*self._recent(now), now) if self.corrected else self.times
+        values = self.values if value in self.values else (*self.values, value)[-REMEMBERED_VALUES:]
+        return Contest(times=times, values=values, lost=self.lost or len(times) > most)
+
+    def _recent(self, now: float) -> tuple[float, ...]:
+        return tuple(time for time in self.times if now - time < CONTEST_WINDOW_SECONDS)

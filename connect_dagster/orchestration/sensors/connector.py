@@ -18,6 +18,7 @@ from connect_dagster.orchestration.assets.keys import identifier
 from connect_dagster.orchestration.assets.specs import declared_props
 from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator
 from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
+from connect_dagster.orchestration.failures import listed
 from connect_dagster.orchestration.observations.metadata import status_metadata
 from connect_dagster.orchestration.ops.config import ApplySelection, RestartSelection
 from connect_dagster.orchestration.ops.jobs import CLUSTER_TAG
@@ -56,6 +57,10 @@ def build_connector_sensor(
     state, and restarts FAILED parts only, with a growing delay; after the last one it gives up with one
     observation on the connector's asset. The count resets once a correction is seen, when nothing FAILED for a
     while, and with another declaration.
+
+    Another writer of its configuration, such as a second Dagster or a Terraform, would change it back again and again.
+    After ``max_attempts`` corrections within a day that were changed back, the sensor gives up with one observation,
+    until the declaration changes, the other writer sets something new, or the cursor is reset.
 
     A connector that was once in its declared state and is then PAUSED, STOPPED or RUNNING instead was moved by a
     person, and keeps that state until another one is declared. Its configuration is kept up to date, and
@@ -139,7 +144,7 @@ def build_connector_sensor(
             )
             return _result(outcome.cursor.model_copy(update={"launches": number}), run_requests=[request])
         if outcome.decision is Decision.GIVE_UP:
-            message = f"Gave up on connector '{spec.name}' after {max_attempts} attempts: {_why(outcome)}"
+            message = f"Gave up on connector '{spec.name}' after {_tried(outcome, observation, max_attempts)}"
             context.log.error(message)
             return _result(
                 outcome.cursor, asset_events=[given_up(key, live, message, max_attempts)], skip_reason=message
@@ -193,11 +198,23 @@ def _run_config(outcome: Reconciliation, observation: Observation) -> dg.RunConf
     return dg.RunConfig(ops={APPLY_OP: ApplySelection(connectors=[name], state=observation.persons_state)})
 
 
+def _tried(outcome: Reconciliation, observation: Observation, attempts: int) -> str:
+    if not outcome.is_contested:
+        return f"{attempts} attempts: {_why(outcome)}"
+    return (
+        f"{attempts} corrections within a day: another writer changed {listed(observation.changed_keys)} back each "
+        "time. It is corrected again when its declaration changes, when that writer sets something new, or when the "
+        "cursor of the sensor is reset"
+    )
+
+
 def _why(outcome: Reconciliation) -> str:
     return outcome.drift.value if outcome.drift else "all is well"
 
 
 def _waiting(outcome: Reconciliation, policy: AttemptPolicy) -> str:
+    if outcome.is_contested:
+        return "given up, as another writer changes its configuration back after each correction"
     is_restart = outcome.drift is Drift.FAILED
     attempts = outcome.cursor.restarts if is_restart else outcome.cursor.corrections
     if attempts.gave_up:

@@ -7,6 +7,10 @@ changed declaration of the state applies again. A connector that is missing, as 
 is created again in its last state; to delete it, remove it from the code.
 
 FAILED parts are restarted in a connector whose target state is RUNNING; nothing else is restarted.
+
+A configuration that another writer changes back after each correction is left to that writer after some of them, until
+the declaration changes or the writer sets something new. A connector that is missing is created again every time: a
+standalone worker loses its connectors when it restarts.
 """
 
 import hashlib
@@ -20,7 +24,7 @@ from pydantic import ConfigDict
 from connect_dagster.client.config_diff import ConfigDiff
 from connect_dagster.client.operations import target_state_of
 from connect_dagster.client.types import Connector, State
-from connect_dagster.orchestration.sensors.attempts import AttemptPolicy, Attempts, Decision
+from connect_dagster.orchestration.sensors.attempts import AttemptPolicy, Attempts, Contest, Decision
 from connect_dagster.orchestration.sensors.cursor import SensorCursor
 from connect_dagster.plugin.connector_file import DesiredState
 
@@ -45,6 +49,7 @@ class ConnectorSensorCursor(SensorCursor):
         reached: Whether the connector was seen in that state since it was declared.
         persons_state: The state that a user has moved it to since; None in the declared state.
         corrections: Attempts at applying its declaration.
+        contest: Changes of its configuration after it was corrected.
         restarts: Attempts at restarting FAILED parts.
         launches: Number of the last run that was launched.
     """
@@ -56,12 +61,13 @@ class ConnectorSensorCursor(SensorCursor):
     reached: bool = False
     persons_state: DesiredState | None = None
     corrections: Attempts = Attempts()
+    contest: Contest = Contest()
     restarts: Attempts = Attempts()
     launches: int = 0
 
     def declaring(self, state: DesiredState, config: Config) -> "ConnectorSensorCursor":
         """Return the cursor under a declaration; a changed declaration resets the attempts."""
-        version = hashlib.sha256(json.dumps(dict(config), sort_keys=True).encode()).hexdigest()[:16]
+        version = _version(config)
         if (state, version) == (self.state, self.version):
             return self
         fresh = ConnectorSensorCursor(state=state, version=version, launches=self.launches)
@@ -104,6 +110,17 @@ class Observation:
         return None if self.is_there else self.cursor.persons_state
 
     @property
+    def config_version(self) -> str:
+        """Return a hash of the live configuration."""
+        return _version(self.live.info.config) if self.live else ""
+
+    @property
+    def changed_keys(self) -> list[str]:
+        """Return the keys of the configuration that differ from the declaration."""
+        live = {**self.live.info.config, "name": self.live.name} if self.live else None
+        return ConfigDiff(live, self.config).changed_keys
+
+    @property
     def _is_elsewhere(self) -> bool:
         settled = (State.RUNNING, State.PAUSED, State.STOPPED)
         return self.live is not None and self.live.status.connector.state in settled and not self.is_there
@@ -113,7 +130,7 @@ class Observation:
         """Return the most serious difference from the declaration; None without one."""
         if self.live is None:
             return Drift.MISSING
-        if not ConfigDiff({**self.live.info.config, "name": self.live.name}, self.config).is_empty:
+        if self.changed_keys:
             return Drift.CONFIG
         if self._is_elsewhere and not self.cursor.reached:
             return Drift.STATE
@@ -144,6 +161,11 @@ class Reconciliation:
     decision: Decision
     cursor: ConnectorSensorCursor
 
+    @property
+    def is_contested(self) -> bool:
+        """Return True if the sensor has given up its configuration to another writer."""
+        return self.drift is Drift.CONFIG and self.cursor.contest.lost
+
 
 def reconcile(observation: Observation, policy: AttemptPolicy, now: float) -> Reconciliation:
     """Return the decision about a connector.
@@ -154,20 +176,43 @@ def reconcile(observation: Observation, policy: AttemptPolicy, now: float) -> Re
         now: Epoch seconds.
     """
     cursor, drift = observation.cursor, observation.drift
-    decision, corrections, restarts = Decision.NOTHING, cursor.corrections, cursor.restarts
-    if drift is Drift.FAILED:
-        decision, restarts = policy.when_unhealthy(restarts, now)
-    elif drift:
-        decision, corrections = policy.when_unhealthy(corrections, now)
-    else:
+    contest = _contest(observation, policy.most, now)
+    # A correction that was observed has worked; the next one, as after a worker's loss, counts from 0.
+    decision, corrections, restarts = Decision.NOTHING, Attempts(), cursor.restarts
+    if drift is None:
         restarts = policy.when_healthy(restarts, now)
-    if drift in (None, Drift.FAILED):
-        # A correction that was observed has worked; the next one, as after a worker's loss, counts from 0.
-        corrections = Attempts()
+    elif drift is Drift.FAILED:
+        decision, restarts = policy.when_unhealthy(restarts, now)
+    elif drift is Drift.CONFIG and contest.lost:
+        decision = Decision.GIVEN_UP if cursor.contest.lost else Decision.GIVE_UP
+    else:
+        decision, corrections = policy.when_unhealthy(_corrections(observation), now)
     update = {
+        "contest": contest,
         "reached": cursor.reached or observation.is_there,
         "persons_state": observation.persons_state,
         "corrections": corrections,
         "restarts": restarts,
     }
     return Reconciliation(drift, decision, cursor.model_copy(update=update))
+
+
+def _corrections(observation: Observation) -> Attempts:
+    """Return the attempts at corrections so far; those that were given up count no more for a new configuration."""
+    cursor = observation.cursor
+    is_new = observation.drift is Drift.CONFIG and observation.config_version not in cursor.contest.values
+    return Attempts() if is_new and cursor.corrections.gave_up else cursor.corrections
+
+
+def _contest(observation: Observation, most: int, now: float) -> Contest:
+    """Return the contest after an observation; a missing connector, and its state, are not a part of it."""
+    before = observation.cursor.contest
+    if observation.drift in (None, Drift.FAILED):
+        return before.as_declared(now)
+    if observation.drift is Drift.CONFIG:
+        return before.changed(observation.config_version, most, now)
+    return before
+
+
+def _version(config: Config) -> str:
+    return hashlib.sha256(json.dumps(dict(config), sort_keys=True).encode()).hexdigest()[:16]

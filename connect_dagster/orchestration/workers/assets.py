@@ -73,13 +73,13 @@ def build_connect_group_assets(*, worker: ConnectWorkerResource, worker_ids: Ite
             )
             defs = dg.Definitions(assets=[build_connect_group_assets(worker=worker)])
     """
-    group_id = worker.named("group.id")
-    keys = {name: topic_key(worker.named(name)) for name in TOPIC_PROPERTIES}
-    group = group_key(group_id)
+    group_id, prefix = worker.named("group.id"), worker.workspace.data_key_prefix
+    keys = {name: topic_key(worker.named(name)).with_prefix(prefix) for name in TOPIC_PROPERTIES}
+    group = group_key(group_id).with_prefix(prefix)
 
     @dg.multi_asset(
-        name=f"connect_group_{identifier(group_id)}",
-        specs=[_group_spec(group_id, worker_ids), *_topic_specs(keys, group)],
+        name=f"connect_group_{identifier('_'.join([*prefix, group_id]))}",
+        specs=[_group_spec(group_id, group, worker_ids), *_topic_specs(keys, group)],
         can_subset=True,
     )
     def connect_group(context: dg.AssetExecutionContext) -> Iterable[dg.MaterializeResult[None]]:
@@ -98,9 +98,9 @@ def build_connect_group_assets(*, worker: ConnectWorkerResource, worker_ids: Ite
     return connect_group
 
 
-def _group_spec(group_id: str, worker_ids: Iterable[str]) -> AssetSpec:
+def _group_spec(group_id: str, key: AssetKey, worker_ids: Iterable[str]) -> AssetSpec:
     return AssetSpec(
-        group_key(group_id),
+        key,
         deps=[worker_key(worker_id) for worker_id in worker_ids],
         description=f"Group `{group_id}` of Connect workers: its members, and the work of each.",
         group_name=GROUP_NAME,

@@ -23,6 +23,7 @@ def build_connect_worker_definitions(
     job_name: str = WORKER_JOB,
     back_off: BackOff | None = None,
     heartbeat_timeout: float = 900.0,
+    rest_timeout: float = 300.0,
     max_heartbeat_age_seconds: float = 900.0,
     minimum_interval_seconds: int = 10,
 ) -> dg.Definitions:
@@ -37,6 +38,7 @@ def build_connect_worker_definitions(
         job_name (str): Name of the job, which the names of the sensors begin with. Defaults to ``connect_worker``.
         back_off (Optional[BackOff]): Waiting times after failures. Defaults to 5 s, doubled up to 5 min.
         heartbeat_timeout (float): See :func:`build_connect_worker_keepalive_sensor`. Defaults to 900.
+        rest_timeout (float): See :func:`build_connect_worker_keepalive_sensor`. Defaults to 300.
         max_heartbeat_age_seconds (float): See :func:`build_worker_heartbeat_checks`. Defaults to 900.
         minimum_interval_seconds (int): Seconds between two looks at the workers. Defaults to 10.
 
@@ -86,6 +88,7 @@ def build_connect_worker_definitions(
                 job=job,
                 workers=workers,
                 heartbeat_timeout=heartbeat_timeout,
+                rest_timeout=rest_timeout,
                 back_off=back_off,
                 minimum_interval_seconds=minimum_interval_seconds,
             ),

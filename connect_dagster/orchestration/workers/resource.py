@@ -28,6 +28,7 @@ from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 from connect_dagster.scratch import scratch_folder
 
 ANSWER_TIMEOUT = 2.0
+ANY_ANSWER_TIMEOUT = 5.0
 FAILED_START_GRACE = 10.0
 
 
@@ -92,6 +93,10 @@ class HostedWorker(ResourceWithSecrets):
     def is_alive(self) -> bool:
         """Return True if a worker responds at the address within two seconds."""
         return self.workspace.get_client(timeout=ANSWER_TIMEOUT).is_alive()
+
+    def responds(self) -> bool:
+        """Return True if anything responds at the address within five seconds, also with an error."""
+        return self.workspace.get_client(timeout=ANY_ANSWER_TIMEOUT).responds()
 
     def start(self, timeout: float = 120.0) -> WorkerProcess:
         """Start the worker and wait until its REST API responds; a worker of a group has joined it by then.

@@ -16,5 +16,5 @@ worker = StandaloneConnectWorkerResource(
 )
 
 defs = build_connect_worker_definitions(
-    workers={"hosted": worker}, minimum_interval_seconds=1, back_off=BackOff(base=1.0, cap=2.0)
+    workers={"hosted": worker}, minimum_interval_seconds=1, back_off=BackOff(base=1.0, cap=2.0), rest_timeout=60.0
 )

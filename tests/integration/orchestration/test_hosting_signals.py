@@ -65,6 +65,18 @@ def test_s3_10_kill_9_of_the_worker(project: StandaloneProject, life: str) -> No
     assert failure["run"] == life
 
 
+def test_a_worker_that_is_frozen_is_replaced(project: StandaloneProject, life: str) -> None:
+    """Its process lived, so its run was kept for good."""
+    (worker,) = project.workers()
+    os.kill(worker.pid, signal.SIGSTOP)
+    project.await_status(life, DagsterRunStatus.CANCELED, seconds=240)
+    project.await_new_life(life)
+    assert worker not in project.processes()
+    assert len(project.workers()) == 1
+    reasons = [str(told["reason"]) for told in project.observations(WORKER_ID) if "reason" in told]
+    assert [f"run {life[:8]} is terminated, as its REST API has not responded" in one for one in reasons] == [True]
+
+
 def test_kill_9_of_the_runs_process(project: StandaloneProject, life: str) -> None:
     (worker,) = project.workers()
     os.kill(project.run_process().pid, signal.SIGKILL)

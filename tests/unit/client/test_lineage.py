@@ -59,6 +59,34 @@ def test_a_source_reads_its_file_and_writes_its_topic() -> None:
     assert ends(SOURCE) == [("/tmp/in.txt", "logs")]
 
 
+def test_data_is_located_by_its_workspace() -> None:
+    config = {**JDBC_SINK, "connector.class": "JdbcSink"}
+    located = connector_lineage(config).located("k:9092", ["eu"])
+    assert located.inputs == (KafkaConnectTopicProps("mysql-products", None, "k:9092", ("eu",)),)
+    (written,) = located.outputs
+    assert written == KafkaConnectTableProps("postgres", ("shop", "public", "mysql-products"), key_prefix=("eu",))
+    assert isinstance(written, KafkaConnectTableProps)
+    assert written.server == "db"
+    assert located.topic("mysql-products") == located.inputs[0]
+
+
+@pytest.mark.parametrize(
+    ("config", "server"),
+    [
+        ({**DEBEZIUM, "database.hostname": "db", "database.port": "3306"}, "db:3306"),
+        (DEBEZIUM, None),
+        (
+            {"name": "e", "connector.class": "ElasticsearchSink", "topics": "t", "connection.url": "http://es:9200"},
+            "es:9200",
+        ),
+    ],
+)
+def test_tables_have_the_server_of_their_connector(config: Config, server: str | None) -> None:
+    lineage = connector_lineage(config)
+    tables = [end for end in (*lineage.inputs, *lineage.outputs) if isinstance(end, KafkaConnectTableProps)]
+    assert {one.server for one in tables} == {server}
+
+
 def test_a_sink_reads_all_its_topics() -> None:
     lineage = connector_lineage({**SINK, "topics": "b, a"})
     assert lineage.inputs == (KafkaConnectTopicProps("a"), KafkaConnectTopicProps("b"))

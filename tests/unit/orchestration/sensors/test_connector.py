@@ -186,6 +186,35 @@ def test_a_worker_that_loses_its_connectors_again_and_again_gets_them_back_each_
         driver.server.herder.delete_connector("lines")
 
 
+def write(driver: Driver, **config: str) -> None:
+    """Another writer's configuration."""
+    whole = {**driver.server.herder.configs["lines"], **config}
+    driver.server.herder.put_connector("lines", whole, allow_replace=True)
+
+
+def launched(results: list[SensorExecutionData]) -> int:
+    return sum(len(result.run_requests or ()) for result in results)
+
+
+def test_a_configuration_that_another_writer_changes_back_is_left_to_it_with_one_event(driver: Driver) -> None:
+    """Each correction was seen and counted from 0, so the two changed it in turn without an end."""
+    driver.keys(2)
+    results = []
+    for _ in range(5):
+        write(driver, file="/tmp/theirs.txt")
+        results += [driver.tick(), driver.tick()]
+    assert launched(results) == 3
+    (event,) = [event for result in results for event in result.asset_events]
+    assert isinstance(event, AssetObservation)
+    assert event.asset_key == connector_key("local", "lines")
+    assert str(event.description).startswith(
+        "Gave up on connector 'lines' after 3 corrections within a day: another writer changed file back each time."
+    )
+    assert (event.metadata["gave_up"].value, event.metadata["attempts"].value) == (1, 3)
+    assert "given up, as another writer changes its configuration back" in str(results[-1].skip_message)
+    assert driver.server.herder.configs["lines"]["file"] == "/tmp/theirs.txt"
+
+
 def test_what_a_person_paused_comes_back_paused(driver: Driver) -> None:
     driver.keys(2)
     driver.server.herder.pause_connector("lines")

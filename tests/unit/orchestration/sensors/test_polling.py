@@ -86,6 +86,16 @@ def test_its_name_holds_the_clusters_or_is_given() -> None:
     assert build_kafka_connect_polling_sensor(workspace=workspace, name="mine").name == "mine"
 
 
+def test_data_is_materialised_below_the_prefix_of_its_workspace(instance: DagsterInstance) -> None:
+    with connect_server(data_key_prefix=["eu"]) as server:
+        server.create("lines", topic="lines")
+        advance(server, 7)
+        assert kinds(tick(server.workspace, instance)) == [
+            OBSERVED,
+            ("AssetMaterialization", AssetKey(["eu", "kafka", "lines"])),
+        ]
+
+
 def test_a_cursor_that_cannot_be_read_is_a_fresh_one() -> None:
     fresh = KafkaConnectPollingSensorCursor()
     assert KafkaConnectPollingSensorCursor.read("{") == KafkaConnectPollingSensorCursor.read(None) == fresh

@@ -6,7 +6,9 @@ from uuid import uuid4
 
 import dagster as dg
 from dagster import DagsterEventType, DagsterInstance, DagsterRun, DagsterRunStatus
+from dagster._core.events import AssetObservationData
 
+from connect_dagster.orchestration.assets.keys import worker_key
 from connect_dagster.orchestration.sensors.run_history import ATTEMPT_TAG
 from connect_dagster.orchestration.workers.job import WORKER_ID_TAG, WORKER_JOB
 
@@ -47,8 +49,24 @@ def status_of(instance: DagsterInstance, run: DagsterRun) -> DagsterRunStatus:
     return found.status
 
 
+def observe_in(
+    instance: DagsterInstance, run: DagsterRun, moment: float, *, worker_id: str = "w", **metadata: int
+) -> None:
+    """An observation of the worker that its run reported."""
+    observation = dg.AssetObservation(worker_key(worker_id), metadata=metadata)
+    event = dg.DagsterEvent(
+        event_type_value=DagsterEventType.ASSET_OBSERVATION.value,
+        job_name=WORKER_JOB,
+        event_specific_data=AssetObservationData(observation),
+    )
+    _store(instance, run, event, moment)
+
+
 def _add_event(instance: DagsterInstance, run: DagsterRun, kind: DagsterEventType, moment: float) -> None:
-    event = dg.DagsterEvent(event_type_value=kind.value, job_name=WORKER_JOB)
+    _store(instance, run, dg.DagsterEvent(event_type_value=kind.value, job_name=WORKER_JOB), moment)
+
+
+def _store(instance: DagsterInstance, run: DagsterRun, event: dg.DagsterEvent, moment: float) -> None:
     entry = dg.EventLogEntry(  # type: ignore[no-untyped-call]
         error_info=None, level=20, user_message="", run_id=run.run_id, timestamp=moment, dagster_event=event
     )

@@ -1,8 +1,9 @@
 import subprocess
+from types import SimpleNamespace
 
 import dagster as dg
 import pytest
-from dagster import AssetObservation, DagsterInstance, DagsterRunStatus
+from dagster import AssetObservation, DagsterInstance, DagsterRun, DagsterRunStatus
 
 from connect_dagster.orchestration import (
     BackOff,
@@ -11,20 +12,30 @@ from connect_dagster.orchestration import (
     build_connect_worker_keepalive_sensor,
 )
 from connect_dagster.orchestration.assets.keys import worker_key
+from connect_dagster.orchestration.workers import keepalive_sensor
 from connect_dagster.orchestration.workers.job import GENERATION_TAG, PROCESS_TAG, WORKER_ID_TAG
 from connect_dagster.orchestration.workers.keepalive_sensor import (
+    MIN_REQUESTS,
     REPLACED_TAG,
+    UNRESPONSIVE_TAG,
     KeepaliveCursor,
+    Silence,
     WorkerObservation,
     WorkerProbe,
 )
 from connect_dagster.orchestration.workers.run_process import RunProcess
-from tests.unit.orchestration.workers.runs import NOW, add_run, status_of
+from tests.unit.orchestration.workers.runs import NOW, add_run, observe_in, status_of
+
+
+@pytest.fixture(autouse=True)
+def at_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sensor's ticks are at the time that the runs count from, which the module took when it was loaded."""
+    monkeypatch.setattr(keepalive_sensor, "time", SimpleNamespace(time=lambda: NOW))
 
 
 def reason(instance: DagsterInstance, *, alive: bool = False, now: float = NOW) -> str | None:
     look = WorkerObservation(
-        instance, "w", WorkerProbe(alive, "now"), 100.0, BackOff(base=10.0, cap=60.0, settled=600.0)
+        instance, "w", WorkerProbe(alive, alive, "now"), 100.0, BackOff(base=10.0, cap=60.0, settled=600.0)
     )
     return look.reason_to_skip(now)
 
@@ -114,6 +125,68 @@ def test_a_run_that_the_sensor_replaces_is_no_users_will(instance: DagsterInstan
     assert reason(instance) is None
 
 
+def silence_of(
+    instance: DagsterInstance, before: Silence | None = None, *, responds: bool = False, now: float = NOW
+) -> Silence | None:
+    look = WorkerObservation(instance, "w", WorkerProbe(False, responds, "now"), 900.0, BackOff(), before)
+    return look.silence(now, 300.0)
+
+
+def test_requests_without_a_response_are_counted_once_a_worker_has_run(instance: DagsterInstance) -> None:
+    """A worker whose process lived while its REST was dead was kept for good."""
+    run = add_run(instance, DagsterRunStatus.STARTED, age=100)
+    assert silence_of(instance) is None
+    observe_in(instance, run, NOW - 50, rest_answering=1)
+    first = Silence(run_id=run.run_id, requests=1, since=NOW, last_at=NOW)
+    assert silence_of(instance) == first
+    second = silence_of(instance, first, now=NOW + 10)
+    assert second == Silence(run_id=run.run_id, requests=2, since=NOW, last_at=NOW + 10)
+
+
+@pytest.mark.parametrize("responds", [True, False])
+def test_an_error_is_a_response(instance: DagsterInstance, responds: bool) -> None:
+    run = add_run(instance, DagsterRunStatus.STARTED, age=100)
+    observe_in(instance, run, NOW - 50, rest_answering=1)
+    before = Silence(run_id=run.run_id, requests=3, since=NOW - 30, last_at=NOW - 10)
+    assert (silence_of(instance, before, responds=responds) is None) is responds
+
+
+def test_a_silence_begins_again_with_another_run_after_a_gap_and_when_the_run_saw_a_response(
+    instance: DagsterInstance,
+) -> None:
+    run = add_run(instance, DagsterRunStatus.STARTED, age=1000)
+    observe_in(instance, run, NOW - 900, rest_answering=1)
+    fresh = Silence(run_id=run.run_id, requests=1, since=NOW, last_at=NOW)
+    going_on = Silence(run_id=run.run_id, requests=9, since=NOW - 290, last_at=NOW - 10)
+    assert silence_of(instance, going_on.model_copy(update={"run_id": "former"})) == fresh
+    assert silence_of(instance, going_on.model_copy(update={"last_at": NOW - 301})) == fresh
+    observe_in(instance, run, NOW - 200, rest_answering=0)
+    assert silence_of(instance, going_on) == going_on.model_copy(update={"requests": 10, "last_at": NOW})
+    observe_in(instance, run, NOW - 100, rest_answering=1)
+    assert silence_of(instance, going_on) == fresh
+
+
+def test_observations_of_others_do_not_show_that_a_run_has_begun(instance: DagsterInstance) -> None:
+    """The failure of a former run is reported on the asset while the next one starts Spark."""
+    add_run(instance, DagsterRunStatus.STARTED, age=100)
+    instance.report_runless_asset_event(AssetObservation(worker_key("w"), metadata={"error": "killed"}))
+    assert silence_of(instance) is None
+
+
+@pytest.mark.parametrize(
+    ("requests", "seconds", "over"),
+    [(MIN_REQUESTS, 300.0, True), (MIN_REQUESTS - 1, 5000.0, False), (100, 299.0, False)],
+)
+def test_a_silence_is_over_after_its_time_and_enough_requests(requests: int, seconds: float, over: bool) -> None:
+    assert Silence(run_id="r", requests=requests, since=NOW, last_at=NOW + seconds).is_over(300.0) is over
+
+
+def test_a_run_that_ended_for_its_silence_counts_as_a_failure(instance: DagsterInstance) -> None:
+    add_run(instance, DagsterRunStatus.CANCELED, age=500, lasted=500, tags={UNRESPONSIVE_TAG: "300"})
+    assert reason(instance, now=NOW + 9) == "Waiting 1 s after a failure"
+    assert reason(instance, now=NOW + 10) is None
+
+
 @pytest.mark.parametrize(
     ("status", "tags", "outdated"),
     [
@@ -127,7 +200,7 @@ def test_a_worker_is_outdated_when_its_run_began_with_another_configuration(
     instance: DagsterInstance, status: DagsterRunStatus, tags: dict[str, str], outdated: bool
 ) -> None:
     add_run(instance, status, tags=tags)
-    assert WorkerObservation(instance, "w", WorkerProbe(True, "now"), 100.0, BackOff()).is_outdated is outdated
+    assert WorkerObservation(instance, "w", WorkerProbe(True, True, "now"), 100.0, BackOff()).is_outdated is outdated
 
 
 def test_a_worker_of_somebody_else_is_not_fought(instance: DagsterInstance) -> None:
@@ -159,6 +232,94 @@ def tick(
         result = sensor(context)
     assert isinstance(result, dg.SensorResult)
     return result
+
+
+class Terminated:
+    """Takes the place of the run coordinator."""
+
+    def __init__(self) -> None:
+        self.run_ids: list[str] = []
+        self.error: dg.DagsterError | None = None
+
+    def cancel_run(self, run_id: str) -> bool:
+        self.run_ids.append(run_id)
+        if self.error is not None:
+            raise self.error
+        return True
+
+
+@pytest.fixture
+def terminated(instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch) -> Terminated:
+    """The runs that the sensor terminates."""
+    coordinator = Terminated()
+    monkeypatch.setattr(type(instance), "run_coordinator", coordinator)
+    return coordinator
+
+
+def silent_run(instance: DagsterInstance, worker_id: str = "w") -> tuple[DagsterRun, Silence]:
+    """A run that lives, and whose worker has not responded for so long that the next request is the last."""
+    run = add_run(
+        instance, DagsterRunStatus.STARTED, worker_id=worker_id, age=1000, tags=process_tag(RunProcess.current())
+    )
+    observe_in(instance, run, NOW - 500, worker_id=worker_id, rest_answering=1)
+    return run, Silence(run_id=run.run_id, requests=MIN_REQUESTS - 1, since=NOW - 301, last_at=NOW - 10)
+
+
+def test_a_worker_whose_rest_is_dead_is_terminated_with_a_reason(
+    instance: DagsterInstance, worker: StandaloneConnectWorkerResource, terminated: Terminated
+) -> None:
+    run, silence = silent_run(instance)
+    result = tick(instance, worker, "w", cursor=KeepaliveCursor(silences={"w": silence}).model_dump_json())
+    assert terminated.run_ids == [run.run_id]
+    (event,) = result.asset_events
+    assert isinstance(event, AssetObservation)
+    assert event.asset_key == worker_key("w")
+    expected = f"w: run {run.run_id[:8]} is terminated, as its REST API has not responded to {MIN_REQUESTS} requests in"
+    assert str(event.description).startswith(expected)
+    assert str(result.skip_reason and result.skip_reason.skip_message).endswith(str(event.description))
+    told = [str(entry.dagster_event and entry.dagster_event.message) for entry in instance.all_logs(run.run_id)]
+    assert event.description in told
+    found = instance.get_run_by_id(run.run_id)
+    assert found is not None
+    assert UNRESPONSIVE_TAG in found.tags
+
+
+def test_a_silence_that_is_not_over_terminates_nothing(
+    instance: DagsterInstance, worker: StandaloneConnectWorkerResource, terminated: Terminated
+) -> None:
+    run, silence = silent_run(instance)
+    shorter = silence.model_copy(update={"since": NOW - 100})
+    result = tick(instance, worker, "w", cursor=KeepaliveCursor(silences={"w": shorter}).model_dump_json())
+    assert (terminated.run_ids, result.asset_events) == ([], [])
+    assert KeepaliveCursor.read(result.cursor).silences["w"].requests == MIN_REQUESTS
+    assert f"its worker did not respond to {MIN_REQUESTS} requests" in str(
+        result.skip_reason and result.skip_reason.skip_message
+    )
+    assert status_of(instance, run) is DagsterRunStatus.STARTED
+
+
+def test_silent_workers_are_terminated_one_at_a_time(
+    instance: DagsterInstance, worker: StandaloneConnectWorkerResource, terminated: Terminated
+) -> None:
+    (first, silence), (_, other) = silent_run(instance, "a"), silent_run(instance, "b")
+    cursor = KeepaliveCursor(silences={"a": silence, "b": other}).model_dump_json()
+    tick(instance, worker, "a", "b", cursor=cursor)
+    assert terminated.run_ids == [first.run_id]
+    add_run(instance, DagsterRunStatus.STARTED, worker_id="a", age=10, tags=process_tag(RunProcess.current()))
+    tick(instance, worker, "a", "b", cursor=cursor)
+    assert terminated.run_ids == [first.run_id]
+
+
+def test_a_run_that_cannot_be_terminated_does_not_stop_the_sensor(
+    instance: DagsterInstance, worker: StandaloneConnectWorkerResource, terminated: Terminated
+) -> None:
+    terminated.error = dg.DagsterInvariantViolationError("Could not reach user code server")
+    run, silence = silent_run(instance)
+    cursor = KeepaliveCursor(silences={"w": silence}).model_dump_json()
+    assert terminated.run_ids == []
+    message = tick(instance, worker, "w", cursor=cursor).skip_reason
+    assert terminated.run_ids == [run.run_id]
+    assert "but cannot be: Could not reach user code server" in str(message)
 
 
 def test_run_keys_count_attempts_beyond_cursor_and_tags(
