@@ -35,8 +35,7 @@ $(BIN)/uv:
 $(STAMP): pyproject.toml requirements.lock | $(BIN)/uv
 	$(BIN)/uv pip install --python $(BIN)/python --require-hashes -r requirements.lock
 	$(BIN)/uv pip install --python $(BIN)/python --no-deps --no-build-isolation --editable .
-	$(BIN)/python -m connect_dagster.worker.spark.class_archive
-	@touch $@
+	@archive=$$($(BIN)/python -m connect_dagster.worker.spark.class_archive); [ -z "$$archive" ] || touch $@
 
 lock: $(BIN)/uv ## resolve the dependencies of pyproject.toml anew into requirements.lock
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --group dev \

@@ -30,6 +30,7 @@ REMEDIES: Mapping[str, str] = {
     "ConfigError": "Correct the key that the text names. `PUT /connector-plugins/CLASS/config/validate` checks a "
     "configuration before it is used.",
     "ConnectError": "Read the text and the trace in the task's status; correct the cause and restart the task.",
+    "CostlyPatternError": "Write the expression without several `.*` in a row or repetitions within repetitions.",
     "DataError": "Correct the record at its source, or set `errors.tolerance=all` with a dead letter queue.",
     "DatabaseError": "Read the database's own text; correct the SQL, the login or the rights.",
     "DatabaseUnavailableError": "Nothing: the task tries again. When it lasts, check that the database responds.",

@@ -65,8 +65,13 @@ def test_the_group_has_its_one_member(outputs: dict[str, str]) -> None:
 
 def test_a_connector_is_created_stopped_and_resumed(outputs: dict[str, str]) -> None:
     assert json.loads(_output(outputs, "/connectors"))["name"] == "lines"
-    assert json.loads(_output(outputs, "/connectors/lines/status"))["connector"]["state"] == "STOPPED"
+    assert json.loads(_output(outputs, ":8083/connectors/lines/status"))["connector"]["state"] == "STOPPED"
     assert _output(outputs, "/connectors/lines/resume") == ""
+
+
+def test_the_configuration_that_runs_is_told(outputs: dict[str, str]) -> None:
+    told = json.loads(_output(outputs, "/dagster/connectors/lines/status"))
+    assert (told["connector"]["current"], told["connector"]["config_offset"]) == (True, told["config_offset"])
 
 
 def test_health_metrics_progress_and_the_description_are_served(outputs: dict[str, str]) -> None:
