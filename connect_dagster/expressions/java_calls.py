@@ -58,6 +58,36 @@ class SimpleDateFormat:
         return F.when(text.isNotNull(), column_of(_invoked(tried, "getTime", _spark_type(jvm(), "LongType"))))
 
 
+class TaskCounters:
+    """Counters that begin at zero in each Spark task (Java: ``AtomicLongArray``, of which each task has a copy).
+
+    Args:
+        count: how many there are.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._counts = _java("java.util.concurrent.atomic.AtomicLongArray")(count)
+
+    def after_adding(self, place: int, amount: Column) -> Column:
+        """Return a counter's value after it has grown, once for each record.
+
+        Args:
+            place: of the counter, from 0.
+            amount: by which it grows (a column of longs).
+        """
+        return self._read("addAndGet", F.lit(place), amount.cast("long"))
+
+    def value(self, place: int) -> Column:
+        """Return a counter's value."""
+        return self._read("get", F.lit(place))
+
+    def _read(self, method: str, *arguments: Column) -> Column:
+        invoke, long = _java(f"{_EXPRESSIONS}objects.Invoke"), _spark_type(jvm(), "LongType")
+        given = _sequence(*map(expression, arguments))
+        # Not deterministic: Spark neither moves it nor evaluates it twice.
+        return column_of(invoke(_constant(self._counts), method, long, given, _sequence(), False, False, False))
+
+
 def text_function(function: Any, text: Column) -> Column:
     """Return the text that a Java function makes of another; null where it makes none, and of null.
 

@@ -188,6 +188,7 @@ class TaskBuilder:
             max_poll_records=int(limit) if limit else None,
             flush_interval=self._worker.offset_flush_interval_ms / 1000,
             flush_timeout=self._worker.offset_flush_timeout_ms / 1000,
+            most_bytes=self._session.batch_bytes,
         )
         pipeline = SinkPipeline(
             key,
@@ -199,7 +200,7 @@ class TaskBuilder:
             reported=reporter.policy.reports,
         )
         topics, pattern = connector_config.topics, connector_config.topics_regex or None
-        options = source_options(consumer, settings.max_poll_records, headers=pipeline.reads_headers)
+        options = source_options(consumer, headers=pipeline.reads_headers)
         return WorkerSinkTask(
             id,
             task,
@@ -208,7 +209,7 @@ class TaskBuilder:
             target,
             config=config,
             settings=settings,
-            planner=SinkPlanner(self._session.spark, pipeline),
+            planner=SinkPlanner(self._session.spark, pipeline, settings.most_bytes),
             transforms=transforms,
             open_consumer=lambda listener: SinkConsumer(
                 consumer,
@@ -218,7 +219,7 @@ class TaskBuilder:
                 lambda: self._clients.topic_admin(consumer),
                 self._departures,
             ),
-            open_stream=lambda start: SinkStream(self._session.spark, str(id), options, start),
+            open_stream=lambda start, most: SinkStream(self._session.spark, str(id), options, start, most),
             on_topics=lambda topics: listeners.topics(id, topics),
             metrics=metrics,
             reporter=reporter,

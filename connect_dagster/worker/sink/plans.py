@@ -23,12 +23,13 @@ from connect_dagster.worker.errors.failures import VALUE_CONVERTER, FailedRecord
 from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.frames import Acting
 from connect_dagster.worker.record_frames import halves
+from connect_dagster.worker.sink.batch_size import BytesBound, Measured, size_of_record
 from connect_dagster.worker.sink.pipeline import Mode, SinkPipeline
 from connect_dagster.worker.sink.raw_records import Offsets, RecordEncoder, failed_records, raw_records, raw_records_at
 from connect_dagster.worker.sink.stream import MicroBatch
 from connect_dagster.worker.transforms import TRANSFORMATION
 
-_READ, _ARRIVED, _FAILED = "read", "arrived", "failed"
+_READ, _ARRIVED, _FAILED, _BYTES = "read", "arrived", "failed", "bytes"
 # A smaller batch is searched for its schemas as fast as one record of it is read.
 _LEAST_TO_GUESS = 10_000
 
@@ -39,11 +40,20 @@ class SinkPlanner:
     Args:
         spark: the worker's session.
         pipeline: converters and transforms.
+        most_bytes: that one Spark task may read for a batch.
         tolerance: of the task; ``None`` before it has one.
     """
 
-    def __init__(self, spark: SparkSession, pipeline: SinkPipeline, tolerance: ToleranceOperator | None = None) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        pipeline: SinkPipeline,
+        most_bytes: int,
+        tolerance: ToleranceOperator | None = None,
+    ) -> None:
         self._spark = spark
+        self._most_bytes = most_bytes
+        self._bound = BytesBound(most_bytes)
         self._pipeline = pipeline if tolerance is None else replace(pipeline, tolerance=tolerance)
         self._encoder = RecordEncoder(
             spark, pipeline.key_converter, pipeline.value_converter, pipeline.header_converter
@@ -51,11 +61,22 @@ class SinkPlanner:
 
     def under(self, tolerance: ToleranceOperator) -> SinkPlanner:
         """Return the planner whose plugins are called through a tolerance operator."""
-        return SinkPlanner(self._spark, self._pipeline, tolerance)
+        return SinkPlanner(self._spark, self._pipeline, self._most_bytes, tolerance)
 
-    def plans(self, batch: MicroBatch) -> BatchPlans:
-        """Return the plans of a batch."""
-        return BatchPlans(self._spark, self._pipeline, batch)
+    def plans(self, batch: MicroBatch, *, measured: bool) -> BatchPlans:
+        """Return the plans of a batch.
+
+        Args:
+            batch: as it was read.
+            measured: whether to count its bytes.
+        """
+        size: list[Observation] = []
+        df = self._bound.over(batch.df)
+        if measured:
+            size.append(Observation())
+            sums = (F.sum(size_of_record(df)).alias(_BYTES), F.count(F.lit(1)).alias(_READ))
+            df = df.observe(size[0], *sums)
+        return BatchPlans(self._spark, self._pipeline, replace(batch, df=df), size)
 
     def raw_record(self, record: SinkRecord) -> RawRecord:
         """Return a record in the bytes that the converters make of it."""
@@ -69,6 +90,7 @@ class BatchPlans:
     spark: SparkSession
     pipeline: SinkPipeline
     batch: MicroBatch
+    _size: list[Observation] = field(default_factory=list)
     _read: list[Observation] = field(default_factory=list, init=False)
     _arriving: list[Observation] = field(default_factory=list, init=False)
     _may_fail: bool = field(default=False, init=False)
@@ -85,6 +107,12 @@ class BatchPlans:
         """Return the number of records that arrived; ``None`` where it is that of the batch, or is not known."""
         counted = _sum(self._arriving, _ARRIVED)
         return self.batch.size - self._poison if counted is None and self._poison else counted
+
+    @property
+    def measured(self) -> Measured | None:
+        """Return the bytes of the batch; ``None`` where they are not counted, or the task read nothing."""
+        size, records = _sum(self._size, _BYTES), _sum(self._size, _READ)
+        return Measured(size, records) if size and records else None
 
     @property
     def may_have_failed(self) -> bool:

@@ -28,6 +28,7 @@ from connect_dagster.worker.errors.failures import (
 from connect_dagster.worker.errors.reporter import ErrorReporter
 from connect_dagster.worker.errors.retry import Retries, RetryGivenUpError
 from connect_dagster.worker.errors.tolerance import ToleranceOperator
+from connect_dagster.worker.sink.batch_size import BatchTooLargeError, Measured, too_large
 from connect_dagster.worker.sink.errant_record_reporter import WorkerErrantRecordReporter
 from connect_dagster.worker.sink.pipeline import OTHER_SCHEMA, UNREADABLE
 from connect_dagster.worker.sink.raw_records import Offsets
@@ -57,6 +58,10 @@ class Plans(Protocol):
         """Return the number of records that arrived, if it is known."""
 
     @property
+    def measured(self) -> Measured | None:
+        """Return the bytes of the batch, if they were counted."""
+
+    @property
     def may_have_failed(self) -> bool:
         """Return whether a record may have failed as data."""
 
@@ -82,8 +87,8 @@ class Planner(Protocol):
     def under(self, tolerance: ToleranceOperator) -> Planner:
         """Return the planner whose plugins are called through a tolerance operator."""
 
-    def plans(self, batch: MicroBatch) -> Plans:
-        """Return the plans of a batch."""
+    def plans(self, batch: MicroBatch, *, measured: bool) -> Plans:
+        """Return the plans of a batch, which may count its bytes."""
 
     def raw_record(self, record: SinkRecord) -> RawRecord:
         """Return a record in bytes."""
@@ -126,6 +131,7 @@ class PutAttempt:
             RetriableError: the task asks for the batch again.
             RetryGivenUpError: the task was asked to do something else.
             BatchUnavailableError: the records could not be read.
+            BatchTooLargeError: the batch has to be read with fewer records.
             OffsetOutOfRangeError: the records are not in their logs any more.
             ToleranceExceededError: a record failed, and errors are not tolerated.
             PutFailedError: the task raised another error.
@@ -139,13 +145,15 @@ class PutAttempt:
                 except RetryGivenUpError:
                     raise
                 except Exception as error:
+                    if (large := too_large(error)) is not None:
+                        raise large from error
                     if is_whole and is_retriable_job(error) and attempts.wait_after(error):
                         continue
                     if not self._drop_poison_records(error):
                         self._fail(error)
                     is_whole = False
             self._report_failed_records()
-        except (ToleranceExceededError, PutFailedError, RetryGivenUpError):
+        except (ToleranceExceededError, PutFailedError, RetryGivenUpError, BatchTooLargeError):
             raise
         except Exception as error:
             if is_passing_read(error):

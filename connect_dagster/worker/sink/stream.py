@@ -39,9 +39,8 @@ Offsets = Mapping[TopicPartition, int]
 _REPORT_SECONDS = 1.0
 _STOP_SECONDS = 2.0
 _POLL_SECONDS = 0.005
-_OF_STREAMS = ("maxOffsetsPerTrigger", "minPartitions")
-# Bigger batches take more memory and the same time (docs/decisions/0002-spark-session.md).
-_MOST_RECORDS = 200_000
+_MOST_RECORDS = "maxOffsetsPerTrigger"
+_OF_STREAMS = (_MOST_RECORDS, "minPartitions")
 # A known record that does not arrive: the brokers are away, and the task must poll its group meanwhile.
 _FETCH_MS = 10_000
 _FASTER_FETCHES = {
@@ -126,9 +125,12 @@ class SinkStream:
         name: of the task; names the query.
         options: options of Spark's Kafka source, without partitions and offsets.
         start: the first offset to read of each partition.
+        most_records: of a batch; it has one of each partition at least.
     """
 
-    def __init__(self, spark: SparkSession, name: str, options: Mapping[str, str], start: Offsets) -> None:
+    def __init__(
+        self, spark: SparkSession, name: str, options: Mapping[str, str], start: Offsets, most_records: int
+    ) -> None:
         self._name = name
         self._options = options
         self._position = dict(start)
@@ -139,7 +141,7 @@ class SinkStream:
         self._changed = threading.Condition()
         self._running_batch = self._done_batch = self._reported_batch = -1
         self._checkpoint = Path(tempfile.mkdtemp(prefix="connect-dagster-", dir=memory_folder()))
-        self._query = self._start(spark, name, {**options, **_assignment(start)})
+        self._query = self._start(spark, name, {**options, _MOST_RECORDS: str(most_records), **_assignment(start)})
 
     def next(self, seconds: float) -> MicroBatch | None:
         """Return the offered batch; ``None`` when none comes in time.
@@ -265,17 +267,15 @@ def _offsets(partitions: Offsets) -> str:
     return json.dumps(offsets)
 
 
-def source_options(consumer: Settings, max_poll_records: int | None, *, headers: bool) -> dict[str, str]:
+def source_options(consumer: Settings, *, headers: bool) -> dict[str, str]:
     """Return the options of Spark's Kafka source.
 
     Args:
         consumer: settings of the task's consumer.
-        max_poll_records: most records of one put; ``None`` for the default size.
         headers: whether to read headers.
     """
     return {
         **clients.spark_options({**_FASTER_FETCHES, **consumer}),
-        "maxOffsetsPerTrigger": str(max_poll_records or _MOST_RECORDS),
         "minPartitions": "2",
         # A truncated partition continues at its new start, unless the user chose to fail.
         "failOnDataLoss": str(consumer.get("auto.offset.reset") == "none").lower(),

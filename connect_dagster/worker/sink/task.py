@@ -23,6 +23,7 @@ from connect_dagster.worker.errors.reporter import ErrorReporter
 from connect_dagster.worker.errors.retry import Retries, RetryGivenUpError
 from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.metrics.tasks import SinkTaskMetrics
+from connect_dagster.worker.sink.batch_size import MOST_RECORDS, BatchSize, BatchTooLargeError
 from connect_dagster.worker.sink.commits import Commit, Commits
 from connect_dagster.worker.sink.consumer import Consumer, RebalanceListener, TopicPartitions
 from connect_dagster.worker.sink.context import SinkContext
@@ -46,7 +47,8 @@ _BROKERS_AWAY_SECONDS = 1.0
 
 
 OpenConsumer = Callable[[RebalanceListener], Consumer]
-OpenStream = Callable[[Mapping[TopicPartition, int]], Stream]
+OpenStream = Callable[[Mapping[TopicPartition, int], int], Stream]
+"""Takes the first offset to read of each partition, and the most records of a batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +56,16 @@ class SinkSettings:
     """Limits and intervals of a sink task.
 
     Attributes:
-        max_poll_records: most records of one put; ``None`` leaves the size to the stream.
+        max_poll_records: most records of one put; ``None`` for as many as a batch may have.
         flush_interval: seconds between commits (``offset.flush.interval.ms``).
         flush_timeout: seconds a commit may take (``offset.flush.timeout.ms``).
+        most_bytes: that one Spark task may read for a batch.
     """
 
     max_poll_records: int | None
     flush_interval: float
     flush_timeout: float
+    most_bytes: int
 
 
 class WorkerSinkTask(WorkerTask):
@@ -73,7 +77,7 @@ class WorkerSinkTask(WorkerTask):
         planner: converters and transforms.
         transforms: closed at the end of the task.
         open_consumer: joins the group, on the task's thread.
-        open_stream: starts a query from these offsets.
+        open_stream: starts a query from these offsets, with batches of this size.
         on_topics: receives the topics of each batch.
         metrics: of the task.
         reporter: of failed records.
@@ -123,6 +127,8 @@ class WorkerSinkTask(WorkerTask):
         self._consumer: Consumer | None = None
         self._stream: Stream | None = None
         self._streamed: frozenset[TopicPartition] = frozenset()
+        self._batch_size = BatchSize(settings.max_poll_records or MOST_RECORDS, settings.most_bytes)
+        self._streamed_records = self._batch_size.records
         self._watched: frozenset[TopicPartition] = frozenset()
         self._rewound: set[TopicPartition] = set()  # to offsets that the task has asked for and not read yet
         self._displaced = False
@@ -248,8 +254,8 @@ class WorkerSinkTask(WorkerTask):
         return rewound or self._readable() != (self._watched or self._streamed)
 
     def _steer(self) -> None:
-        """Start the stream that the task has requested: from rewound offsets, without paused partitions."""
-        if self._stream_is_outdated():
+        """Start the stream that the task needs: from other offsets, partitions, or with other batches."""
+        if self._stream_is_outdated() or self._streamed_records != self._batch_size.records:
             self._stop_stream()
         rewound = self._context.take_rewound()
         rewound = {partition: offset for partition, offset in rewound.items() if partition in self._position}
@@ -264,8 +270,9 @@ class WorkerSinkTask(WorkerTask):
         if resets is None:
             self._read_again_later("the offsets of the partitions are not known now")
         elif not self._context.rewound and (readable := self._readable()):
-            self._stream = self._open_stream({partition: self._position[partition] for partition in readable})
-            self._streamed = readable
+            start, most = {partition: self._position[partition] for partition in readable}, self._batch_size.records
+            self._stream = self._open_stream(start, most)
+            self._streamed, self._streamed_records = readable, most
             self._busy_at = self._clock.monotonic()
 
     def _reset_positions(self) -> Mapping[TopicPartition, Reset] | None:
@@ -393,7 +400,8 @@ class WorkerSinkTask(WorkerTask):
     def _put(self, batch: MicroBatch) -> bool:
         """Put a batch until the task accepts it; return ``False`` when it has to be read again later."""
         self._batch = batch
-        attempt = PutAttempt(self._sink, self._planner.plans(batch), self._errors)
+        plans = self._planner.plans(batch, measured=self._batch_size.is_reduced)
+        attempt = PutAttempt(self._sink, plans, self._errors)
         try:
             while True:
                 began = self._clock.monotonic()
@@ -413,11 +421,26 @@ class WorkerSinkTask(WorkerTask):
         except BatchUnavailableError as error:
             self._read_again_later(str(error))
             return False
+        except BatchTooLargeError as error:
+            self._read_less(error)
+            return False
         finally:
             self._batch = None  # else the batch stays in memory
         took = (self._clock.monotonic() - began) * 1000
         self._metrics.put_ended(took, batch.size, attempt.plans.arrived)
+        if (read := plans.measured) is not None:
+            self._batch_size.grow(read)
         return True
+
+    def _read_less(self, error: BatchTooLargeError) -> None:
+        self._batch_size.shrink(error.read)
+        log.info(
+            "WorkerSinkTask{id=%s} %d records have %d bytes, reading again in batches of at most %d records",
+            self.id,
+            error.read.records,
+            error.read.bytes,
+            self._batch_size.records,
+        )
 
     def _waited_for_retry(self, seconds: float) -> bool:
         """Wait before a plugin is called again for the batch that is put."""

@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -18,6 +19,10 @@ from pyspark.sql import SparkSession
 from connect_dagster.worker.spark import references as java_references
 from connect_dagster.worker.spark.jvm import SparkJvm
 from connect_dagster.worker.spark.settings import spark_settings
+
+_LEAST_BYTES, _MOST_BYTES = 1 << 20, 32 << 20
+# The records of a Spark task are held as rows, as Arrow and as bytes to send, and each core may have a task.
+_SHARE_OF_HEAP = 8
 
 
 class Session:
@@ -37,6 +42,14 @@ class Session:
         """Return a session for a worker's properties, with its own JVM."""
         settings = spark_settings(worker)
         return cls(settings, SparkJvm(settings))
+
+    @cached_property
+    def batch_bytes(self) -> int:
+        """Return the bytes that one Spark task may read for a batch of a sink."""
+        context = self.spark.sparkContext
+        assert context._jvm is not None
+        heap = context._jvm.java.lang.Runtime.getRuntime().maxMemory()
+        return max(_LEAST_BYTES, min(_MOST_BYTES, int(heap) // (_SHARE_OF_HEAP * context.defaultParallelism)))
 
     def warm_up(self) -> None:
         """Run one small batch: Spark's first one takes seconds (planner, code generation, Arrow).

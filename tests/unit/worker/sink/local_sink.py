@@ -1,7 +1,8 @@
 """A sink task with a group, a log and plans in memory.
 
 Values say what their records do: ``bad…`` cannot be read by the converter, ``poison…`` fails the Spark job that reads
-it, ``other…`` has another schema than the records before it, ``lost`` is not in the log any more when it is read.
+it, ``other…`` has another schema than the records before it, ``lost`` is not in the log any more when it is read,
+``large…`` fails a batch of more than ``FITTING`` records.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,6 +24,7 @@ from connect_dagster.worker.errors.failures import VALUE_CONVERTER, FailedRecord
 from connect_dagster.worker.errors.policy import DeadLetterSettings, ErrorPolicy
 from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.metrics.tasks import SinkTaskMetrics
+from connect_dagster.worker.sink.batch_size import BatchTooLargeError, Measured
 from connect_dagster.worker.sink.consumer import RebalanceListener
 from connect_dagster.worker.sink.offset_reset import LogRange, OffsetReset, Reset
 from connect_dagster.worker.sink.pipeline import OTHER_SCHEMA, UNREADABLE
@@ -56,6 +58,10 @@ FAILED = [State.RUNNING, State.FAILED]
 READ_TIMEOUT = "org.apache.spark.sql.kafka010.consumer.X: java.util.concurrent.TimeoutException: Cannot fetch record"
 LOST_READ = "X: Some data may have been lost because they are not available in Kafka any more;"
 RETRIABLE_JOB = "connect_dagster.errors.RetriableError: the registry is away"
+
+MOST_BYTES = 1_000_000
+FITTING = 4
+SIZES = {"large": MOST_BYTES // FITTING}
 
 Log = dict[TopicPartition, list[str]]
 
@@ -185,7 +191,7 @@ class Group:
 
 @dataclass(slots=True)
 class Stream:
-    """A query over the log; each batch has all records that are there."""
+    """A query over the log; each batch has all records that are there, up to the most of each partition."""
 
     log: Log
     position: dict[TopicPartition, int]
@@ -194,6 +200,7 @@ class Stream:
     failures: list[StreamFailure]
     removed: dict[TopicPartition, int]
     fails_on_loss: bool
+    most_records: int
     running: bool = True
     offered: bool = False
 
@@ -208,7 +215,7 @@ class Stream:
             self.clock.now += seconds
             self.failures[:] = [StreamFailure("Some data may have been lost", passing=False)]
             return None
-        end = {one: len(self.log.get(one, [])) for one in self.position}
+        end = {one: min(len(self.log.get(one, [])), start[one] + self.most_records) for one in self.position}
         if all(end[one] <= self.position[one] for one in end):
             self.clock.now += seconds
             return None
@@ -274,6 +281,8 @@ class LocalFrame:
                 raise spark_failure(f"{UNREADABLE}: no JSON")
             if row.value == "lost":
                 raise spark_failure(LOST_READ)
+            if row.value.startswith("large") and len(self.rows) > FITTING:
+                raise spark_failure(str(BatchTooLargeError(Measured(MOST_BYTES * 2, len(self.rows)))))
             if row.value.startswith("poison"):
                 raise spark_failure(f"poison: {row.value}")
         return [
@@ -299,6 +308,7 @@ class Plans:
     planner: "Planner"
     rows: list[Row]
     arrived: int | None = None
+    measured: Measured | None = None
     is_expected: bool = True
 
     @property
@@ -367,8 +377,11 @@ class Planner:
         self.tolerance = tolerance
         return self
 
-    def plans(self, batch: MicroBatch) -> Plans:
-        return Plans(self, list(cast("Any", batch.df)))
+    def plans(self, batch: MicroBatch, *, measured: bool) -> Plans:
+        plans = Plans(self, list(cast("Any", batch.df)))
+        if measured:
+            plans.measured = Measured(sum(SIZES.get(row.value[:5], 10) for row in plans.rows), len(plans.rows))
+        return plans
 
     def raw_record(self, record: SinkRecord) -> RawRecord:
         return RawRecord(record.topic, None, f"encoded {record.value}".encode(), offset=record.offset)
@@ -448,7 +461,7 @@ class LocalSink:
             self.states,
             TargetState.STARTED,
             config={},
-            settings=SinkSettings(None, max_interval, timeout),
+            settings=SinkSettings(None, max_interval, timeout, MOST_BYTES),
             planner=self.planner,
             transforms=[self.stage],
             open_consumer=self._open_consumer,
@@ -484,10 +497,17 @@ class LocalSink:
         self.group.listener = listener
         return self.group
 
-    def _open_stream(self, start: Mapping[TopicPartition, int]) -> Stream:
+    def _open_stream(self, start: Mapping[TopicPartition, int], most_records: int) -> Stream:
         group, fails = self.group, self.group.policy._policy == "none"
         stream = Stream(
-            self.log, dict(start), dict(start), self.clock, self.stream_failures, group.removed, fails_on_loss=fails
+            self.log,
+            dict(start),
+            dict(start),
+            self.clock,
+            self.stream_failures,
+            group.removed,
+            fails_on_loss=fails,
+            most_records=most_records,
         )
         self.streams.append(stream)
         return stream
