@@ -108,6 +108,22 @@ def test_a_batch_is_small_until_rows_have_shown_their_size(spark: SparkSession, 
     assert 200 < sizes[0] < 300
 
 
+@pytest.mark.parametrize("rows", [60, 30], ids=["sampled", "guessed"])
+def test_a_batch_of_large_rows_has_few_of_them(spark: SparkSession, mariadb_database: Database, rows: int) -> None:
+    """Fails at ce718d3: a batch had 200 rows at least, and a driver held 2,000, whatever their size."""
+    mariadb_database.execute("CREATE TABLE t (id BIGINT PRIMARY KEY, v LONGTEXT NOT NULL)")
+    for first in range(0, rows, 10):
+        values = ", ".join(f"({id}, REPEAT('{id % 10}', 500000))" for id in range(first, first + 10))
+        mariadb_database.execute(f"INSERT INTO t VALUES {values}")
+    with task(spark, mariadb_database, "incrementing", "t", incrementing_column_name="id") as running:
+        batches = []
+        for frame in running.frames():
+            batches.append([row["id"] for row in taken(frame)])
+            running.delivered(frame)
+    assert [id for batch in batches for id in batch] == list(range(rows))
+    assert max(map(len, batches)) <= 16
+
+
 def test_a_large_batch_is_read_by_several_connections(spark: SparkSession, mariadb: MariaDB) -> None:
     database = mariadb.new_database()
     fill(database, 9000)

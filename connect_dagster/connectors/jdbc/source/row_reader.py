@@ -35,9 +35,9 @@ from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
 log = logging.getLogger(__name__)
 
 _FETCH_ROWS = 2_000
-_SAMPLE_ROWS = 200
+_SAMPLE_ROWS = 50
 _BATCH_BYTES = 8 << 20
-_FEWEST_ROWS, _MOST_ROWS = 200, 150_000
+_FIRST_ROWS, _MOST_ROWS = 200, 150_000
 # A smaller batch is read as fast by one connection.
 _PARALLEL_ROWS = 4_000
 
@@ -207,10 +207,9 @@ class RowReader:
             with self.translated_errors():
                 sample = rows.toArrow()
             bytes_each = max(1, sample.nbytes // max(1, sample.num_rows))
-            self._rows_of_batch = max(_FEWEST_ROWS, min(_MOST_ROWS, _BATCH_BYTES // bytes_each))
             self._guessed = sample.num_rows < _SAMPLE_ROWS
-            if self._guessed:
-                self._rows_of_batch = _FEWEST_ROWS
+            most = _FIRST_ROWS if self._guessed else _MOST_ROWS
+            self._rows_of_batch = max(1, min(most, _BATCH_BYTES // bytes_each))
         return self._rows_of_batch
 
     def outgrown(self, rows: int) -> bool:
@@ -329,7 +328,8 @@ class RowReader:
         )
 
     def _reading_options(self) -> dict[str, str]:
-        options = {"fetchsize": str(_FETCH_ROWS)}
+        # A driver holds the rows that it has fetched, in the JVM's heap.
+        options = {"fetchsize": str(min(_FETCH_ROWS, self._rows_of_batch or _SAMPLE_ROWS))}
         if self.config.isolation != "DEFAULT":
             level = self.config.isolation.replace("_", " ")
             options["sessionInitStatement"] = self.dialect.session_isolation.format(level)
