@@ -34,8 +34,12 @@ from connect_dagster.plugin.schema import Schema
 BATCH, OFFSET = "batch", "offset"
 OPTIONS = "options."
 _WAIT_SECONDS = 0.5
+_FILES = frozenset({"avro", "binaryfile", "csv", "json", "orc", "parquet", "text", "xml"})
+_MOST_FILES, _MOST_BYTES = "maxFilesPerTrigger", "maxBytesPerTrigger"
+# Spark would take a whole backlog of files for the first batch, and a batch is held in memory.
+_DEFAULT_BYTES = str(8 << 20)
 # The progress of these is a list, or a time, that only the checkpoint holds.
-_REMEMBERED_IN_CHECKPOINT = frozenset({"avro", "binaryfile", "csv", "json", "orc", "parquet", "rate", "text", "xml"})
+_REMEMBERED_IN_CHECKPOINT = _FILES | {"rate"}
 
 
 class SparkSourceConfig(ConfigDef):
@@ -99,7 +103,7 @@ class SparkSourceTask(SourceTask):
         self._config = parsed = SparkSourceConfig.parse(config)
         self._partition = {"format": parsed.format, "topic": parsed.topic}
         self._sent: SourceFrame | None = None
-        reader = self.context.spark.readStream.format(parsed.format).options(**parsed.with_prefix(OPTIONS))
+        reader = self.context.spark.readStream.format(parsed.format).options(**_options(parsed))
         source = (reader.schema(parsed.columns) if parsed.columns else reader).load()
         self._columns = _Columns(source, parsed)
         self._query = SourceQuery(source, self._checkpoint(), parsed.trigger_interval_ms)
@@ -140,6 +144,15 @@ class SparkSourceTask(SourceTask):
             value_schema=self._columns.value_schema,
             key_schema=self._columns.key_schema,
         )
+
+
+def _options(config: SparkSourceConfig) -> dict[str, str]:
+    """Return the options of the format; of files with a bound for a batch, of which Spark takes one."""
+    given = config.with_prefix(OPTIONS)
+    is_bounded = config.format.lower() not in _FILES or {_MOST_FILES.lower(), _MOST_BYTES.lower()} & {
+        name.lower() for name in given
+    }
+    return given if is_bounded else {_MOST_BYTES: _DEFAULT_BYTES, **given}
 
 
 class SparkSourceConnector(SourceConnector):

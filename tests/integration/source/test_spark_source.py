@@ -91,6 +91,27 @@ def test_files_with_a_checkpoint_that_lasts(worker: SourceWorker, topic_prefix: 
     assert worker.size(topic) == 3
 
 
+def test_a_backlog_of_files_comes_in_batches(spark: SparkSession, tmp_path: Path) -> None:
+    """Failed at ce718d3: all files were one batch."""
+    for number in range(5):
+        (tmp_path / f"{number}.txt").write_text(f"{number}" * 4_000_000)
+    config = {"format": "text", "options.path": str(tmp_path), "topic": "t"}
+    task = SparkSourceTask()
+    task.context = source_context(spark=spark)
+    task.start({**config, "checkpoint.location": str(tmp_path / "checkpoint")})
+    batches: list[int] = []
+    try:
+        while sum(batches) < 5:
+            frame = task.poll()
+            if frame is not None:
+                batches.append(frame.df.count())
+                task.delivered(frame)
+    finally:
+        task.stop()
+    assert len(batches) > 1
+    assert max(batches) <= 2
+
+
 def test_two_sources_of_one_topic_run_together(spark: SparkSession) -> None:
     config = {"format": "rate-micro-batch", "options.rowsPerBatch": "1", "topic": "t"}
     tasks = [SparkSourceTask(), SparkSourceTask()]
