@@ -15,6 +15,7 @@ from typing import Any
 from confluent_kafka import KafkaException
 from pyspark.sql import SparkSession
 
+from connect_dagster.backoff import Backoff
 from connect_dagster.errors import RetriableError
 from connect_dagster.plugin.connector import SinkTask
 from connect_dagster.plugin.records import TopicPartition
@@ -39,11 +40,12 @@ from connect_dagster.worker.transforms import TransformationChain
 log = logging.getLogger(__name__)
 
 _IDLE_SECONDS = 0.1
-_CHECK_SECONDS = 1.0
+_CHECK_SECONDS = 0.25
 _DEFAULT_RETRY_MS = 1000
 # A query asks the brokers for records a hundred times a second; a task without any for this long sleeps instead.
 _AWAKE_SECONDS = 10.0
-_BROKERS_AWAY_SECONDS = 1.0
+# A query that is started before its brokers are there costs a third of a second.
+_BROKERS_AWAY = Backoff(0.1, 0.5)
 
 
 OpenConsumer = Callable[[RebalanceListener], Consumer]
@@ -133,6 +135,7 @@ class WorkerSinkTask(WorkerTask):
         self._rewound: set[TopicPartition] = set()  # to offsets that the task has asked for and not read yet
         self._displaced = False
         self._busy_at = self._checked = self._not_before = clock.monotonic()
+        self._outages = 0  # since the last batch
         self._commits = Commits(settings.flush_interval, settings.flush_timeout, str(id), clock.monotonic)
         task.context = self._context
 
@@ -344,9 +347,11 @@ class WorkerSinkTask(WorkerTask):
         self._stop_stream()
 
     def _read_again_later(self, why: str) -> None:
-        log.warning("WorkerSinkTask{id=%s} Lost the brokers, reading again from the last position: %s", self.id, why)
+        level = logging.DEBUG if self._outages else logging.WARNING
+        log.log(level, "WorkerSinkTask{id=%s} Lost the brokers, reading again from the last position: %s", self.id, why)
         self._stop_stream()
-        self._not_before = self._clock.monotonic() + _BROKERS_AWAY_SECONDS
+        self._outages += 1
+        self._not_before = self._clock.monotonic() + _BROKERS_AWAY.delay(self._outages)
 
     def _take_progress(self, report: Mapping[str, Any] | None) -> None:
         if report is not None:
@@ -390,6 +395,7 @@ class WorkerSinkTask(WorkerTask):
 
     def _moved_past(self, batch: MicroBatch) -> bool:
         """Advance the position after a put; return whether the batch read after this one may follow."""
+        self._outages = 0
         self._position.update({one: end for one, end in batch.end.items() if one in self._position})
         self._rewound.difference_update(batch.end)
         self._moved()
