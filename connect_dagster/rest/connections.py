@@ -41,6 +41,8 @@ class Phase(Enum):
     RESPONSE = auto()
     REMAINDER = auto()
     """A body that is read no more, as its response has been sent."""
+    TAKING = auto()
+    """A response that the client has yet to read, or a connection that it has yet to close, as with TLS."""
 
 
 class Closable(Protocol):
@@ -67,6 +69,7 @@ class Connections:
             Phase.BODY: limits.response_seconds,
             Phase.RESPONSE: limits.response_seconds,
             Phase.REMAINDER: limits.remainder_seconds,
+            Phase.TAKING: limits.idle_seconds,
         }
         self._timers: dict[Closable, asyncio.TimerHandle] = {}
         # In the order in which they began to wait.
@@ -147,6 +150,18 @@ class HttpConnection(H11Protocol):
     def on_response_complete(self) -> None:
         """Begin to wait for the next request."""
         super().on_response_complete()
+        # Of requests that were sent together, each has its own time.
+        self._phase = None
+        self._follow()
+
+    def pause_writing(self) -> None:
+        """Begin to wait for the client to read."""
+        super().pause_writing()
+        self._follow()
+
+    def resume_writing(self) -> None:
+        """Go on."""
+        super().resume_writing()
         self._follow()
 
     def shutdown(self) -> None:
@@ -164,7 +179,8 @@ class HttpConnection(H11Protocol):
         self.transport.abort()
 
     def _follow(self) -> None:
-        phase = _phase(self.conn)
+        waits = self.flow.write_paused or self.transport.is_closing()
+        phase = Phase.TAKING if waits else _phase(self.conn)
         if phase is not self._phase:
             self._phase = phase
             self._connections.enter(self, phase)

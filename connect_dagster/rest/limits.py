@@ -19,10 +19,11 @@ class Limits:
 
     Attributes:
         connections: at once; one more closes the one that has waited longest for its client.
-        idle_seconds: without a request, from the start of the connection or from the last response.
+        idle_seconds: without a request, from the start of the connection or from the last response; also to read a
+            response, and to close a connection.
         head_seconds: from the first byte of a request to the end of its head; also for a TLS handshake.
         body_seconds: from the end of the head to the end of the body.
-        response_seconds: from the end of the body until the response is taken; more than any route may take.
+        response_seconds: from the end of the body to the response; more than any route may take.
         remainder_seconds: for the rest of a body that got its response early, so that the client can read it.
         body_bytes: of one body.
         body_values: JSON values of one body. More take seconds in which Python's parser lets no other thread run.

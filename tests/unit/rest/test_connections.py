@@ -218,6 +218,17 @@ def test_silent_clients_keep_nobody_out(herder: MemoryHerder, connect: Callable[
         assert [one.read_to_end() for one in (silent, half_head, half_body)] == [b"", b"", b""]
 
 
+def test_clients_that_do_not_read_keep_nobody_out(herder: MemoryHerder, connect: Callable[..., Client]) -> None:
+    """Failed: their next requests counted as running, so that the newest connection was closed."""
+    herder.configs = {f"{number}" * 1_000_000: {} for number in range(10)}  # more than the system buffers
+    with limited(herder, PATIENT_FIVE) as server:
+        deaf = [connect(server, buffer=4096) for _ in range(5)]
+        for client in deaf:
+            client.send(HEAD * 2)
+            client.read(b"\r\n\r\n")
+        assert requests.get(server.advertised_url, timeout=5).status_code == 200
+
+
 def test_the_longest_idle_connection_makes_room(herder: MemoryHerder, connect: Callable[..., Client]) -> None:
     with limited(herder, PATIENT_FIVE) as server:
         clients = [connect(server) for _ in range(5)]
@@ -267,6 +278,24 @@ def test_handshakes_count_and_make_room(
         assert answer.status_code == 200
         assert silent[1].read_to_end() == b""
         assert [client.is_open() for client in silent] == [False, False, True, True, True, True]
+
+
+@pytest.mark.parametrize("sent", [b"nonsense\r\n\r\n", HEAD[:-2] + b"Connection: close\r\n\r\n"])
+def test_clients_that_do_not_say_good_bye_make_room(herder: MemoryHerder, certificate: Path, sent: bytes) -> None:
+    """Failed: for half a minute the newest connection was closed in their place."""
+    context = ssl.create_default_context(cafile=str(certificate.with_name("trusted.pem")))
+    context.check_hostname = False
+    with (
+        limited(herder, PATIENT_FIVE, SECURE, **{"ssl.keystore.location": str(certificate)}) as server,
+        ExitStack() as opened,
+    ):
+        for _ in range(5):
+            plain = opened.enter_context(socket.create_connection(("127.0.0.1", server.ports[0]), timeout=10))
+            silent = opened.enter_context(context.wrap_socket(plain, suppress_ragged_eofs=False))
+            silent.sendall(sent)
+            assert silent.recv(1)
+        trusted = str(certificate.with_name("trusted.pem"))
+        assert requests.get(server.advertised_url, timeout=5, verify=trusted).status_code == 200
 
 
 @pytest.mark.parametrize("sent", [b"", b"\x16\x03\x01", b"GET / HTTP/1.1\r\n\r\n"])
