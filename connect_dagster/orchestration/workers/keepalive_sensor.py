@@ -9,8 +9,9 @@ once:
 2. The run is unfinished, but REST does not respond and the process does not exist, or its last observation is too old:
    the run is dead. Mark it as failed, and launch another unless it was being terminated.
 3. The run has seen its worker respond, and its process lives, but REST has sent nothing for too long, to several
-   requests: terminate the run, one worker at a time, so that another is launched. A worker that starts is not counted:
-   its run waits for it, within a bound.
+   requests, nor to the run when it last reported: terminate the run, one worker at a time, so that another is launched.
+   The run is beside the worker, and the network between worker and sensor may be cut. A worker that starts is not
+   counted: its run waits for it, within a bound.
 4. The newest run was CANCELED, and not by this sensor: a user stopped the worker. It stays down until a user launches
    the job.
 5. The newest run failed, or was terminated for its silence: wait, twice as long after each such run in a row.
@@ -51,6 +52,8 @@ UNRESPONSIVE_TAG = "connect-dagster/unresponsive"
 OBSERVATIONS = 10
 # However long they took: a machine that was suspended, or a sensor that was off, makes few of them.
 MIN_REQUESTS = 5
+# Times the timeout, a report of the run counts: reports are 300 s apart, and each takes time as well.
+REPORTS_COUNT = 1.5
 
 
 class Silence(BaseModel):
@@ -106,7 +109,8 @@ def build_connect_worker_keepalive_sensor(
         heartbeat_timeout (float): Seconds without an observation after which a run whose REST is dead counts
             as dead, where it cannot be seen whether its process is gone. Defaults to 900.
         rest_timeout (float): Seconds without any response of a worker's REST API, an error included, after which its
-            run is terminated and launched again though its process lives. Defaults to 300.
+            run is terminated and launched again though its process lives. Defaults to 300. A response to the
+            run itself, which reports every 300 s, counts for 1.5 times as long.
         back_off (Optional[BackOff]): Delays after failures. Defaults to 5 s, doubled up to 5 min.
         minimum_interval_seconds (int): Seconds between two observations. Defaults to 10.
 
@@ -163,7 +167,7 @@ def build_connect_worker_keepalive_sensor(
             requests.append(_request(job.name, observation, attempt))
         if all(observation.alive or observation.is_stopped for observation in observations):
             reasons += [observation.replace() for observation in observations if observation.is_outdated][:1]
-        if not requests and (silent := _silent_too_long(observations, silences, rest_timeout)):
+        if not requests and (silent := _silent_too_long(observations, silences, rest_timeout, now)):
             reason, event = silent.end_silence(silences[silent.worker_id])
             context.log.error(reason)
             reasons.append(reason)
@@ -203,13 +207,14 @@ def _probe_one(worker: HostedWorker) -> WorkerProbe:
 
 
 def _silent_too_long(
-    observations: Sequence["WorkerObservation"], silences: Mapping[str, Silence], timeout: float
+    observations: Sequence["WorkerObservation"], silences: Mapping[str, Silence], timeout: float, now: float
 ) -> "WorkerObservation | None":
     """Return a worker whose silence is over; None without one, and while another worker starts or ends."""
-    if any(observation.is_in_transition for observation in observations):
-        return None
     over = {worker_id for worker_id, silence in silences.items() if silence.is_over(timeout)}
-    return next((observation for observation in observations if observation.worker_id in over), None)
+    report_since = now - REPORTS_COUNT * timeout
+    silent = (one for one in observations if one.worker_id in over and not one.responded_to_run(report_since))
+    first = next(silent, None)
+    return None if first is None or any(one.is_in_transition for one in observations) else first
 
 
 def _request(job_name: str, observation: "WorkerObservation", attempt: int) -> dg.RunRequest:
@@ -274,16 +279,24 @@ class WorkerObservation:
     def silence(self, now: float, longest_gap: float) -> Silence | None:
         """Return its silence up to ``now`` (epoch seconds); None when it responds, or does not run yet.
 
-        The count starts again when the sensor sent no request for ``longest_gap`` seconds, and when the run itself saw
-        a response: it is beside the worker, and the network between worker and sensor may be cut.
+        The count starts again when the sensor sent no request for ``longest_gap`` seconds.
         """
         run, before = self._newest(), self._former_silence
         if self._responds or run is None or not self._has_begun(run):
             return None
         same = before is not None and before.run_id == run.run_id and now - before.last_at <= longest_gap
-        if before is None or not same or self._responded_since(run, before.since):
+        if before is None or not same:
             return Silence(run_id=run.run_id, requests=1, since=now, last_at=now)
         return before.model_copy(update={"requests": before.requests + 1, "last_at": now})
+
+    def responded_to_run(self, since: float) -> bool:
+        """Return whether its run saw a response when it last reported, if that was after ``since`` (epoch seconds)."""
+        run = self._newest()
+        newest = next(iter(self._observations_by(run)), None) if run else None
+        if newest is None or newest.asset_observation is None or newest.timestamp < since:
+            return False
+        answering = newest.asset_observation.metadata.get("rest_answering")
+        return answering is not None and answering.value == 1
 
     def replace(self) -> str:
         """Terminate its run, so that a later tick launches another; return a message."""
@@ -366,14 +379,6 @@ class WorkerObservation:
     def _has_begun(self, run: DagsterRun) -> bool:
         """Return whether a STARTED run has observed its worker, which it does once the worker has started."""
         return run.status is DagsterRunStatus.STARTED and bool(self._observations_by(run))
-
-    def _responded_since(self, run: DagsterRun, moment: float) -> bool:
-        for record in self._observations_by(run):
-            observation = record.asset_observation
-            answers = observation.metadata.get("rest_answering") if observation else None
-            if record.timestamp > moment and answers is not None and answers.value == 1:
-                return True
-        return False
 
     def _observations_by(self, run: DagsterRun) -> list[EventLogRecord]:
         return [record for record in self._observations(OBSERVATIONS) if record.run_id == run.run_id]
