@@ -168,7 +168,8 @@ def build_connect_worker_keepalive_sensor(
         if all(observation.alive or observation.is_stopped for observation in observations):
             reasons += [observation.replace() for observation in observations if observation.is_outdated][:1]
         if not requests and (silent := _silent_too_long(observations, silences, rest_timeout, now)):
-            reason, event = silent.end_silence(silences[silent.worker_id])
+            # Counted anew: a run that cannot be terminated is not tried in each tick.
+            reason, event = silent.end_silence(silences.pop(silent.worker_id))
             context.log.error(reason)
             reasons.append(reason)
             events.append(event)
@@ -367,24 +368,21 @@ class WorkerObservation:
         process = RunProcess.read(run.dagster_run.tags.get(PROCESS_TAG))
         if process is not None and process.is_gone():
             return f"The worker does not respond, and process {process.pid} of the run is gone"
-        silence = now - self._last_sign_of_life(run)
+        silence = now - max([run.start_time or 0.0, *(one.timestamp for one in self._observations_by(run.dagster_run))])
         is_under_way = run.dagster_run.status in (DagsterRunStatus.STARTED, DagsterRunStatus.CANCELING)
         if not is_under_way or silence < self._heartbeat_timeout:
             return None
         return f"The worker does not respond and was last observed {silence:.0f} s ago: its process is gone"
-
-    def _last_sign_of_life(self, run: RunRecord) -> float:
-        return max([run.start_time or 0.0, *(record.timestamp for record in self._observations(1))])
 
     def _has_begun(self, run: DagsterRun) -> bool:
         """Return whether a STARTED run has observed its worker, which it does once the worker has started."""
         return run.status is DagsterRunStatus.STARTED and bool(self._observations_by(run))
 
     def _observations_by(self, run: DagsterRun) -> list[EventLogRecord]:
-        return [record for record in self._observations(OBSERVATIONS) if record.run_id == run.run_id]
-
-    def _observations(self, most: int) -> Sequence[EventLogRecord]:
-        return self._instance.fetch_observations(AssetRecordsFilter(worker_key(self.worker_id)), limit=most).records
+        # Others, as those of sensors, are no sign of its life.
+        asset = AssetRecordsFilter(worker_key(self.worker_id))
+        found = self._instance.fetch_observations(asset, limit=OBSERVATIONS).records
+        return [record for record in found if record.run_id == run.run_id]
 
     def _reason_of_back_off(self, now: float) -> str | None:
         if not self._runs:

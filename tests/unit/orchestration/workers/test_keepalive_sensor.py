@@ -103,9 +103,17 @@ def test_a_zombie_behind_a_users_stop_does_not_undo_it(instance: DagsterInstance
 
 
 def test_an_observation_is_a_sign_of_life(instance: DagsterInstance) -> None:
-    add_run(instance, DagsterRunStatus.STARTED, age=150)
-    instance.report_runless_asset_event(AssetObservation(worker_key("w")))
+    run = add_run(instance, DagsterRunStatus.STARTED, age=150)
+    observe_in(instance, run, NOW - 10)
     assert "does not respond yet" in str(reason(instance))
+
+
+def test_an_event_of_a_sensor_is_no_sign_of_life(instance: DagsterInstance) -> None:
+    """Failed: the event of each termination that could not be carried out kept the dead run for good."""
+    run = add_run(instance, DagsterRunStatus.STARTED, age=150)
+    instance.report_runless_asset_event(AssetObservation(worker_key("w")))
+    assert reason(instance) is None
+    assert status_of(instance, run) is DagsterRunStatus.FAILURE
 
 
 def test_a_canceled_run_is_a_users_will(instance: DagsterInstance) -> None:
@@ -324,13 +332,14 @@ def test_silent_workers_are_terminated_one_at_a_time(
 def test_a_run_that_cannot_be_terminated_does_not_stop_the_sensor(
     instance: DagsterInstance, worker: StandaloneConnectWorkerResource, terminated: Terminated
 ) -> None:
+    """Failed: each tick tried again, with an event each."""
     terminated.error = dg.DagsterInvariantViolationError("Could not reach user code server")
     run, silence = silent_run(instance)
     cursor = KeepaliveCursor(silences={"w": silence}).model_dump_json()
-    assert terminated.run_ids == []
-    message = tick(instance, worker, "w", cursor=cursor).skip_reason
+    result = tick(instance, worker, "w", cursor=cursor)
+    assert "but cannot be: Could not reach user code server" in str(result.skip_reason)
+    assert tick(instance, worker, "w", cursor=result.cursor).asset_events == []
     assert terminated.run_ids == [run.run_id]
-    assert "but cannot be: Could not reach user code server" in str(message)
 
 
 def test_run_keys_count_attempts_beyond_cursor_and_tags(
