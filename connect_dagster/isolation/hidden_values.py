@@ -18,7 +18,8 @@ _HIDDEN = "[hidden]"
 _SHORTEST = 4
 # Shorter ones, and letters alone, may be words: a password `postgres` must not blot out a part of `org.postgresql`.
 _NO_WORD = 8
-_AS_WORD = r"(?<![\w./-]){}(?![\w/-]|\.\w)"
+# The second form is Oracle's `user/password@host`.
+_AS_WORD = r"(?<![\w./-]){0}(?![\w/-]|\.\w)|(?<=\w/){0}(?=@)"
 _MOST = 5_000
 """Values that are remembered, the newest: those of a provider may change every minute for years."""
 

@@ -49,6 +49,13 @@ def test_a_word_is_hidden_where_it_stands_alone(hidden: HiddenValues, text: str)
     assert hidden.in_error(text.format("postgres")) == text.format("[hidden]")
 
 
+def test_a_word_is_hidden_in_a_url_of_oracle(hidden: HiddenValues) -> None:
+    """Failed: a slash before it made it a part of a path."""
+    assert hidden.in_error("at jdbc:oracle:thin:ann/postgres@//db:1521/x") == (
+        "at jdbc:oracle:thin:ann/[hidden]@//db:1521/x"
+    )
+
+
 def test_lines_and_items_of_a_value() -> None:
     values = HiddenValues()
     values.add({"${d:/k:pem}": "BEGIN\nMIIB1234=\nEND\n", "${d:/k:list}": "first1, second2"})
