@@ -168,7 +168,7 @@ def build_connect_worker_keepalive_sensor(
         if all(observation.alive or observation.is_stopped for observation in observations):
             reasons += [observation.replace() for observation in observations if observation.is_outdated][:1]
         if not requests and (silent := _silent_too_long(observations, silences, rest_timeout, now)):
-            # Counted anew: a run that cannot be terminated is not tried in each tick.
+            # Counted again: a run that cannot be terminated is not tried in each tick.
             reason, event = silent.end_silence(silences.pop(silent.worker_id))
             context.log.error(reason)
             reasons.append(reason)
@@ -379,7 +379,7 @@ class WorkerObservation:
         return run.status is DagsterRunStatus.STARTED and bool(self._observations_by(run))
 
     def _observations_by(self, run: DagsterRun) -> list[EventLogRecord]:
-        # Others, as those of sensors, are no sign of its life.
+        # Observations of others, as of sensors, do not show that it lives.
         asset = AssetRecordsFilter(worker_key(self.worker_id))
         found = self._instance.fetch_observations(asset, limit=OBSERVATIONS).records
         return [record for record in found if record.run_id == run.run_id]
