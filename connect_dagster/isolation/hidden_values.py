@@ -21,7 +21,9 @@ _NO_WORD = 8
 # The second form is Oracle's `user/password@host`.
 _AS_WORD = r"(?<![\w./-]){0}(?![\w/-]|\.\w)|(?<=\w/){0}(?=@)"
 _MOST = 5_000
-"""Values that are remembered, the newest: those of a provider may change every minute for years."""
+"""Texts that are remembered, the newest: values of a provider may change every minute for years."""
+_MOST_PARTS = 100
+"""Of one value: a list of thousands of tables must not push out passwords."""
 
 
 class HiddenValues:
@@ -96,7 +98,8 @@ def _pattern(text: str, *, parts: bool) -> str:
 
 def _forms(value: str) -> Iterator[str]:
     """Yield the ways in which a text may quote a value: whole, by lines, by items of a list, escaped, and in a URL."""
-    for text in {value, *(part.strip() for part in (value, *value.splitlines(), *value.split(",")))}:
+    parts = (*value.splitlines(), *value.split(","))[:_MOST_PARTS]
+    for text in {value, *(part.strip() for part in (value, *parts))}:
         for form in (text, repr(text)[1:-1], json.dumps(text)[1:-1], quote(text, safe=""), quote_plus(text)):
             if len(form) >= _SHORTEST:
                 yield form

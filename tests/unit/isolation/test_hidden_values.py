@@ -81,6 +81,12 @@ def test_the_newest_values_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     assert values.in_error("token-1 token-2 token-3") == "token-1 ${v:t} ${v:t}"
 
 
+def test_a_long_list_does_not_push_out_passwords(hidden: HiddenValues) -> None:
+    """Failed: each item took the place of a value."""
+    hidden.add({"${f:/s:tables}": ",".join(f"table{number}" for number in range(hidden_values._MOST))})
+    assert hidden.in_error("got l1teral-secret for table7") == "got [hidden] for ${f:/s:tables}"
+
+
 def test_a_transformer_hides_what_went_to_plugins() -> None:
     transformer = ConfigTransformer({"t": Table({"/s": {"password": "r3solved", "port": "9092"}})})
     written = {
