@@ -11,8 +11,13 @@ _DATABASE = {
     "sqlite": re.compile(r"(?:.*[/\\])?(?P<db>[^/\\?]+?)(?:\.\w+)?(?:\?.*)?$"),
 }
 _USUAL = re.compile(r"//[^/?;]*/(?P<db>[^?;]+)")
-_SERVER = {"oracle": re.compile(r"@(?://)?(?P<server>[^/@:]+(?::\d+)?)"), "sqlite": re.compile(r"(?P<server>[^?]+)")}
-_USUAL_SERVER = re.compile(r"//(?:[^/?;@]*@)?(?P<server>[^/?;\\]+)")
+_SERVER = {
+    "oracle": re.compile(r".*@(?://)?(?P<server>[^/@:]+(?::\d+)?)"),
+    "sqlite": re.compile(r"(?P<server>[^?]+)"),
+}
+_USUAL_SERVER = re.compile(r"//(?P<server>[^/?;\\]+)")
+# Whatever else stands there may have a password in it, as `(host=db,password=…)` of MySQL has.
+_HOSTS = re.compile(r"(?:(?:\[[0-9a-fA-F:.%]+\]|[\w.-]+)(?::\d+)?(?:,|$))+")
 _KINDS = {"postgresql": "postgres", "jtds": "sqlserver"}
 _DEFAULT_SCHEMAS = {"postgres": "public", "sqlserver": "dbo"}
 _SCHEMA_PARAMETER = re.compile(r"[?&]currentSchema=(\w+)")
@@ -26,7 +31,7 @@ class JdbcDatabase:
         system: Its kind, such as ``mysql``.
         name: Its name; empty when the URL has none.
         schema: Schema of tables that are named without one; None where databases have no schemas.
-        server: Its hosts and ports, or its file; None when the URL has none.
+        server: Its hosts and ports, or its file; None when the URL has none, or another form of them.
     """
 
     system: str
@@ -53,10 +58,17 @@ def jdbc_database(url: str) -> JdbcDatabase | None:
     found = _DATABASE.get(kind, _USUAL).search(address)
     system = _KINDS.get(kind, kind)
     schema = _SCHEMA_PARAMETER.search(address)
-    server = _SERVER.get(kind, _USUAL_SERVER).search(address)
     return JdbcDatabase(
         system,
         found["db"] if found else "",
         schema[1] if schema else _DEFAULT_SCHEMAS.get(system),
-        server["server"] if server else None,
+        _server(kind, address),
     )
+
+
+def _server(kind: str, address: str) -> str | None:
+    found = _SERVER.get(kind, _USUAL_SERVER).search(address)
+    if found is None or kind == "sqlite":
+        return found and found["server"]
+    hosts = ",".join(host.rpartition("@")[2] for host in found["server"].split(","))
+    return hosts if _HOSTS.fullmatch(hosts) else None

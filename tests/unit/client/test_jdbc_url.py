@@ -43,6 +43,25 @@ def test_the_server_is_told_without_credentials(url: str, server: str | None) ->
     assert database.server == server
 
 
+@pytest.mark.parametrize(
+    ("url", "server"),
+    [
+        ("jdbc:mysql://a:kafka123@h1:3306,b:kafka123@h2/shop", "h1:3306,h2"),
+        ("jdbc:mysql://(host=h1,port=3306,password=kafka123)/shop", None),
+        ("jdbc:mysql://address=(host=h1)(password=kafka123)/shop", None),
+        ("jdbc:mysql://a:kafka123/@h1/shop", None),
+        ("jdbc:mysql://a:k@kafka123@h1/shop", "h1"),
+        ("jdbc:oracle:thin:scott/k@kafka123@//db:1521/XE", "db:1521"),
+        ("jdbc:postgresql://a:kafka123@[::1]:5432/shop", "[::1]:5432"),
+    ],
+)
+def test_the_server_has_no_password_in_rarer_forms(url: str, server: str | None) -> None:
+    """Failed: the password, or a part of it, was in the text of the server, and so in messages of Dagster."""
+    database = jdbc_database(url)
+    assert database is not None
+    assert database.server == server
+
+
 def test_a_qualified_or_quoted_name_is_taken_as_it_is() -> None:
     mysql, postgres = jdbc_database("jdbc:mysql://h/shop"), jdbc_database("jdbc:postgresql://h/shop")
     assert mysql is not None
