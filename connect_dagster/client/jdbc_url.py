@@ -12,7 +12,7 @@ _DATABASE = {
 }
 _USUAL = re.compile(r"//[^/?;]*/(?P<db>[^?;]+)")
 _SERVER = {
-    "oracle": re.compile(r".*@(?://)?(?P<server>[^/@:]+(?::\d+)?)"),
+    "oracle": re.compile(r"\A.*@(?://)?(?P<server>[^/@:]+(?::\d+)?)"),
     "sqlite": re.compile(r"(?P<server>[^?]+)"),
 }
 _USUAL_SERVER = re.compile(r"//(?P<server>[^/?;\\]+)")
