@@ -171,7 +171,7 @@ def _server(props: KafkaConnectConnectorProps | KafkaConnectDatasetProps) -> tup
     """Return kind and addresses of a server; None when they are not known, as with a placeholder."""
     match props:
         case KafkaConnectConnectorProps(rest_url=str(url)):
-            found = _CONNECT, urlsplit(url).netloc
+            found = _CONNECT, urlsplit(url).netloc.rpartition("@")[2]
         case KafkaConnectTopicProps(bootstrap_servers=str(servers)):
             found = "Kafka", servers
         case KafkaConnectTableProps(server=str(server)):
@@ -179,6 +179,9 @@ def _server(props: KafkaConnectConnectorProps | KafkaConnectDatasetProps) -> tup
         case _:
             return None
     return None if "${" in found[1] else found
+
+
+_LOOPBACK = frozenset({"127.0.0.1", "[::1]"})
 
 
 def _have_one_in_common(one: str, other: str) -> bool:
@@ -191,7 +194,8 @@ def _have_one_in_common(one: str, other: str) -> bool:
 
 def _addresses(servers: str) -> list[tuple[str, str]]:
     parts = (address.strip().lower().rpartition(":") for address in servers.split(","))
-    return [(host, port) if port.isdecimal() else (f"{host}{colon}{port}", "") for host, colon, port in parts]
+    pairs = ((host, port) if port.isdecimal() else (f"{host}{colon}{port}", "") for host, colon, port in parts)
+    return [("localhost" if host in _LOOPBACK else host, port) for host, port in pairs]
 
 
 def _plain(text: str | None) -> str | None:

@@ -81,11 +81,14 @@ def test_a_table_on_two_servers_is_refused_in_one_cluster() -> None:
 
 
 def test_two_clusters_of_one_name_are_warned_of(load: None, caplog: pytest.LogCaptureFixture) -> None:
+    """Failed: a URL with a user was another cluster than the one without."""
+
     def build(url: str) -> None:
         build_kafka_connect_asset_specs(workspace=KafkaConnectWorkspace(url=url), connectors=[source("lines")])
 
     build("http://a:8083")
     build("http://a:8083/")
+    build("http://me:secret@a:8083")
     assert caplog.messages == []
     build("http://b:8083")
     (told,) = caplog.messages
@@ -98,6 +101,8 @@ def test_two_clusters_of_one_name_are_warned_of(load: None, caplog: pytest.LogCa
         ("k1:9092", "k1:9092"),
         ("k1:9092,k2:9092", "K2:9092, k3:9092"),
         ("k1:9092", "k1"),
+        ("127.0.0.1:9092", "localhost:9092"),
+        ("localhost:9092", "[::1]:9092"),
         (None, "k1:9092"),
         ("${env:BROKERS}", "k1:9092"),
     ],
@@ -105,6 +110,7 @@ def test_two_clusters_of_one_name_are_warned_of(load: None, caplog: pytest.LogCa
 def test_what_may_be_one_cluster_is_one(
     load: None, caplog: pytest.LogCaptureFixture, one: str | None, other: str
 ) -> None:
+    """Failed: localhost and 127.0.0.1 were two."""
     specs = [
         *build_kafka_connect_asset_specs(workspace=workspace("one", one), connectors=[source("writer")]),
         *build_kafka_connect_asset_specs(workspace=workspace("two", other), connectors=[sink("reader")]),
