@@ -81,6 +81,7 @@ class _Context:
     admits: Admits
     limits: Limits
     bodies: Quota
+    internal_bodies: Quota
     threads: Mapping[str, Quota]
 
 
@@ -102,7 +103,8 @@ def create_app(
     """
     described = tuple(endpoints)
     table = (*described, openapi_endpoint(described))
-    context = _Context(herder, client, admits, limits, Quota(limits.bodies_bytes), _threads(table, limits))
+    bodies, internal = Quota(limits.bodies_bytes), Quota(limits.bodies_bytes)
+    context = _Context(herder, client, admits, limits, bodies, internal, _threads(table, limits))
     by_path: dict[str, dict[str, Endpoint]] = {}
     for endpoint in table:
         by_path.setdefault(endpoint.path, {})[endpoint.method] = endpoint
@@ -167,7 +169,10 @@ async def _answer(context: _Context, endpoint: Endpoint, request: Request) -> Re
 
 
 async def _reply(context: _Context, endpoint: Endpoint, request: Request, held: ExitStack) -> Reply:
-    body = await _body(context, request, held)
+    # Anybody may send a body to a route among workers: it takes no room from those of users.
+    share = Share(context.internal_bodies if endpoint.internal else context.bodies)
+    held.callback(share.give_back)
+    body = await _body(context.limits, request, share)
     if body and endpoint.reads_body and "content-type" not in request.headers:
         return _reply_to_refusal(415, typed=True)
     threads = context.threads[endpoint.path]
@@ -183,25 +188,23 @@ async def _reply(context: _Context, endpoint: Endpoint, request: Request, held: 
         return endpoint.late(context.herder.stage() or _stage(f"handling {request.method} {target}", began))
 
 
-async def _body(context: _Context, request: Request, held: ExitStack) -> bytes:
+async def _body(limits: Limits, request: Request, share: Share) -> bytes:
     """Read the body.
 
     Args:
-        context: has the limits.
+        limits: on its size, and on the time it takes.
         request: whose body.
-        held: returns the body's share of the memory for bodies when it closes.
+        share: its part of the memory for bodies.
 
     Raises:
         RestError: 413 the body is too large or has too many values, 408 it takes too long, 503 other bodies leave no
             room for it.
         ClientDisconnect: the client left.
     """
-    limits = context.limits
     too_large = RestError(413, f"The body is larger than {limits.body_bytes} bytes")
     if int(request.headers.get("content-length", 0)) > limits.body_bytes:
         raise too_large
-    body, share = bytearray(), Share(context.bodies)
-    held.callback(share.give_back)
+    body = bytearray()
     try:
         async with asyncio.timeout(limits.body_seconds):
             async for part in request.stream():

@@ -27,7 +27,8 @@ class Limits:
         remainder_seconds: for the rest of a body that got its response early, so that the client can read it.
         body_bytes: of one body.
         body_values: JSON values of one body. More take seconds in which Python's parser lets no other thread run.
-        bodies_bytes: of all bodies that are held at once, with 200 for each JSON value, which is a Python object.
+        bodies_bytes: of all bodies that are held at once, with 200 for each JSON value, which is a Python object; as
+            much again for requests among workers, which need no user.
         threads: for requests at once; a request that has timed out keeps its thread until the herder returns.
         reserved_threads: more of them, for each of ``GET /`` and ``GET /health``.
     """

@@ -109,6 +109,22 @@ def test_bodies_share_their_memory(herder: MemoryHerder) -> None:
     assert asyncio.run(scenario()) == [200, 503, 200]
 
 
+def test_bodies_that_anybody_may_send_take_no_room_from_others(herder: MemoryHerder) -> None:
+    """Failed: four connections without a user kept all configurations of users out."""
+
+    async def scenario() -> list[int]:
+        app, held = create_app(herder, limits=SMALL), _Parts()
+        running = asyncio.create_task(_asked(app, scope_of("POST", TASKS, {}), held.receive))
+        await held.sent(b" " * 1000)
+        other = await _asked(app, scope_of("POST", TASKS, {}), _Parts(b" " * 1000).receive)
+        users = await _asked(app, scope_of("GET", "/", {}), _Parts(b" " * 1000).receive)
+        await held.leave()
+        await running
+        return [other.status, users.status]
+
+    assert asyncio.run(scenario()) == [503, 200]
+
+
 def test_values_count_with_what_they_become(herder: MemoryHerder) -> None:
     """Failed: 16 configurations of half a million keys at once took a gigabyte."""
     ask = Asking(create_app(herder, limits=Limits(body_values=10, bodies_bytes=1100)))
