@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -39,6 +41,8 @@ from connect_dagster.plugin.connector import Connector
 from connect_dagster.worker.config.sink import check_topics
 from connect_dagster.worker.config.worker import WorkerConfig
 from connect_dagster.worker.source.topic_creation import uses_topic_creation
+
+log = logging.getLogger(__name__)
 
 Infos = dict[str, Any]
 
@@ -111,6 +115,10 @@ class Validator:
             infos = self._infos(transformed.config)
         except BadRequestError as error:
             raise BadRequestError(hidden.in_reply(str(error))) from None
+        except Exception as error:
+            # A plugin's: the worker's log and replies do not know the values of a validation.
+            log.error("A validation failed: %s", hidden.in_reply(traceback.format_exc()))
+            raise ConnectError(hidden.in_reply(str(error) or type(error).__name__)) from None
         return _as_written(infos, config, transformed.config, hidden.in_reply)
 
     def _infos(self, config: ConnectorConfig) -> Infos:

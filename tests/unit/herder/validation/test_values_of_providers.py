@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from connect_dagster.errors import BadRequestError
+from connect_dagster.errors import BadRequestError, ConnectError
 from connect_dagster.herder.validation.validator import Validator
 from connect_dagster.isolation.config_transformer import ConfigTransformer
 from connect_dagster.isolation.plugins import Plugins
+from connect_dagster.plugin.config import ConfigDef, config_key
 from connect_dagster.worker.config.worker import StandaloneConfig
-from tests.unit.herder.validation.test_validator import HERE, errors, source
+from tests.unit.herder.validation.test_validator import HERE, Upper, errors, source
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 SECRET = "s3cr3t"
@@ -25,13 +26,27 @@ PROPS = {
 }
 
 
+def _refuse(name: str, value: str) -> None:
+    raise OSError(f"cannot reach {value}")
+
+
+class FailingConfig(ConfigDef):
+    url: str = config_key("url", validator=_refuse)
+
+
+class Failing(Upper):
+    """Fails while its options are checked."""
+
+    config_def = FailingConfig
+
+
 class Written:
     """A validator whose provider has a file of secrets."""
 
     def __init__(self, folder: Path, **worker: str) -> None:
         self.file = folder / "secrets.properties"
         self.file.write_text(f"password={SECRET}\npin=12x\nconverter={JSON}\nnumber=2\naliases={SECRET},other\n")
-        plugins = Plugins(packages=[HERE])
+        plugins = Plugins(packages=[HERE, __name__])
         props = PROPS | {name.replace("_", "."): value for name, value in worker.items()}
         transformer = ConfigTransformer.of(props, plugins)
         self._validator = Validator(plugins, StandaloneConfig.parse(props, plugins.find_class), None, transformer)
@@ -107,6 +122,17 @@ def test_a_missing_or_unknown_class(written: Written) -> None:
     assert f"which name matches {written.key('password')}, " in refusal
     infos = written.infos({**config, "connector.class": "FileStreamSource", "connector.plugin.version": "1.0"})
     assert SECRET not in json.dumps(infos)
+
+
+def test_an_error_of_a_plugin_has_no_values(written: Written, caplog: pytest.LogCaptureFixture) -> None:
+    """Failed: the reply and the log had the value, which the worker remembers of what it runs only."""
+    config = source(transforms="a", transforms_a_type=f"{__name__}.Failing", transforms_a_url=written.key("password"))
+    with pytest.raises(ConnectError) as raised:
+        written.infos(config)
+    assert str(raised.value) == f"cannot reach {written.key('password')}"
+    assert raised.value.__suppress_context__
+    assert "in _refuse" in caplog.text
+    assert SECRET not in caplog.text
 
 
 def test_a_validation_hides_nothing_elsewhere(written: Written) -> None:
