@@ -80,7 +80,7 @@ class ReloadWatch:
         Args:
             item: the connector's name, or the task.
             configs: as they were written: the connector's, and for a task also its own.
-            transformed: these with values; empty when a provider failed.
+            transformed: these with values, up to the first whose provider failed.
         """
         action = (transformed[0].config if transformed else configs[0]).get(_ACTION, "").strip()
         polled = self._transformer.polled_placeholders(configs)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from connect_dagster.errors import ConnectError
-from connect_dagster.isolation.config_transformer import ConfigTransformer
+from connect_dagster.isolation.config_transformer import ConfigTransformer, Transformed
 from connect_dagster.isolation.plugin_source import class_path
 from connect_dagster.isolation.plugins import PluginDescription, Plugins
 from connect_dagster.kafka.override_policy import ClientPolicy
@@ -280,15 +280,13 @@ class Worker:
         self, id: TaskId, connector_config: Properties, config: Properties
     ) -> tuple[PluginDescription[Connector], dict[str, str], dict[str, str]]:
         """Return the connector's plugin, and both configurations with values, which are watched from now on."""
-        written = [connector_config, config]
+        found: list[Transformed[str]] = []
         try:
-            first = self._transformer.transform(connector_config)
+            found.append(first := self._transformer.transform(connector_config))
             described = self._described(first.config)
-            second = self._transformer.transform(config, described.plugin.config_def.table().passwords)
-        except Exception:
-            self._watch.started(id, written, [])
-            raise
-        self._watch.started(id, written, [first, second])
+            found.append(second := self._transformer.transform(config, described.plugin.config_def.table().passwords))
+        finally:
+            self._watch.started(id, [connector_config, config], found)
         return described, first.config, second.config
 
     def stop_tasks(self, ids: Sequence[TaskId]) -> None:

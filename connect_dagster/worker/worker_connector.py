@@ -138,8 +138,9 @@ class WorkerConnector:
         self._started = True
 
     def _transformed(self) -> dict[str, str]:
+        passwords = self.connector.config_def.table().passwords
         try:
-            transformed = self._transformer.transform(self.config, self.connector.config_def.table().passwords)
+            transformed = self._transformer.transform(self.config, passwords)
         except Exception:
             self._watch.started(self.name, [self.config], [])
             raise

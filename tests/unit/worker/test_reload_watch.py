@@ -5,22 +5,30 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import pytest
 
 from connect_dagster.connectors.file.source import FileStreamSourceTask
-from connect_dagster.errors import ConfigError
+from connect_dagster.errors import ConfigError, ConnectError
 from connect_dagster.isolation.config_transformer import ConfigTransformer
+from connect_dagster.isolation.plugins import Plugins
 from connect_dagster.plugin.config import ConfigDef
 from connect_dagster.plugin.config_provider import ConfigData, ConfigProvider
 from connect_dagster.plugin.connector import Properties, SourceConnector, SourceTask
 from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.protocol.work import Item, Work
+from connect_dagster.storage.offset_store import OffsetStore
+from connect_dagster.worker.config.worker import StandaloneConfig
 from connect_dagster.worker.reload_watch import ReloadWatch
+from connect_dagster.worker.spark.session import Session
+from connect_dagster.worker.task_builder import TaskListeners
+from connect_dagster.worker.worker import Worker
 from connect_dagster.worker.worker_connector import WorkerConnector
+from tests.integration.worker_process import COMMON_DEFAULTS
 
 SECONDS = 10
+STANDALONE = {"offset.storage.file.filename": "/never"}
 TASK = TaskId("c", 0)
 CONFIG = {"name": "c", "connector.class": "Remembering", "password": "<${p:/s:password}>"}
 
@@ -168,6 +176,19 @@ def test_an_interval_of_0_is_never() -> None:
     watching.provider.values["password"] = "second"
     assert watching.look_after(1e6) == watching.look_after(1e6) == Work()
     assert watching.watch.seconds_to_look == 1.0
+
+
+def test_a_task_whose_class_is_missing_is_not_started_again_and_again(polled: Watching) -> None:
+    """Fails at fa6cb2e: such a task was restarted every 20 s, as if its provider had failed."""
+    config = StandaloneConfig.parse({**COMMON_DEFAULTS, "bootstrap.servers": "localhost:1", **STANDALONE})
+    worker = Worker("w:1", config, Plugins(()), cast("Session", None), cast("OffsetStore", None), polled.transformer)
+    worker._watch = polled.watch
+    with pytest.raises(ConnectError):
+        worker.start_task(TASK, CONFIG, CONFIG, TargetState.STARTED, cast("TaskListeners", None))
+    assert polled.look_after(10) == polled.look_after(10) == Work()
+    polled.provider.values["password"] = "second"
+    polled.look_after(10)
+    assert polled.look_after(10) == Work((), (TASK,))
 
 
 # TTL
