@@ -312,6 +312,8 @@ class SinkConsumer:
             self._departures.add(self._settings, self._member_id)
 
     def _coordinator_responds(self) -> bool:
+        if not self._topics:
+            return True  # the brokers have just told that no topic matches the pattern any more
         try:
             self._consumer.committed([KafkaPartition(self._topics[0], 0)], timeout=_COORDINATOR_SECONDS)
         except KafkaException as error:

@@ -77,6 +77,15 @@ def test_a_member_whose_coordinator_responds_leaves_itself(monkeypatch: pytest.M
     assert (client.calls, leavers.members) == (["committed", "close"], [])
 
 
+def test_a_member_whose_topics_are_gone_leaves_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fails at fa6cb2e: IndexError, after which nothing closed the client, when a pattern matched no topic any more."""
+    client = Client("m1")
+    consumer, _ = joined(monkeypatch, client)
+    consumer._topics = []
+    consumer.close()
+    assert client.calls == ["close"]
+
+
 @pytest.mark.parametrize("error", AWAY)
 def test_a_member_that_cannot_leave_is_removed_later(monkeypatch: pytest.MonkeyPatch, error: int) -> None:
     """Fails at 1f0d1e0: the next member waited for the session, 45 s after the brokers were back."""
