@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping
 
 from confluent_kafka import KafkaException
 
-from connect_dagster.errors import ConfigError
 from connect_dagster.kafka.clients import admin_settings_of
 from connect_dagster.kafka.settings.java_settings import Settings
 
@@ -60,8 +59,8 @@ class Departures:
         while members := self._taken(access):
             try:
                 errors = self._remove(dict(access), members, _SECONDS)
-            except (KafkaException, ConfigError) as error:
-                text = error.args[0].str() if isinstance(error, KafkaException) else error.message
+            except Exception as error:  # whatever it is: an access whose thread has ended gets no other one
+                text = error.args[0].str() if isinstance(error, KafkaException) else str(error)
                 errors = dict.fromkeys(members, text)
             for group, ids in members.items():
                 _log(group, ids, errors.get(group))

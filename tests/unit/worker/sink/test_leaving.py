@@ -195,6 +195,11 @@ def test_members_are_removed_with_the_access_of_their_consumers() -> None:
     }
 
 
+def test_an_unexpected_error_does_not_end_the_removal_of_later_members() -> None:
+    """Fails at fa6cb2e: the thread ended, and no member with the same access was removed any more."""
+    removed(Groups(failure=ValueError("unforeseen")), (SETTINGS, "m1"))
+
+
 @pytest.mark.parametrize(
     ("groups", "text"),
     [
