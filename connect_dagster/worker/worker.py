@@ -120,6 +120,7 @@ class Worker:
         began = time.monotonic()
         for running in stopping_connectors:
             running.await_shutdown(max(0.0, began + _CONNECTOR_STOP_SECONDS - time.monotonic()))
+        self._watch.stopped([*connectors, *tasks])  # a connector may have started until now
         deadline = began + self.config.task_shutdown_graceful_timeout_ms / 1000
         late = [task for task in stopping_tasks if not task.await_stop(max(0.0, deadline - time.monotonic()))]
         for task in late:
@@ -196,7 +197,6 @@ class Worker:
 
     def _ask_connectors_to_stop(self, names: Sequence[str]) -> list[WorkerConnector]:
         with self._lock:
-            self._watch.stopped(names)
             stopping = [self._connectors.pop(name) for name in names if name in self._connectors]
             self.metrics.remove_connectors(names)
         for running in stopping:
@@ -295,7 +295,6 @@ class Worker:
 
     def _ask_tasks_to_stop(self, ids: Sequence[TaskId]) -> list[RunningTask]:
         with self._lock:
-            self._watch.stopped(ids)
             stopping = [self._tasks.pop(id) for id in ids if id in self._tasks]
             self.metrics.remove_tasks(ids)
         for task in stopping:

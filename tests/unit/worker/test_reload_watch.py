@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import threading
+import time
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from typing import ClassVar, cast
@@ -178,17 +180,46 @@ def test_an_interval_of_0_is_never() -> None:
     assert watching.watch.seconds_to_look == 1.0
 
 
+def watched_worker(watching: Watching) -> Worker:
+    """Return a worker that is not started, with the watch."""
+    config = StandaloneConfig.parse({**COMMON_DEFAULTS, "bootstrap.servers": "localhost:1", **STANDALONE})
+    worker = Worker("w:1", config, Plugins(()), cast("Session", None), cast("OffsetStore", None), watching.transformer)
+    worker._watch = watching.watch
+    return worker
+
+
 def test_a_task_whose_class_is_missing_is_not_started_again_and_again(polled: Watching) -> None:
     """Fails at fa6cb2e: such a task was restarted every 20 s, as if its provider had failed."""
-    config = StandaloneConfig.parse({**COMMON_DEFAULTS, "bootstrap.servers": "localhost:1", **STANDALONE})
-    worker = Worker("w:1", config, Plugins(()), cast("Session", None), cast("OffsetStore", None), polled.transformer)
-    worker._watch = polled.watch
+    worker = watched_worker(polled)
     with pytest.raises(ConnectError):
         worker.start_task(TASK, CONFIG, CONFIG, TargetState.STARTED, cast("TaskListeners", None))
     assert polled.look_after(10) == polled.look_after(10) == Work()
     polled.provider.values["password"] = "second"
     polled.look_after(10)
     assert polled.look_after(10) == Work((), (TASK,))
+
+
+def test_a_connector_that_is_stopped_while_it_starts_is_not_watched(polled: Watching) -> None:
+    """Fails at fa6cb2e: it was watched for ever, and woke the herder each second once a value had changed."""
+    worker = watched_worker(polled)
+    starting, asked = threading.Event(), threading.Event()
+    running = connector(polled, [])
+    worker._connectors["c"] = running
+
+    def wait() -> None:
+        asked.set()
+        starting.wait(SECONDS)
+
+    running._request(wait)
+    running.transition(TargetState.STARTED)
+    stopping = threading.Thread(target=worker.stop_connector, args=("c",))
+    stopping.start()
+    assert asked.wait(SECONDS)
+    while worker.runs_connector("c"):
+        time.sleep(0.001)
+    starting.set()
+    stopping.join(SECONDS)
+    assert polled.watch._watched == {}
 
 
 # TTL
