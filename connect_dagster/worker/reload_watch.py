@@ -29,6 +29,8 @@ Properties = Mapping[str, str]
 Digests = Mapping[str, bytes]
 
 _ACTION = "config.action.reload"
+# Some providers have a TTL of 0 for values that do not expire: without a pause they would be asked all the time.
+_LEAST_SECONDS = 1.0
 
 
 @dataclass(slots=True, eq=False)
@@ -137,7 +139,7 @@ class ReloadWatch:
             transformed = [self._transformer.resolve(config) for config in watched.configs]
         except ConnectError as error:
             self._not_found(item, watched, str(error))
-            watched.expires = self._clock() + (self._interval or 1.0)
+            watched.expires = self._clock() + (self._interval or _LEAST_SECONDS)
             return
         ttl = min((one.ttl_ms for one in transformed if one.ttl_ms is not None), default=None)
         watched.expires = self._expiry(ttl)
@@ -170,7 +172,7 @@ class ReloadWatch:
         watched.failing = why
 
     def _expiry(self, ttl_ms: int | None) -> float | None:
-        return None if ttl_ms is None else self._clock() + ttl_ms / 1000
+        return None if ttl_ms is None else self._clock() + max(ttl_ms / 1000, _LEAST_SECONDS)
 
     def _digests(self, values: Mapping[str, str]) -> Digests:
         return {text: hmac.digest(self._key, value.encode(), "sha256") for text, value in values.items()}

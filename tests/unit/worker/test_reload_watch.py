@@ -267,6 +267,17 @@ def test_a_provider_that_fails_at_the_end_of_a_ttl_is_asked_again(
     assert leased.look_after(10) == Work((), (TASK,))
 
 
+def test_a_ttl_of_0_is_not_asked_all_the_time() -> None:
+    """Fails at fa6cb2e: the provider was asked without a pause, on a thread that never slept."""
+    watching = Watching(Provider(ttl_ms=0))
+    watching.start(TASK)
+    watching.look_after(1)
+    asked = len(watching.provider.calls)
+    assert watching.watch.seconds_to_look == 1.0
+    assert watching.look_after(0.5) == Work()
+    assert len(watching.provider.calls) == asked
+
+
 @pytest.mark.parametrize(("passed", "seconds"), [(0, 1.0), (9.5, 0.5), (29.75, 0.0)])
 def test_when_to_look(leased: Watching, passed: float, seconds: float) -> None:
     leased.start("c")
