@@ -19,7 +19,12 @@ from pyspark.errors.exceptions.captured import CapturedException
 
 from connect_dagster.connectors.jdbc.dialects import Dialect, find_dialect
 from connect_dagster.connectors.jdbc.identifiers import TableId
-from connect_dagster.connectors.jdbc.sql_errors import DatabaseError, sql_error, without_secrets
+from connect_dagster.connectors.jdbc.sql_errors import (
+    DatabaseError,
+    DatabaseUnavailableError,
+    sql_error,
+    without_secrets,
+)
 from connect_dagster.errors import ConfigError, DataError
 from connect_dagster.expressions.java_calls import jvm
 from connect_dagster.plugin.config import Password, under_prefix
@@ -303,13 +308,21 @@ class HeldConnection:
         self._connect = connect
         self._held: Connection | None = None
         self._used = 0.0
+        self._aborted = False
 
     def get(self) -> Connection:
-        """Return the connection; after an idle time it is validated first."""
+        """Return the connection; after an idle time it is validated first.
+
+        Raises:
+            DatabaseUnavailableError: it was aborted while it was opened.
+        """
         if self._held is not None and time.monotonic() - self._used > _ALIVE_SECONDS and not self._held.alive:
             self.drop()
         if self._held is None:
             self._held = self._connect()
+            if self._aborted:
+                self.drop()
+                raise DatabaseUnavailableError("The connection is not wanted any more")
         self._used = time.monotonic()
         return self._held
 
@@ -320,7 +333,8 @@ class HeldConnection:
             held.close()
 
     def abort(self) -> None:
-        """Close it although another thread uses it."""
+        """Close it for good although another thread uses it, or opens it now."""
+        self._aborted = True
         held, self._held = self._held, None
         if held is not None:
             held.abort()

@@ -6,11 +6,13 @@ from typing import Any, cast
 import pyarrow as pa
 import pytest
 
+from connect_dagster.connectors.jdbc.database import Connection, HeldConnection
 from connect_dagster.connectors.jdbc.sink import connector
 from connect_dagster.connectors.jdbc.sink.connector import JdbcSinkTask
 from connect_dagster.connectors.jdbc.sink.record_tables import RecordTable
 from connect_dagster.connectors.jdbc.sink.write_behind import WriteBehind
 from connect_dagster.connectors.jdbc.sink.writer import SinkWriter
+from connect_dagster.connectors.jdbc.sql_errors import DatabaseUnavailableError
 from connect_dagster.plugin.records import TopicPartition
 
 
@@ -71,6 +73,38 @@ def test_a_task_does_not_wait_for_a_database_that_hangs(monkeypatch: pytest.Monk
     assert behind.close(10)
     task.stop()
     assert writer.calls[2:] == ["wait no more", "close"]
+
+
+class _Connection:
+    """A connection that records its end."""
+
+    def __init__(self) -> None:
+        self.closed = False
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_a_connection_that_is_opened_during_the_stop_is_not_used() -> None:
+    """Fails at fa6cb2e: a stopped task's thread wrote and committed its batch with it, and nobody closed it."""
+    opened, opening, aborted = _Connection(), threading.Event(), threading.Event()
+
+    def connect() -> Connection:
+        opening.set()
+        aborted.wait(60)
+        return cast("Connection", opened)
+
+    held = HeldConnection(connect)
+    behind = WriteBehind(lambda _: cast("None", held.get()), lambda: None)
+    behind.begin([table((0, 5))])
+    assert opening.wait(10)
+    held.abort()
+    aborted.set()
+    failed = behind.settle()
+    assert failed is not None
+    assert isinstance(failed.error, DatabaseUnavailableError)
+    assert opened.closed
+    assert behind.close(10)
 
 
 def test_what_was_not_written_is_told_once() -> None:
