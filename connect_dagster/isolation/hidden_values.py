@@ -20,6 +20,8 @@ _SHORTEST = 4
 _NO_WORD = 8
 # The second form is Oracle's `user/password@host`.
 _AS_WORD = r"(?<![\w./-]){0}(?![\w/-]|\.\w)|(?<=\w/){0}(?=@)"
+# Up to this number it takes less time to look for each of them than to cut the text into pieces.
+_FEW = 100
 _MOST = 5_000
 """Texts that are remembered, the newest: values of a provider may change every minute for years."""
 _MOST_PARTS = 100
@@ -83,12 +85,16 @@ class _Texts:
 
     def masked(self, text: str, *, parts: bool) -> str:
         """Replace all texts, in one pass, as what is shown for one may contain another one."""
-        begins = self._by_begin.keys() & {text[at : at + _SHORTEST] for at in range(len(text) - _SHORTEST + 1)}
-        found = [one for begin in begins for one in self._by_begin[begin] if one in text]
+        found = [one for begin in self._begins_in(text) for one in self._by_begin[begin] if one in text]
         if not found:
             return text
         patterns = [_pattern(one, parts=parts) for one in sorted(found, key=len, reverse=True)]
         return re.sub("|".join(patterns), lambda match: self._shown[match[0]], text)
+
+    def _begins_in(self, text: str) -> Iterable[str]:
+        if len(self._by_begin) <= _FEW:
+            return [begin for begin in self._by_begin if begin in text]
+        return self._by_begin.keys() & {text[at : at + _SHORTEST] for at in range(len(text) - _SHORTEST + 1)}
 
 
 def _pattern(text: str, *, parts: bool) -> str:
