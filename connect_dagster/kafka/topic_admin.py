@@ -137,6 +137,19 @@ class TopicAdmin:
                 return []
             raise RetriableError(f"Could not look up topic '{topic}': {_text(error)}") from error
 
+    def id_of(self, topic: str, seconds: float) -> str | None:
+        """Return the id of a topic as :meth:`ids` does, ``None`` when the topic does not exist.
+
+        Raises:
+            RetriableError: no response in time.
+        """
+        try:
+            return str(self._describe(topic, seconds).topic_id).translate(_AS_KAFKA_WRITES)
+        except (KafkaException, FutureTimeout) as error:
+            if _code(error) in _UNKNOWN:
+                return None
+            raise RetriableError(f"Could not look up topic '{topic}': {_text(error)}") from error
+
     def ids(self, topics: Iterable[str], seconds: float) -> dict[str, str]:
         """Return the ids of topics (KIP-516), without those that are missing or not known within this time.
 

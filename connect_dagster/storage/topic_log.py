@@ -1,7 +1,10 @@
 """A topic as a shared log: every worker reads all of it, and writes to its end (Java: ``KafkaBasedLog``).
 
 Two threads: one reads records and passes each to a callback, one serves the producer's callbacks. Both block in
-librdkafka until an event. The log waits for brokers that are away, and for a topic that a user deleted.
+librdkafka until an event. The log waits for brokers that are away.
+
+Nobody waits for a topic that a user deleted: reads and writes fail once the brokers have not known the topic for two
+seconds. A topic that is created again has another id (KIP-516); the log then reads it from its beginning.
 """
 
 from __future__ import annotations
@@ -19,7 +22,8 @@ from connect_dagster.errors import ConnectError, RetriableError
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.client_logs import client_logger
 from connect_dagster.kafka.settings.java_settings import Settings
-from connect_dagster.kafka.topic_admin import TopicAdmin
+from connect_dagster.kafka.topic_admin import COMPACT, TopicAdmin
+from connect_dagster.storage.topic_sightings import TopicSightings
 
 log = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
@@ -47,6 +51,16 @@ _GLANCE_SECONDS = 1.0
 
 class NotPermittedError(ConnectError):
     """This worker may not write now: it has lost its place in the group, and another may have taken its work over."""
+
+
+class TopicMissingError(ConnectError):
+    """The brokers have no such topic any more: somebody has deleted it."""
+
+    def __init__(self, topic: str) -> None:
+        super().__init__(
+            f"Topic '{topic}' does not exist any more on the brokers, so that it can neither be read nor written. "
+            "Somebody has deleted it while this worker was running."
+        )
 
 
 def always() -> bool:
@@ -101,6 +115,13 @@ class TopicLog:
         self._positions: dict[int, int] = {}
         self._behind: dict[int, int] | None = None
         self._moved = threading.Condition()
+        self._sightings = TopicSightings(topic)
+        self._looking = threading.Lock()
+        # Set when the topic may have been deleted or replaced; cleared once the reader has looked.
+        self._suspect = threading.Event()
+        self._looks = 0
+        self._rewound: set[int] = set()
+        self._started = False
         self._stopping = threading.Event()
         self._threads: list[threading.Thread] = []
         self._consumer: Consumer | None = None
@@ -128,6 +149,7 @@ class TopicLog:
                 lambda seconds: self._admin.beginning_offsets(self.topic, numbers, seconds), deadline
             )
             self._positions = dict(begins)
+            self._retried(self._look, deadline)
             self._producer = clients.producer(self._writing(), _PRODUCER)
             self._consumer = self._open_consumer()
             for work in (self._read_on, self._serve_producer):
@@ -135,6 +157,7 @@ class TopicLog:
                 self._threads.append(thread)
                 thread.start()
             self.read_to_end(deadline - time.monotonic())
+            self._started = True
         except TimeoutError as error:
             self.stop()
             raise ConnectError(f"Could not read topic '{self.topic}' within {timeout:.0f} s: {error}") from error
@@ -197,25 +220,47 @@ class TopicLog:
 
         Raises:
             NotPermittedError: this worker may not write now.
+            TopicMissingError: the topic was deleted; nothing is written.
             ConnectError: the brokers refused one.
             TimeoutError: they did not respond in time; the records may still be written.
         """
         deadline = time.monotonic() + timeout
-        receipts = _Receipts(len(entries))
-        for key, value in entries:
-            self.send(key, value, receipts.take)
-        self._await(receipts.ends(deadline - time.monotonic(), self.topic), deadline)
+        looks, before = self._looks, dict(self._positions)
+        ends = self._send_all(entries, deadline)
+        # A new record before one that was read is in another topic of that name.
+        self._await(ends, deadline, looks if any(end <= before.get(n, 0) for n, end in ends.items()) else None)
 
     def append(self, entries: Sequence[Entry], timeout: float) -> None:
         """Write records as :meth:`write`, without waiting until this log has read them."""
+        self._send_all(entries, time.monotonic() + timeout)
+
+    def _send_all(self, entries: Sequence[Entry], deadline: float) -> dict[int, int]:
+        """Write records, and return the offsets after them by partition. Raises as :meth:`write`."""
         receipts = _Receipts(len(entries))
-        for key, value in entries:
-            self.send(key, value, receipts.take)
-        receipts.ends(timeout, self.topic)
+        try:
+            for key, value in entries:
+                self.send(key, value, receipts.take)
+            while not receipts.wait(min(_GLANCE_SECONDS, deadline - time.monotonic())):
+                self._refuse_missing()
+                if time.monotonic() >= deadline:
+                    break
+            return receipts.ends(self.topic)
+        except NotPermittedError:
+            raise
+        except ConnectError:
+            self._refuse_missing()
+            raise
 
     def flush(self, timeout: float) -> bool:
-        """Wait until the brokers have acknowledged all records; return whether they did in time."""
-        return self._producer is None or not self._producer.flush(timeout)
+        """Wait until the brokers have acknowledged all records; return whether they did in time.
+
+        Does not wait for a topic that was deleted.
+        """
+        deadline = time.monotonic() + timeout
+        while self._producer is not None and self._producer.flush(min(timeout, _GLANCE_SECONDS)):
+            if time.monotonic() >= deadline or self._is_missing():
+                return False
+        return True
 
     def read_to_end(self, timeout: float) -> None:
         """Wait until all records that are in the topic now have been passed to the callback.
@@ -225,11 +270,23 @@ class TopicLog:
 
         Raises:
             TimeoutError: the brokers are away, or there is too much to read.
+            TopicMissingError: the topic was deleted.
             ConnectError: the brokers refuse to return the end offsets.
         """
         deadline = time.monotonic() + timeout
-        ends = self._retried(self._ends, deadline)
-        self._await(ends, deadline)
+        looks, before = self._looks, dict(self._positions)
+        ends = self._retried(self._ends_of_existing, deadline)
+        self._await(ends, deadline, looks if any(end < before.get(n, 0) for n, end in ends.items()) else None)
+
+    def _ends_of_existing(self, seconds: float) -> dict[int, int]:
+        """Return the ends of a topic that exists."""
+        if not self._sightings.seen:
+            self._refuse_missing()
+        try:
+            return self._ends(seconds)
+        except RetriableError:
+            self._refuse_missing()
+            raise
 
     def _ends(self, seconds: float) -> dict[int, int]:
         """Return the offsets up to which the reader can read now."""
@@ -256,6 +313,7 @@ class TopicLog:
 
     def _retried(self, ask: Callable[[float], Answer], deadline: float) -> Answer:
         """Send a request until the brokers respond; ``ask`` takes the seconds for one attempt."""
+        logged = ""
         while True:
             remaining = deadline - time.monotonic()
             try:
@@ -263,18 +321,58 @@ class TopicLog:
             except RetriableError as error:
                 if remaining <= _RETRY_SECONDS or self._stopping.wait(_RETRY_SECONDS):
                     raise TimeoutError(str(error)) from error
-                log.info("Will retry: %s", error)
+                if (text := str(error)) != logged:
+                    log.info("Will retry: %s", text)
+                    logged = text
 
-    def _await(self, ends: dict[int, int], deadline: float) -> None:
-        """Wait until each partition was read up to its end."""
+    def _await(self, ends: dict[int, int], deadline: float, looks: int | None = None) -> None:
+        """Wait until each partition was read up to its end.
+
+        Args:
+            ends: offsets by partition.
+            deadline: of the monotonic clock.
+            looks: the number of the reader's looks at the topic, when its positions may be those of a topic that was
+                deleted; it looks once more first.
+        """
+
+        def behind() -> dict[int, int]:
+            # A topic that was created again may have fewer partitions.
+            return {number: end for number, end in ends.items() if self._positions.get(number, end) < end}
 
         def reached() -> bool:
-            return self._stopping.is_set() or all(self._positions[number] >= end for number, end in ends.items())
+            return self._stopping.is_set() or (self._looks != looks and not behind())
 
+        if looks is not None:
+            self._suspect.set()
         with self._moved:
             if not self._moved.wait_for(reached, deadline - time.monotonic()) or self._stopping.is_set():
-                behind = {number: end for number, end in ends.items() if self._positions[number] < end}
-                raise TimeoutError(f"Topic '{self.topic}' was not read up to offsets {behind} in time")
+                raise TimeoutError(f"Topic '{self.topic}' was not read up to offsets {behind() or ends} in time")
+
+    # Whether the topic exists
+
+    def _look(self, seconds: float) -> None:
+        """Have the brokers describe the topic. Raises RetriableError without a response in time."""
+        id = self._admin.id_of(self.topic, seconds)
+        with self._looking:
+            self._sightings.take(id, time.monotonic())
+
+    def _is_missing(self) -> bool:
+        """Return whether the brokers have not known the topic for a while."""
+        try:
+            self._look(_GLANCE_SECONDS)
+        except RetriableError as error:
+            log.debug("Whether topic '%s' exists is not known now: %s", self.topic, error)
+            return False
+        if not self._sightings.seen:
+            self._suspect.set()
+        return self._sightings.missing
+
+    def _refuse_missing(self) -> None:
+        """Raise TopicMissingError when the topic was deleted, and drop what waits to be written there."""
+        if self._started and self._is_missing():
+            if self._producer is not None:
+                self._producer.purge()
+            raise TopicMissingError(self.topic)
 
     # The reading thread
 
@@ -288,21 +386,77 @@ class TopicLog:
         quiet_since = time.monotonic()
         while not self._stopping.is_set():
             try:
+                if self._suspect.is_set():
+                    self._look_again()
                 # consume() waits for a whole batch or the time to pass, poll() for the first record alone.
                 first = self._consumer.poll(_POLL_SECONDS)
+                quiet = _GLANCE_SECONDS if self._sightings.missing else _QUIET_SECONDS
                 if first is not None:
                     self._take([first, *self._consumer.consume(_BATCH, 0)])
-                elif time.monotonic() - quiet_since < _QUIET_SECONDS:
+                elif time.monotonic() - quiet_since < quiet:
                     continue
-                elif self._is_stuck():
+                elif self._look_again() and self._is_stuck():
                     log.warning("The log of topic %s is behind and reads nothing: opening a new consumer", self.topic)
-                    stuck, self._consumer = self._consumer, self._open_consumer()
-                    stuck.close()
+                    self._renew_consumer()
                     self._behind = None  # the new one has as long as the one before
                 quiet_since = time.monotonic()
             except Exception:
                 log.exception("Unexpected exception while reading topic %s", self.topic)
                 self._stopping.wait(_RETRY_SECONDS)
+
+    def _renew_consumer(self) -> None:
+        assert self._consumer is not None
+        former, self._consumer = self._consumer, self._open_consumer()
+        former.close()
+
+    def _look_again(self) -> bool:
+        """Find out whether the topic was deleted or replaced; return whether it can be read."""
+        try:
+            self._look(_GLANCE_SECONDS)
+            if self._sightings.missing:
+                self._suspect.clear()
+            if not self._sightings.seen:
+                return False
+            if self._sightings.replaced:
+                self._begin_anew()
+            self._rewound.clear()
+        except RetriableError as error:
+            log.debug("Topic '%s' cannot be described now: %s", self.topic, error)
+            return False
+        self._suspect.clear()
+        with self._moved:
+            self._looks += 1
+            self._moved.notify_all()
+        return True
+
+    def _begin_anew(self) -> None:
+        """Read another topic of the same name from its beginning. Raises RetriableError as long as it has no leader."""
+        numbers = self._admin.partitions(self.topic, _GLANCE_SECONDS)
+        begins = self._admin.beginning_offsets(self.topic, numbers, _GLANCE_SECONDS)
+        log.error(
+            "Topic '%s' was deleted and created again: the records that it had are lost. This worker continues with "
+            "those that it has read; workers that start now do not know them",
+            self.topic,
+        )
+        with self._moved:
+            # librdkafka may have found the beginning by itself, and records are not to be read twice.
+            own = {number: self._positions[number] for number in self._rewound & self._positions.keys()}
+            self._positions = begins | {number: offset for number, offset in own.items() if number in begins}
+        self._behind = None
+        self._renew_consumer()
+        self._sightings.replaced = False
+        try:
+            policies = self._admin.cleanup_policies(self.topic)
+        except ConnectError as error:
+            log.debug("The cleanup policy of topic '%s' is not known: %s", self.topic, error)
+            return
+        if policies is not None and policies != {COMPACT}:
+            log.error(
+                "Topic '%s' has cleanup.policy=%s now, not compact, as when brokers create it by themselves: records "
+                "will be lost again. Set it to compact",
+                self.topic,
+                ",".join(sorted(policies)),
+            )
 
     def _is_stuck(self) -> bool:
         """Return whether the position has stayed behind the end since the last call.
@@ -324,10 +478,14 @@ class TopicLog:
         for message in messages:
             error, number, offset = message.error(), message.partition(), message.offset()
             if error is not None and error.code() != KafkaError._PARTITION_EOF:
+                self._suspect.set()
                 client_logger().warning("Error while reading topic %s: %s", self.topic, error.str())
             elif number is not None and offset is not None:
                 if error is None:
                     self._hand_on(message, number, offset)
+                if offset < moved.get(number, self._positions.get(number, 0)):
+                    self._rewound.add(number)
+                    self._suspect.set()
                 # A partition's end also counts the markers of transactions, which are not records.
                 moved[number] = offset if error is not None else offset + 1
         with self._moved:
@@ -399,10 +557,14 @@ class _Receipts:
                 self._ends[number] = max(offset + 1, self._ends.get(number, 0))
             self._changed.notify_all()
 
-    def ends(self, timeout: float, topic: str) -> dict[int, int]:
-        """Return the offsets after the records by partition. Raises ConnectError or TimeoutError."""
+    def wait(self, timeout: float) -> bool:
+        """Wait for all acknowledgements or an error; return whether they came in time."""
         with self._changed:
-            self._changed.wait_for(lambda: not self.missing or self._error is not None, timeout)
+            return self._changed.wait_for(lambda: not self.missing or self._error is not None, timeout)
+
+    def ends(self, topic: str) -> dict[int, int]:
+        """Return the offsets after the records by partition. Raises ConnectError, or TimeoutError without one."""
+        with self._changed:
             if self._error is not None:
                 raise ConnectError(f"Could not write to topic '{topic}': {self._error.str()}")
             if self.missing:

@@ -40,6 +40,7 @@ from connect_dagster.storage.config_store import ConfigStore
 from connect_dagster.storage.kafka_offset_store import KafkaOffsetStore
 from connect_dagster.storage.kafka_status_store import StatusStore
 from connect_dagster.storage.lease import Lease
+from connect_dagster.storage.topic_log import TopicMissingError
 from connect_dagster.worker.worker import Worker
 
 T = TypeVar("T")
@@ -403,7 +404,8 @@ class GroupDriver:
             case messages.RebalanceMeasured(generation, leader_url):
                 self._rebalances.rebalance_succeeded(self._clock(), generation, leader_url)
             case messages.RunRequests():
-                self._requests.run_due()
+                # A heartbeat must not wait for many requests that each wait for the brokers.
+                self._requests.run_due(self._config.heartbeat_interval_ms / 1000)
             case messages.Rest():
                 self._rest()
             case messages.StopAll():
@@ -424,6 +426,9 @@ class GroupDriver:
         with self.stages("reading to the end of the config topic"):
             try:
                 self.configs.refresh(self._config.worker_sync_timeout_ms / 1000)
+            except TopicMissingError as error:
+                # Other workers cannot read more of it either.
+                self._log.debug("The config topic is not read: %s", error)
             except (TimeoutError, ConnectError) as error:
                 self._log.warning("Didn't reach end of config log quickly enough: %s", error)
                 return messages.ConfigNotRead()
@@ -439,6 +444,9 @@ class GroupDriver:
         with self.stages("writing a new session key to the config topic"):
             try:
                 self.configs.put_session_key(self.keys.made(_epoch_ms()))
+            except TopicMissingError as error:
+                self._log.info("No new session key is written to the config topic: %s", error)
+                return messages.KeyNotRenewed(missing=True)
             except Exception:
                 self._log.exception(
                     "Failed to write new session key to config topic; forcing a read to the end of the config topic "

@@ -20,7 +20,8 @@ answer that the loop waits for. A round has up to four parts, and each can end i
    Without the lease or the coordinator the worker stops all work first, because others may have it already.
    With the eager protocol all work stops before a join, with the other two only revoked work, after it.
 3. *Assigned*: a new assignment is compared with the config topic. A worker that is behind reads the topic to its end.
-   The assignment counts only if the leader had read exactly as far: otherwise the group rebalances again. Then
+   The assignment counts only if the leader had read exactly as far: otherwise the group rebalances again. A worker that
+   has read less than the leader at the end of the topic, because somebody has deleted it, leaves and backs off. Then
    the assigned work starts. A worker that had to stop revoked work requests one more rebalance, in which the
    leader gives that work to others. An assignment with a delay is followed by a rebalance after that delay.
 4. *Working*: the leader renews the session key, then requests run, then restarts and other changes of the config topic
@@ -90,6 +91,8 @@ from connect_dagster.protocol.group_structs import NO_ERROR, ConnectProtocol, wo
 from connect_dagster.protocol.work import Work
 
 _KEY_RETRY_SECONDS = 1.0
+# Each attempt keeps the herder's thread for a second or more.
+_MISSING_RETRY_SECONDS = 60.0
 
 Guard = Callable[[GroupState, Any, float], bool]
 Effect = Callable[[GroupState, Any, float], Outcome]
@@ -201,6 +204,11 @@ def refused(state: GroupState, event: Event, now: float) -> bool:
 def ahead(state: GroupState, event: StillMember, now: float) -> bool:
     """The worker has read more of the config topic than the leader had."""
     return state.config.offset != assignment_of(state).offset
+
+
+def read_too_little(state: GroupState, event: ConfigRead, now: float) -> bool:
+    """The config topic ends before the offset that the leader, or another worker, has read to."""
+    return event.config.offset < assignment_of(state).offset
 
 
 def read_elsewhere(state: GroupState, event: ConfigRead, now: float) -> bool:
@@ -355,6 +363,18 @@ def retry(state: GroupState, event: StillMember, now: float) -> Outcome:
     return state, (retried(state), do.RequestRejoin())
 
 
+def leave_for_a_while(state: GroupState, event: ConfigRead, now: float) -> Outcome:
+    """Stop the work, leave and back off; then join again. Java's worker joins again at once, and again."""
+    state, first = seen(state, event)
+    why = (
+        f"The config topic ends at offset {event.config.offset}, before offset {assignment_of(state).offset} that "
+        "another worker has read to: somebody has deleted it"
+    )
+    state, stopped = give_up(state, why)
+    pause = do.BackOff(state.rules.max_delay_ms // 10 // CATCH_UP_TRIES)
+    return state, (*first, *stopped, do.Leave("the config topic has lost records"), pause, do.RequestRejoin())
+
+
 def force_rebalance(state: GroupState, event: Event, now: float) -> Outcome:
     """Have the leader assign the work again, with the configuration that this worker knows."""
     text = (
@@ -404,8 +424,9 @@ def rejoin_after_delay(state: GroupState, event: StillMember, now: float) -> Out
 
 
 def serve_without_key(state: GroupState, event: KeyNotRenewed, now: float) -> Outcome:
-    """Continue without a new session key, and read the config topic first in the next round."""
-    return replace(state, unread=True, key_retry_at=now + _KEY_RETRY_SECONDS), _SERVE
+    """Continue without a new session key, and read the config topic first in the next round, unless it was deleted."""
+    pause = _MISSING_RETRY_SECONDS if event.missing else _KEY_RETRY_SECONDS
+    return replace(state, unread=not event.missing, key_retry_at=now + pause), _SERVE
 
 
 def read_for_request(state: GroupState, event: ConfigRead, now: float) -> Outcome:
@@ -471,6 +492,7 @@ TRANSITIONS: tuple[Transition, ...] = (
     Transition(_JOINED, StillMember, revoked, after_joining(start_then(_REJOIN)), _IDLE),
     Transition(_JOINED, StillMember, always, after_joining(start_then(do.CheckKey())), Phase.KEY),
     Transition(_CAUGHT_UP, ConfigNotRead, always, leave_and_rejoin, _IDLE),
+    Transition(_CAUGHT_UP, ConfigRead, read_too_little, leave_for_a_while, _IDLE),
     Transition(_CAUGHT_UP, ConfigRead, refused, read_then(_REJOIN), _IDLE),
     Transition(_CAUGHT_UP, ConfigRead, read_elsewhere, once_read(force_rebalance), _IDLE),
     Transition(_CAUGHT_UP, ConfigRead, revoked, once_read(start_then(_REJOIN)), _IDLE),

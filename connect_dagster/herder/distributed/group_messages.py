@@ -31,7 +31,7 @@ class Tick(Event):
 
 @dataclass(frozen=True, slots=True)
 class ConfigRead(Event):
-    """The config topic was read to its end."""
+    """The config topic was read to its end; a topic that somebody has deleted ends where this worker has read to."""
 
     config: ClusterConfigState
 
@@ -126,7 +126,13 @@ class KeyRenewed(Event):
 
 @dataclass(frozen=True, slots=True)
 class KeyNotRenewed(Event):
-    """A new session key was not written, as far as this worker knows."""
+    """A new session key was not written, as far as this worker knows.
+
+    Attributes:
+        missing: whether somebody has deleted the config topic.
+    """
+
+    missing: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,10 +68,14 @@ class Requests:
         with self._lock:
             return self._queue[0].at if self._queue else None
 
-    def run_due(self) -> None:
-        """Run all that are due; an exception is the result of its action."""
+    def run_due(self, seconds: float) -> None:
+        """Run all that are due; an exception is the result of its action.
+
+        Args:
+            seconds: no further one begins after that; the rest stays due.
+        """
         now = self._clock()
-        while (request := self._pop(now)) is not None:
+        while self._clock() <= now + seconds and (request := self._pop(now)) is not None:
             _run(request)
 
     def close(self, error: Exception) -> None:

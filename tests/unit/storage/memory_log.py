@@ -13,7 +13,14 @@ from confluent_kafka import KafkaError, Message
 from connect_dagster.errors import ConnectError
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.kafka.topic_admin import NewTopic, TopicAdmin
-from connect_dagster.storage.topic_log import Callback, Entry, Headers, NotPermittedError, OnRecord
+from connect_dagster.storage.topic_log import (
+    Callback,
+    Entry,
+    Headers,
+    NotPermittedError,
+    OnRecord,
+    TopicMissingError,
+)
 
 
 class MemoryTopics:
@@ -21,12 +28,14 @@ class MemoryTopics:
 
     Attributes:
         away: names of the topics that cannot be read or written now.
+        deleted: names of the topics that somebody has deleted.
     """
 
     def __init__(self) -> None:
         self.records: dict[str, list[Entry]] = {}
         self.headers: dict[tuple[str, int], Headers] = {}
         self.away: set[str] = set()
+        self.deleted: set[str] = set()
         self.logs: list[MemoryLog] = []
 
     def keys(self, topic: str) -> list[str]:
@@ -96,6 +105,8 @@ class MemoryLog:
         self.read()
 
     def append(self, entries: Sequence[Entry], timeout: float) -> None:
+        if self.topic in self._topics.deleted:
+            raise TopicMissingError(self.topic)
         for key, value in entries:
             self.send(key, value)
 
@@ -103,6 +114,8 @@ class MemoryLog:
         return True
 
     def read_to_end(self, timeout: float) -> None:
+        if self.topic in self._topics.deleted:
+            raise TopicMissingError(self.topic)
         if self.topic in self._topics.away:
             raise TimeoutError(f"Topic '{self.topic}' was not read up to its end in time")
         self.read()

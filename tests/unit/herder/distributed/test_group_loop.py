@@ -507,6 +507,25 @@ SCENARIOS = (
         {**GIVEN_UP, "unread": True},
     ),
     Scenario(
+        "a worker that has read all and less than another leaves for a while",
+        joined(FIRST, config=BEHIND, running=KEPT, phase=Phase.CATCHING_UP),
+        ConfigRead(BEHIND),
+        Phase.IDLE,
+        (
+            Log(f"{READ_LOG}{BEHIND.offset}"),
+            *giving_up(
+                f"The config topic ends at offset {BEHIND.offset}, before offset 50 that another worker has read to: "
+                "somebody has deleted it",
+                ALL,
+                KEPT,
+            ),
+            Leave("the config topic has lost records"),
+            BackOff(1200),
+            RequestRejoin(),
+        ),
+        GIVEN_UP,
+    ),
+    Scenario(
         "a leader that has read assigns again",
         joined(REFUSED, phase=Phase.CATCHING_UP, config=BEHIND, tries_left=3),
         ConfigRead(CONFIG),
@@ -592,6 +611,14 @@ SCENARIOS = (
         Phase.SERVING,
         SERVE,
         {"unread": True, "key_retry_at": NOW + 1},
+    ),
+    Scenario(
+        "a key that a deleted config topic cannot take has to wait longer",
+        member(Phase.RENEWING),
+        KeyNotRenewed(missing=True),
+        Phase.SERVING,
+        SERVE,
+        {"key_retry_at": NOW + 60},
     ),
     Scenario(
         "a request has read the topic",

@@ -87,6 +87,14 @@ class World:
         self.version = min(len(HISTORY) - 1, self.version + (self.chance.randint(0, 2) if self.rarely() else 0))
         return HISTORY[self.version]
 
+    def config_at_end(self) -> ClusterConfigState:
+        """The topic as it is read to its end, which is often where the leader has read to."""
+        told = self.state.assignment
+        if told is not None and self.yes():
+            same = [version for version, config in enumerate(HISTORY) if config.offset == told.offset]
+            self.version = max([self.version, *same])
+        return self.config()
+
     def run(self, steps: int) -> None:
         event: messages.Event = messages.Tick()
         for _ in range(steps):
@@ -159,7 +167,7 @@ class World:
     def answer(self, question: messages.Action) -> messages.Event:
         match question:
             case messages.ReadToEnd():
-                return messages.ConfigNotRead() if self.rarely() else messages.ConfigRead(self.config())
+                return messages.ConfigNotRead() if self.rarely() else messages.ConfigRead(self.config_at_end())
             case messages.CheckLease():
                 lost = self.rarely()
                 self.rejoin |= lost
@@ -177,7 +185,7 @@ class World:
             case messages.CheckKey():
                 return messages.KeyChecked(self.yes(), self.yes())
             case messages.RenewKey():
-                return messages.KeyRenewed() if self.yes() else messages.KeyNotRenewed()
+                return messages.KeyRenewed() if self.yes() else messages.KeyNotRenewed(self.rarely())
             case messages.PlanRestarts():
                 return messages.RestartsPlanned(self.restarts())
             case messages.TakeChanges():

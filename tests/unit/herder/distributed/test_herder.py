@@ -24,6 +24,7 @@ from connect_dagster.protocol.config_records import (
 )
 from connect_dagster.protocol.signature import RequestSignature
 from connect_dagster.protocol.states import State, TargetState, TaskId
+from connect_dagster.storage.topic_log import TopicMissingError
 from tests.unit.herder.distributed.memory_group import MemoryGroup, OneWorker
 from tests.unit.protocol.kcat_records import RECORDS
 
@@ -374,6 +375,38 @@ def test_a_key_that_cannot_be_written_is_tried_again_once_the_topic_is_back(grou
     group.advance(2)
     assert group.topics.keys(CONFIGS) == ["session-key"]
     assert one.driver.leads
+
+
+def test_a_deleted_config_topic_ends_no_work(group: MemoryGroup, pair: tuple[OneWorker, OneWorker]) -> None:
+    """At fa6cb2e the leader stopped its work and left the group with the next session key, an hour later at most."""
+    create(group, "four", 4)
+    runs = [one.runs for one in pair]
+    # The key that this one replaces is due.
+    group.topics.append(CONFIGS, (b"session-key", session_key_value(SessionKey(b"0" * 32, "HmacSHA256", 1000))))
+    group.topics.deleted.add(CONFIGS)
+    group.coordinator.rebalance()
+    group.settle()
+    assert [one.runs for one in pair] == runs
+    assert [one.member.left for one in pair] == [[], []]
+    leader, follower = pair
+    with pytest.raises(TopicMissingError, match=f"^Topic '{CONFIGS}' does not exist any more on the brokers"):
+        leader.herder.put_connector("other", config("other"), allow_replace=False)
+    for refused in (
+        lambda: follower.herder.pause_connector("four"),
+        lambda: follower.herder.stored_config("four"),
+        lambda: leader.herder.stop_connector("four"),
+        lambda: leader.herder.delete_connector("four"),
+    ):
+        with pytest.raises(TopicMissingError):
+            refused()
+    assert follower.herder.connectors() == ["four"]
+    group.topics.deleted.clear()
+    writes = len(group.topics.keys(CONFIGS))
+    group.advance(59)
+    assert len(group.topics.keys(CONFIGS)) == writes
+    group.advance(2)
+    assert group.topics.keys(CONFIGS)[writes:] == ["session-key"]
+    assert [one.runs for one in pair] == runs
 
 
 def test_signatures_are_checked_with_the_key_of_the_group(group: MemoryGroup, alone: OneWorker) -> None:
