@@ -26,8 +26,8 @@ from connect_dagster.storage.topic_log import Headers, NotPermittedError, OpenLo
 log = logging.getLogger(__name__)
 
 _FLUSH_SECONDS = 30.0
-# The client itself has tried again until then.
-_TIMED_OUT = frozenset({KafkaError._MSG_TIMED_OUT, KafkaError.REQUEST_TIMED_OUT})
+# The client itself has tried again until then; or the topic was created again, with fewer partitions.
+_PASSING = frozenset({KafkaError._MSG_TIMED_OUT, KafkaError.REQUEST_TIMED_OUT, KafkaError._UNKNOWN_PARTITION})
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +184,7 @@ class StatusStore:
         def written(error: KafkaError | None, message: Message) -> None:
             if error is None:
                 return
-            if error.code() in _TIMED_OUT and self._still_true(report):
+            if error.code() in _PASSING and self._still_true(report):
                 self._send(report)
             else:
                 log.error("Failed to write status update %s: %s", report.key, error.str())

@@ -245,7 +245,7 @@ class TopicLog:
                 if time.monotonic() >= deadline:
                     break
             return receipts.ends(self.topic)
-        except NotPermittedError:
+        except (NotPermittedError, TopicMissingError):
             raise
         except ConnectError:
             self._refuse_missing()
@@ -355,6 +355,8 @@ class TopicLog:
         id = self._admin.id_of(self.topic, seconds)
         with self._looking:
             self._sightings.take(id, time.monotonic())
+            if self._sightings.replaced:
+                self._suspect.set()
 
     def _is_missing(self) -> bool:
         """Return whether the brokers have not known the topic for a while."""
