@@ -8,7 +8,6 @@ _DATABASE = {
     "sqlserver": re.compile(r"(?i);\s*database(?:name)?=(?P<db>[^;]+)"),
     "jtds": re.compile(r"//[^/;]+/(?P<db>[^;?]+)"),
     "oracle": re.compile(r"@(?://)?[^/@]*?(?::\d+)?[:/](?P<db>[\w.$-]+)$"),
-    "sqlite": re.compile(r"(?:.*[/\\])?(?P<db>[^/\\?]+?)(?:\.\w+)?(?:\?.*)?$"),
 }
 _USUAL = re.compile(r"//[^/?;]*/(?P<db>[^?;]+)")
 _SERVER = {
@@ -55,12 +54,11 @@ def jdbc_database(url: str) -> JdbcDatabase | None:
     kind, _, address = rest.partition(":")
     if scheme != "jdbc" or not address:
         return None
-    found = _DATABASE.get(kind, _USUAL).search(address)
     system = _KINDS.get(kind, kind)
     schema = _SCHEMA_PARAMETER.search(address)
     return JdbcDatabase(
         system,
-        found["db"] if found else "",
+        _file_name(address) if kind == "sqlite" else _name(kind, address),
         schema[1] if schema else _DEFAULT_SCHEMAS.get(system),
         _server(kind, address),
     )
@@ -72,3 +70,16 @@ def _server(kind: str, address: str) -> str | None:
         return found and found["server"]
     hosts = ",".join(host.rpartition("@")[2] for host in found["server"].split(","))
     return hosts if _HOSTS.fullmatch(hosts) else None
+
+
+def _name(kind: str, address: str) -> str:
+    found = _DATABASE.get(kind, _USUAL).search(address)
+    return found["db"] if found else ""
+
+
+def _file_name(address: str) -> str:
+    """Return the name of a database file, without folders and extension."""
+    # One regular expression for all of it takes the square of its length.
+    name = re.split(r"[/\\]", address.partition("?")[0])[-1]
+    stem, _, extension = name.rpartition(".")
+    return stem if stem and re.fullmatch(r"\w+", extension) else name
