@@ -90,6 +90,7 @@ def test_a_deleted_config_topic_blocks_nobody(strict: EmbeddedBroker, tmp_path: 
             assert seconds < REFUSAL_SECONDS
         assert recorded_group(strict.bootstrap_servers, props["group.id"]) == members, "the group has rebalanced"
         pair.await_running(files)
+        assert [worker.call("GET", "/health").status for worker in pair.workers] == [200, 200]
         for worker, start in zip(pair.workers, logged, strict=True):
             told = _without_rest(worker.log()[start:])
             _tell(f"{len(told)} entries of the log")

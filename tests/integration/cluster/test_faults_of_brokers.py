@@ -1,4 +1,4 @@
-"""Brokers that go and come back under a group of workers, and a config topic that somebody deletes."""
+"""Brokers that go and come back under a group of workers."""
 
 import time
 from collections.abc import Iterator
@@ -7,7 +7,6 @@ from pathlib import Path
 
 import psutil
 import pytest
-from confluent_kafka.admin import AdminClient
 
 from connect_dagster.embedded.broker import EmbeddedBroker
 from tests.distributed_process import DistributedProcess, group_properties
@@ -131,30 +130,3 @@ def test_a_worker_that_waits_for_brokers_at_its_start_can_be_stopped(own: Embedd
     finally:
         worker.stop()
         own.resume()
-
-
-def test_a_deleted_config_topic_is_told_and_ends_no_worker(tmp_path: Path) -> None:
-    files = LineFiles(tmp_path, "deleted-", 2)
-    first, second = ({"name": name, "config": files.config(name), "initial_state": "PAUSED"} for name in files.names)
-    # Else the next write makes the topic anew.
-    settings = {"auto.create.topics.enable": "false"}
-    with EmbeddedBroker(tmp_path / "broker", 0, heap="512m", settings=settings) as broker:
-        props = group_properties(broker.bootstrap_servers, "deleted-", **GROUP)
-        topic = props["config.storage.topic"]
-        with DistributedProcess(props, tmp_path / "worker") as worker:
-            assert worker.call("POST", "/connectors", first).status == 201
-            worker.wait_states(files.names[0], "PAUSED")
-            deleted_at = len(worker.log())
-            admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
-            admin.delete_topics([topic])[topic].result(30)
-            refused = worker.call("POST", "/connectors", second)
-            assert refused.status == 500, refused.body
-            assert topic in refused.message
-            told = worker.log()[deleted_at:]
-            # Whichever patience ends first: ours, or that of the client, whose metadata has no such topic any more.
-            silent = f"The brokers did not acknowledge 2 records of topic '{topic}' in time"
-            assert silent in told or f"Could not write to topic '{topic}': Local: Unknown" in told, told
-            assert told.count("\n") < 200, told
-            assert worker.call("GET", "/connectors").json == files.names[:1]
-            assert worker.call("GET", "/health").status == 200
-            assert worker.exit_code is None
