@@ -87,6 +87,11 @@ class DatabaseServer(ABC):
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
+    def runs(self) -> bool:
+        """Whether the server was started and has not ended."""
+        return self._process is not None and self._process.poll() is None
+
+    @property
     def log_file(self) -> Path:
         """What the server wrote about itself."""
         return self.directory / "server.log"

@@ -1,6 +1,6 @@
 """A worker of a cluster as a child process: our command `connect-distributed`, and the properties of a group."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -15,12 +15,20 @@ class DistributedProcess(WorkerProcess):
         worker_props: the worker's properties, see `group_properties`; the listener gets a value when absent.
         workdir: for its property file and log.
         jvm: Spark settings of its JVM.
+        within: see `WorkerProcess`.
     """
 
     command: ClassVar[Path] = COMMAND.with_name("connect-distributed")
 
-    def __init__(self, worker_props: Mapping[str, str], workdir: Path, *, jvm: Mapping[str, str] = QUICK_JVM) -> None:
-        super().__init__(worker_props, [], workdir, jvm=jvm)
+    def __init__(
+        self,
+        worker_props: Mapping[str, str],
+        workdir: Path,
+        *,
+        jvm: Mapping[str, str] = QUICK_JVM,
+        within: Sequence[str] = (),
+    ) -> None:
+        super().__init__(worker_props, [], workdir, jvm=jvm, within=within)
 
     def _defaults(self) -> dict[str, str]:
         return {"listeners": f"http://{HOST}:{free_port()}"}

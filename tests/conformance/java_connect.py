@@ -31,6 +31,7 @@ class JavaWorker:
         heap: the JVM's maximum, as in `-Xmx`.
         jvm: more JVM options; those for a fast start by default, so give others to a worker to be measured.
         jars: more jars for its class path.
+        within: a command that its command is given to, as that of a network namespace.
     """
 
     main: ClassVar[str]
@@ -43,6 +44,7 @@ class JavaWorker:
         heap: str = "1g",
         jvm: tuple[str, ...] = FAST_START,
         jars: Sequence[Path] = (),
+        within: Sequence[str] = (),
     ) -> None:
         self.workdir = workdir
         self.log_file = workdir / "java-connect.log"
@@ -50,12 +52,18 @@ class JavaWorker:
         self.rest_url = self.props["listeners"].split(",")[0]
         self._options = jvm_options(heap, jvm)
         self._jars = jars
+        self._within = within
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
     def pid(self) -> int:
         """The JVM's process id; fails before `start`."""
         return self._running().pid
+
+    @property
+    def exit_code(self) -> int | None:
+        """Exit code; None while it runs."""
+        return self._running().poll()
 
     def start(self) -> None:
         """Start the process; `wait_ready` waits for it."""
@@ -65,7 +73,8 @@ class JavaWorker:
         jars = [*(jar for jar in resolve("java-connect") if not _is_plugin(jar)), *self._jars]
         class_path = os.pathsep.join(map(str, jars))
         with self.log_file.open("ab") as log:
-            self._process = start_leashed([find_java(), *self._options, "-cp", class_path, self.main, *files], log=log)
+            command = [find_java(), *self._options, "-cp", class_path, self.main, *files]
+            self._process = start_leashed([*self._within, *command], log=log)
 
     def wait_ready(self, timeout: float = 180) -> None:
         """Wait until it is ready to be used.

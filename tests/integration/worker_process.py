@@ -32,6 +32,7 @@ class WorkerProcess:
         connector_files: files for the command line, see `write_properties`.
         workdir: for the worker's property file, offsets file and log.
         jvm: Spark settings of its JVM; those for a short life by default, so give others to a worker to be measured.
+        within: a command that its command is given to, as that of a network namespace.
     """
 
     command: ClassVar[Path] = COMMAND
@@ -43,12 +44,14 @@ class WorkerProcess:
         workdir: Path,
         *,
         jvm: Mapping[str, str] = QUICK_JVM,
+        within: Sequence[str] = (),
     ) -> None:
         self.workdir = workdir
         self.log_file = workdir / "worker.log"
         self.props = {**self._defaults(), **jvm, **worker_props}
         self.rest_url = reachable(self.props["listeners"].split(",")[0])
         self._files = connector_files
+        self._within = within
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -56,7 +59,7 @@ class WorkerProcess:
         self.workdir.mkdir(parents=True, exist_ok=True)
         worker = write_properties(self.workdir / "worker.properties", self.props)
         with self.log_file.open("ab") as log:
-            self._process = start_leashed([self.command, worker, *self._files], log=log)
+            self._process = start_leashed([*self._within, self.command, worker, *self._files], log=log)
 
     @property
     def pid(self) -> int:

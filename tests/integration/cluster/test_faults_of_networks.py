@@ -2,14 +2,13 @@
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from connect_dagster.embedded.broker import EmbeddedBroker
-from connect_dagster.embedded.child_process import start_leashed
 from connect_dagster.embedded.ports import HOST, free_port
 from tests.distributed_process import DistributedProcess, group_properties
 from tests.integration.cluster.group_of_workers import (
@@ -22,7 +21,6 @@ from tests.integration.cluster.group_of_workers import (
     worker_id,
 )
 from tests.integration.cluster.network import CutOffNetwork
-from tests.integration.worker_process import write_properties
 
 pytestmark = pytest.mark.nightly
 
@@ -34,20 +32,6 @@ GROUP = {
     "offset_flush_interval_ms": "300",
 }
 STOPPED = "Finished stopping tasks in preparation for rebalance"
-
-
-class FarWorker(DistributedProcess):
-    """A worker on the far side of a network."""
-
-    def __init__(self, worker_props: Mapping[str, str], workdir: Path, network: CutOffNetwork) -> None:
-        super().__init__(worker_props, workdir)
-        self._network = network
-
-    def start(self) -> None:
-        self.workdir.mkdir(parents=True, exist_ok=True)
-        worker = write_properties(self.workdir / "worker.properties", self.props)
-        with self.log_file.open("ab") as log:
-            self._process = start_leashed(self._network.command(self.command, worker), log=log)
 
 
 @pytest.fixture
@@ -81,7 +65,7 @@ def test_a_worker_that_is_cut_off_makes_room_and_comes_back(
     files = LineFiles(tmp_path, "cut-", 6)
     with ExitStack() as stack:
         near = DistributedProcess(near_props, tmp_path / "near")
-        far = FarWorker(far_props, tmp_path / "far", network)
+        far = DistributedProcess(far_props, tmp_path / "far", within=network.command())
         for worker in (near, far):
             worker.start()
             stack.callback(worker.stop)
