@@ -19,7 +19,7 @@ define have
 apt-get update -qq && apt-get install -y -qq --no-install-recommends $(2)
 endef
 
-.PHONY: help install lock fmt lint types imports check test nightly golden soak bench browser network docs demo clean
+.PHONY: help install lock fmt lint types imports check test nightly golden soak campaign bench browser network docs demo clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -61,14 +61,19 @@ check: lint types imports ## lint, types and the import contract
 test: install ## run the tests that each change must pass (TESTS=path to narrow, JOBS=n at once)
 	$(PYTEST) --durations 10 $(TESTS)
 
-nightly: install browser network ## run the whole matrix: make test, the tests marked nightly, Java's answers checked (TESTS=path)
+nightly: install browser network ## run the whole matrix, Java's answers checked, then 30 minutes of faults (TESTS=path: no faults)
 	GOLDEN=check $(PYTEST) -m "not soak" $(TESTS)
+	$(if $(TESTS),,$(BIN)/python -m tests.campaign --minutes 30 $(CAMPAIGN))
 
 golden: install ## ask Java 4.3.1 and record its answers in tests/golden (TESTS=a test module to narrow)
 	GOLDEN=record $(BIN)/pytest -m "not soak" $(or $(TESTS),tests/conformance tests/unit/java tests/unit/kafka)
 
-soak: install ## run the long tests: load and many repetitions
+soak: install network ## play 1,000 faults, then run the long tests; a stopped campaign continues (TESTS=path: no faults)
+	$(if $(TESTS),,$(BIN)/python -m tests.campaign --seed 1 $(CAMPAIGN))
 	$(BIN)/pytest -m soak $(TESTS)
+
+campaign: install network ## play faults that are drawn from a seed (CAMPAIGN="--faults 20 --seed 7", CAMPAIGN=--help)
+	$(BIN)/python -m tests.campaign $(CAMPAIGN)
 
 bench: install ## compare with Java Kafka Connect, or OF=jdbc with databases, on a quiet machine (BENCH="--quick --cells source")
 	$(BIN)/python -m benchmarks$(addprefix .,$(OF)) $(BENCH)

@@ -234,11 +234,13 @@ def _config_changed_in_rebalance(stage: Stage, fault: Fault) -> None:
 
 def _paused(stage: Stage, fault: Fault) -> None:
     flow = stage.flow(fault.flow)
-    for name in (flow.source, flow.sink):
-        stage.group.ask("PUT", f"/connectors/{name}/pause")
-    time.sleep(fault.seconds)
-    for name in (flow.source, flow.sink):
-        stage.group.ask("PUT", f"/connectors/{name}/resume")
+    try:
+        for name in (flow.source, flow.sink):
+            stage.group.ask("PUT", f"/connectors/{name}/pause")
+        time.sleep(fault.seconds)
+    finally:
+        for name in (flow.source, flow.sink):
+            stage.group.ask("PUT", f"/connectors/{name}/resume")
 
 
 def _restarted(stage: Stage, fault: Fault) -> None:
@@ -276,13 +278,15 @@ def _earlier(offset: Mapping[str, Any]) -> dict[str, int]:
 def _stopped(stage: Stage, name: str) -> Iterator[list[dict[str, Any]]]:
     """Stop a connector, yield its offsets, and resume it."""
     stage.group.ask("PUT", f"/connectors/{name}/stop")
-    deadline = time.monotonic() + _STATE_SECONDS
-    while [part["state"] for part in stage.group.parts().get(name, [])] != ["STOPPED"]:
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"{name} was not STOPPED within {_STATE_SECONDS:g} s")
-        time.sleep(_POLL_SECONDS)
-    yield stage.group.ask("GET", f"/connectors/{name}/offsets")["offsets"]
-    stage.group.ask("PUT", f"/connectors/{name}/resume")
+    try:
+        deadline = time.monotonic() + _STATE_SECONDS
+        while [part["state"] for part in stage.group.parts().get(name, [])] != ["STOPPED"]:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{name} was not STOPPED within {_STATE_SECONDS:g} s")
+            time.sleep(_POLL_SECONDS)
+        yield stage.group.ask("GET", f"/connectors/{name}/offsets")["offsets"]
+    finally:
+        stage.group.ask("PUT", f"/connectors/{name}/resume")
 
 
 @contextmanager
