@@ -133,7 +133,7 @@ def _database_kill(stage: Stage, fault: Fault) -> None:
 
 
 def _topic_remade(stage: Stage, fault: Fault) -> None:
-    flow, admin = stage.flow(fault.flow), stage.admin()
+    flow, admin = stage.flow(fault.flow), stage.admin
     with _all_in_topic(flow):
         flow.ledger.excuse(SINK, flow.ledger.missing(SINK))
         admin.delete_topics([flow.topic])[flow.topic].result(ADMIN_SECONDS)
@@ -145,16 +145,16 @@ def _topic_remade(stage: Stage, fault: Fault) -> None:
 def _make_topic(stage: Stage, flow: Flow) -> None:
     """Make the topic of a flow, once its deletion is complete."""
     deadline = time.monotonic() + ADMIN_SECONDS
-    while flow.topic in stage.admin().list_topics(timeout=ADMIN_SECONDS).topics:
+    while flow.topic in stage.admin.list_topics(timeout=ADMIN_SECONDS).topics:
         if time.monotonic() > deadline:
             raise TimeoutError(f"the brokers did not delete {flow.topic}")
         time.sleep(_POLL_SECONDS)
-    made = stage.admin().create_topics([NewTopic(flow.topic, PARTITIONS, 1)])
+    made = stage.admin.create_topics([NewTopic(flow.topic, PARTITIONS, 1)])
     made[flow.topic].result(ADMIN_SECONDS)
 
 
 def _topic_grown(stage: Stage, fault: Fault) -> None:
-    flow, admin = stage.flow(fault.flow), stage.admin()
+    flow, admin = stage.flow(fault.flow), stage.admin
     count = len(admin.list_topics(flow.topic, timeout=ADMIN_SECONDS).topics[flow.topic].partitions)
     grown = admin.create_partitions([NewPartitions(flow.topic, count + 1)])
     grown[flow.topic].result(ADMIN_SECONDS)
@@ -163,7 +163,7 @@ def _topic_grown(stage: Stage, fault: Fault) -> None:
 
 def _topic_truncated(stage: Stage, fault: Fault) -> None:
     """Delete all records of the topic, as retention does with old ones."""
-    flow, admin = stage.flow(fault.flow), stage.admin()
+    flow, admin = stage.flow(fault.flow), stage.admin
     with _all_in_topic(flow):
         flow.ledger.excuse(SINK, flow.ledger.missing(SINK))
         partitions = admin.list_topics(flow.topic, timeout=ADMIN_SECONDS).topics[flow.topic].partitions
@@ -181,7 +181,7 @@ def _internal_topics_compacted(stage: Stage, fault: Fault) -> None:
         ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET) for name, value in settings.items()
     ]
     asked = [ConfigResource(ResourceType.TOPIC, name, incremental_configs=entries) for name in INTERNAL_TOPICS]
-    for altered in stage.admin().incremental_alter_configs(asked).values():
+    for altered in stage.admin.incremental_alter_configs(asked).values():
         altered.result(ADMIN_SECONDS)
     time.sleep(fault.seconds)
     _worker_kill(stage, fault)

@@ -181,7 +181,7 @@ class Schedule:
         """Return one fault; those before it have no influence."""
         act = self.act(number)
         chance = random.Random(f"{self.seed} fault {number}")
-        kind = chance.choice(self._possible(act))
+        kind = self._kind(act, number - act.first)
         flows = self._flows_for(kind, act)
         return Fault(
             number=number,
@@ -192,6 +192,12 @@ class Schedule:
             quiet=round(chance.uniform(*_QUIET_SECONDS), 1),
             chance=round(chance.random(), 3),
         )
+
+    def _kind(self, act: Act, place: int) -> Kind:
+        """Return the kind of an act's fault: all come in some order before one comes again."""
+        possible = self._possible(act)
+        again, following = divmod(place, len(possible))
+        return random.Random(f"{self.seed} kinds {act.first} {again}").sample(possible, len(possible))[following]
 
     def _possible(self, act: Act) -> list[Kind]:
         there = {

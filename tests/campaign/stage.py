@@ -37,6 +37,8 @@ _GROUP = {
     "heartbeat_interval_ms": "500",
     "scheduled_rebalance_max_delay_ms": "2000",
     "offset_flush_interval_ms": "1000",
+    "consumer_session_timeout_ms": "6000",
+    "consumer_heartbeat_interval_ms": "1000",
     "consumer_metadata_max_age_ms": "2000",
     "producer_metadata_max_age_ms": "2000",
 }
@@ -88,6 +90,8 @@ class Stage:
                     CutOffNetwork(f"cd{os.getpid() % 100_000}", f"10.233.{os.getpid() % 256}")
                 )
             self.broker = stack.enter_context(self._broker())
+            settings = {"bootstrap.servers": self.broker.bootstrap_servers, "reconnect.backoff.max.ms": 500}
+            self.admin = AdminClient({**settings, "log_level": 0})
             self.flows = self._made_flows(stack)
             self.group = Group([self._member(place) for place in range(self.act.workers)])
             stack.callback(self.group.stop)
@@ -107,10 +111,6 @@ class Stage:
     def names(self) -> list[str]:
         """Return the names of all connectors."""
         return [name for flow in self.flows for name in (flow.source, flow.sink)]
-
-    def admin(self) -> AdminClient:
-        """Return a client for topics."""
-        return AdminClient({"bootstrap.servers": self.broker.bootstrap_servers, "log_level": 0})
 
     def flow(self, name: str) -> Flow:
         """Return a flow by its name."""
@@ -177,7 +177,7 @@ class Stage:
             "plugin": lambda: PluginFlow(source_files, self.disk),
         }
         flows = [makers[name]() for name in self.act.flows]
-        made = self.admin().create_topics([NewTopic(flow.topic, PARTITIONS, 1) for flow in flows])
+        made = self.admin.create_topics([NewTopic(flow.topic, PARTITIONS, 1) for flow in flows])
         for future in made.values():
             future.result(ADMIN_SECONDS)
         for flow in flows:

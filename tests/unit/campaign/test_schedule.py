@@ -20,6 +20,12 @@ def test_every_kind_comes() -> None:
     assert {schedule.fault(number).kind for number in range(2000)} == set(NEEDS)
 
 
+def test_no_kind_comes_twice_before_all_have_come() -> None:
+    schedule = Schedule(4, flows=("file",), act_length=100)
+    possible = {schedule.fault(number).kind for number in range(100)}
+    assert {schedule.fault(number).kind for number in range(len(possible))} == possible
+
+
 def test_acts_have_all_shapes() -> None:
     schedule = Schedule(3)
     acts = [schedule.act(number * ACT_LENGTH) for number in range(200)]
