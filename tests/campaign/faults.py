@@ -7,7 +7,7 @@ records are in its topic, so that the lost ones are known: the sink is excused f
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from confluent_kafka import TopicPartition
@@ -25,13 +25,13 @@ from tests.campaign.flows import PARTITIONS, SINK, TOPIC, FileFlow, Flow
 from tests.campaign.group import Member
 from tests.campaign.schedule import Fault
 from tests.campaign.stage import ADMIN_SECONDS, INTERNAL_TOPICS, Stage
-from tests.campaign.tails import bytes_free
 
 _DRAIN_SECONDS = 120.0
 _POLL_SECONDS = 0.2
 _STATE_SECONDS = 90.0
 _CHANGES = 3
 _REWOUND_RECORDS = 1_000
+_BLOCK = bytes(1 << 20)
 
 
 class NotQuietError(Exception):
@@ -118,8 +118,9 @@ def _network_cut(stage: Stage, fault: Fault) -> None:
 def _disk_full(stage: Stage, fault: Fault) -> None:
     filler = stage.disk / "filler"
     try:
-        with filler.open("wb") as file:
-            os.posix_fallocate(file.fileno(), 0, bytes_free(stage.disk))
+        with filler.open("wb", buffering=0) as file, suppress(OSError):
+            while file.write(_BLOCK):
+                pass
         time.sleep(fault.seconds)
     finally:
         filler.unlink()

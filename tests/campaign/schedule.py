@@ -59,7 +59,8 @@ KINDS = (
     _kind("network-cut", 2, 30, Need.NETWORK),
     _kind("disk-full", 2, 10, Need.DISK, Need.FILE, Need.OURS),
     _kind("database-kill", 0, 10, Need.JDBC),
-    _kind("topic-remade", 0, 40),
+    # A sink of Java continues at the offset of the deleted topic.
+    _kind("topic-remade", 0, 40, Need.OURS),
     _kind("topic-grown"),
     _kind("topic-truncated"),
     _kind("internal-topics-compacted", 3, 8),

@@ -151,9 +151,3 @@ def gaps_within(whole: range, found: Sequence[int]) -> Iterator[range]:
         start = number + 1
     if start < whole.stop:
         yield range(start, whole.stop)
-
-
-def bytes_free(folder: Path) -> int:
-    """Return the free bytes of a disk."""
-    disk = os.statvfs(folder)
-    return disk.f_bavail * disk.f_frsize
