@@ -10,7 +10,7 @@ from tests.campaign.outcomes import Footprint, Outcome
 PAGE = Path(__file__).parents[2] / "docs" / "testing.md"
 ALONE, BESIDE_JAVA = "campaign", "campaign beside Java"
 """Names of the two places of the page."""
-WARM_SECONDS = 60.0
+WARM_SECONDS = 300.0
 OURS, JAVA = "ours", "java"
 _NONE = "–"
 _HEAD = (
@@ -52,15 +52,12 @@ def summary(outcomes: Sequence[Outcome]) -> str:
 def slope(footprints: Iterable[Footprint], figure: Callable[[Footprint], float]) -> float | None:
     """Return the growth of a figure in an hour, by least squares, with a separate intercept for each start of a worker.
 
-    Footprints of workers younger than `WARM_SECONDS` are left out.
-
     Returns:
         `None` when no start of a worker was looked at twice.
     """
     series: dict[str, list[tuple[float, float]]] = {}
     for footprint in footprints:
-        if footprint.age >= WARM_SECONDS:
-            series.setdefault(footprint.process, []).append((footprint.age / 3600, figure(footprint)))
+        series.setdefault(footprint.process, []).append((footprint.age / 3600, figure(footprint)))
     above = below = 0.0
     for points in series.values():
         middle = math.fsum(x for x, _ in points) / len(points)
@@ -134,14 +131,16 @@ def _row(name: str, ours: Sequence[Outcome], javas: Sequence[Outcome], beside: b
 def _summary(side: str, outcomes: Sequence[Outcome]) -> list[str]:
     if not outcomes:
         return []
-    footprints = [footprint for outcome in outcomes for footprint in outcome.footprints]
+    looks = (footprint for outcome in outcomes for footprint in outcome.footprints)
+    footprints = [footprint for footprint in looks if footprint.age >= WARM_SECONDS]
     grown = ", ".join(f"{name} {_growth(footprints, unit, figure)}" for name, unit, figure in _GROWN)
     return [
         f"- {side}: {sum(each.failed for each in outcomes)} times FAILED and restarted, "
         f"{sum(each.ended for each in outcomes)} workers ended by themselves, "
         f"at most {max(each.temporary for each in outcomes)} temporary files and folders, "
         f"at most {max(each.orphans for each in outcomes)} orphans",
-        f"- {side}, one worker with its JVM, {len(footprints)} looks: {grown}",
+        f"- {side}, a worker with its JVM, {len(footprints)} looks at workers that are older than {WARM_SECONDS:g} s: "
+        f"{grown}",
     ]
 
 

@@ -185,6 +185,7 @@ class _Watch:
         until = self._began + self._patience
         while not self.recovered and time.monotonic() < until:
             self._look()
+            self._look_at_states()
             if self.caught_up is None and not self._missing():
                 self.caught_up = self._passed()
             time.sleep(_POLL_SECONDS)
@@ -211,7 +212,6 @@ class _Watch:
     def _look(self) -> None:
         self.ended += self._stage.group.start_ended()
         self._stage.look()
-        self._look_at_states()
 
     def _missing(self) -> set[tuple[str, int]]:
         return {

@@ -28,6 +28,7 @@ ROOT = os.geteuid() == 0 and shutil.which("ip") is not None
 MARK = "CONNECT_DAGSTER_CAMPAIGN"
 RATE, WRITE_SECONDS = 200, 0.1
 DISK_BYTES = 256 << 20
+_ADMIN: dict[str, str | int | float] = {"reconnect.backoff.max.ms": 500, "log_level": 0}
 ADMIN_SECONDS = 30.0
 INTERNAL_TOPICS = tuple(f"campaign-{kind}s" for kind in ("config", "offset", "status"))
 _PLUGINS = Path(__file__).with_name("plugins")
@@ -90,8 +91,7 @@ class Stage:
                     CutOffNetwork(f"cd{os.getpid() % 100_000}", f"10.233.{os.getpid() % 256}")
                 )
             self.broker = stack.enter_context(self._broker())
-            settings = {"bootstrap.servers": self.broker.bootstrap_servers, "reconnect.backoff.max.ms": 500}
-            self.admin = AdminClient({**settings, "log_level": 0})
+            self.admin = AdminClient({"bootstrap.servers": self.broker.bootstrap_servers, **_ADMIN})
             self.flows = self._made_flows(stack)
             self.group = Group([self._member(place) for place in range(self.act.workers)])
             stack.callback(self.group.stop)

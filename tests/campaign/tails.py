@@ -15,6 +15,8 @@ from tests.databases import Database
 
 _MOST_RECORDS = 5_000
 _LIST_SECONDS = 30.0
+_GLANCE_SECONDS = 2.0
+_SILENCE_SECONDS = 10.0
 _POLL_SECONDS = 0.1
 # A worker that is frozen commits what it began before.
 _GAP_SECONDS = 120.0
@@ -58,6 +60,7 @@ class TopicTail:
         self._topic = topic
         self._servers = bootstrap_servers
         self._following: dict[int, int] = {}
+        self._heard = time.monotonic()
         self._consumer = self._connected(partitions)
 
     def close(self) -> None:
@@ -73,7 +76,17 @@ class TopicTail:
                     self._following[record.partition() or 0] = (record.offset() or 0) + 1
                     value = record.value()
                     found += numbers(value if isinstance(value, bytes) else b"")
+        if found:
+            self._heard = time.monotonic()
+        elif time.monotonic() - self._heard > _SILENCE_SECONDS:
+            self._open_again()
         return found
+
+    def _open_again(self) -> None:
+        """Replace a consumer that reads nothing: librdkafka may stop when brokers restart (librdkafka#5301)."""
+        self._heard = time.monotonic()
+        if there := self._partitions(self._consumer, _GLANCE_SECONDS):
+            self.look_for_partitions(len(there))
 
     def look_for_partitions(self, count: int) -> None:
         """Continue with all partitions of the topic, once there are this many."""
@@ -98,7 +111,7 @@ class TopicTail:
             }
         )
         deadline = time.monotonic() + _LIST_SECONDS
-        while len(found := self._partitions(consumer)) < partitions:
+        while len(found := self._partitions(consumer, _LIST_SECONDS)) < partitions:
             if time.monotonic() > deadline:
                 consumer.close()
                 raise TimeoutError(f"{self._topic} has {len(found)} partitions, not {partitions}")
@@ -106,9 +119,9 @@ class TopicTail:
         consumer.assign([TopicPartition(self._topic, each, self._following.get(each, 0)) for each in found])
         return consumer
 
-    def _partitions(self, consumer: Consumer) -> list[int]:
+    def _partitions(self, consumer: Consumer, seconds: float) -> list[int]:
         with suppress(KafkaException):
-            return list(consumer.list_topics(self._topic, timeout=_LIST_SECONDS).topics[self._topic].partitions)
+            return list(consumer.list_topics(self._topic, timeout=seconds).topics[self._topic].partitions)
         return []
 
 

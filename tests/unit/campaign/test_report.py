@@ -47,17 +47,18 @@ def test_a_slope_is_within_each_start_of_a_worker() -> None:
     assert slope(looks, lambda one: one.descriptors) == pytest.approx(-60)
 
 
-def test_a_slope_needs_two_looks_at_a_warm_worker() -> None:
-    assert slope([footprint("a", 0.5, 10), footprint("a", 2, 90)], lambda one: one.descriptors) is None
+def test_a_slope_needs_two_looks_at_a_worker() -> None:
+    assert slope([footprint("a", 2, 10)], lambda one: one.descriptors) is None
     assert slope([footprint("a", 2, 10), footprint("b", 3, 90)], lambda one: one.descriptors) is None
 
 
 def test_the_summary_has_what_was_left_behind_and_what_grew() -> None:
-    looks = (footprint("a", 2, 100), footprint("a", 62, 110))
+    looks = (footprint("a", 1, 10), footprint("a", 6, 100), footprint("a", 66, 110))
     left = outcome("paused", 1.0, failed=2, ended=1, temporary=4, orphans=3, footprints=looks)
     text = summary([left])
     assert "2 times FAILED and restarted, 1 workers ended by themselves" in text
     assert "at most 4 temporary files and folders, at most 3 orphans" in text
+    assert "2 looks at workers that are older than 300 s: " in text
     assert "descriptors 100–110 (+10.0 an hour)" in text
 
 
