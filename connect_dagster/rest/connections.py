@@ -16,6 +16,7 @@ from typing import Protocol
 
 import h11
 from uvicorn import Config
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
@@ -110,10 +111,13 @@ class _Parser(h11.Connection):
     """h11's, which refuses a body in many tiny chunks: 200 kilobytes of them keep it busy for a second."""
 
     _credit = 0
+    paused = False
+    """Whether a next request waits for the end of this one."""
 
     def next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
         """Return what comes next. Raises RemoteProtocolError when it is malformed, or the chunks are too small."""
         event = super().next_event()
+        self.paused = event is h11.PAUSED
         if isinstance(event, h11.Request):
             self._credit = _SMALL_CHUNKS * _CHUNK_BYTES
         elif isinstance(event, h11.Data):
@@ -123,18 +127,35 @@ class _Parser(h11.Connection):
         return event
 
 
+class _Flow(FlowControl):
+    """uvicorn's, which reads on whenever an application asks for more of its request.
+
+    A client that sends requests without waiting would then have 256 kB more in memory with each one that is handled.
+    """
+
+    def __init__(self, transport: asyncio.Transport, parser: _Parser) -> None:
+        super().__init__(transport)
+        self._parser = parser
+
+    def resume_reading(self) -> None:
+        """Read on, unless a next request is here already."""
+        if not self._parser.paused:
+            super().resume_reading()
+
+
 class HttpConnection(H11Protocol):
     """uvicorn's, with the limits of its server's connections."""
 
     def __init__(self, config: Config, state: ServerState, connections: Connections) -> None:
         super().__init__(config, state, {})
-        self.conn = _Parser(h11.SERVER, HEAD_BYTES)
+        self.conn = self._parser = _Parser(h11.SERVER, HEAD_BYTES)
         self._connections = connections
         self._phase: Phase | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
         """Begin to wait for a request."""
         super().connection_made(transport)
+        self.flow = _Flow(transport, self._parser)
         self._follow()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -150,6 +171,8 @@ class HttpConnection(H11Protocol):
     def on_response_complete(self) -> None:
         """Begin to wait for the next request."""
         super().on_response_complete()
+        if self.conn.their_state is h11.IDLE:
+            self.flow.resume_reading()
         # Of requests that were sent together, each has its own time.
         self._phase = None
         self._follow()

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import socket
 import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
 import requests
 
+from connect_dagster.rest.connections import HttpConnection
 from connect_dagster.rest.limits import Limits
 from connect_dagster.rest.server import RestServer
 from tests.unit.rest.certificates import Identity
@@ -189,6 +191,44 @@ def test_tiny_chunks_do_not_keep_others_waiting(herder: MemoryHerder, connect: C
         assert hostile.read(b"\r\n").startswith(b"HTTP/1.1 400 ")
         normal.send(UPLOAD + b"Transfer-Encoding: chunked\r\n\r\n" + b"1\r\n[\r\n" * 1_000 + b"0\r\n\r\n")
         assert b"not valid JSON" in normal.read(b"}")
+
+
+@pytest.mark.parametrize("count", [3, 3_000])
+def test_requests_that_do_not_wait_are_all_answered(connect: Callable[..., Client], count: int) -> None:
+    """Also by a client that sends the last one in two parts."""
+    with serving(MemoryHerder()) as server:
+        client = connect(server)
+        threading.Thread(target=client.send, args=(HEAD * count + HEAD[:10],), daemon=True).start()
+        for _ in range(count):
+            client.read(b"\r\n\r\n[]")
+        client.send(HEAD[10:])
+        client.read(b"\r\n\r\n[]")
+        client.send(UPLOAD + b"Content-Length: 2\r\n\r\n[]")
+        assert b"500 Internal Server Error" in client.read(b"\r\n")
+
+
+def test_requests_that_do_not_wait_are_not_kept_in_memory(connect: Callable[..., Client]) -> None:
+    """At fa6cb2e each one that was handled brought 256 kB more into memory: 250 MB in eight seconds."""
+    herder, most = MemoryHerder(), 0
+    end = threading.Event()
+    with serving(herder) as server:
+        client = connect(server)
+
+        def send() -> None:
+            with suppress(OSError):
+                while not end.is_set():
+                    client.send(HEAD * 1_000)
+
+        sending = threading.Thread(target=send, daemon=True)
+        sending.start()
+        for _ in range(100):
+            client.read(b"\r\n\r\n[]")
+            open_now = [one for one in gc.get_objects() if isinstance(one, HttpConnection)]
+            most = max([most, *(len(one.conn.trailing_data[0]) for one in open_now)])
+        end.set()
+        client.close()
+        sending.join(10)
+    assert 0 < most <= 2 * (256 << 10)
 
 
 def test_a_client_that_does_not_read_is_let_go(herder: MemoryHerder, connect: Callable[..., Client]) -> None:
