@@ -5,6 +5,7 @@ Each attack ends after its seconds, and keeps to a number of connections; it pri
 
 import asyncio
 import json
+import os
 import random
 import sys
 import time
@@ -22,6 +23,7 @@ SLOW = 300
 LARGE = 8
 FLOODING = 50
 MALFORMED = 20
+PIPELINED = 50
 BODY_BYTES = 400 * 1024 * 1024
 PIECE = bytes(256 * 1024)
 POST = b"POST /connectors HTTP/1.1\r\nHost: worker\r\nContent-Type: application/json\r\n"
@@ -154,7 +156,7 @@ class Attack:
                     return
                 writer.write(piece)
                 await writer.drain()
-                self.counts["megabytes"] += 1  # of PIECE
+                self.counts["pieces of 256 kB"] += 1
             await self.count_answer(reader)
 
     async def count_answer(self, reader: asyncio.StreamReader) -> None:
@@ -176,6 +178,29 @@ class Attack:
                 self.counts[head[9:12].decode()] += 1
                 length = next(line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
                 await reader.readexactly(int(length.partition(b":")[2]))
+
+    async def ask_without_listening(self) -> None:
+        """Send requests on one connection as fast as it takes them, and drop the answers."""
+
+        async def drop(reader: asyncio.StreamReader) -> None:
+            while answers := await reader.read(1 << 16):
+                self.counts["answers"] += answers.count(b"HTTP/1.1 200")
+
+        async with self.connection() as (reader, writer):
+            dropping = asyncio.create_task(drop(reader))
+            try:
+                while self.goes_on:
+                    writer.write(GET * PIPELINED)
+                    self.counts["requests"] += PIPELINED
+                    await writer.drain()
+                    await asyncio.sleep(0)
+            finally:
+                dropping.cancel()
+
+    async def ask_and_leave(self) -> None:
+        """Send a request on a new connection, and close it at once."""
+        async with self.connection() as (_, writer):
+            writer.write(GET)
 
     async def ask_once(self) -> None:
         """Send a request on a new connection."""
@@ -237,11 +262,15 @@ ATTACKS: dict[str, Callable[[Attack], Awaitable[None]]] = {
     "chunked-400-MB": _large(b"Transfer-Encoding: chunked\r\n\r\n", _CHUNK),
     "requests": lambda attack: attack.all_at_once(FLOODING, attack.keep_asking),
     "connections": lambda attack: attack.all_at_once(FLOODING, attack.ask_once),
+    "pipelined": lambda attack: attack.all_at_once(FLOODING, attack.ask_without_listening),
+    "hit-and-run": lambda attack: attack.all_at_once(FLOODING, attack.ask_and_leave),
     "malformed": lambda attack: attack.all_at_once(MALFORMED, lambda: attack.send(attack.malformed())),
 }
 
 
 async def main(name: str, host: str, port: int, seconds: float) -> None:
+    # Real ones have cores of their own.
+    os.nice(10)
     attack = Attack(host, port, seconds)
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds + 5):

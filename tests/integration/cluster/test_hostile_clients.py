@@ -4,6 +4,7 @@ What each limit does is shown in `tests/unit/rest`; this is a real worker with a
 processes beside it on the same cores.
 """
 
+import os
 import subprocess
 import sys
 import threading
@@ -58,6 +59,12 @@ class Attacked:
         return int(psutil.Process(self.worker.pid).memory_info().rss) >> 20
 
     @property
+    def busy_seconds(self) -> float:
+        """Processor time of the worker, without its JVM."""
+        times = psutil.Process(self.worker.pid).cpu_times()
+        return float(times.user + times.system)
+
+    @property
     def descriptors(self) -> int:
         """Open files and sockets of the worker."""
         return int(psutil.Process(self.worker.pid).num_fds())
@@ -101,14 +108,15 @@ def test_an_operator_is_answered_and_the_work_goes_on(attacked: Attacked, attack
     worker, files = attacked.worker, attacked.files
     before, descriptors, megabytes = attacked.membership, attacked.descriptors, attacked.megabytes
     logged = len(worker.log())
-    lines = len(files.lines)
+    lines, busy = len(files.lines), attacked.busy_seconds
     with AnswerTimes(worker.rest_url) as times:
         done = _attack(attack, worker.rest_url)
     attacked.reader.await_values(files.lines, DELIVERY_SECONDS)
     after = attacked.megabytes
     sys.stdout.write(
-        f"\n{attack}: GET /: {times}; RSS {megabytes} -> {after} MB; {len(files.lines) - lines} lines; "
-        f"{worker.log()[logged:].count(chr(10))} lines of log; clients: {done}\n"
+        f"\n{attack}: GET /: {times}; CPU {attacked.busy_seconds - busy:.1f} s; RSS {megabytes} -> {after} MB; "
+        f"{len(files.lines) - lines} lines; {worker.log()[logged:].count(chr(10))} lines of log; "
+        f"load {os.getloadavg()[0]:.1f}; clients: {done}\n"
     )
     times.check(LONGEST_SECONDS)
     assert attacked.membership == before, "the group has rebalanced"
