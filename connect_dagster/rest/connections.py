@@ -112,7 +112,7 @@ class _Parser(h11.Connection):
 
     _credit = 0
     paused = False
-    """Whether a next request waits for the end of this one."""
+    """Set while a next request waits for the end of this one."""
 
     def next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
         """Return what comes next. Raises RemoteProtocolError when it is malformed, or the chunks are too small."""
