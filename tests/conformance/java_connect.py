@@ -73,8 +73,8 @@ class JavaWorker:
         jars = [*(jar for jar in resolve("java-connect") if not _is_plugin(jar)), *self._jars]
         class_path = os.pathsep.join(map(str, jars))
         with self.log_file.open("ab") as log:
-            command = [find_java(), *self._options, "-cp", class_path, self.main, *files]
-            self._process = start_leashed([*self._within, *command], log=log)
+            command: list[str | Path] = [*self._within, find_java(), *self._options, "-cp", class_path, self.main]
+            self._process = start_leashed([*command, *files], log=log)
 
     def wait_ready(self, timeout: float = 180) -> None:
         """Wait until it is ready to be used.
