@@ -124,7 +124,9 @@ def _row(name: str, ours: Sequence[Outcome], javas: Sequence[Outcome], beside: b
     if not beside:
         return cells
     lost = str(sum(outcome.lost + outcome.stuck for outcome in javas)) if javas else _NONE
-    ratios = (_ratio(caught_up, javas_caught_up, share) for share in (0.5, 0.99))
+    borne = {outcome.number for outcome in javas}
+    paired = _caught_up([outcome for outcome in ours if outcome.number in borne])
+    ratios = (_ratio(paired, javas_caught_up, share) for share in (0.5, 0.99))
     return (*cells, _spread(javas_caught_up), lost, *ratios)
 
 

@@ -12,7 +12,8 @@ AT = "2026-11-25T03:00:00+00:00"
 
 
 def outcome(kind: str, caught_up: float | None, side: str = "ours", **more: Any) -> Outcome:
-    return Outcome(side, 0, kind, AT, "file", 0, 1.0, "1 file", 0.5, caught_up, **more)
+    number = more.pop("number", 0)
+    return Outcome(side, number, kind, AT, "file", 0, 1.0, "1 file", 0.5, caught_up, **more)
 
 
 def rows(outcomes: list[Outcome]) -> list[list[str]]:
@@ -33,11 +34,11 @@ def test_each_kind_has_a_row_and_all_have_one() -> None:
 
 
 def test_java_stands_beside_what_it_bore_too() -> None:
-    played = [outcome("paused", 3.0), outcome("paused", 2.0, "java"), outcome("restarted", 1.0)]
+    played = [outcome("paused", 3.0), outcome("paused", 2.0, "java"), outcome("restarted", 1.0, number=1)]
     assert [row[-4:] for row in rows(played)] == [
         ["2.0 / 2.0", "0", "1.50x", "1.50x"],
         ["–", "–", "–", "–"],
-        ["2.0 / 2.0", "0", "0.50x", "1.50x"],
+        ["2.0 / 2.0", "0", "1.50x", "1.50x"],
     ]
 
 
