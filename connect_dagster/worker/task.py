@@ -20,6 +20,7 @@ from connect_dagster.errors import ConnectError
 from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.worker import logs
 from connect_dagster.worker.errors.failures import exception_text
+from connect_dagster.worker.spark import references as java_references
 from connect_dagster.worker.transforms import TransformationChain
 
 log = logging.getLogger(__name__)
@@ -178,6 +179,7 @@ class WorkerTask(ABC):
             self._release()
             for stage in self._transforms:
                 stage.close()
+            java_references.close_idle_callbacks(self.spark)
 
     def _stop_plugin(self) -> None:
         try:

@@ -31,6 +31,7 @@ from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.scratch import memory_folder
 from connect_dagster.worker.errors.failures import StreamFailure, stream_failure
+from connect_dagster.worker.spark import references as java_references
 
 log = logging.getLogger(__name__)
 
@@ -131,6 +132,7 @@ class SinkStream:
     def __init__(
         self, spark: SparkSession, name: str, options: Mapping[str, str], start: Offsets, most_records: int
     ) -> None:
+        self._spark = spark
         self._name = name
         self._options = options
         self._position = dict(start)
@@ -212,6 +214,7 @@ class SinkStream:
             self._query.stop()
         except (Py4JError, PySparkException, OSError) as error:  # too late for Spark, or its JVM is gone
             log.warning("The query of %s did not end in time, its further batches are ignored: %s", self._name, error)
+        java_references.close_idle_callbacks(self._spark)
         shutil.rmtree(self._checkpoint, ignore_errors=True)
 
     def _start(self, spark: SparkSession, name: str, options: Mapping[str, str]) -> StreamingQuery:

@@ -1,15 +1,23 @@
-"""Release a batch's references in Spark's JVM as soon as Python is done with them.
+"""Release what Python and Spark's JVM hold of each other as soon as it is not used any more.
 
 py4j keeps an object of the JVM alive until Python has freed its side of it, which is part of a cycle as soon as a
 method was called: it waits for Python's collector, which may not come for minutes in a process that allocates little.
 Batches of megabytes would fill the JVM's heap meanwhile (docs/decisions/0005-memory-of-the-jvm.md).
+
+Each streaming query calls Python on a separate thread, over a connection that py4j never closes by itself: a thread
+and a socket here, a socket and buffers in the JVM, for each query that was ever started.
 """
 
 from __future__ import annotations
 
 import gc
+import logging
 
 from py4j import clientserver
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+
+log = logging.getLogger(__name__)
 
 _RELEASE_SECONDS = 0.05
 
@@ -25,3 +33,17 @@ def watch_from_here() -> None:
 def let_go() -> None:
     """Release JVM objects that are not used any more; call it after each batch."""
     gc.collect()
+
+
+def close_idle_callbacks(spark: SparkSession) -> None:
+    """Close the connections over which no query has called Python since the last time; call it after a query's end.
+
+    A query that runs, but had no batch meanwhile, opens another one.
+    """
+    gateway = spark.sparkContext._gateway
+    if gateway is None:  # Spark was stopped
+        return
+    try:
+        gateway.java_gateway_server.getCallbackClient().periodicCleanup()
+    except (Py4JError, OSError) as error:  # the JVM is gone, and they with it
+        log.debug("The connections of queries that have ended were not closed: %s", error)

@@ -39,6 +39,8 @@ class Clock:
 class LocalSpark:
     """The calls of a task that name its Spark jobs."""
 
+    _gateway = None
+
     def __init__(self) -> None:
         self.cancelled: list[str] = []
 
