@@ -52,6 +52,8 @@ REMEDIES: Mapping[str, str] = {
     "TableError": "Create or alter the table, or allow it with `auto.create` and `auto.evolve`.",
     "ToleranceExceededError": "Correct the record, or set `errors.tolerance=all` with a dead letter queue.",
     "TooManyTasksError": "Raise `tasks.max`, or lower the number of tasks in the connector's own options.",
+    "TopicMissingError": "Create the topic again with `cleanup.policy=compact`, see "
+    "[workers](../workers.md); what it held is lost.",
     "UnreadableRequest": "Send a JSON body of the form that `/openapi.json` describes.",
 }
 """Remedies by the class of the error."""
