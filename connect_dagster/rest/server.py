@@ -39,8 +39,8 @@ logger = logging.getLogger(__name__)
 START_SECONDS = 10.0
 # Java: RestServer.GRACEFUL_SHUTDOWN_TIMEOUT_MS
 STOP_SECONDS = 60.0
-# Connections that the system keeps ready, and that are accepted in a row, which exceeds their limit for a moment.
-BACKLOG = 128
+# Connections that the system keeps ready at least; beyond them a client tries again after a second.
+_BACKLOG = 128
 
 
 class RestServer:
@@ -204,6 +204,8 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._tls = tls
         self._connections = Connections(limits)
+        # They are accepted in a row, which exceeds the limit of connections for a moment.
+        self._backlog = max(_BACKLOG, limits.connections)
         self.ready = threading.Event()
         self._thread = threading.Thread(target=self.run, args=(sockets,), name="rest-server", daemon=True)
 
@@ -219,7 +221,7 @@ class _Server(uvicorn.Server):
         """Listen, then set the event. In place of uvicorn's, whose connections know no limits."""
         loop = asyncio.get_running_loop()
         self.servers = [
-            await loop.create_server(self._accepted, sock=bound, backlog=BACKLOG) for bound in sockets or ()
+            await loop.create_server(self._accepted, sock=bound, backlog=self._backlog) for bound in sockets or ()
         ]
         self.started = True
         self.ready.set()
