@@ -30,6 +30,7 @@ from connect_dagster.worker.errors.reporter import ErrorReporter
 from connect_dagster.worker.metrics.errors import ErrorMetrics
 from connect_dagster.worker.metrics.tasks import TaskPlugins, Transformed
 from connect_dagster.worker.metrics.worker_metrics import WorkerMetrics
+from connect_dagster.worker.sink.batch_size import BytesBound
 from connect_dagster.worker.sink.consumer import SinkConsumer
 from connect_dagster.worker.sink.departures import Departures
 from connect_dagster.worker.sink.pipeline import SinkPipeline
@@ -209,7 +210,7 @@ class TaskBuilder:
             target,
             config=config,
             settings=settings,
-            planner=SinkPlanner(self._session.spark, pipeline, settings.most_bytes),
+            planner=SinkPlanner(self._session.spark, pipeline, BytesBound(settings.most_bytes)),
             transforms=transforms,
             open_consumer=lambda listener: SinkConsumer(
                 consumer,

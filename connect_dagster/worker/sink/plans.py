@@ -40,7 +40,7 @@ class SinkPlanner:
     Args:
         spark: the worker's session.
         pipeline: converters and transforms.
-        most_bytes: that one Spark task may read for a batch.
+        bound: of the bytes of a batch.
         tolerance: of the task; ``None`` before it has one.
     """
 
@@ -48,12 +48,11 @@ class SinkPlanner:
         self,
         spark: SparkSession,
         pipeline: SinkPipeline,
-        most_bytes: int,
+        bound: BytesBound,
         tolerance: ToleranceOperator | None = None,
     ) -> None:
         self._spark = spark
-        self._most_bytes = most_bytes
-        self._bound = BytesBound(most_bytes)
+        self._bound = bound
         self._pipeline = pipeline if tolerance is None else replace(pipeline, tolerance=tolerance)
         self._encoder = RecordEncoder(
             spark, pipeline.key_converter, pipeline.value_converter, pipeline.header_converter
@@ -61,7 +60,7 @@ class SinkPlanner:
 
     def under(self, tolerance: ToleranceOperator) -> SinkPlanner:
         """Return the planner whose plugins are called through a tolerance operator."""
-        return SinkPlanner(self._spark, self._pipeline, self._most_bytes, tolerance)
+        return SinkPlanner(self._spark, self._pipeline, self._bound, tolerance)
 
     def plans(self, batch: MicroBatch, *, measured: bool) -> BatchPlans:
         """Return the plans of a batch.

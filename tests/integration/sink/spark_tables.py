@@ -1,4 +1,4 @@
-"""What SparkSink writes, read without Spark; and the settings of a worker that knows Delta."""
+"""Read without Spark what SparkSink writes; and the settings of a worker that knows Delta."""
 
 import json
 from pathlib import Path
@@ -26,7 +26,7 @@ def rows(folder: Path) -> list[dict[str, Any]]:
 
 
 def actions(table: Path) -> list[dict[str, Any]]:
-    """What the log of a Delta table says, in order."""
+    """Return the actions in the log of a Delta table, in order."""
     files = sorted((table / "_delta_log").glob("0*.json"))
     return [json.loads(line) for file in files for line in file.read_text().splitlines()]
 

@@ -16,7 +16,7 @@ STRING = "org.apache.kafka.connect.storage.StringConverter"
 LARGE, SMALL = 260, 12_000
 LARGE_BYTES = 300_000
 FIELDS = [{"field": "id", "type": "int64"}, {"field": "text", "type": "string"}]
-LEAST_TO_KEEP = {"errors.tolerance": "all", "errors.log.enable": "true"}
+TOLERANT = {"errors.tolerance": "all", "errors.log.enable": "true"}
 
 
 def text(number: int) -> str:
@@ -28,7 +28,7 @@ def digest(content: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("converter", "others"), [(STRING, {}), (JSON, {}), (JSON, LEAST_TO_KEEP)], ids=["string", "json", "tolerant"]
+    ("converter", "others"), [(STRING, {}), (JSON, {}), (JSON, TOLERANT)], ids=["string", "json", "tolerant"]
 )
 def test_large_records_come_in_small_batches(
     start_sink: StartSink,

@@ -3,12 +3,12 @@
 import time
 from pathlib import Path
 
-import psutil
 import pytest
 from confluent_kafka import Producer
 
 from tests.conftest import Broker
 from tests.integration.sink.kafka_topics import Topics
+from tests.integration.source.test_big_file import resident
 from tests.integration.worker_process import WorkerProcess
 
 TASKS = 20
@@ -39,7 +39,7 @@ def test_twenty_backlogs_fit_into_a_gigabyte(
 
         def all_committed() -> bool:
             nonlocal peak
-            peak = max(peak, _resident(worker.pid))
+            peak = max(peak, resident(worker.pid))
             ends = dict.fromkeys(range(TASKS), count)
             return topics.committed(f"connect-{topic}", topic) == ends
 
@@ -64,9 +64,3 @@ def _fill(broker: Broker, topic: str, size: int, count: int) -> None:
                 except BufferError:
                     producer.poll(0.1)
     assert producer.flush(300) == 0
-
-
-def _resident(pid: int) -> int:
-    """Return bytes in memory of a process and its children."""
-    worker = psutil.Process(pid)
-    return sum(one.memory_info().rss for one in (worker, *worker.children(recursive=True)))
