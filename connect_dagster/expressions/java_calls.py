@@ -88,6 +88,27 @@ class TaskCounters:
         return column_of(invoke(_constant(self._counts), method, long, given, _sequence(), False, False, False))
 
 
+class RecordCounter:
+    """A count of the records that come by a place of a plan, in all its Spark tasks (Spark: ``LongAccumulator``)."""
+
+    def __init__(self) -> None:
+        self._total = _active_context()._jsc.sc().longAccumulator()
+        add = _java("java.util.HashMap")()
+        add.put("add", expression(F.lit(1).cast("long")))
+        # Its `add` returns nothing, which Spark calls for properties of Java beans alone.
+        bean = _java(f"{_EXPRESSIONS}objects.InitializeJavaBean")
+        counted = bean(_constant(self._total), _java("org.apache.spark.api.python.PythonUtils").toScalaMap(add))
+        invoke, boolean = _java(f"{_EXPRESSIONS}objects.Invoke"), _spark_type(jvm(), "BooleanType")
+        is_zero = invoke(counted, "isZero", boolean, _sequence(), _sequence(), False, False, False)
+        self.condition: Column = ~column_of(is_zero)
+        """True for each record, once it is counted."""
+
+    @property
+    def value(self) -> int:
+        """Return the count of all plans that have run."""
+        return int(self._total.value())
+
+
 def text_function(function: Any, text: Column) -> Column:
     """Return the text that a Java function makes of another; null where it makes none, and of null.
 
@@ -106,10 +127,14 @@ def jvm() -> Any:
     Raises:
         RuntimeError: Spark does not run in this process.
     """
+    return _active_context()._jvm
+
+
+def _active_context() -> Any:
     context = SparkContext._active_spark_context
     if context is None or context._jvm is None:
         raise RuntimeError("Spark does not run in this process, so no Java class can be asked")
-    return context._jvm
+    return context
 
 
 def has_jvm() -> bool:

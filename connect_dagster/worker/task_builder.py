@@ -30,9 +30,10 @@ from connect_dagster.worker.errors.reporter import ErrorReporter
 from connect_dagster.worker.metrics.errors import ErrorMetrics
 from connect_dagster.worker.metrics.tasks import TaskPlugins, Transformed
 from connect_dagster.worker.metrics.worker_metrics import WorkerMetrics
-from connect_dagster.worker.sink.batch_size import BytesBound
+from connect_dagster.worker.sink.batch_size import MOST_RECORDS, BytesBound
 from connect_dagster.worker.sink.consumer import SinkConsumer
 from connect_dagster.worker.sink.departures import Departures
+from connect_dagster.worker.sink.offset_ranges import OffsetRangeReader
 from connect_dagster.worker.sink.pipeline import SinkPipeline
 from connect_dagster.worker.sink.plans import SinkPlanner
 from connect_dagster.worker.sink.stream import SinkStream, source_options
@@ -181,12 +182,11 @@ class TaskBuilder:
     ) -> WorkerSinkTask:
         key, value = self._converters.pair(str(id), connector_config)
         consumer = self._clients.consumer(id, connector_config)
-        limit = consumer.get("max.poll.records")
         transforms = self._transforms.chain(str(id), connector_config)
         metrics = self._metrics.sink_task(id, task_plugins(connector, task, key, value, transforms))
         reporter = self._reporter(id, connector_config, metrics.errors)
         settings = SinkSettings(
-            max_poll_records=int(limit) if limit else None,
+            most_records=int(consumer.get("max.poll.records") or MOST_RECORDS),
             flush_interval=self._worker.offset_flush_interval_ms / 1000,
             flush_timeout=self._worker.offset_flush_timeout_ms / 1000,
             most_bytes=self._session.batch_bytes,
@@ -201,7 +201,7 @@ class TaskBuilder:
             reported=reporter.policy.reports,
         )
         topics, pattern = connector_config.topics, connector_config.topics_regex or None
-        options = source_options(consumer, headers=pipeline.reads_headers)
+        reader = OffsetRangeReader(self._session.spark, source_options(consumer, headers=pipeline.reads_headers))
         return WorkerSinkTask(
             id,
             task,
@@ -220,7 +220,7 @@ class TaskBuilder:
                 lambda: self._clients.topic_admin(consumer),
                 self._departures,
             ),
-            open_stream=lambda start, most: SinkStream(self._session.spark, str(id), options, start, most),
+            open_stream=lambda start, most: SinkStream(reader, start, most),
             on_topics=lambda topics: listeners.topics(id, topics),
             metrics=metrics,
             reporter=reporter,

@@ -14,7 +14,6 @@ from typing import Any
 from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JJavaError, Py4JNetworkError
 from pyspark.errors import PySparkException
-from pyspark.sql.streaming.query import StreamingQuery
 
 from connect_dagster.errors import ConnectError, DataError, RetriableError
 
@@ -211,28 +210,6 @@ def is_spark_failure(error: BaseException) -> bool:
 def is_spark_gone(error: BaseException) -> bool:
     """Return whether Spark's JVM is gone."""
     return any(isinstance(one, Py4JNetworkError | ConnectionRefusedError) for one in chain(error))
-
-
-@dataclass(frozen=True, slots=True)
-class StreamFailure:
-    """The failure of a query that ended by itself.
-
-    Attributes:
-        text: the failure with its causes.
-        passing: whether the query may be started again at its position.
-    """
-
-    text: str
-    passing: bool
-
-
-def stream_failure(query: StreamingQuery) -> StreamFailure:
-    """Return the failure of a query that has ended."""
-    error = query._jsq.exception()
-    if not error.isDefined():
-        return StreamFailure("The query ended without an error", passing=False)
-    text = "\nCaused by: ".join(cause.toString() for cause in _causes(error.get().getCause()))
-    return StreamFailure(text, passing=_PASSING.search(text) is not None)
 
 
 def is_passing_read(error: BaseException) -> bool:

@@ -199,8 +199,7 @@ class SourceTaskMetrics(TaskMetrics):
 class SinkTaskMetrics(TaskMetrics):
     """Metrics of a sink task. Arguments as of :class:`TaskMetrics`.
 
-    How many records a put had is known by their offsets at once, and exactly when Spark has counted them: offsets of
-    offsets left out by compaction and transactions do not count. Totals wait for that.
+    A put has as many records as Spark has counted: offsets left out by compaction and transactions do not count.
     """
 
     def __init__(
@@ -214,44 +213,30 @@ class SinkTaskMetrics(TaskMetrics):
         self._skips = Samples(windows)
         self._active_counts = Samples(windows)
         self._read = self._sent = self._completed = self._skipped = self._commit_number = self._active = 0
-        self._uncounted = self._dropped = 0
         self._position: dict[TopicPartition, int] = {}
         self._ends: dict[TopicPartition, int] = {}
         self._fresh_ends: set[TopicPartition] = set()
 
-    def put_ended(self, milliseconds: float, offsets: int, arrived: int | None) -> None:
+    def put_ended(self, milliseconds: float, offsets: int, read: int, arrived: int | None) -> None:
         """Record a batch that the task has put.
 
         Args:
-            milliseconds: what the put took.
+            milliseconds: the time of the put.
             offsets: offsets of the batch.
+            read: records that Spark read for it, or a multiple of them; 0 where the task has run no plan.
             arrived: records that came through converters and transforms, where that was counted.
         """
+        read = min(offsets, read or offsets)
+        sent = read if arrived is None else min(read, arrived)
         with self._lock:
             now = self._clock()
             self._put_times.record(milliseconds, now)
             self._batch_sizes.record(offsets, now)
-            self._uncounted += offsets
-            self._dropped += offsets - arrived if arrived is not None else 0
             self._moved = now
-
-    def batches_counted(self, rows: int) -> None:
-        """Count the records that Spark read for the puts since the last call, or a multiple of them.
-
-        Args:
-            rows: 0 where it is not known.
-        """
-        with self._lock:
-            read = min(self._uncounted, rows or self._uncounted)
-            if not read:
-                return
-            now = self._clock()
-            dropped = max(0, self._dropped - (self._uncounted - read))
-            self._uncounted = self._dropped = 0
             self._read += read
             self._reads.record(read, now)
-            self._sent += read - dropped
-            self._sends.record(read - dropped, now)
+            self._sent += sent
+            self._sends.record(sent, now)
 
     def moved_to(self, position: Offsets, committed: Offsets) -> None:
         """Record new positions and committed offsets of the task."""

@@ -1,7 +1,7 @@
-"""Runs a sink task: rebalances, the stream over its partitions, put, and the commit of offsets.
+"""Runs a sink task: rebalances, the batches of its partitions, put, and the commit of offsets.
 
-Java: ``WorkerSinkTask``. All calls of the plugin's task are made on the task's thread: Spark's callback passes a batch
-to it and waits. The position moves after a put, and the next commit commits the position.
+Java: ``WorkerSinkTask``. All calls of the plugin's task are made on the task's thread. The position moves after a put,
+and the next commit commits the position.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from confluent_kafka import KafkaException
 from pyspark.sql import SparkSession
@@ -24,14 +23,14 @@ from connect_dagster.worker.errors.reporter import ErrorReporter
 from connect_dagster.worker.errors.retry import Retries, RetryGivenUpError
 from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.metrics.tasks import SinkTaskMetrics
-from connect_dagster.worker.sink.batch_size import MOST_RECORDS, BatchSize, BatchTooLargeError
+from connect_dagster.worker.sink.batch_size import BatchSize, BatchTooLargeError
 from connect_dagster.worker.sink.commits import Commit, Commits
 from connect_dagster.worker.sink.consumer import Consumer, RebalanceListener, TopicPartitions
 from connect_dagster.worker.sink.context import SinkContext
 from connect_dagster.worker.sink.errant_record_reporter import WorkerErrantRecordReporter
 from connect_dagster.worker.sink.offset_reset import Reset, ResetCause
 from connect_dagster.worker.sink.put import BatchUnavailableError, ErrorContext, Planner, PutAttempt
-from connect_dagster.worker.sink.stream import MicroBatch, OffsetOutOfRangeError, Stream, latest_offsets, parts
+from connect_dagster.worker.sink.stream import MicroBatch, OffsetOutOfRangeError, Stream
 from connect_dagster.worker.spark import references as java_references
 from connect_dagster.worker.spark.progress import Progress
 from connect_dagster.worker.task import Clock, StatusListener, SystemClock, WorkerTask
@@ -40,11 +39,10 @@ from connect_dagster.worker.transforms import TransformationChain
 log = logging.getLogger(__name__)
 
 _IDLE_SECONDS = 0.1
-_CHECK_SECONDS = 0.25
 _DEFAULT_RETRY_MS = 1000
-# A query asks the brokers for records a hundred times a second; a task without any for this long sleeps instead.
-_AWAKE_SECONDS = 10.0
-# A query that is started before its brokers are there costs a third of a second.
+# A task without records asks the brokers for them so often, and sleeps after this long.
+_ASK_SECONDS = 0.01
+_AWAKE_SECONDS = 1.0
 _BROKERS_AWAY = Backoff(0.1, 0.5)
 
 
@@ -58,13 +56,13 @@ class SinkSettings:
     """Limits and intervals of a sink task.
 
     Attributes:
-        max_poll_records: most records of one put; ``None`` for as many as a batch may have.
+        most_records: of one put (``max.poll.records``).
         flush_interval: seconds between commits (``offset.flush.interval.ms``).
         flush_timeout: seconds a commit may take (``offset.flush.timeout.ms``).
         most_bytes: that one Spark task may read for a batch.
     """
 
-    max_poll_records: int | None
+    most_records: int
     flush_interval: float
     flush_timeout: float
     most_bytes: int
@@ -79,7 +77,7 @@ class WorkerSinkTask(WorkerTask):
         planner: converters and transforms.
         transforms: closed at the end of the task.
         open_consumer: joins the group, on the task's thread.
-        open_stream: starts a query from these offsets, with batches of this size.
+        open_stream: makes a stream from these offsets, with batches of this size.
         on_topics: receives the topics of each batch.
         metrics: of the task.
         reporter: of failed records.
@@ -129,12 +127,12 @@ class WorkerSinkTask(WorkerTask):
         self._consumer: Consumer | None = None
         self._stream: Stream | None = None
         self._streamed: frozenset[TopicPartition] = frozenset()
-        self._batch_size = BatchSize(settings.max_poll_records or MOST_RECORDS, settings.most_bytes)
+        self._batch_size = BatchSize(settings.most_records, settings.most_bytes)
         self._streamed_records = self._batch_size.records
         self._watched: frozenset[TopicPartition] = frozenset()
         self._rewound: set[TopicPartition] = set()  # to offsets that the task has asked for and not read yet
         self._displaced = False
-        self._busy_at = self._checked = self._not_before = clock.monotonic()
+        self._busy_at = self._not_before = clock.monotonic()
         self._outages = 0  # since the last batch
         self._commits = Commits(settings.flush_interval, settings.flush_timeout, str(id), clock.monotonic)
         task.context = self._context
@@ -190,12 +188,9 @@ class WorkerSinkTask(WorkerTask):
             self._abandon(self._consumer)
 
     def _abandon(self, consumer: Consumer) -> None:
-        """Release the partitions and the query from another thread, while the task is blocked in its own code."""
+        """Release the partitions from another thread, while the task is blocked in its own code."""
         consumer.abandon()
         self.spark.sparkContext.cancelJobGroup(str(self.id))
-        stream = self._stream
-        if stream is not None:
-            stream.stop()
 
     def _rest(self) -> None:
         """Stay in the group without reading, and commit the offsets once."""
@@ -266,7 +261,6 @@ class WorkerSinkTask(WorkerTask):
         self._rewound.update(rewound)
         if self._stream is None and self._readable() and self._clock.monotonic() >= self._not_before:
             self._start_stream()
-        self._check_stream()
 
     def _start_stream(self) -> None:
         resets = self._reset_positions()
@@ -276,7 +270,6 @@ class WorkerSinkTask(WorkerTask):
             start, most = {partition: self._position[partition] for partition in readable}, self._batch_size.records
             self._stream = self._open_stream(start, most)
             self._streamed, self._streamed_records = readable, most
-            self._busy_at = self._clock.monotonic()
 
     def _reset_positions(self) -> Mapping[TopicPartition, Reset] | None:
         """Move the positions that are not in their logs; return those, or ``None`` when the logs are not known now.
@@ -311,40 +304,22 @@ class WorkerSinkTask(WorkerTask):
         self._sink.open(partitions)
 
     def _stop_stream(self) -> None:
-        stream, self._stream, self._streamed = self._stream, None, frozenset()
-        if stream is not None:
-            self._take_progress(stream.await_report())
-            self._metrics.batches_counted(0)
-            stream.stop()
+        self._stream, self._streamed = None, frozenset()
 
     def _sleep(self) -> None:
-        """Stop the query until the consumer fetches a record."""
+        """Ask for nothing until the consumer fetches a record."""
         watched = self._streamed
         if self._joined.watch({partition: self._position[partition] for partition in watched}):
             self._stop_stream()
             self._watched = watched
-        self._busy_at = self._clock.monotonic()
+        else:
+            self._busy_at = self._clock.monotonic()
 
     def _wake(self) -> None:
         watched, self._watched = self._watched & self._position.keys(), frozenset()
         if watched:
             self._joined.unwatch(watched)
         self._busy_at = self._clock.monotonic()
-
-    def _check_stream(self) -> None:
-        now = self._clock.monotonic()
-        if self._stream is None or now - self._checked < _CHECK_SECONDS:
-            return
-        self._checked = now
-        self._take_progress(self._stream.report())
-        failure = self._stream.failure()
-        if failure is None:
-            return
-        if failure.passing:
-            self._read_again_later(failure.text)
-        elif not self._reset_positions():
-            raise RuntimeError(failure.text)
-        self._stop_stream()
 
     def _read_again_later(self, why: str) -> None:
         level = logging.DEBUG if self._outages else logging.WARNING
@@ -353,45 +328,38 @@ class WorkerSinkTask(WorkerTask):
         self._outages += 1
         self._not_before = self._clock.monotonic() + _BROKERS_AWAY.delay(self._outages)
 
-    def _take_progress(self, report: Mapping[str, Any] | None) -> None:
-        if report is not None:
-            offsets = {str(partition): offset for partition, offset in self._position.items()}
-            self.progress.batch_done(report["numInputRows"], dict(report["durationMs"]), offsets)
-            self._metrics.batches_counted(report["numInputRows"])
-            self._metrics.ends_seen(latest_offsets(report))
-
     def _moved(self) -> None:
         self._metrics.moved_to(self._position, self._commits.committed)
 
     # Batches
 
     def _take_batch(self) -> None:
-        stream = self._stream
+        stream, began = self._stream, self._clock.monotonic()
+        if stream is None:
+            self._await_change(_IDLE_SECONDS)
+            return
+        ends = self._joined.ends(self._streamed)
+        self._metrics.ends_seen(ends)
+        asked = self._clock.monotonic() - began
         try:
-            batch = stream.next(_IDLE_SECONDS) if stream is not None else None
+            batch = stream.next(ends)
         except OffsetOutOfRangeError:
             self._displaced = True
             return
-        if stream is None or batch is None:
+        if batch is None:
             self._idle()
             return
-        self._take_progress(stream.report())
-        part: MicroBatch | None
-        for part in parts(batch, self._settings.max_poll_records):
-            if not (self._put(part) and self._moved_past(part)):
-                self._stop_stream()
-                break
-        else:
-            stream.done()
-        part = batch = None  # else the batch stays in memory
+        if not (self._put(batch, stream, asked) and self._moved_past(batch)):
+            self._stop_stream()
+        batch = None  # else the batch stays in memory
         java_references.let_go()
         self._busy_at = self._clock.monotonic()
 
     def _idle(self) -> None:
-        if self._stream is None:
-            self._await_change(_IDLE_SECONDS)
-        elif self._clock.monotonic() - self._busy_at > _AWAKE_SECONDS and self._stream.waits_for_news():
+        if self._clock.monotonic() - self._busy_at > _AWAKE_SECONDS:
             self._sleep()
+        else:
+            self._await_change(_ASK_SECONDS)
 
     def _moved_past(self, batch: MicroBatch) -> bool:
         """Advance the position after a put; return whether the batch read after this one may follow."""
@@ -403,9 +371,15 @@ class WorkerSinkTask(WorkerTask):
         self._commit_when_due()
         return not self._stream_is_outdated()
 
-    def _put(self, batch: MicroBatch) -> bool:
-        """Put a batch until the task accepts it; return ``False`` when it has to be read again later."""
-        self._batch = batch
+    def _put(self, batch: MicroBatch, stream: Stream, asked: float) -> bool:
+        """Put a batch until the task accepts it; return ``False`` when it has to be read again later.
+
+        Args:
+            batch: the next one.
+            stream: counts the records that are read.
+            asked: seconds that the brokers took to tell the ends of the partitions.
+        """
+        self._batch, read_before = batch, stream.records_read
         plans = self._planner.plans(batch, measured=self._batch_size.is_reduced)
         attempt = PutAttempt(self._sink, plans, self._errors)
         try:
@@ -432,10 +406,14 @@ class WorkerSinkTask(WorkerTask):
             return False
         finally:
             self._batch = None  # else the batch stays in memory
-        took = (self._clock.monotonic() - began) * 1000
-        self._metrics.put_ended(took, batch.size, attempt.plans.arrived)
-        if (read := plans.measured) is not None:
-            self._batch_size.grow(read)
+        took, read = self._clock.monotonic() - began, stream.records_read - read_before
+        self._metrics.put_ended(took * 1000, batch.size, read, attempt.plans.arrived)
+        seconds = {"latestOffset": asked, "addBatch": took, "triggerExecution": asked + took}
+        milliseconds = {phase: round(one * 1000) for phase, one in seconds.items()}
+        offsets = {str(partition): offset for partition, offset in (self._position | batch.end).items()}
+        self.progress.batch_done(read, milliseconds, offsets)
+        if (measured := plans.measured) is not None:
+            self._batch_size.grow(measured)
         return True
 
     def _read_less(self, error: BatchTooLargeError) -> None:

@@ -34,18 +34,3 @@ def test_s1_42_the_same_batch_comes_again_after_the_time_the_task_asked_for(
     assert topics.members(sink.group) == members
     assert len(sink.calls("open")) == 1
     topics.await_committed(sink.group, topic, {0: 4, 1: 3})
-
-
-def test_a_query_that_finds_nothing_at_its_start_puts_nothing(
-    start_sink: StartSink, topics: Topics, topic_prefix: str
-) -> None:
-    topic = topics.create(f"{topic_prefix}t", partitions=2)
-    topics.write(topic, "a")
-    sink = start_sink({"topics": topic, "on.put": "pause 1"})
-    sink.await_values(1)
-    task = sink.task()
-    sink.wait(lambda: {place.partition for place in task._streamed} == {0}, "query without partition 1")
-    sink.wait(lambda: (stream := task._stream) is not None and stream.waits_for_news(), "query that waits for records")
-    topics.write(topic, "b", 0)
-    sink.await_values(2)
-    assert sink.puts() == [[(0, 0, "a")], [(0, 1, "b")]]

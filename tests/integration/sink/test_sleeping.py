@@ -1,23 +1,15 @@
 """A sink task that has had nothing to do for a while: it sleeps, costs next to nothing, and wakes on a record."""
 
 import os
-import threading
 import time
 from collections.abc import Callable
 
 import psutil
 import pytest
 
-from connect_dagster.worker.sink import task as sink_task
 from tests.integration.sink.conftest import StartSink
 from tests.integration.sink.kafka_topics import Topics
 from tests.integration.sink.running_sink import RunningSink
-
-
-@pytest.fixture(autouse=True)
-def soon_asleep(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tasks fall asleep after one second."""
-    monkeypatch.setattr(sink_task, "_AWAKE_SECONDS", 1.0)
 
 
 def _await_sleep(sink: RunningSink) -> None:
@@ -59,20 +51,3 @@ def test_a_sleeping_task_costs_little(
     record_property("cores of a sleeping sink", round(share, 4))
     assert sink.task()._watched
     assert share < 0.15, f"{share:.3f} cores"
-
-
-def test_queries_that_have_ended_leave_no_threads(start_sink: StartSink, topics: Topics, topic_prefix: str) -> None:
-    """Failed: each start of a query left a thread and a socket here, and a socket in the JVM."""
-    topic = topics.create(f"{topic_prefix}t")
-    sink = start_sink({"topics": topic})
-
-    def callbacks() -> int:
-        return sum(thread.name.endswith("(run)") for thread in threading.enumerate())
-
-    counts = []
-    for number in range(6):
-        topics.write(topic, [str(number)])
-        sink.await_values(number + 1)
-        counts.append(callbacks())
-        sink.restart(0)
-    sink.wait(lambda: callbacks() <= min(counts) + 1, f"{min(counts) + 1} of {counts} threads")

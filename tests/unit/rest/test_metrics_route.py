@@ -22,8 +22,7 @@ NAME = 'a "b\\c\nd'
 @pytest.fixture(autouse=True)
 def measured(herder: MemoryHerder) -> None:
     sink = herder.measured.sink_task(TaskId(NAME, 0), TaskPlugins({"task-class": "x.Sink"}))
-    sink.put_ended(20, 100, None)
-    sink.batches_counted(100)
+    sink.put_ended(20, 100, 100, None)
 
 
 def test_text_by_default(ask: Asking) -> None:

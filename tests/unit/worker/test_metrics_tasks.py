@@ -83,9 +83,8 @@ def test_the_worker_itself(read: Callable[..., float]) -> None:
 
 
 def test_a_sink_task_counts_puts(sink: SinkTaskMetrics, clock: Clock, read: Callable[..., float]) -> None:
-    sink.put_ended(milliseconds=20, offsets=60, arrived=None)
-    sink.put_ended(milliseconds=40, offsets=40, arrived=None)
-    sink.batches_counted(100)
+    sink.put_ended(milliseconds=20, offsets=60, read=60, arrived=None)
+    sink.put_ended(milliseconds=40, offsets=40, read=40, arrived=None)
     clock.now += 10
     one = {"connector": "c", "task": "0"}
     assert read("sink_task_sink_record_read_total", **one) == read("sink_task_sink_record_send_total", **one) == 100
@@ -108,16 +107,13 @@ def test_a_sink_task_counts_puts(sink: SinkTaskMetrics, clock: Clock, read: Call
 def test_offsets_without_records_are_not_counted(
     sink: SinkTaskMetrics, read: Callable[..., float], offsets: int, rows: int, read_total: int
 ) -> None:
-    sink.put_ended(1, offsets, None)
-    sink.batches_counted(rows)
-    sink.batches_counted(0)
+    sink.put_ended(1, offsets, rows, None)
     assert read("sink_task_sink_record_read_total", connector="c", task="0") == read_total
 
 
 def test_records_left_out_are_not_sent(sink: SinkTaskMetrics, read: Callable[..., float]) -> None:
     sink.errors.skipped(5)
-    sink.put_ended(1, offsets=100, arrived=85)
-    sink.batches_counted(90)  # ten offsets have no record: five records could not be read
+    sink.put_ended(1, offsets=100, read=90, arrived=85)  # ten offsets have no record, five records cannot be read
     one = {"connector": "c", "task": "0"}
     assert read("sink_task_sink_record_read_total", **one) == 90
     assert read("sink_task_sink_record_send_total", **one) == 85
@@ -130,8 +126,7 @@ def test_records_left_out_are_not_sent(sink: SinkTaskMetrics, read: Callable[...
 def test_records_that_a_transform_leaves_out_are_no_errors(worker: WorkerMetrics, read: Callable[..., float]) -> None:
     plugins = TaskPlugins({"key-converter-class": "x.Json"}, (Transformed("odd", "x.Odd", "1.0"),))
     sink = worker.sink_task(TASK, plugins)
-    sink.put_ended(1, offsets=10, arrived=5)
-    sink.batches_counted(10)
+    sink.put_ended(1, offsets=10, read=10, arrived=5)
     one = {"connector": "c", "task": "0"}
     assert read("sink_task_sink_record_send_total", **one) == 5
     assert read("task_error_total_records_skipped", **one) == 0
@@ -237,8 +232,7 @@ def test_a_task_that_fails_later_did_start(worker: WorkerMetrics, read: Callable
 
 def test_a_task_started_again_begins_at_nothing(worker: WorkerMetrics, read: Callable[..., float]) -> None:
     before = worker.sink_task(TASK, NO_PLUGINS)
-    before.put_ended(1, 10, None)
-    before.batches_counted(10)
+    before.put_ended(1, 10, 10, None)
     worker.remove_tasks([TASK])
     assert "sink_task_sink_record_read_total" not in _names(worker.families("", ""))
     worker.sink_task(TASK, NO_PLUGINS)

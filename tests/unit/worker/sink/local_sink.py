@@ -20,15 +20,16 @@ from connect_dagster.plugin.frames import SinkBatch, SinkFrame
 from connect_dagster.plugin.records import SinkRecord, TopicPartition
 from connect_dagster.plugin.schema import STRING_SCHEMA
 from connect_dagster.protocol.states import State, TargetState
-from connect_dagster.worker.errors.failures import VALUE_CONVERTER, FailedRecord, Failure, RawRecord, StreamFailure
+from connect_dagster.worker.errors.failures import VALUE_CONVERTER, FailedRecord, Failure, RawRecord
 from connect_dagster.worker.errors.policy import DeadLetterSettings, ErrorPolicy
 from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.metrics.tasks import SinkTaskMetrics
-from connect_dagster.worker.sink.batch_size import BatchTooLargeError, Measured
+from connect_dagster.worker.sink.batch_size import MOST_RECORDS, BatchTooLargeError, Measured
 from connect_dagster.worker.sink.consumer import RebalanceListener
+from connect_dagster.worker.sink.offset_ranges import OffsetRange, OffsetRangeReader
 from connect_dagster.worker.sink.offset_reset import LogRange, OffsetReset, Reset
 from connect_dagster.worker.sink.pipeline import OTHER_SCHEMA, UNREADABLE
-from connect_dagster.worker.sink.stream import MicroBatch, OffsetOutOfRangeError
+from connect_dagster.worker.sink.stream import MicroBatch, SinkStream
 from connect_dagster.worker.sink.task import SinkSettings, WorkerSinkTask
 from tests.unit.worker.local_worker import (
     PLUGINS,
@@ -128,7 +129,7 @@ class Group:
             answer()
         assert self.steps is not None
         self.steps.next()
-        return self.has_record
+        return self.has_record or any(len(self.log.get(one, [])) > offset for one, offset in self.watched.items())
 
     def watch(self, offsets: Mapping[TopicPartition, int]) -> bool:
         self.watched = dict(offsets)
@@ -165,7 +166,7 @@ class Group:
         return LogRange(self.removed.get(partition, 0), len(self.log.get(partition, [])))
 
     def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        return {}
+        return {} if self.away else {one: len(self.log.get(one, [])) for one in partitions}
 
     def commit(self, offsets: Mapping[TopicPartition, int], done: Callable[[Exception | None], None]) -> None:
         self.commits.append(dict(offsets))
@@ -190,61 +191,36 @@ class Group:
 
 
 @dataclass(slots=True)
-class Stream:
-    """A query over the log; each batch has all records that are there, up to the most of each partition."""
+class Reader:
+    """Reads ranges of the log, of which those that are gone are skipped, or fail with the policy ``none``."""
 
     log: Log
-    position: dict[TopicPartition, int]
-    started_at: dict[TopicPartition, int]
-    clock: Clock
-    failures: list[StreamFailure]
     removed: dict[TopicPartition, int]
     fails_on_loss: bool
+    records_read: int = 0
+
+    def read_counted(self, ranges: list[OffsetRange]) -> Any:
+        rows = [row for one in sorted(ranges, key=lambda one: str(one.partition)) for row in self._rows(one)]
+        self.records_read += len(rows)
+        return rows
+
+    def read(self, ranges: list[OffsetRange]) -> Any:
+        return [row for one in ranges for row in self._rows(one)]
+
+    def _rows(self, one: OffsetRange) -> list["Row"]:
+        first = max(one.start, self.removed.get(one.partition, 0))
+        if first > one.start and self.fails_on_loss:
+            return [Row(one.partition, one.start, "lost")]
+        values = self.log[one.partition]
+        return [Row(one.partition, offset, values[offset]) for offset in range(first, one.end)]
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A stream that the task has made."""
+
+    started_at: dict[TopicPartition, int]
     most_records: int
-    running: bool = True
-    offered: bool = False
-
-    def next(self, seconds: float) -> MicroBatch | None:
-        assert self.running
-        assert not self.offered, "the batch before was not released"
-        if any(len(self.log.get(one, [])) < position for one, position in self.position.items()):
-            raise OffsetOutOfRangeError
-        # Spark skips what is gone, or fails with the policy "none" (failOnDataLoss).
-        start = {one: max(position, self.removed.get(one, 0)) for one, position in self.position.items()}
-        if self.fails_on_loss and start != self.position:
-            self.clock.now += seconds
-            self.failures[:] = [StreamFailure("Some data may have been lost", passing=False)]
-            return None
-        end = {one: min(len(self.log.get(one, [])), start[one] + self.most_records) for one in self.position}
-        if all(end[one] <= self.position[one] for one in end):
-            self.clock.now += seconds
-            return None
-        rows = [
-            Row(one, offset, self.log[one][offset])
-            for one in sorted(end, key=str)
-            for offset in range(start[one], end[one])
-        ]
-        batch = MicroBatch(cast("Any", rows), dict(self.position), end, {})
-        self.position, self.offered = end, True
-        return batch
-
-    def done(self) -> None:
-        self.offered = False
-
-    def failure(self) -> StreamFailure | None:
-        return self.failures.pop(0) if self.failures else None
-
-    def waits_for_news(self) -> bool:
-        return True
-
-    def report(self) -> Mapping[str, Any] | None:
-        return None
-
-    def await_report(self) -> Mapping[str, Any] | None:
-        return None
-
-    def stop(self) -> None:
-        self.running = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -443,8 +419,7 @@ class LocalSink:
         self.clock = Clock()
         self.log: Log = {FIRST: [], SECOND: []}
         self.group = Group(self.clock, log=self.log)
-        self.streams: list[Stream] = []
-        self.stream_failures: list[StreamFailure] = []
+        self.streams: list[Started] = []
         self.planner = Planner(self.policy.tolerate)
         self.closed: list[str] = []
         self.stage = closing_stage(self.closed)
@@ -461,7 +436,7 @@ class LocalSink:
             self.states,
             TargetState.STARTED,
             config={},
-            settings=SinkSettings(None, max_interval, timeout, MOST_BYTES),
+            settings=SinkSettings(MOST_RECORDS, max_interval, timeout, MOST_BYTES),
             planner=self.planner,
             transforms=[self.stage],
             open_consumer=self._open_consumer,
@@ -497,20 +472,10 @@ class LocalSink:
         self.group.listener = listener
         return self.group
 
-    def _open_stream(self, start: Mapping[TopicPartition, int], most_records: int) -> Stream:
-        group, fails = self.group, self.group.policy._policy == "none"
-        stream = Stream(
-            self.log,
-            dict(start),
-            dict(start),
-            self.clock,
-            self.stream_failures,
-            group.removed,
-            fails_on_loss=fails,
-            most_records=most_records,
-        )
-        self.streams.append(stream)
-        return stream
+    def _open_stream(self, start: Mapping[TopicPartition, int], most_records: int) -> SinkStream:
+        self.streams.append(Started(dict(start), most_records))
+        reader = Reader(self.log, self.group.removed, self.group.policy._policy == "none")
+        return SinkStream(cast("OffsetRangeReader", reader), start, most_records)
 
 
 def put_values(sink: LocalSink, *values: str) -> Callable[[], Iterator[None]]:

@@ -302,8 +302,7 @@ def test_a_task_without_records_sleeps_and_wakes_on_the_first_one() -> None:
         sink.group.assign(FIRST)
         while not sink.group.watched:
             yield
-        assert sink.clock.now > 10
-        assert not sink.streams[-1].running
+        assert sink.clock.now > 1
         assert sink.group.watched == {FIRST: 1}
         sink.log[FIRST] += ["b"]
         sink.group.has_record = True

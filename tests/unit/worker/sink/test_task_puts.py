@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import pytest
 
 from connect_dagster.errors import ConnectError, DataError, RetriableError
-from connect_dagster.worker.errors.failures import StreamFailure
 from tests.unit.worker.sink.local_sink import (
     FAILED,
     FIRST,
@@ -74,7 +73,7 @@ def test_a_retriable_error_brings_the_same_batch_after_the_default_time() -> Non
     assert sink.puts == [["a", "b"]] * 3 + [["c"]]
     assert [round(after - before, 3) for before, after in itertools.pairwise(at)] == [1.0, 1.0]
     assert sink.counts()["total-retries"] == 2
-    assert len(sink.streams) == 1, "the query waits for the batch"
+    assert len(sink.streams) == 1
     assert sink.group.committed == {FIRST: 3}
 
 
@@ -252,55 +251,21 @@ def test_a_batch_whose_brokers_are_away_is_read_again_later() -> None:
     assert sink.group.committed == {FIRST: 1}
 
 
-def test_a_query_that_lost_its_brokers_starts_again_at_the_position(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_task_whose_brokers_are_away_reads_again_soon_and_warns_once(caplog: pytest.LogCaptureFixture) -> None:
+    """Failed: each attempt waited a second, a failure was noticed after another, and each warned."""
     sink = LocalSink()
+    sink.plugin.on["put"] = [raises(spark_failure(READ_TIMEOUT))] * 4
 
     def script() -> Iterator[None]:
         sink.log[FIRST] += ["a"]
         sink.group.assign(FIRST)
-        yield
-        sink.stream_failures.append(StreamFailure("brokers away", passing=True))
-        while len(sink.streams) < 2:
-            yield
-        sink.log[FIRST] += ["b"]
-        yield
-        yield
-
-    sink.run(script)
-    assert sink.puts == [["a"], ["b"]]
-    assert [stream.started_at for stream in sink.streams] == [{FIRST: 0}, {FIRST: 1}]
-    assert "Lost the brokers, reading again from the last position: brokers away" in caplog.text
-
-
-def test_a_query_without_brokers_is_started_again_soon_and_warns_once(caplog: pytest.LogCaptureFixture) -> None:
-    """Failed: each start waited a second, a failure was noticed after another, and each warned."""
-    sink = LocalSink()
-
-    def script() -> Iterator[None]:
-        sink.log[FIRST] += ["a"]
-        sink.group.assign(FIRST)
-        yield
-        sink.stream_failures.extend([StreamFailure("brokers away", passing=True)] * 4)
-        while len(sink.streams) < 5:
+        while len(sink.puts) < 5:
             yield
 
     sink.run(script)
+    assert [stream.started_at for stream in sink.streams] == [{FIRST: 0}] * 5
     assert 1.2 <= sink.clock.now < 4
-    assert caplog.text.count("Lost the brokers") == 1
-
-
-def test_a_query_that_fails_otherwise_fails_the_task() -> None:
-    sink = LocalSink()
-
-    def script() -> Iterator[None]:
-        sink.group.assign(FIRST)
-        sink.stream_failures.append(StreamFailure("Undefined offset with no reset policy", passing=False))
-        while True:
-            yield
-
-    sink.run(script)
-    assert sink.states.seen == FAILED
-    assert "Undefined offset with no reset policy" in sink.states.traces[0]
+    assert caplog.text.count("Lost the brokers, reading again from the last position: ") == 1
 
 
 def test_an_error_of_the_consumer_fails_the_task() -> None:

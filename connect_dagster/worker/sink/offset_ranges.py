@@ -1,0 +1,167 @@
+"""DataFrames over ranges of offsets, made of the parts of Spark's Kafka source.
+
+``spark.read.format("kafka")`` opens an admin client for each plan, to ask for offsets that a sink task knows. The parts
+below it read a given range and nothing else (Spark: ``KafkaBatchInputPartition``, ``DataSourceRDD``). They are private
+to Spark: where one is missing, the public source reads the same records.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import logging
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from py4j.protocol import Py4JError
+from pyspark.sql import DataFrame, SparkSession
+
+from connect_dagster.expressions.java_calls import RecordCounter
+from connect_dagster.plugin.records import TopicPartition
+from connect_dagster.worker.errors.failures import is_spark_gone
+
+log = logging.getLogger(__name__)
+
+_KAFKA = "kafka."
+_READERS = "KafkaBatchReaderFactory"
+_POLL_TIMEOUT, _FAIL_ON_LOSS, _HEADERS = "kafkaConsumer.pollTimeoutMs", "failOnDataLoss", "includeHeaders"
+# Below this, a second Spark task costs more than it saves.
+_LEAST_TO_SPLIT = 10_000
+_TASKS = 2
+
+
+class OffsetRange(NamedTuple):
+    """Offsets of one partition, from ``start`` up to ``end``, which is not among them."""
+
+    partition: TopicPartition
+    start: int
+    end: int
+
+    @property
+    def size(self) -> int:
+        """Return the count of offsets, with those that have no record (compacted, or of a transaction's end)."""
+        return self.end - self.start
+
+
+class OffsetRangeReader:
+    """Reads ranges of offsets of the partitions of one task.
+
+    Args:
+        spark: the worker's session.
+        options: of Spark's Kafka source, without partitions and offsets.
+    """
+
+    def __init__(self, spark: SparkSession, options: Mapping[str, str]) -> None:
+        self._spark = spark
+        self._options = options
+        self._way: Callable[[list[OffsetRange]], DataFrame] | None = None
+        self._counter: RecordCounter | None = None
+
+    @property
+    def records_read(self) -> int:
+        """Return the count of records that plans over :meth:`read_counted` have read; twice where one ran twice."""
+        return 0 if self._counter is None else self._counter.value
+
+    def read_counted(self, ranges: list[OffsetRange]) -> DataFrame:
+        """Return what :meth:`read` returns, and count the records once they are read."""
+        if self._counter is None:
+            self._counter = RecordCounter()
+        return self.read(ranges).where(self._counter.condition)
+
+    def read(self, ranges: list[OffsetRange]) -> DataFrame:
+        """Return the records of ranges in the columns of Spark's Kafka source; nothing is read yet.
+
+        Args:
+            ranges: one of each partition at most; small ones share a Spark task.
+        """
+        if self._way is None:
+            self._way = self._way_of_this_spark(ranges)
+        return self._way(ranges)
+
+    def _way_of_this_spark(self, ranges: list[OffsetRange]) -> Callable[[list[OffsetRange]], DataFrame]:
+        try:
+            parts = _SourceParts(self._spark, self._options)
+            parts.read(ranges)
+        except (Py4JError, TypeError, AttributeError) as error:
+            if is_spark_gone(error):
+                raise
+            log.info("Spark's Kafka source has other parts than in Spark 4.1, it is read as a whole: %s", error)
+            return self.read_publicly
+        return parts.read
+
+    def read_publicly(self, ranges: list[OffsetRange]) -> DataFrame:
+        """Return what :meth:`read` returns, by Spark's public source, which asks the brokers for each plan."""
+        assigned: dict[str, list[int]] = {}
+        starts: dict[str, dict[str, int]] = {}
+        ends: dict[str, dict[str, int]] = {}
+        for one in ranges:
+            topic, number = one.partition.topic, one.partition.partition
+            assigned.setdefault(topic, []).append(number)
+            starts.setdefault(topic, {})[str(number)] = one.start
+            ends.setdefault(topic, {})[str(number)] = one.end
+        offsets = {"assign": assigned, "startingOffsets": starts, "endingOffsets": ends}
+        asked = {name: json.dumps(value) for name, value in offsets.items()}
+        return self._spark.read.format("kafka").options(**self._options, **asked).load()
+
+
+def of_tasks(ranges: list[OffsetRange]) -> Iterator[list[OffsetRange]]:
+    """Yield the ranges of each Spark task: one has all of a small batch, two at least share a large one."""
+    total = sum(one.size for one in ranges)
+    if total < _LEAST_TO_SPLIT:
+        yield ranges
+        return
+    for one in ranges:
+        count = max(1, round(one.size * _TASKS / total)) if len(ranges) < _TASKS else 1
+        cuts = [one.start + one.size * number // count for number in range(count + 1)]
+        yield from ([one._replace(start=first, end=end)] for first, end in itertools.pairwise(cuts))
+
+
+class _SourceParts:
+    """The parts of Spark's Kafka source (``org.apache.spark.sql.kafka010``)."""
+
+    def __init__(self, spark: SparkSession, options: Mapping[str, str]) -> None:
+        jvm: Any = spark._jvm
+        kafka = jvm.org.apache.spark.sql.kafka010
+        self._spark = spark
+        self._range, self._partition = kafka.KafkaOffsetRange, kafka.KafkaBatchInputPartition
+        self._readers = _module(kafka, _READERS)
+        self._topic_partition = jvm.org.apache.kafka.common.TopicPartition
+        self._rdd = jvm.org.apache.spark.sql.execution.datasources.v2.DataSourceRDD
+        self._list, self._nothing = jvm.java.util.ArrayList, jvm.scala.Option.empty()
+        self._scala = jvm.scala.jdk.javaapi.CollectionConverters
+        self._no_metrics = jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(jvm.java.util.HashMap())
+        self._poll_timeout = int(options[_POLL_TIMEOUT])
+        self._fails_on_loss, self._headers = options[_FAIL_ON_LOSS] == "true", options[_HEADERS] == "true"
+        self._schema = _module(kafka, "KafkaRecordToRowConverter").kafkaSchema(self._headers)
+        given = jvm.java.util.HashMap()
+        for name, value in options.items():
+            if name.startswith(_KAFKA):
+                given.put(name.removeprefix(_KAFKA), value)
+        # Spark keeps the consumers of a group open between batches, and what they have fetched ahead.
+        self._params = _module(kafka, "KafkaSourceProvider").kafkaParamsForExecutors(
+            jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(given), f"connect-dagster-{uuid.uuid4()}"
+        )
+
+    def read(self, ranges: list[OffsetRange]) -> DataFrame:
+        """Return the records of ranges."""
+        partitions = self._sequence(self._sequence(map(self._input, task)) for task in of_tasks(ranges))
+        rdd = self._rdd(self._spark._jsc.sc(), partitions, self._readers, False, self._no_metrics)
+        session: Any = self._spark._jsparkSession
+        return DataFrame(session.internalCreateDataFrame(rdd, self._schema, False), self._spark)
+
+    def _input(self, one: OffsetRange) -> Any:
+        partition = self._topic_partition(one.partition.topic, one.partition.partition)
+        read = self._range(partition, one.start, one.end, self._nothing)
+        return self._partition(read, self._params, self._poll_timeout, self._fails_on_loss, self._headers)
+
+    def _sequence(self, items: Any) -> Any:
+        found = self._list()
+        for item in items:
+            found.add(item)
+        return self._scala.asScala(found).toSeq()
+
+
+def _module(package: Any, name: str) -> Any:
+    """Return a Scala object."""
+    return getattr(getattr(package, f"{name}$"), "MODULE$")
