@@ -77,6 +77,7 @@ class TaskBuilder:
         metrics: of the worker; gets a group for each task.
         clients: settings of the tasks' Kafka clients.
         masked: returns the text of an error without secrets.
+        is_member: returns whether this worker's group still counts it in.
     """
 
     def __init__(
@@ -88,6 +89,7 @@ class TaskBuilder:
         metrics: WorkerMetrics,
         clients: TaskClients,
         masked: Callable[[str], str],
+        is_member: Callable[[], bool],
     ) -> None:
         self._worker = worker
         self._session = session
@@ -95,6 +97,7 @@ class TaskBuilder:
         self._metrics = metrics
         self._clients = clients
         self._masked = masked
+        self._is_member = is_member
         self._converters = ConverterFactory(plugins, worker)
         self._transforms = TransformFactory(plugins)
         self._gate = LargeBatchGate()
@@ -161,7 +164,13 @@ class TaskBuilder:
             batches=SourceBatches(self._session.spark, pipeline, reporter.policy),
             transforms=transforms,
             make_delivery=lambda: Delivery(
-                settings, str(id), (id.connector, f"task-{id.task}"), self._gate, topics, metrics.turn_waited
+                settings,
+                str(id),
+                (id.connector, f"task-{id.task}"),
+                self._gate,
+                topics,
+                metrics.turn_waited,
+                self._is_member,
             ),
             open_offsets=lambda: self._offsets.open(id.connector, connector_config.originals),
             flush_seconds=self._worker.offset_flush_timeout_ms / 1000,

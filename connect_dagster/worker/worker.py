@@ -65,6 +65,7 @@ class Worker:
         session: the Spark session, shared by all tasks.
         offsets: committed offsets of source connectors.
         transformer: for placeholders in configurations; by default without config providers.
+        is_member: returns whether this worker's group still counts it in; without one, source tasks send no records.
     """
 
     def __init__(
@@ -75,6 +76,7 @@ class Worker:
         session: Session,
         offsets: OffsetStore,
         transformer: ConfigTransformer | None = None,
+        is_member: Callable[[], bool] = lambda: True,
     ) -> None:
         self.id = worker_id
         self.config = config
@@ -87,7 +89,7 @@ class Worker:
         policy = ClientPolicy.of(config.originals)
         policy.announce()
         clients = TaskClients(config, policy)
-        self._builder = TaskBuilder(config, plugins, session, offsets, self.metrics, clients, self.masked)
+        self._builder = TaskBuilder(config, plugins, session, offsets, self.metrics, clients, self.masked, is_member)
         self._connectors: dict[str, WorkerConnector] = {}
         self._tasks: dict[TaskId, RunningTask] = {}
         self._lock = threading.RLock()

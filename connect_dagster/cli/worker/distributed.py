@@ -97,7 +97,15 @@ class DistributedProcess(WorkerProcess[DistributedConfig]):
 
     def _start_herder(self, parts: Parts[DistributedConfig]) -> Herder:
         config = parts.config
-        worker = Worker(parts.worker_id, config, parts.plugins, parts.session, self._offsets, parts.transformer)
+        worker = Worker(
+            parts.worker_id,
+            config,
+            parts.plugins,
+            parts.session,
+            self._offsets,
+            parts.transformer,
+            lambda: self._lease.held,
+        )
         editor = OffsetEditor(
             parts.plugins, self._offsets, parts.admin.for_connector, parts.admin.seconds, parts.transformer
         )

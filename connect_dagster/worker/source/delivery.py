@@ -86,6 +86,8 @@ class Delivery:
         gate: of the worker.
         topics: returns the creator of topics, given a function that waits; ``None`` leaves topics to the brokers.
         turn_waited: called with the milliseconds that each batch waited for its turn.
+        may_send: returns whether the worker may write to topics: a member that its group has removed may not, as
+            another worker may run the task already.
     """
 
     def __init__(
@@ -96,12 +98,14 @@ class Delivery:
         gate: LargeBatchGate,
         topics: Callable[[Callable[[float], bool]], TopicCreation] | None = None,
         turn_waited: Callable[[float], None] = lambda _: None,
+        may_send: Callable[[], bool] = lambda: True,
     ) -> None:
         self._gate = gate
         self._error: Exception | None = None
         self._client_id = settings.get("client.id", "")
         self._abandoned = threading.Event()
-        self._sender = RecordSender(settings, lambda: self._over, self._waited, self._shut_out)
+        self._may_send = may_send
+        self._sender = RecordSender(settings, lambda: self._over or not may_send(), self._waited, self._shut_out)
         self._batches: queue.Queue[Batch[Any] | None] = queue.Queue(maxsize=1)
         self._encoded: queue.Queue[tuple[Batch[Any], EncodedTable] | None] = queue.Queue(maxsize=1)
         self._unfinished = 0
@@ -209,11 +213,19 @@ class Delivery:
     def _deliver(self, batch: Batch[E], encoded: E) -> None:
         if self._topics is not None:
             self._topics.ensure(topics_of(batch.topic, encoded.table))
-        if self._sender.send(encoded.table, batch.topic, batch.tolerate):
-            batch.delivered(encoded)
-            with self._changed:
-                self._unfinished -= 1
-                self._changed.notify_all()
+        while not self._sent(batch, encoded):
+            if self._over:
+                return
+            self._sender.drop_queued()
+            self._waited(_POLL_SECONDS)
+        batch.delivered(encoded)
+        with self._changed:
+            self._unfinished -= 1
+            self._changed.notify_all()
+
+    def _sent(self, batch: Batch[E], encoded: E) -> bool:
+        """Send a batch; return ``False`` when that was given up."""
+        return self._may_send() and self._sender.send(encoded.table, batch.topic, batch.tolerate)
 
     def _shut_out(self, error: KafkaError) -> None:
         """Keep a connection error that will not pass, such as a refused login."""

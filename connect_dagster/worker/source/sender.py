@@ -172,6 +172,10 @@ class RecordSender:
         """Drop records that are not acknowledged."""
         self._producer.purge()
 
+    def drop_queued(self) -> None:
+        """Drop records that are not on their way to a broker."""
+        self._producer.purge(in_flight=False)
+
     def close(self) -> None:
         """Close what :meth:`purge` cannot; by the thread that sends."""
         self._epochs.close()

@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -98,7 +99,7 @@ def test_a_leader_that_was_frozen_leaves_its_successor_alone(pair: Pair, files: 
         frozen_at = time.time()
         pair.await_running(files, other, seconds=SESSION_SECONDS + DELAY_SECONDS + 10)
         lines.await_values(files.lines)
-        files.grow()
+        later = set(files.grow(300))
         lines.await_values(files.lines)
         time.sleep(1.0)
         taken_over = max(
@@ -128,7 +129,11 @@ def test_a_leader_that_was_frozen_leaves_its_successor_alone(pair: Pair, files: 
         changed = [as_text(record.key()) for record in configs.read_to_end()[written:]]
         assert all(key.startswith("target-state-") for key in changed), changed
         assert_monotonic(offsets)
+        lines.read_to_end()
         assert not set(files.lines) - set(lines.values)
+        # Failed: the frozen worker sent what was written meanwhile, before it knew that it was no member any more.
+        again = Counter(value for value in lines.values if value in later)
+        assert max(again.values()) == 1, f"{again.total() - len(again)} of {len(again)} lines came twice"
 
 
 def assert_monotonic(offsets: TopicReader) -> None:

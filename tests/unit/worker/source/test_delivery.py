@@ -153,3 +153,63 @@ def test_what_is_null_is_left_out() -> None:
 def test_a_constant_topic_is_that_of_each_record() -> None:
     chunk = pa.record_batch({"key": pa.array([b"k"]), "value": pa.array([b"v"])})
     assert list(_arguments(chunk, "t")) == [{"topic": "t", "key": b"k", "value": b"v"}]
+
+
+class Membership:
+    """A worker's membership of its group, and a sender that notes the batches it is given."""
+
+    def __init__(self) -> None:
+        self.held = True
+        self.sent: list[int] = []
+        self.dropped = 0
+
+    def sender(self, settings: object, over: Callable[[], bool], *_: object) -> "Membership":
+        self.over = over
+        return self
+
+    def send(self, table: pa.Table, topic: str | None, tolerate: object) -> bool:
+        self.sent.append(table.num_rows)
+        if table.num_rows == 3:  # the membership ends meanwhile
+            self.held = False
+        return not self.over()
+
+    def drop_queued(self) -> None:
+        self.dropped += 1
+
+    def serve(self) -> None:
+        """Call nothing."""
+
+    purge = close = serve
+
+
+def test_a_worker_that_is_no_member_of_its_group_sends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Failed: a worker that was frozen for longer than its session sent what it read when it woke."""
+    membership = Membership()
+    monkeypatch.setattr("connect_dagster.worker.source.delivery.RecordSender", membership.sender)
+    delivery = Delivery({}, "test-0", ("test", "task-0"), LargeBatchGate(), may_send=lambda: membership.held)
+    try:
+        delivery.submit(batch(b"a"))
+        assert delivery.drain(20)
+        membership.held = False
+        delivery.submit(batch(b"b", b"c"))
+        assert not delivery.drain(0.5)
+        assert membership.sent == [1]
+        membership.held = True
+        assert delivery.drain(20)
+        assert membership.sent == [1, 2]
+    finally:
+        delivery.close()
+
+
+def test_a_batch_in_which_the_membership_ends_is_not_delivered(monkeypatch: pytest.MonkeyPatch) -> None:
+    membership = Membership()
+    monkeypatch.setattr("connect_dagster.worker.source.delivery.RecordSender", membership.sender)
+    delivered: list[str] = []
+    delivery = Delivery({}, "test-0", ("test", "task-0"), LargeBatchGate(), may_send=lambda: membership.held)
+    try:
+        delivery.submit(batch(b"a", b"b", b"c", delivered=lambda: delivered.append("delivered")))
+        assert not delivery.drain(0.5)
+        assert (membership.sent, delivered) == ([3], [])
+        assert membership.dropped
+    finally:
+        delivery.close()
