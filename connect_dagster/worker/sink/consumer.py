@@ -408,6 +408,8 @@ class SinkConsumer:
     def _listed(self, partitions: Iterable[TopicPartition], time: int, seconds: float) -> list[KafkaPartition]:
         """Return the first offset of each partition at or after a time in epoch milliseconds, or an edge of its log."""
         asked = [KafkaPartition(partition.topic, partition.partition, time) for partition in partitions]
+        if not asked:  # librdkafka refuses to ask for none, as of a member without partitions
+            return []
         found: list[KafkaPartition] = self._consumer.offsets_for_times(asked, timeout=seconds)
         return found
 

@@ -97,22 +97,25 @@ def await_running(
     """
     ids = {worker_id(url) for url in workers}
 
-    def settled(told: Running | None) -> bool:
+    def settled(told: Running) -> bool:
         return (
-            told is not None
-            and told.connectors.keys() == set(connectors)
+            told.connectors.keys() == set(connectors)
             and told.tasks.keys() == set(tasks)
             and {*told.connectors.values(), *told.tasks.values()} == ids
         )
 
-    def agreed() -> bool:
-        views = [running(url) for url in rest_urls]
-        return settled(views[0]) and all(view == views[0] for view in views)
+    agreed: list[Running] = []
 
-    await_true(agreed, lambda: {url: statuses(url) for url in rest_urls}, seconds)
-    told = running(rest_urls[0])
-    assert told is not None
-    return told
+    def agree() -> bool:
+        views = [running(url) for url in rest_urls]
+        first = views[0]
+        if first is None or not settled(first) or any(view != first for view in views):
+            return False
+        agreed.append(first)
+        return True
+
+    await_true(agree, lambda: {url: statuses(url) for url in rest_urls}, seconds)
+    return agreed[-1]
 
 
 def statuses(rest_url: str) -> dict[str, str]:

@@ -38,6 +38,19 @@ def test_s1_14_consumer_settings_of_the_worker_limit_a_put(
         assert offsets == list(range(6))
 
 
+def test_a_task_without_partitions_runs(start_sink: StartSink, topics: Topics, topic_prefix: str) -> None:
+    """Failed: librdkafka refuses to tell the offsets of no partitions, which ended a task that was left none."""
+    topic = topics.create(f"{topic_prefix}t")
+    sink = start_sink({"topics": topic, "tasks.max": "2"})
+    sink.wait(lambda: {len(sink.task(number)._context.assignment) for number in (0, 1)} == {0, 1}, "one partition")
+    (idle,) = (number for number in (0, 1) if not sink.task(number)._context.assignment)
+    consumer = sink.task(idle)._joined
+    assert (consumer.committed_or_reset([]), consumer.resets({}), consumer.ends([])) == ({}, {}, {})
+    topics.write(topic, "a")
+    sink.await_values(1)
+    sink.await_states("RUNNING", "RUNNING", "RUNNING")
+
+
 def test_two_tasks_share_partitions_and_lose_nothing_when_they_change_hands(
     start_sink: StartSink, topics: Topics, topic_prefix: str
 ) -> None:
