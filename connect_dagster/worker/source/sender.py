@@ -1,8 +1,9 @@
 """Sends the records of a batch, and finds those that Kafka rejects for a fault of the record.
 
-A batch goes to librdkafka at once. Where a delivery fails, the records from there on are sent once more in groups, each
-acknowledged before the next, and a group that fails in halves: a fault is proven by a record that was sent alone. The
-records of a topic keep their order; some are written twice, as after a restart.
+A batch goes to librdkafka at once, by columns where it has neither headers nor timestamps. Where a delivery fails, the
+records from there on are sent once more in groups, each acknowledged before the next, and a group that fails in halves:
+a fault is proven by a record that was sent alone. The records of a topic keep their order; some are written twice, as
+after a restart.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from connect_dagster.errors import ConnectError
 from connect_dagster.kafka import clients
+from connect_dagster.kafka.column_producer import LazyColumnProducer
 from connect_dagster.kafka.delivery_errors import GIVEN_UP, Fault, fault_of
 from connect_dagster.kafka.epoch_producer import LazyEpochProducer, Receipt
 from connect_dagster.kafka.settings.java_settings import Settings
@@ -27,6 +29,8 @@ log = logging.getLogger(__name__)
 _POLL_SECONDS = 0.1
 _RETRY_SECONDS = 1.0
 _METADATA_SECONDS = 2.0
+# A task with smaller batches needs no second client of Kafka.
+_LEAST_FOR_COLUMNS = 500
 _WARNING_SECONDS = 60.0
 _GROUP = 500
 _PRODUCER_EXTRAS: dict[str, object] = {
@@ -61,7 +65,7 @@ class _Attempt:
     """The records that were given to the producers since the last flush.
 
     Attributes:
-        unqueued: by topic, number and error of the first record that a producer did not take.
+        unqueued: by topic, number and error of the first record not taken, or not delivered where that is known.
         failed: topic, key and value of records that were not delivered, and the error; the first of each partition.
         receipts: number and topic of records with timestamp 0, with their acknowledgement.
         rejected: numbers of the records whose own fault is proven.
@@ -75,7 +79,7 @@ class _Attempt:
     final: ConnectError | None = None
 
     def not_queued(self, number: int, topic: str, error: KafkaError) -> None:
-        """Note a record that a producer did not take, or that has a receipt with an error."""
+        """Note a record with a known number that a producer did not take or not deliver."""
         known = self.unqueued.get(topic)
         if known is None or number < known[0]:
             self.unqueued[topic] = (number, error)
@@ -136,6 +140,7 @@ class RecordSender:
         self._producer: Producer = clients.producer(
             settings, {**_PRODUCER_EXTRAS, "on_delivery": self._delivery_failed, "error_cb": on_error}
         )
+        self._columns = LazyColumnProducer(settings, _PRODUCER_EXTRAS, self._row_failed, on_error)
         self._epochs = LazyEpochProducer(settings)
         self._attempt = _Attempt()
         self._warned_at = -_WARNING_SECONDS
@@ -157,6 +162,7 @@ class RecordSender:
         attempt = self._attempt = _Attempt()
         self._produce(table, topic, tolerate)
         if self._flushed() and attempt.error() is not None:
+            self._columns.close()  # the next one looks again for topics that this one did not find
             log.info("Not all records were delivered, some are sent again: %s", attempt.error())
             first = attempt.first_numbers(_records(table, topic))
             for group in _groups(_records(table, topic), first, attempt.rejected):
@@ -167,17 +173,24 @@ class RecordSender:
     def serve(self) -> None:
         """Call callbacks that are due."""
         self._producer.poll(0)
+        if (columns := self._columns.opened) is not None:
+            columns.serve()
 
     def purge(self) -> None:
         """Drop records that are not acknowledged."""
         self._producer.purge()
+        if (columns := self._columns.opened) is not None:
+            columns.purge()
 
     def drop_queued(self) -> None:
         """Drop records that are not on their way to a broker."""
         self._producer.purge(in_flight=False)
+        if (columns := self._columns.opened) is not None:
+            columns.purge(in_flight=False)
 
     def close(self) -> None:
         """Close what :meth:`purge` cannot; by the thread that sends."""
+        self._columns.close()
         self._epochs.close()
 
     def _send_again(self, group: Sequence[Record], tolerate: Tolerate) -> None:
@@ -247,6 +260,9 @@ class RecordSender:
         attempt = self._attempt
         while not self._over() and attempt.final is None and self._producer.flush(_POLL_SECONDS):
             pass
+        columns = self._columns.opened
+        while columns and not self._over() and attempt.final is None and not columns.flush(_POLL_SECONDS):
+            pass
         for number, topic, receipt in attempt.receipts:
             while not self._over() and not receipt.wait(_POLL_SECONDS):
                 pass
@@ -258,6 +274,11 @@ class RecordSender:
         return not self._over()
 
     def _produce(self, table: pa.Table, topic: str | None, tolerate: Tolerate) -> None:
+        columns = self._columns.get() if table.num_rows >= _LEAST_FOR_COLUMNS else None
+        if columns is not None and columns.takes(table, topic):
+            for number, name, error in columns.produce(table, topic, self._over):
+                self._not_taken(number, next(_records(table.slice(number, 1), name)), error, tolerate)
+            return
         if table.schema.names == ["value"] and topic is not None:
             self._produce_values(table, topic, tolerate)
             return
@@ -275,10 +296,11 @@ class RecordSender:
                 number += 1
 
     def _produce_first(self, number: int, record: Record, tolerate: Tolerate) -> None:
-        """Produce a record of the whole batch; an error of the record alone is proven."""
-        error = self._produce_one(number, record)
-        if error is None:
-            return
+        if (error := self._produce_one(number, record)) is not None:
+            self._not_taken(number, record, error, tolerate)
+
+    def _not_taken(self, number: int, record: Record, error: KafkaError, tolerate: Tolerate) -> None:
+        """Note a record of the whole batch that was not queued; an error of the record alone is proven."""
         if fault_of(error) is Fault.RECORD:
             self._attempt.rejected.add(number)
             _reject(error, record, tolerate)
@@ -303,6 +325,10 @@ class RecordSender:
                 found: KafkaError = error.args[0]
                 return found
         return None
+
+    def _row_failed(self, number: int, topic: str, error: KafkaError) -> None:
+        if error.code() not in GIVEN_UP:
+            self._attempt.not_queued(number, topic, error)
 
     def _delivery_failed(self, error: KafkaError | None, message: Message) -> None:
         if error is not None and error.code() not in GIVEN_UP:

@@ -1,0 +1,362 @@
+"""Gives Arrow's columns to librdkafka without a Python call and a copy for each record.
+
+``rd_kafka_produce_batch`` takes an array of messages. NumPy builds it from Arrow's offsets, and the values stay in
+Arrow's buffers until the brokers have them. The handle is opened by ctypes, on the library inside confluent-kafka's
+wheel: delivery callbacks of confluent-kafka's own handle know only records that it has produced.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import confluent_kafka
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from confluent_kafka import KafkaError
+
+from connect_dagster.kafka.client_logs import client_logger
+from connect_dagster.kafka.settings import ClientKind, to_librdkafka
+from connect_dagster.kafka.settings.java_settings import Settings
+
+log = logging.getLogger(__name__)
+
+Failed = Callable[[int, str, KafkaError], None]
+"""Called with number, topic and error of a record."""
+
+MESSAGE = np.dtype(
+    {
+        "names": ["err", "rkt", "partition", "payload", "len", "key", "key_len", "offset", "private"],
+        "formats": ["i4", "u8", "i4", "u8", "u8", "u8", "u8", "i8", "u8"],
+        "offsets": [0, 8, 16, 24, 32, 40, 48, 56, 64],
+        "itemsize": 72,
+    }
+)
+"""``rd_kafka_message_t`` on machines with addresses of 64 bits."""
+
+_OAUTH = "OAUTHBEARER"
+_ROWS = 10_000
+_FULL_MILLISECONDS = 10
+_COLUMNS = {"value", "key", "topic", "partition"}
+_BINARY = {pa.binary(), pa.large_binary(), pa.string(), pa.large_string()}
+_PRODUCER = 0
+_ANY_PARTITION = -1
+_PARTITION_IN_MESSAGE = 0x8
+_EVENT_DELIVERY, _EVENT_LOG, _EVENT_ERROR = 0x1, 0x4, 0x8
+_PURGE_QUEUE, _PURGE_IN_FLIGHT = 0x1, 0x2
+_INVALID_VALUE = -1
+_ERROR_BYTES = 512
+_NOTHING = ctypes.create_string_buffer(1)  # where an empty value is, as address 0 means null
+# Levels of syslog, as confluent-kafka logs them.
+_LEVELS = (logging.CRITICAL,) * 3 + (logging.ERROR, logging.WARNING, logging.INFO, logging.INFO, logging.DEBUG)
+
+_pointer, _text, _int, _size = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int, ctypes.c_size_t
+_FUNCTIONS: dict[str, tuple[Any, ...]] = {
+    "conf_new": (_pointer,),
+    "conf_destroy": (None, _pointer),
+    "conf_set": (_int, _pointer, _text, _text, _pointer, _size),
+    "conf_set_events": (None, _pointer, _int),
+    "new": (_pointer, _int, _pointer, _pointer, _size),
+    "name": (_text, _pointer),
+    "destroy": (None, _pointer),
+    "set_log_queue": (_int, _pointer, _pointer),
+    "queue_get_main": (_pointer, _pointer),
+    "queue_poll": (_pointer, _pointer, _int),
+    "queue_destroy": (None, _pointer),
+    "event_type": (_int, _pointer),
+    "event_error": (_int, _pointer),
+    "event_error_string": (_text, _pointer),
+    "event_log": (_int, _pointer, _pointer, _pointer, _pointer),
+    "event_message_next": (_pointer, _pointer),
+    "event_destroy": (None, _pointer),
+    "fatal_error": (_int, _pointer, _pointer, _size),
+    "topic_new": (_pointer, _pointer, _text, _pointer),
+    "topic_name": (_text, _pointer),
+    "topic_destroy": (None, _pointer),
+    "produce_batch": (_int, _pointer, ctypes.c_int32, _int, _pointer, _int),
+    "flush": (_int, _pointer, _int),
+    "purge": (_int, _pointer, _int),
+    "err2str": (_text, _int),
+}
+
+
+def _library() -> SimpleNamespace:
+    """Return librdkafka's functions, without their prefix ``rd_kafka_``.
+
+    Raises:
+        OSError: the wheel of confluent-kafka does not contain the library.
+        AttributeError: the library has not all functions.
+    """
+    found = list((Path(confluent_kafka.__file__).parents[1] / "confluent_kafka.libs").glob("librdkafka*.so*"))
+    if len(found) != 1:
+        raise OSError(f"confluent-kafka has {len(found)} librdkafka libraries")
+    library = ctypes.CDLL(str(found[0]))
+    functions = SimpleNamespace()
+    for name, (result, *arguments) in _FUNCTIONS.items():
+        function = getattr(library, f"rd_kafka_{name}")
+        function.restype, function.argtypes = result, arguments
+        setattr(functions, name, function)
+    return functions
+
+
+def messages(batch: pa.RecordBatch, first: int) -> npt.NDArray[np.void]:
+    """Build librdkafka's messages over the buffers of a batch, which must outlive them.
+
+    Args:
+        batch: columns ``value`` and perhaps ``key`` and ``partition``.
+        first: number of its first record.
+    """
+    made = np.zeros(batch.num_rows, MESSAGE)
+    made["private"] = np.arange(first + 1, first + 1 + batch.num_rows)
+    made["payload"], made["len"] = _places(batch.column("value"))
+    if "key" in batch.schema.names:
+        made["key"], made["key_len"] = _places(batch.column("key"))
+    made["partition"] = _ANY_PARTITION
+    if "partition" in batch.schema.names:
+        made["partition"] = batch.column("partition").fill_null(_ANY_PARTITION).to_numpy(zero_copy_only=False)
+    return made
+
+
+def _places(column: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the addresses and the lengths in bytes of a column's values; address 0 for null."""
+    _, offsets, data = column.buffers()
+    large = column.type in (pa.large_binary(), pa.large_string())
+    ends = np.frombuffer(offsets, np.int64 if large else np.int32)[column.offset :][: len(column) + 1].astype(np.int64)
+    addresses = ends[:-1] + ((data.address if data is not None else 0) or ctypes.addressof(_NOTHING))
+    lengths = np.diff(ends)
+    if column.null_count:
+        nulls = column.is_null().to_numpy(zero_copy_only=False)
+        addresses[nulls] = lengths[nulls] = 0
+    return addresses, lengths
+
+
+class ColumnProducer:
+    """A producer for tables; for one thread, but for :meth:`purge`.
+
+    Args:
+        settings: librdkafka's; unknown ones are left out.
+        on_failed: called for each record that was not delivered.
+        on_error: called with errors that are not of a record.
+
+    Raises:
+        OSError: the library was not found.
+        AttributeError: the library has not all functions.
+        ValueError: a setting is refused.
+    """
+
+    def __init__(
+        self, settings: Mapping[str, object], on_failed: Failed, on_error: Callable[[KafkaError], None]
+    ) -> None:
+        self._library = _library()
+        self._on_failed = on_failed
+        self._on_error = on_error
+        self._logger = client_logger()
+        self._lock = threading.Lock()
+        self._handle: int | None = self._opened(settings)
+        self._library.set_log_queue(self._handle, None)
+        self._queue = self._library.queue_get_main(self._handle)
+        self._topics: dict[str, int] = {}
+        self._held: list[pa.Table] = []
+
+    def _opened(self, settings: Mapping[str, object]) -> int:
+        library, error = self._library, ctypes.create_string_buffer(_ERROR_BYTES)
+        config = library.conf_new()
+        for name, value in {**settings, "delivery.report.only.error": True, "log.queue": True}.items():
+            text = str(value).lower() if isinstance(value, bool) else str(value)
+            if library.conf_set(config, name.encode(), text.encode(), error, _ERROR_BYTES) == _INVALID_VALUE:
+                library.conf_destroy(config)
+                raise ValueError(error.value.decode())
+        library.conf_set_events(config, _EVENT_DELIVERY | _EVENT_LOG | _EVENT_ERROR)
+        handle = library.new(_PRODUCER, config, error, _ERROR_BYTES)
+        if not handle:
+            library.conf_destroy(config)
+            raise ValueError(error.value.decode())
+        return int(handle)
+
+    def takes(self, table: pa.Table, topic: str | None) -> bool:
+        """Return whether :meth:`produce` takes a table: one without headers and timestamps, and of known types."""
+        if "value" not in table.column_names:
+            return False
+        for name in table.column_names:
+            column = table.column(name)
+            if name not in _COLUMNS and column.null_count < len(column):
+                return False
+            if name in ("value", "key") and column.type not in _BINARY:
+                return False
+            if name == "topic" and column.null_count:
+                return False
+        names = pc.unique(table.column("topic")).to_pylist() if "topic" in table.column_names else [topic]
+        return all(name is not None and self._topic(name) for name in names)
+
+    def produce(
+        self, table: pa.Table, topic: str | None, over: Callable[[], bool]
+    ) -> Iterator[tuple[int, str, KafkaError]]:
+        """Queue records; the table is held until they are delivered.
+
+        Args:
+            table: columns ``value`` and perhaps ``key, topic, partition``.
+            topic: of all of them, unless the table has a column for it.
+            over: returns whether to give up.
+
+        Yields:
+            Number, topic and error of each record that librdkafka does not take.
+        """
+        self._held.append(table)
+        first = 0
+        for batch in table.to_batches(max_chunksize=_ROWS):
+            made = messages(batch, first)
+            first += batch.num_rows
+            for name, part in _by_topic(batch, made, topic):
+                yield from self._queue_all(name, part, over)
+
+    def _queue_all(
+        self, topic: str, part: npt.NDArray[np.void], over: Callable[[], bool]
+    ) -> Iterator[tuple[int, str, KafkaError]]:
+        while len(part) and not over():
+            part["err"] = 0
+            self._library.produce_batch(
+                self._topic(topic), _ANY_PARTITION, _PARTITION_IN_MESSAGE, part.ctypes.data, len(part)
+            )
+            full = np.flatnonzero(part["err"] == KafkaError._QUEUE_FULL)
+            taken = int(full[0]) if len(full) else len(part)
+            for row in np.flatnonzero(part["err"][:taken]):
+                code = int(part["err"][row])
+                error = KafkaError(code, f"Unable to produce message: {self._library.err2str(code).decode()}")
+                yield int(part["private"][row]) - 1, topic, error
+            part = part[taken:]
+            if len(part):  # the queue is full: the brokers are slower than we are
+                self.serve(_FULL_MILLISECONDS)
+
+    def serve(self, milliseconds: int = 0) -> None:
+        """Report failed records, errors and log lines; wait for the first of them."""
+        while event := self._library.queue_poll(self._queue, milliseconds):
+            milliseconds = 0
+            try:
+                self._report(event)
+            finally:
+                self._library.event_destroy(event)
+
+    def flush(self, seconds: float) -> bool:
+        """Wait for the deliveries of all records; return whether none is left."""
+        left = self._library.flush(self._handle, int(seconds * 1000))
+        self.serve()
+        # Failed records count until they are reported.
+        left = left and self._library.flush(self._handle, 0)
+        if not left:
+            self._held.clear()
+        return not left
+
+    def purge(self, in_flight: bool = True) -> None:
+        """Drop records that are not acknowledged, or only those that are not on their way to a broker."""
+        with self._lock:
+            if self._handle is not None:
+                self._library.purge(self._handle, _PURGE_QUEUE | (_PURGE_IN_FLIGHT if in_flight else 0))
+
+    def close(self) -> None:
+        """Drop records that are not acknowledged, and end."""
+        self.purge()
+        with self._lock:
+            handle, self._handle = self._handle, None
+        for topic in self._topics.values():
+            self._library.topic_destroy(topic)
+        self._library.queue_destroy(self._queue)
+        self._library.destroy(handle)
+        self._held.clear()  # requests refer to the values until the handle is destroyed
+
+    def _topic(self, name: str) -> int | None:
+        if name not in self._topics:
+            handle = self._library.topic_new(self._handle, name.encode(), None)
+            if not handle:
+                return None
+            self._topics[name] = handle
+        return self._topics[name]
+
+    def _report(self, event: int) -> None:
+        library, kind = self._library, self._library.event_type(event)
+        if kind == _EVENT_DELIVERY:
+            while address := library.event_message_next(event):
+                message = np.frombuffer(ctypes.string_at(address, MESSAGE.itemsize), MESSAGE)[0]
+                topic = library.topic_name(int(message["rkt"])).decode()
+                self._on_failed(int(message["private"]) - 1, topic, KafkaError(int(message["err"])))
+        elif kind == _EVENT_ERROR:
+            self._on_error(self._error(library.event_error(event), library.event_error_string(event)))
+        elif kind == _EVENT_LOG:
+            facility, line, level = ctypes.c_char_p(), ctypes.c_char_p(), ctypes.c_int()
+            if library.event_log(event, *(ctypes.byref(one) for one in (facility, line, level))) == 0:
+                said = (facility.value, library.name(self._handle), line.value)
+                texts = [(text or b"").decode(errors="replace") for text in said]
+                self._logger.log(_LEVELS[level.value], "%s [%s] %s", *texts)
+
+    def _error(self, code: int, text: bytes) -> KafkaError:
+        if code != KafkaError._FATAL:
+            return KafkaError(code, text.decode(errors="replace"))
+        cause = ctypes.create_string_buffer(_ERROR_BYTES)
+        code = self._library.fatal_error(self._handle, cause, _ERROR_BYTES)
+        return KafkaError(code, cause.value.decode(errors="replace"), True)
+
+
+class LazyColumnProducer:
+    """A producer for tables that is opened with the first of them; for one thread, but for ``opened``.
+
+    Args:
+        settings: producer settings in Java's names, which a producer of confluent-kafka has taken.
+        extra: librdkafka's own, which go before.
+        on_failed: called for each record that was not delivered.
+        on_error: called with errors that are not of a record.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        extra: Mapping[str, object],
+        on_failed: Failed,
+        on_error: Callable[[KafkaError], None],
+    ) -> None:
+        self._settings = settings
+        self._extra = extra
+        self._callbacks = (on_failed, on_error)
+        self._possible = True
+        self.opened: ColumnProducer | None = None
+
+    def get(self) -> ColumnProducer | None:
+        """Return the producer; ``None`` where records have to be produced one by one."""
+        if self.opened is None and self._possible:
+            try:
+                config = {**to_librdkafka(ClientKind.PRODUCER, self._settings), **self._extra}
+                if any(callable(value) for value in config.values()) or _OAUTH in config.values():
+                    raise ValueError("its settings need callbacks")
+                self.opened = ColumnProducer(config, *self._callbacks)
+            except (OSError, AttributeError, ValueError) as error:
+                self._possible = False
+                log.info("Records are produced one by one: %s", error)
+        return self.opened
+
+    def close(self) -> None:
+        """Drop records that are not acknowledged, and end; the next table opens a new producer."""
+        producer, self.opened = self.opened, None
+        if producer is not None:
+            producer.close()
+
+
+def _by_topic(
+    batch: pa.RecordBatch, made: npt.NDArray[np.void], topic: str | None
+) -> Iterator[tuple[str, npt.NDArray[np.void]]]:
+    """Yield the messages of each topic, in their order."""
+    if "topic" not in batch.schema.names:
+        if topic is not None:
+            yield topic, made
+        return
+    named = batch.column("topic").dictionary_encode()
+    if len(named.dictionary) == 1:
+        yield named.dictionary[0].as_py(), made
+        return
+    indices = named.indices.to_numpy(zero_copy_only=False)
+    for index, name in enumerate(named.dictionary.to_pylist()):
+        yield name, made[indices == index]
