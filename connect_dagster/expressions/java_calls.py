@@ -2,22 +2,29 @@
 
 Patterns of ``SimpleDateFormat`` have Java's meaning, lenient parsing included. Spark runs on a JVM that has these
 classes: a plan calls them there, for each record, without a detour through Python. Its own functions differ
-(``date_format`` knows another pattern language).
+(``date_format`` knows another pattern language), or cost more for each record (``to_json``).
 """
 
 from __future__ import annotations
 
 import functools
+import logging
+from dataclasses import dataclass
 from typing import Any
 
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkContext
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
+log = logging.getLogger(__name__)
+
 _STRING, _DATE = "java.lang.String", "java.util.Date"
 _FUNCTION = "java.util.function.Function"
+_UTF8 = "org.apache.spark.unsafe.types.UTF8String"
+_JSON_ENCODER = "com.fasterxml.jackson.core.io.JsonStringEncoder"
+_STRING_UTILS = "org.apache.commons.lang3.StringUtils"
 
 
 class JavaRefusalError(Exception):
@@ -119,6 +126,69 @@ def text_function(function: Any, text: Column) -> Column:
     target = _java(f"{_EXPRESSIONS}Literal")(function, _object_type(jvm(), _FUNCTION))
     made = _as_string(_call(target, "apply", _STRING, _as_java(F.coalesce(text, F.lit("")))))
     return F.when(text.isNotNull(), made)
+
+
+@dataclass(frozen=True, slots=True)
+class JavaText:
+    """A text within a plan as Java's string, so that one method takes what another returns without a copy.
+
+    Make none where :func:`has_java_text` is false.
+    """
+
+    _java: Any
+
+    @classmethod
+    def of(cls, text: Column) -> JavaText:
+        """Return the text of a string column."""
+        return cls(_as_java(text))
+
+    def replaced(self, search: str, replacement: str) -> JavaText:
+        """Return the text with each occurrence replaced (Java: ``StringUtils.replace``)."""
+        string = _object_type(jvm(), _STRING)
+        parts = (_java(f"{_EXPRESSIONS}Literal").fromObject(part, string) for part in (search, replacement))
+        return JavaText(_static(_STRING_UTILS, "replace", string, self._java, *parts))
+
+    def json_characters(self) -> Column:
+        """Return what Jackson writes between the quotes, as bytes; supplementary characters are not escaped."""
+        encoder = _static(_JSON_ENCODER, "getInstance", _object_type(jvm(), _JSON_ENCODER))
+        return column_of(_invoked(encoder, "quoteAsUTF8", _spark_type(jvm(), "BinaryType"), self._java))
+
+    def has_supplementary(self) -> Column:
+        """Return whether it has characters beyond 16 bits; null where it is null.
+
+        Java knows of Latin text that it has none; Spark's ``char_length`` looks at each byte.
+        """
+        integer = _spark_type(jvm(), "IntegerType")
+        length = _invoked(self._java, "length", integer)
+        count = _invoked(self._java, "codePointCount", integer, expression(F.lit(0)), length)
+        return column_of(length) != column_of(count)
+
+    def column(self) -> Column:
+        """Return the text as a string column."""
+        return _as_string(self._java)
+
+
+def has_java_text() -> bool:
+    """Return whether Spark has the parts that :class:`JavaText` is made of, which belong to no public interface."""
+    return has_jvm() and _has_java_text(jvm(), _JSON_ENCODER, _STRING_UTILS)
+
+
+@functools.lru_cache(maxsize=8)
+def _has_java_text(jvm: Any, *names: str) -> bool:
+    try:
+        encoder, utils = (_class(jvm, name) for name in names)
+        string = _class(jvm, _STRING)
+        _method(encoder, "getInstance")
+        _method(encoder, "quoteAsUTF8", string)
+        _method(utils, "replace", string, string, string)
+        # Spark's own part: its expressions have other constructors in other versions.
+        text = JavaText.of(F.lit("")).replaced("a", "b")
+        text.json_characters()
+        text.column()
+    except (Py4JError, CapturedException, TypeError, AttributeError) as error:
+        log.debug("JSON strings are written and read by Spark's functions alone: %s", error)
+        return False
+    return True
 
 
 def jvm() -> Any:
@@ -223,7 +293,17 @@ def _as_java(text: Column) -> Any:
 
 
 def _as_string(java_text: Any) -> Column:
+    return column_of(_static(_UTF8, "fromString", _spark_type(jvm(), "StringType"), java_text))
+
+
+def _static(class_name: str, method: str, result: Any, *arguments: Any) -> Any:
     invoke = _java(f"{_EXPRESSIONS}objects.StaticInvoke")
-    utf8, string = _class(jvm(), "org.apache.spark.unsafe.types.UTF8String"), _spark_type(jvm(), "StringType")
-    arguments = (_sequence(java_text), _sequence(), True, True, True, _nobody())
-    return column_of(invoke(utf8, string, "fromString", *arguments))
+    given = (_sequence(*arguments), _sequence(), True, True, True, _nobody())
+    return invoke(_class(jvm(), class_name), result, method, *given)
+
+
+def _method(java_class: Any, name: str, *parameters: Any) -> Any:
+    types = _active_context()._gateway.new_array(jvm().java.lang.Class, len(parameters))
+    for place, parameter in enumerate(parameters):
+        types[place] = parameter
+    return java_class.getMethod(name, types)

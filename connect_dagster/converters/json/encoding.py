@@ -1,7 +1,8 @@
 """Typed columns as JSON text, by Spark expressions (Java: ``JsonConverter.convertToJson``).
 
 Spark writes JSON with the same library as Java Connect, so most schemas need one ``to_json`` for the whole value. What
-Spark cannot write, maps whose keys are not strings, is composed of texts.
+Spark cannot write, maps whose keys are not strings, is composed of texts. A string alone is quoted by a method of that
+library (:class:`JavaText`), where this Spark has it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from connect_dagster.converters.json import text as json_text
 from connect_dagster.expressions import decimal_bytes
 from connect_dagster.expressions import literals as spark_literal
+from connect_dagster.expressions.java_calls import JavaText, has_java_text
 from connect_dagster.plugin.schema import DATE, DECIMAL, TIMESTAMP, Schema, SchemaType
 
 REQUIRED_IS_NULL = "Conversion error: null value for field that is required and has no default value"
@@ -75,10 +77,30 @@ class JsonEncoding:
         """Return the bytes of ``"name":value}``, the end of an object whose last field this is."""
         if _has_pairs(schema):
             return F.concat(F.lit(f'"{name}":'), self.text(schema, column), F.lit("}")).cast("binary")
+        if _is_text(schema) and has_java_text():
+            return self._quoted(schema, column, _key(name), "}", self._fields_by_spark(name, schema, column))
+        return self._fields_by_spark(name, schema, column)
+
+    def _fields_by_spark(self, name: str, schema: Schema, column: Column) -> Column:
         text = F.to_json(F.struct(self._plain(schema, column).alias(name)), _KEEP_NULLS)
         text = self._escaped(schema, column, text)
         # On bytes Spark copies; on a string it would count characters.
         return F.substring(text.cast("binary"), 2, _TO_THE_END)
+
+    def _quoted(self, schema: Schema, column: Column, start: str, end: str, otherwise: Column) -> Column:
+        """Return the bytes of a string between others, without the writer that ``to_json`` makes for each record.
+
+        Args:
+            schema: of a string.
+            column: its values.
+            start: stands before them.
+            end: stands after them.
+            otherwise: the same bytes, for texts that Java escapes in another way.
+        """
+        text = JavaText.of(self._filled(schema, column))
+        opening, closing, null = (F.lit(bytearray(t.encode())) for t in (f'{start}"', f'"{end}', f"{start}null{end}"))
+        quoted = F.coalesce(F.concat(opening, text.json_characters(), closing), null)
+        return quoted if self.ascii else F.when(text.has_supplementary(), otherwise).otherwise(quoted)
 
     def _escaped(self, schema: Schema, column: Column, text: Column) -> Column:
         """Return the text of a value with Java's escapes."""
@@ -110,12 +132,18 @@ class JsonEncoding:
 
     def text(self, schema: Schema, column: Column) -> Column:
         """Return the value alone as a string column; ``null`` where it is null and may be."""
+        if _is_text(schema) and has_java_text():
+            otherwise = self._text_by_spark(schema, column).cast("binary")
+            return self._quoted(schema, column, "", "", otherwise).cast("string")
         if not _has_pairs(schema):
-            raw = F.to_json(F.struct(self._plain(schema, column).alias("p")), _KEEP_NULLS)
-            text = self._escaped(schema, column, raw)
-            return F.substring(text, F.lit(len(_WRAPPED) + 1), F.length(text) - F.lit(len(_WRAPPED) + 1))
+            return self._text_by_spark(schema, column)
         filled = self._filled(schema, column)
         return F.coalesce(self._assembled(schema, filled), F.lit("null"))
+
+    def _text_by_spark(self, schema: Schema, column: Column) -> Column:
+        raw = F.to_json(F.struct(self._plain(schema, column).alias("p")), _KEEP_NULLS)
+        text = self._escaped(schema, column, raw)
+        return F.substring(text, F.lit(len(_WRAPPED) + 1), F.length(text) - F.lit(len(_WRAPPED) + 1))
 
     def _plain(self, schema: Schema, column: Column) -> Column:
         """Return a column of which ``to_json`` writes what Java writes."""
@@ -193,6 +221,10 @@ def _has_pairs(schema: Schema) -> bool:
             return any(_has_pairs(field.schema) for field in schema.fields)
         case _:
             return False
+
+
+def _is_text(schema: Schema) -> bool:
+    return schema.type is SchemaType.STRING and schema.name not in _LOGICAL
 
 
 def _joined(texts: Column, start: str, end: str) -> Column:

@@ -11,6 +11,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.converters.json.decoding import Decoded, JsonDecoding
+from connect_dagster.expressions.java_calls import JavaText, has_java_text
 from connect_dagster.plugin.schema import DECIMAL, Schema, SchemaField, SchemaType
 
 _NAME = "payload"
@@ -29,31 +30,51 @@ def quick_string(value: Column, beginning: str, otherwise: Decoded) -> Decoded:
         beginning: text up to the string, ending in ``"payload":``.
         otherwise: how to read records that are not so simple.
     """
-    start = beginning.encode()
-    inner = F.substring(value, F.lit(len(start) + 2), F.length(value) - F.lit(len(start) + 3))
-    guess = _without_escapes(inner.cast("string"))
-    known = start.removesuffix(f'"{_NAME}":'.encode())
-    again = F.concat(F.lit(bytearray(known)), _member(guess))
+    guess, right = _guessed_string(value, beginning.encode(), b"}")
     # An element of an array, not a branch: Spark evaluates the guess once only outside of branches.
-    quickly = F.get(F.array(guess), F.when(value == again, F.lit(0)))
+    quickly = F.get(F.array(guess), F.when(right, F.lit(0)))
     return Decoded(F.coalesce(quickly, otherwise.value), otherwise.valid)
 
 
 def is_plain_string(value: Column) -> Column:
     """Return whether a binary column is a JSON string that needs no parser to be found valid; never null."""
-    guess = _without_escapes(F.substring(value, F.lit(2), F.length(value) - F.lit(2)).cast("string"))
-    again = F.concat(F.lit(bytearray(f'"{_NAME}":'.encode())), value, F.lit(bytearray(b"}")))
-    return F.coalesce(_member(guess) == again, F.lit(False))
+    _, right = _guessed_string(value, b"", b"")
+    return F.coalesce(right, F.lit(False))
+
+
+def _guessed_string(value: Column, start: bytes, end: bytes) -> tuple[Column, Column]:
+    """Return the string that seems to stand between ``start`` and ``end``, and whether it does, null where null is."""
+    opening, closing = start + b'"', b'"' + end
+    around = len(opening) + len(closing)
+    inner = F.substring(value, F.lit(len(opening) + 1), F.octet_length(value) - F.lit(around))
+    framed = (
+        value.startswith(F.lit(bytearray(opening)))
+        & value.endswith(F.lit(bytearray(closing)))
+        & (F.octet_length(value) >= around)
+    )
+    guess, again = _written_again(inner)
+    return guess, framed & (again == inner)
+
+
+def _written_again(inner: Column) -> tuple[Column, Column]:
+    """Return the guessed string of the bytes between its quotes, and the bytes that Jackson writes for it."""
+    if not has_java_text():
+        return _written_by_spark(inner)
+    guess = JavaText.of(inner.cast("string")).replaced('\\"', '"').replaced("\\\\", "\\")
+    return guess.column(), guess.json_characters()
+
+
+def _written_by_spark(inner: Column) -> tuple[Column, Column]:
+    guess = _without_escapes(inner.cast("string"))
+    member = F.to_json(F.struct(guess.alias(_NAME))).cast("binary")
+    around = len(f'{{"{_NAME}":""}}')
+    return guess, F.substring(member, F.lit(around - 1), F.octet_length(member) - F.lit(around))
 
 
 def _without_escapes(text: Column) -> Column:
     quotes = F.replace(text, F.lit('\\"'), F.lit('"'))
     # Few texts contain a backslash, and looking for one is quicker than replacing none.
     return F.when(text.contains("\\\\"), F.replace(quotes, F.lit("\\\\"), F.lit("\\"))).otherwise(quotes)
-
-
-def _member(text: Column) -> Column:
-    return F.substring(F.to_json(F.struct(text.alias(_NAME))).cast("binary"), 2, _TO_THE_END)
 
 
 def is_flat(schema: Schema) -> bool:

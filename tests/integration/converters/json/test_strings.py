@@ -1,0 +1,146 @@
+"""Strings written and read by Java's methods in the plan, and by Spark's functions alone: the same bytes and values."""
+
+import json
+import logging
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyspark.sql import Column, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
+
+from connect_dagster.converters.json import quick as json_quick
+from connect_dagster.converters.json.decoding import JsonDecoding
+from connect_dagster.converters.json.encoding import JsonEncoding
+from connect_dagster.expressions import java_calls
+from connect_dagster.plugin.schema import OPTIONAL_STRING_SCHEMA, STRING_SCHEMA, Schema, SchemaType
+from connect_dagster.worker.spark.session import Session
+
+BEGINNING = '{"schema":{"type":"string","optional":true},"payload":'
+CODEGEN = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+RECORDS = 400
+
+TEXTS = st.text(
+    st.one_of(st.sampled_from('"\\/\0\n\x1f\x7f\x80aé\u2028세\ufffd\uffff😀\U0010ffff'), st.characters(codec="utf-8"))
+)
+BYTES = st.one_of(st.none(), TEXTS.map(str.encode), st.binary(max_size=8))
+# Parts of what Java's and other writers make of strings, and of what is no string.
+PIECES = st.lists(
+    st.one_of(
+        st.sampled_from(
+            [b'"', b'\\"', b"\\\\", b"\\", b"\\n", b"\\u0041", b"\\uD83D\\uDE00", b"}", b"null", b"1", b"\n"]
+        ),
+        st.sampled_from(["세".encode(), "😀".encode(), b"\xff", b"\xed\xa0\x80", b"\0", b'"a"', b" ", b"\\/"]),
+        TEXTS.map(lambda text: json.dumps(text).encode()),
+        TEXTS.map(lambda text: json.dumps(text, ensure_ascii=False).encode()),
+    ),
+    max_size=5,
+).map(b"".join)
+ENDS = st.sampled_from(['"{}"}}', "{}}}", '"{}"', "{}", '"{}"}}}}', '"{}","a":1}}'])
+RESTS = st.tuples(PIECES, ENDS).map(lambda pair: pair[1].encode().replace(b"{}", pair[0]).replace(b"}}", b"}"))
+STARTS = st.sampled_from([BEGINNING, BEGINNING, BEGINNING, BEGINNING[:-1], ""])
+VALUES = st.one_of(st.none(), st.tuples(STARTS, RESTS).map(lambda pair: pair[0].encode() + pair[1]))
+
+
+@pytest.fixture(scope="module", params=["generated code", "interpreted"])
+def spark(request: pytest.FixtureRequest, spark_session: Session) -> Iterator[SparkSession]:
+    one = spark_session.spark
+    if request.param == "interpreted":
+        for name, value in CODEGEN.items():
+            one.conf.set(name, value)
+    yield one
+    for name in CODEGEN:
+        one.conf.unset(name)
+
+
+def by_spark(patch: pytest.MonkeyPatch, name: str = "_JSON_ENCODER") -> None:
+    """Ask for a class that no version of Spark has."""
+    patch.setattr(java_calls, name, "com.fasterxml.jackson.NoSuchClass")
+
+
+def lists(items: st.SearchStrategy[bytes | None]) -> st.SearchStrategy[list[bytes | None]]:
+    return st.lists(items, min_size=RECORDS // 2, max_size=RECORDS)
+
+
+def columns(spark: SparkSession, values: list[bytes | None], made: dict[str, Column]) -> list[dict[str, object]]:
+    # Through rows of an RDD: a relation of literals would be evaluated by the optimizer.
+    df = spark.createDataFrame(spark.sparkContext.parallelize([(value,) for value in values], 1), "v binary")
+    rows = df.select(*(column.alias(name) for name, column in made.items())).collect()
+    return [{name: None if row[name] is None else _plain(row[name]) for name in made} for row in rows]
+
+
+def _plain(value: object) -> object:
+    return bytes(value) if isinstance(value, bytearray) else value
+
+
+def written() -> dict[str, Column]:
+    text = F.col("v").cast("string")
+    ascii_text = F.when(F.octet_length(text) == F.char_length(text), text)
+    defaulted = replace(OPTIONAL_STRING_SCHEMA, default='a "세" 😀')
+    pairs = Schema(SchemaType.MAP, key_schema=Schema(SchemaType.INT32), value_schema=OPTIONAL_STRING_SCHEMA)
+    encoding = JsonEncoding()
+    made = {
+        "required": (encoding, STRING_SCHEMA, F.coalesce(text, F.lit(""))),
+        "optional": (encoding, OPTIONAL_STRING_SCHEMA, text),
+        "ascii": (replace(encoding, ascii=True), OPTIONAL_STRING_SCHEMA, ascii_text),
+        "defaulted": (encoding, defaulted, text),
+        "null": (replace(encoding, replace_null=False), defaulted, text),
+        "pairs": (encoding, pairs, F.create_map(F.lit(1), text)),
+    }
+    columns = {name: one.fields("payload", schema, column) for name, (one, schema, column) in made.items()}
+    alone = {f"{name} alone": one.text(schema, column).cast("binary") for name, (one, schema, column) in made.items()}
+    return columns | alone
+
+
+def read() -> dict[str, Column]:
+    value = F.col("v")
+    parsed = JsonDecoding().payload(
+        OPTIONAL_STRING_SCHEMA, F.when(F.is_valid_utf8(value.cast("string")), value.cast("string"))
+    )
+    # Where the guess is wrong, a text that is no record's.
+    decoded = json_quick.quick_string(value, BEGINNING, replace(parsed, value=F.lit("\0by the parser")))
+    return {"value": decoded.value, "plain": json_quick.is_plain_string(value)}
+
+
+@settings(max_examples=4)
+@given(values=lists(BYTES))
+def test_strings_are_written_as_by_spark(spark: SparkSession, values: list[bytes | None]) -> None:
+    assert java_calls.has_java_text()
+    found = columns(spark, values, written())
+    with pytest.MonkeyPatch.context() as patch:
+        by_spark(patch)
+        assert not java_calls.has_java_text()
+        assert columns(spark, values, written()) == found
+
+
+@settings(max_examples=4)
+@given(values=lists(VALUES))
+def test_strings_are_read_as_by_spark(spark: SparkSession, values: list[bytes | None]) -> None:
+    found = columns(spark, values, read())
+    assert any(one["plain"] for one in columns(spark, [b'"\\\\ \\" a"'], read()))
+    with pytest.MonkeyPatch.context() as patch:
+        by_spark(patch)
+        assert columns(spark, values, read()) == found
+
+
+@pytest.mark.parametrize("name", ["_JSON_ENCODER", "_STRING_UTILS"])
+def test_another_version_of_spark_is_said_once(
+    spark: SparkSession, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, java_calls.__name__)
+    java_calls._has_java_text.cache_clear()
+    with pytest.MonkeyPatch.context() as patch:
+        by_spark(patch, name)
+        assert [java_calls.has_java_text() for _ in range(3)] == [False] * 3
+    assert len(caplog.records) == 1
+    assert "NoSuchClass" in caplog.text
+
+
+@pytest.mark.parametrize("missing", ["quoteAsUTF8", "replace"])
+def test_a_method_that_is_missing_is_noticed(spark: SparkSession, missing: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        by_spark(patch)
+        patch.setattr(java_calls, "_JSON_ENCODER" if missing == "quoteAsUTF8" else "_STRING_UTILS", "java.lang.Object")
+        assert not java_calls.has_java_text()
