@@ -1,19 +1,23 @@
-"""Find the Java runtime of this machine and make sure that it is new enough.
+"""Find the Java runtime of this machine whose version fits.
 
-It looks where Java's own tools look: `JAVA_HOME` first, then `PATH`.
+It looks where Java's own tools look: `JAVA_HOME` first, which is a user's choice and has to fit, else `PATH`, where the
+first `java` that fits counts.
 """
 
 import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from connect_dagster.embedded.errors import JavaNotFound
 
 MINIMUM_VERSION = 17  # what Spark 4.1 and Kafka 4.3 need
+# Java 24 took away the security manager: Hadoop's `Subject.getSubject` throws there, so that Spark 4.1 opens no file.
+MAXIMUM_VERSION = 23
 
+_NEEDED = f"Java {MINIMUM_VERSION} to {MAXIMUM_VERSION} is needed"
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 
 
@@ -24,47 +28,52 @@ def find_java(env: Mapping[str, str] | None = None) -> Path:
         env: the environment to look in; this process's own by default.
 
     Raises:
-        JavaNotFound: there is none, it does not run, or it is older than `MINIMUM_VERSION`.
+        JavaNotFound: there is none, it does not run, or Spark cannot run on its version.
     """
-    java = _locate(os.environ if env is None else env)
-    version = _major_version(java)
-    if version < MINIMUM_VERSION:
+    env = os.environ if env is None else env
+    if home := env.get("JAVA_HOME"):
+        found = [_of_home(home)]
+    else:
+        found = list(_on_path(env.get("PATH", "")))
+    if not found:
         raise JavaNotFound(
-            f"Java {MINIMUM_VERSION} or newer is needed, but {java} is Java {version}: "
-            "install a newer one, or point JAVA_HOME at it."
+            f"{_NEEDED}, but java is not on PATH and JAVA_HOME is not set: install a Java runtime, or set JAVA_HOME."
+        )
+    unfit = []
+    for java in found:
+        version = _major_version(java)
+        if MINIMUM_VERSION <= version <= MAXIMUM_VERSION:
+            return java
+        unfit.append(f"{java} is Java {version}")
+    raise JavaNotFound(f"{_NEEDED}, but {', '.join(unfit)}: install one of these versions, or point JAVA_HOME at it.")
+
+
+def _of_home(home: str) -> Path:
+    java = Path(home) / "bin" / "java"
+    if not os.access(java, os.X_OK):
+        raise JavaNotFound(
+            f"{_NEEDED}, but JAVA_HOME={home} has no bin/java: correct JAVA_HOME, or unset it to use the java on PATH."
         )
     return java
 
 
-def _locate(env: Mapping[str, str]) -> Path:
-    home = env.get("JAVA_HOME")
-    if home:
-        java = Path(home) / "bin" / "java"
-        if not os.access(java, os.X_OK):
-            raise JavaNotFound(
-                f"Java {MINIMUM_VERSION} or newer is needed, but JAVA_HOME={home} has no bin/java: "
-                "correct JAVA_HOME, or unset it to use the java on PATH."
-            )
-        return java
-    # An empty PATH must not fall back on the system's default search path.
-    found = shutil.which("java", path=env.get("PATH") or os.devnull)
-    if found is None:
-        raise JavaNotFound(
-            f"Java {MINIMUM_VERSION} or newer is needed, but java is not on PATH and JAVA_HOME is "
-            "not set: install a Java runtime, or set JAVA_HOME."
-        )
-    return Path(found)
+def _on_path(path: str) -> Iterator[Path]:
+    """Yield each program once that `java` may mean, in the order of the folders on PATH."""
+    seen = set()
+    for folder in filter(None, path.split(os.pathsep)):
+        java = shutil.which("java", path=folder)
+        if java is not None and (program := Path(java).resolve()) not in seen:
+            seen.add(program)
+            yield Path(java)
 
 
 def _major_version(java: Path) -> int:
     try:
         ran = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise JavaNotFound(f"Java {MINIMUM_VERSION} or newer is needed, but {java} does not run: {error}.") from error
+        raise JavaNotFound(f"{_NEEDED}, but {java} does not run: {error}.") from error
     said = ran.stderr + ran.stdout
     match = _VERSION.search(said)
     if ran.returncode != 0 or match is None:
-        raise JavaNotFound(
-            f"Java {MINIMUM_VERSION} or newer is needed, but `{java} -version` said only {said.strip()!r}."
-        )
+        raise JavaNotFound(f"{_NEEDED}, but `{java} -version` said only {said.strip()!r}.")
     return int(match[1])

@@ -18,6 +18,7 @@ from types import FrameType
 
 from setproctitle import setproctitle
 
+from connect_dagster.embedded.errors import EmbeddedError
 from connect_dagster.errors import ConnectError
 from connect_dagster.java.properties import load_properties
 from connect_dagster.scratch import process_scratch
@@ -81,7 +82,7 @@ def _run_command(title: str, usage: str, arguments: Sequence[str] | None, run: R
         try:
             props = load_properties(words[0])
             jvm = SparkJvm(spark_settings(props))
-        except ConnectError as error:
+        except (ConnectError, EmbeddedError) as error:
             log.error("Stopping due to error: %s", error)
             sys.exit(2)
         sys.exit(run(props, words[1:], jvm, ending, began))

@@ -114,7 +114,7 @@ def test_a_data_directory_in_use_is_refused(own_broker: EmbeddedBroker) -> None:
 def test_without_java_one_sentence_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    with pytest.raises(JavaNotFound, match=r"Java 17 or newer is needed, but java is not on PATH"):
+    with pytest.raises(JavaNotFound, match=r"Java 17 to 23 is needed, but java is not on PATH"):
         EmbeddedBroker(tmp_path / "data", 0).start()
 
 
