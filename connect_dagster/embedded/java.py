@@ -31,10 +31,8 @@ def find_java(env: Mapping[str, str] | None = None) -> Path:
         JavaNotFound: there is none, it does not run, or Spark cannot run on its version.
     """
     env = os.environ if env is None else env
-    if home := env.get("JAVA_HOME"):
-        found = [_of_home(home)]
-    else:
-        found = list(_on_path(env.get("PATH", "")))
+    home = env.get("JAVA_HOME")
+    found = [_of_home(home)] if home else list(_on_path(env.get("PATH", "")))
     if not found:
         raise JavaNotFound(
             f"{_NEEDED}, but java is not on PATH and JAVA_HOME is not set: install a Java runtime, or set JAVA_HOME."

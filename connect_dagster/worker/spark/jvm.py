@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import importlib.util
+import logging
 import os
 import shlex
 import signal
@@ -28,7 +29,12 @@ from connect_dagster.java.properties import property_lines
 from connect_dagster.scratch import process_locks
 from connect_dagster.worker.spark.settings import CLASS_PATH
 
+log = logging.getLogger(__name__)
+
 _START_SECONDS = 60.0
+_ARCHIVE_MODULE = "connect_dagster.worker.spark.class_archive"
+# Every message about archives; by default warnings go to standard output.
+_ARCHIVE_MESSAGES_OFF = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off")
 
 # Packages that Spark's launcher opens on Java 17 (org.apache.spark.launcher.JavaModuleOptions).
 _OPENED_PACKAGES = (
@@ -94,6 +100,9 @@ class SparkJvm:
                 raise ConnectError(f"The JVM for Spark was not up within {_START_SECONDS:.0f} s")
             time.sleep(0.01)
         self._files.remove_secrets()
+        if refused := self._files.archive_log():
+            remedy = f"remove {class_archive()} and write it again"
+            log.info("%s The JVM says: %s", _slow_start("cannot be used", remedy), refused)
         return _read_address(self._files.address.read_bytes())
 
     def stop(self, seconds: float) -> bool:
@@ -117,7 +126,11 @@ def classpath() -> list[Path]:
 
 def class_archive() -> Path:
     """Return the path of the archive of loaded classes (AppCDS) for this JVM and these jars."""
-    key = "\n".join([str(find_java()), *(f"{jar} {jar.stat().st_size}" for jar in classpath())])
+    # PATH, JAVA_HOME and symbolic links name one JVM in several ways; an upgrade leaves its path as it is.
+    java = find_java().resolve()
+    release = java.parents[1] / "release"
+    version = release.read_text(encoding="utf-8") if release.exists() else ""
+    key = "\n".join([str(java), version, *(f"{jar} {jar.stat().st_size}" for jar in classpath())])
     # It fits these jars where they lie, so it goes away with their virtual environment.
     own = sys.prefix if sys.prefix != sys.base_prefix else os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")
     return Path(own) / "connect-dagster" / f"classes-{hashlib.sha256(key.encode()).hexdigest()[:16]}.jsa"
@@ -134,6 +147,7 @@ class _Files:
         self.address = folder / "address"
         self._options = folder / "options"
         self._properties = folder / "spark.properties"
+        self._archive_log = folder / "archive.log"
 
     def options(self, given: Sequence[str]) -> list[str]:
         """Return the word that makes Java's launcher read these options from a file."""
@@ -148,6 +162,17 @@ class _Files:
         self._write(self._properties, property_lines(settings))
         return ["--properties-file", str(self._properties), "--load-spark-defaults"]
 
+    def shared_archive(self, archive: Path) -> list[str]:
+        """Return the words that make the JVM take classes from an archive, and write warnings about it to a file."""
+        warnings = f"-Xlog:cds*=warning:file={self._archive_log}:none"
+        return [f"-XX:SharedArchiveFile={archive}", *_ARCHIVE_MESSAGES_OFF, warnings]
+
+    def archive_log(self) -> str:
+        """Return the JVM's warnings about the archive as one line; empty where it uses it, or has none."""
+        if not self._archive_log.exists():
+            return ""
+        return " ".join(self._archive_log.read_text(errors="replace").split())
+
     def remove_secrets(self) -> None:
         """Remove what the JVM has read."""
         for file in (self._options, self._properties):
@@ -160,7 +185,11 @@ class _Files:
 
 def _command(settings: Mapping[str, str], options: Sequence[str], files: _Files) -> list[str]:
     archive = class_archive()
-    shared = [f"-XX:SharedArchiveFile={archive}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"] if archive.exists() else []
+    if archive.exists():
+        shared = files.shared_archive(archive)
+    else:
+        shared = []
+        log.info("%s", _slow_start("is missing", f"write {archive}"))
     logging = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}"
     given = shlex.split(settings.get("spark.driver.extraJavaOptions", ""))
     heap = f"-Xmx{settings['spark.driver.memory']}"
@@ -170,6 +199,13 @@ def _command(settings: Mapping[str, str], options: Sequence[str], files: _Files)
     jars_of_user = [jar.strip().removeprefix("file:") for jar in settings.get("spark.jars", "").split(",") if jar]
     path = [*map(str, classpath()), *filter(None, [settings.get(CLASS_PATH)]), *jars_of_user]
     return [str(find_java()), *own, *files.options(given), "-cp", os.pathsep.join(path), *_main_class(settings, files)]
+
+
+def _slow_start(reason: str, remedy: str) -> str:
+    return (
+        f"The archive of the JVM's classes {reason}, so that the start takes some seconds longer: {remedy}, "
+        f"by `make install` or `{sys.executable} -m {_ARCHIVE_MODULE}`."
+    )
 
 
 def _log_zone() -> str:

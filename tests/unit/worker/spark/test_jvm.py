@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from connect_dagster.embedded.java import find_java
 from connect_dagster.java.properties import load_properties
-from connect_dagster.worker.spark.jvm import SparkJvm
+from connect_dagster.worker.spark.jvm import SparkJvm, class_archive, classpath
 from connect_dagster.worker.spark.settings import spark_settings
 
 SECRETS = {
@@ -69,3 +73,59 @@ def test_a_jvm_that_is_killed_did_not_end_by_itself(java: Path) -> None:
     assert SparkJvm(spark_settings({})).stop(10)
     (java / "java").write_text("#!/bin/sh\nexec sleep 60\n")
     assert not SparkJvm(spark_settings({})).stop(0.1)
+
+
+def test_one_java_has_one_archive_however_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At b69e16c a worker with another JAVA_HOME of the same Java found no archive, and said nothing."""
+    program = tmp_path / "jdk" / "bin" / "java"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\necho 'openjdk version \"17\"' >&2\n")
+    program.chmod(0o755)
+    (tmp_path / "link").symlink_to(tmp_path / "jdk")
+    (tmp_path / "path").mkdir()
+    (tmp_path / "path" / "java").symlink_to(program)
+
+    def named(**env: Path) -> Path:
+        monkeypatch.delenv("JAVA_HOME", raising=False)
+        for name, value in env.items():
+            monkeypatch.setenv(name, str(value))
+        return class_archive()
+
+    first = named(JAVA_HOME=tmp_path / "jdk")
+    assert first == named(JAVA_HOME=tmp_path / "link") == named(PATH=tmp_path / "path")
+    (tmp_path / "jdk" / "release").write_text('JAVA_VERSION="17.0.15"\n')
+    assert first != named(JAVA_HOME=tmp_path / "jdk"), "Java was upgraded in its place"
+
+
+def test_a_missing_archive_is_told(
+    java: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    archive = java / "classes.jsa"
+    monkeypatch.setattr("connect_dagster.worker.spark.jvm.class_archive", lambda: archive)
+    with caplog.at_level(logging.INFO):
+        SparkJvm(spark_settings({})).stop(10)
+    (line,) = caplog.messages
+    assert f"is missing, so that the start takes some seconds longer: write {archive}, by `make install` or `" in line
+    assert "-m connect_dagster.worker.spark.class_archive`" in line
+
+
+def test_an_archive_that_the_jvm_refuses_is_told(
+    java: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    archive = java / "classes.jsa"
+    options = [f"-XX:ArchiveClassesAtExit={archive}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"]
+    other_order = [
+        "-cp",
+        os.pathsep.join(map(str, reversed(classpath()))),
+        "org.apache.spark.launcher.Main",
+    ]
+    subprocess.run([find_java(), *options, *other_order], capture_output=True, check=False)
+    monkeypatch.setattr("connect_dagster.worker.spark.jvm.class_archive", lambda: archive)
+    monkeypatch.setattr("connect_dagster.worker.spark.jvm.find_java", find_java)
+    with caplog.at_level(logging.INFO):
+        jvm = SparkJvm(spark_settings({}))
+        jvm.gateway()
+        jvm.stop(10)
+    (line,) = caplog.messages
+    assert f"cannot be used, so that the start takes some seconds longer: remove {archive} and write it again" in line
+    assert "The JVM says: " in line
