@@ -109,6 +109,7 @@ def test_a_missing_archive_is_told(
     assert "-m connect_dagster.worker.spark.class_archive`" in line
 
 
+@pytest.mark.nightly  # starts three JVMs
 def test_an_archive_that_the_jvm_refuses_is_told(
     java: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -120,6 +121,7 @@ def test_an_archive_that_the_jvm_refuses_is_told(
         "org.apache.spark.launcher.Main",
     ]
     subprocess.run([find_java(), *options, *other_order], capture_output=True, check=False)
+    assert archive.exists()
     monkeypatch.setattr("connect_dagster.worker.spark.jvm.class_archive", lambda: archive)
     monkeypatch.setattr("connect_dagster.worker.spark.jvm.find_java", find_java)
     with caplog.at_level(logging.INFO):
