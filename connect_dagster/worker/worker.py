@@ -65,7 +65,7 @@ class Worker:
         session: the Spark session, shared by all tasks.
         offsets: committed offsets of source connectors.
         transformer: for placeholders in configurations; by default without config providers.
-        is_member: returns whether this worker's group still counts it in; without one, source tasks send no records.
+        is_member: returns whether this worker's group still counts it in; source tasks send nothing while it is false.
     """
 
     def __init__(
