@@ -137,9 +137,14 @@ class Delivery:
             raise self._error
 
     def drain(self, seconds: float) -> bool:
-        """Wait until every submitted batch is acknowledged; return whether all are."""
+        """Wait until every submitted batch is acknowledged, or none can be; return whether all are."""
+        deadline = time.monotonic() + seconds
         with self._changed:
-            self._changed.wait_for(lambda: self._unfinished == 0 or self._error is not None, seconds)
+            while self._unfinished and self._error is None and self._may_send():
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    break
+                self._changed.wait(min(left, _POLL_SECONDS))
             return self._unfinished == 0 and self._error is None
 
     def close(self) -> None:
