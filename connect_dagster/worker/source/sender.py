@@ -276,6 +276,8 @@ class RecordSender:
     def _produce(self, table: pa.Table, topic: str | None, tolerate: Tolerate) -> None:
         columns = self._columns.get() if table.num_rows >= _LEAST_FOR_COLUMNS else None
         if columns is not None and columns.takes(table, topic):
+            if len(self._producer):
+                self._flushed()  # records of an attempt that was given up are not overtaken
             for number, name, error in columns.produce(table, topic, self._over):
                 self._not_taken(number, next(_records(table.slice(number, 1), name)), error, tolerate)
             return
