@@ -106,6 +106,21 @@ def _library() -> SimpleNamespace:
     return functions
 
 
+def suits_columns(table: pa.Table) -> bool:
+    """Return whether a table can be sent by columns: one without headers and timestamps, and of known types."""
+    if "value" not in table.column_names:
+        return False
+    for name in table.column_names:
+        column = table.column(name)
+        if name not in _COLUMNS and column.null_count < len(column):
+            return False
+        if name in ("value", "key") and column.type not in _BINARY:
+            return False
+        if name == "topic" and column.null_count:
+            return False
+    return True
+
+
 def messages(batch: pa.RecordBatch, first: int) -> npt.NDArray[np.void]:
     """Build librdkafka's messages over the buffers of a batch, which must outlive them.
 
@@ -141,7 +156,7 @@ class ColumnProducer:
     """A producer for tables; for one thread, but for :meth:`purge`.
 
     Args:
-        settings: librdkafka's; unknown ones are left out.
+        settings: librdkafka's.
         on_failed: called for each record that was not delivered.
         on_error: called with errors that are not of a record.
 
@@ -180,18 +195,8 @@ class ColumnProducer:
             raise ValueError(error.value.decode())
         return int(handle)
 
-    def takes(self, table: pa.Table, topic: str | None) -> bool:
-        """Return whether :meth:`produce` takes a table: one without headers and timestamps, and of known types."""
-        if "value" not in table.column_names:
-            return False
-        for name in table.column_names:
-            column = table.column(name)
-            if name not in _COLUMNS and column.null_count < len(column):
-                return False
-            if name in ("value", "key") and column.type not in _BINARY:
-                return False
-            if name == "topic" and column.null_count:
-                return False
+    def knows(self, table: pa.Table, topic: str | None) -> bool:
+        """Return whether the topics of a table have valid names."""
         names = pc.unique(table.column("topic")).to_pylist() if "topic" in table.column_names else [topic]
         return all(name is not None and self._topic(name) for name in names)
 

@@ -19,7 +19,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from connect_dagster.errors import ConnectError
 from connect_dagster.kafka import clients
-from connect_dagster.kafka.column_producer import LazyColumnProducer
+from connect_dagster.kafka.column_producer import LazyColumnProducer, suits_columns
 from connect_dagster.kafka.delivery_errors import GIVEN_UP, Fault, fault_of
 from connect_dagster.kafka.epoch_producer import LazyEpochProducer, Receipt
 from connect_dagster.kafka.settings.java_settings import Settings
@@ -159,6 +159,7 @@ class RecordSender:
         Raises:
             ConnectError: a record is rejected and not tolerated, or a delivery fails for another reason.
         """
+        self._flushed()  # another producer may not overtake the records of an attempt that was given up
         attempt = self._attempt = _Attempt()
         self._produce(table, topic, tolerate)
         if self._flushed() and attempt.error() is not None:
@@ -274,10 +275,9 @@ class RecordSender:
         return not self._over()
 
     def _produce(self, table: pa.Table, topic: str | None, tolerate: Tolerate) -> None:
-        columns = self._columns.get() if table.num_rows >= _LEAST_FOR_COLUMNS else None
-        if columns is not None and columns.takes(table, topic):
-            if len(self._producer):
-                self._flushed()  # records of an attempt that was given up are not overtaken
+        suits = table.num_rows >= _LEAST_FOR_COLUMNS and suits_columns(table)
+        columns = self._columns.get() if suits else None
+        if columns is not None and columns.knows(table, topic):
             for number, name, error in columns.produce(table, topic, self._over):
                 self._not_taken(number, next(_records(table.slice(number, 1), name)), error, tolerate)
             return

@@ -13,7 +13,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from connect_dagster.kafka import clients
-from connect_dagster.kafka.column_producer import ColumnProducer, LazyColumnProducer
+from connect_dagster.kafka.column_producer import ColumnProducer, LazyColumnProducer, suits_columns
 from connect_dagster.worker.source.sender import RecordSender, RejectedRecord
 from tests.conftest import Broker
 from tests.integration import topics
@@ -126,7 +126,8 @@ def test_a_full_queue_keeps_the_order(
     values = [b"%05d" % number for number in range(5_000)]
     table = pa.table({"value": pa.array(values, pa.binary())})
     topic = f"{topic_prefix}full"
-    assert producer.takes(table, topic)
+    assert suits_columns(table)
+    assert producer.knows(table, topic)
     assert not list(producer.produce(table, topic, lambda: False))
     while not producer.flush(1):
         pass
