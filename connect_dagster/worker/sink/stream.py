@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 from pyspark.sql import DataFrame
 
@@ -63,17 +62,6 @@ class MicroBatch:
 
 class OffsetOutOfRangeError(Exception):
     """A partition's log ends before the offset that is read next."""
-
-
-class Stream(Protocol):
-    """The methods of ``SinkStream``."""
-
-    def next(self, ends: Offsets) -> MicroBatch | None:
-        """Return the next batch."""
-
-    @property
-    def records_read(self) -> int:
-        """Return the count of records that Spark has read."""
 
 
 class SinkStream:

@@ -30,7 +30,7 @@ from connect_dagster.worker.sink.context import SinkContext
 from connect_dagster.worker.sink.errant_record_reporter import WorkerErrantRecordReporter
 from connect_dagster.worker.sink.offset_reset import Reset, ResetCause
 from connect_dagster.worker.sink.put import BatchUnavailableError, ErrorContext, Planner, PutAttempt
-from connect_dagster.worker.sink.stream import MicroBatch, OffsetOutOfRangeError, Stream
+from connect_dagster.worker.sink.stream import MicroBatch, OffsetOutOfRangeError, SinkStream
 from connect_dagster.worker.spark import references as java_references
 from connect_dagster.worker.spark.progress import Progress
 from connect_dagster.worker.task import Clock, StatusListener, SystemClock, WorkerTask
@@ -47,7 +47,7 @@ _BROKERS_AWAY = Backoff(0.1, 0.5)
 
 
 OpenConsumer = Callable[[RebalanceListener], Consumer]
-OpenStream = Callable[[Mapping[TopicPartition, int], int], Stream]
+OpenStream = Callable[[Mapping[TopicPartition, int], int], SinkStream]
 """Takes the first offset to read of each partition, and the most records of a batch."""
 
 
@@ -125,7 +125,7 @@ class WorkerSinkTask(WorkerTask):
         self._context = SinkContext(spark, errant_record_reporter=self._errant if reporter.policy.reports else None)
         self._position: dict[TopicPartition, int] = {}
         self._consumer: Consumer | None = None
-        self._stream: Stream | None = None
+        self._stream: SinkStream | None = None
         self._streamed: frozenset[TopicPartition] = frozenset()
         self._batch_size = BatchSize(settings.most_records, settings.most_bytes)
         self._streamed_records = self._batch_size.records
@@ -371,7 +371,7 @@ class WorkerSinkTask(WorkerTask):
         self._commit_when_due()
         return not self._stream_is_outdated()
 
-    def _put(self, batch: MicroBatch, stream: Stream, asked: float) -> bool:
+    def _put(self, batch: MicroBatch, stream: SinkStream, asked: float) -> bool:
         """Put a batch until the task accepts it; return ``False`` when it has to be read again later.
 
         Args:
