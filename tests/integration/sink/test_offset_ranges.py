@@ -1,5 +1,7 @@
 """Ranges of offsets, read by the parts of Spark's Kafka source and by the public source: the same records."""
 
+import time
+
 import pytest
 from confluent_kafka import Producer
 
@@ -28,6 +30,11 @@ def test_the_parts_of_the_source_read_what_the_source_reads(
                     producer.produce(topic, value, value, partition, timestamp=1_700_000_000_000 + number, headers=some)
         producer.flush()
         end_transaction()
+    # The brokers write the ends of transactions later: 16 records and 4 ends in each partition.
+    deadline = time.monotonic() + 20
+    while any(end < 20 for topic in (first, second) for end in topics.ends(topic).values()):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
     topics.write(second, (str(number) for number in range(12_000)), 1)
 
     options = source_options(
