@@ -89,10 +89,7 @@ class TaskCounters:
         return self._read("get", F.lit(place))
 
     def _read(self, method: str, *arguments: Column) -> Column:
-        invoke, long = _java(f"{_EXPRESSIONS}objects.Invoke"), _spark_type(jvm(), "LongType")
-        given = _sequence(*map(expression, arguments))
-        # Not deterministic: Spark neither moves it nor evaluates it twice.
-        return column_of(invoke(_constant(self._counts), method, long, given, _sequence(), False, False, False))
+        return _changing(_constant(self._counts), method, _spark_type(jvm(), "LongType"), *map(expression, arguments))
 
 
 class RecordCounter:
@@ -105,9 +102,7 @@ class RecordCounter:
         # Its `add` returns nothing, which Spark calls for properties of Java beans alone.
         bean = _java(f"{_EXPRESSIONS}objects.InitializeJavaBean")
         counted = bean(_constant(self._total), _java("org.apache.spark.api.python.PythonUtils").toScalaMap(add))
-        invoke, boolean = _java(f"{_EXPRESSIONS}objects.Invoke"), _spark_type(jvm(), "BooleanType")
-        is_zero = invoke(counted, "isZero", boolean, _sequence(), _sequence(), False, False, False)
-        self.condition: Column = ~column_of(is_zero)
+        self.condition: Column = ~_changing(counted, "isZero", _spark_type(jvm(), "BooleanType"))
         """True for each record, once it is counted."""
 
     @property
@@ -262,7 +257,8 @@ def _constant(java_object: Any) -> Any:
     return _java(f"{_EXPRESSIONS}Literal").fromObject(java_object)
 
 
-def _sequence(*items: Any) -> Any:
+def sequence(*items: Any) -> Any:
+    """Return Java objects as a sequence of Scala's."""
     found = _java("java.util.ArrayList")()
     for item in items:
         found.add(item)
@@ -275,7 +271,13 @@ def _nobody() -> Any:
 
 def _invoked(target: Any, method: str, result: Any, *arguments: Any) -> Any:
     invoke = _java(f"{_EXPRESSIONS}objects.Invoke")
-    return invoke(target, method, result, _sequence(*arguments), _sequence(), True, True, True)
+    return invoke(target, method, result, sequence(*arguments), sequence(), True, True, True)
+
+
+def _changing(target: Any, method: str, result: Any, *arguments: Any) -> Column:
+    """Call a method that changes its object: Spark neither moves such an expression nor evaluates it twice."""
+    invoke = _java(f"{_EXPRESSIONS}objects.Invoke")
+    return column_of(invoke(target, method, result, sequence(*arguments), sequence(), False, False, False))
 
 
 def _call(target: Any, method: str, result_class: str, *arguments: Any) -> Any:
@@ -285,7 +287,7 @@ def _call(target: Any, method: str, result_class: str, *arguments: Any) -> Any:
 def _new(class_name: str, argument: Column) -> Any:
     make = _java(f"{_EXPRESSIONS}objects.NewInstance")
     kind = _object_type(jvm(), class_name)
-    return make(_class(jvm(), class_name), _sequence(expression(argument)), _sequence(), True, kind, _nobody())
+    return make(_class(jvm(), class_name), sequence(expression(argument)), sequence(), True, kind, _nobody())
 
 
 def _as_java(text: Column) -> Any:
@@ -298,7 +300,7 @@ def _as_string(java_text: Any) -> Column:
 
 def _static(class_name: str, method: str, result: Any, *arguments: Any) -> Any:
     invoke = _java(f"{_EXPRESSIONS}objects.StaticInvoke")
-    given = (_sequence(*arguments), _sequence(), True, True, True, _nobody())
+    given = (sequence(*arguments), sequence(), True, True, True, _nobody())
     return invoke(_class(jvm(), class_name), result, method, *given)
 
 

@@ -78,7 +78,7 @@ class JsonEncoding:
         if _has_pairs(schema):
             return F.concat(F.lit(f'"{name}":'), self.text(schema, column), F.lit("}")).cast("binary")
         if _is_text(schema) and has_java_text():
-            return self._quoted(schema, column, _key(name), "}", self._fields_by_spark(name, schema, column))
+            return self._quoted(schema, column, _key(name), "}", lambda: self._fields_by_spark(name, schema, column))
         return self._fields_by_spark(name, schema, column)
 
     def _fields_by_spark(self, name: str, schema: Schema, column: Column) -> Column:
@@ -87,7 +87,7 @@ class JsonEncoding:
         # On bytes Spark copies; on a string it would count characters.
         return F.substring(text.cast("binary"), 2, _TO_THE_END)
 
-    def _quoted(self, schema: Schema, column: Column, start: str, end: str, otherwise: Column) -> Column:
+    def _quoted(self, schema: Schema, column: Column, start: str, end: str, otherwise: Callable[[], Column]) -> Column:
         """Return the bytes of a string between others, without the writer that ``to_json`` makes for each record.
 
         Args:
@@ -95,12 +95,12 @@ class JsonEncoding:
             column: its values.
             start: stands before them.
             end: stands after them.
-            otherwise: the same bytes, for texts that Java escapes in another way.
+            otherwise: returns the same bytes, for texts that Java escapes in another way.
         """
         text = JavaText.of(self._filled(schema, column))
         opening, closing, null = (F.lit(bytearray(t.encode())) for t in (f'{start}"', f'"{end}', f"{start}null{end}"))
         quoted = F.coalesce(F.concat(opening, text.json_characters(), closing), null)
-        return quoted if self.ascii else F.when(text.has_supplementary(), otherwise).otherwise(quoted)
+        return quoted if self.ascii else F.when(text.has_supplementary(), otherwise()).otherwise(quoted)
 
     def _escaped(self, schema: Schema, column: Column, text: Column) -> Column:
         """Return the text of a value with Java's escapes."""
@@ -133,8 +133,9 @@ class JsonEncoding:
     def text(self, schema: Schema, column: Column) -> Column:
         """Return the value alone as a string column; ``null`` where it is null and may be."""
         if _is_text(schema) and has_java_text():
-            otherwise = self._text_by_spark(schema, column).cast("binary")
-            return self._quoted(schema, column, "", "", otherwise).cast("string")
+            return self._quoted(
+                schema, column, "", "", lambda: self._text_by_spark(schema, column).cast("binary")
+            ).cast("string")
         if not _has_pairs(schema):
             return self._text_by_spark(schema, column)
         filled = self._filled(schema, column)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 
-from connect_dagster.expressions.java_calls import RecordCounter
+from connect_dagster.expressions.java_calls import RecordCounter, sequence
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.worker.errors.failures import is_spark_gone
 
@@ -128,8 +128,7 @@ class _SourceParts:
         self._readers = _module(kafka, _READERS)
         self._topic_partition = jvm.org.apache.kafka.common.TopicPartition
         self._rdd = jvm.org.apache.spark.sql.execution.datasources.v2.DataSourceRDD
-        self._list, self._nothing = jvm.java.util.ArrayList, jvm.scala.Option.empty()
-        self._scala = jvm.scala.jdk.javaapi.CollectionConverters
+        self._nothing = jvm.scala.Option.empty()
         self._no_metrics = jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(jvm.java.util.HashMap())
         self._poll_timeout = int(options[_POLL_TIMEOUT])
         self._fails_on_loss, self._headers = options[_FAIL_ON_LOSS] == "true", options[_HEADERS] == "true"
@@ -145,7 +144,7 @@ class _SourceParts:
 
     def read(self, ranges: list[OffsetRange]) -> DataFrame:
         """Return the records of ranges."""
-        partitions = self._sequence(self._sequence(map(self._input, task)) for task in of_tasks(ranges))
+        partitions = sequence(*(sequence(*map(self._input, task)) for task in of_tasks(ranges)))
         rdd = self._rdd(self._spark._jsc.sc(), partitions, self._readers, False, self._no_metrics)
         session: Any = self._spark._jsparkSession
         return DataFrame(session.internalCreateDataFrame(rdd, self._schema, False), self._spark)
@@ -154,12 +153,6 @@ class _SourceParts:
         partition = self._topic_partition(one.partition.topic, one.partition.partition)
         read = self._range(partition, one.start, one.end, self._nothing)
         return self._partition(read, self._params, self._poll_timeout, self._fails_on_loss, self._headers)
-
-    def _sequence(self, items: Any) -> Any:
-        found = self._list()
-        for item in items:
-            found.add(item)
-        return self._scala.asScala(found).toSeq()
 
 
 def _module(package: Any, name: str) -> Any:

@@ -221,7 +221,7 @@ class Delivery:
         while not self._sent(batch, encoded):
             if self._over:
                 return
-            self._sender.drop_queued()
+            self._sender.purge(in_flight=False)
             self._waited(_POLL_SECONDS)
         batch.delivered(encoded)
         with self._changed:

@@ -177,17 +177,11 @@ class RecordSender:
         if (columns := self._columns.opened) is not None:
             columns.serve()
 
-    def purge(self) -> None:
-        """Drop records that are not acknowledged."""
-        self._producer.purge()
+    def purge(self, in_flight: bool = True) -> None:
+        """Drop records that are not acknowledged, or only those that are not on their way to a broker."""
+        self._producer.purge(in_flight=in_flight)
         if (columns := self._columns.opened) is not None:
-            columns.purge()
-
-    def drop_queued(self) -> None:
-        """Drop records that are not on their way to a broker."""
-        self._producer.purge(in_flight=False)
-        if (columns := self._columns.opened) is not None:
-            columns.purge(in_flight=False)
+            columns.purge(in_flight)
 
     def close(self) -> None:
         """Close what :meth:`purge` cannot; by the thread that sends."""

@@ -26,7 +26,7 @@ TEXTS = st.text(
     st.one_of(st.sampled_from('"\\/\0\n\x1f\x7f\x80aé\u2028세\ufffd\uffff😀\U0010ffff'), st.characters(codec="utf-8"))
 )
 BYTES = st.one_of(st.none(), TEXTS.map(str.encode), st.binary(max_size=8))
-# Parts of what Java's and other writers make of strings, and of what is no string.
+# Parts of strings as Java and other programs write them, and of invalid strings.
 PIECES = st.lists(
     st.one_of(
         st.sampled_from(
@@ -99,7 +99,7 @@ def read() -> dict[str, Column]:
     parsed = JsonDecoding().payload(
         OPTIONAL_STRING_SCHEMA, F.when(F.is_valid_utf8(value.cast("string")), value.cast("string"))
     )
-    # Where the guess is wrong, a text that is no record's.
+    # A text that no record has shows a wrong guess.
     decoded = json_quick.quick_string(value, BEGINNING, replace(parsed, value=F.lit("\0by the parser")))
     return {"value": decoded.value, "plain": json_quick.is_plain_string(value)}
 
