@@ -4,6 +4,9 @@ The brokers declare a worker dead when they have not heard of it for the session
 worker itself must know by then: one that was frozen, or cut off, may not write offsets, states or configurations over
 its successor's. So it holds a lease that every response to a heartbeat renews, counted from the sending of that
 heartbeat. Java has no such lease.
+
+A worker that has lost its membership runs its work on without the lease. A new membership does not give the lease back
+by itself: the work may be another's by now, until the herder has stopped what the new assignment takes away.
 """
 
 from __future__ import annotations
@@ -32,11 +35,13 @@ class Lease:
         self._seconds = seconds
         self.clock = clock
         self._confirmed = float("-inf")
+        self._generation: int | None = None
+        self._lost = False
 
     @property
     def held(self) -> bool:
-        """Return whether the brokers still count this worker in."""
-        return self.remaining > 0
+        """Return whether the brokers still count this worker in, and it runs no more than its assignment."""
+        return not self._lost and self.remaining > 0
 
     @property
     def remaining(self) -> float:
@@ -51,6 +56,16 @@ class Lease:
         """
         self._confirmed = max(self._confirmed, asked)
 
+    def join(self, generation: int, asked: float) -> None:
+        """Take the lease, or after a loss the time of it, which :meth:`regain` gives back.
+
+        Args:
+            generation: of the group.
+            asked: as for :meth:`renew`.
+        """
+        self._generation = generation
+        self.renew(asked)
+
     def extend(self, asked: float) -> None:
         """Renew a lease that is held, and no other: the brokers respond, though not about the membership.
 
@@ -61,5 +76,12 @@ class Lease:
             self.renew(asked)
 
     def lose(self) -> None:
-        """Drop the lease: the brokers denied the membership, or the worker gave it up."""
+        """Drop the lease until :meth:`regain`: the brokers denied the membership, or the worker gave it up."""
         self._confirmed = float("-inf")
+        self._generation = None
+        self._lost = True
+
+    def regain(self, generation: int) -> None:
+        """Take the lease back, unless it was lost again: what the assignment of this generation revokes has stopped."""
+        if generation == self._generation:
+            self._lost = False

@@ -369,6 +369,8 @@ class GroupDriver:
 
     def _carry_out(self, action: messages.Action) -> None:
         match action:
+            case messages.RegainLease(generation):
+                self._lease.regain(generation)
             case messages.Stop(work, stage):
                 with self.stages(stage):
                     self.work.stop(work)

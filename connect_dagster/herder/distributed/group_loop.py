@@ -17,7 +17,8 @@ answer that the loop waits for. A round has up to four parts, and each can end i
 1. *Readable*: when an earlier read or write of the config topic failed, read it to the end before anything else.
    When that fails again the worker stops its work, leaves the group and backs off, so that others take the work.
 2. *Member*: the lease is held (docs/decisions/0009), the coordinator is known, and no join is due; otherwise join.
-   Without the lease or the coordinator the worker stops all work first, because others may have it already.
+   Without the lease the work writes nothing until the next assignment has stopped what others have by now.
+   Without the coordinator the worker stops all work first.
    With the eager protocol all work stops before a join, with the other two only revoked work, after it.
 3. *Assigned*: a new assignment is compared with the config topic. A worker that is behind reads the topic to its end.
    The assignment counts only if the leader had read exactly as far: otherwise the group rebalances again. A worker that
@@ -42,6 +43,7 @@ of the driver.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -163,6 +165,11 @@ def unread(state: GroupState, event: Event, now: float) -> bool:
 def assigned(state: GroupState, event: Event, now: float) -> bool:
     """The worker has an assignment."""
     return state.assignment is not None
+
+
+def suspended(state: GroupState, event: Event, now: float) -> bool:
+    """The work waits for a new assignment already."""
+    return state.suspended
 
 
 def no_join_needed(state: GroupState, event: CoordinatorFound, now: float) -> bool:
@@ -292,10 +299,14 @@ def leave_and_rejoin(state: GroupState, event: ConfigNotRead, now: float) -> Out
 # Effects: member
 
 
-def lose_lease(state: GroupState, event: LeaseLost, now: float) -> Outcome:
-    """Stop the work before anything else: the brokers may not even be reachable."""
-    state, actions = give_up(state, "The session of this worker has ended")
-    return state, (*actions, do.FindCoordinator())
+def suspend(state: GroupState, event: LeaseLost, now: float) -> Outcome:
+    """Join again, and claim the work, as Java's worker does; here it writes nothing meanwhile."""
+    text = f"The session of this worker has ended. It joins again with {state.owned}, and writes nothing until then"
+    return replace(state, suspended=True), (
+        do.Log(text, logging.WARNING),
+        do.RequestRejoin(),
+        do.FindCoordinator(),
+    )
 
 
 def lose_coordinator(state: GroupState, event: CoordinatorAway, now: float) -> Outcome:
@@ -317,14 +328,14 @@ def stop_all_and_join(state: GroupState, event: CoordinatorFound, now: float) ->
 def take_assignment(state: GroupState, event: Joined, now: float) -> Outcome:
     """Own the assigned work: with the eager protocol it is complete, otherwise it adds to what the leader knew of."""
     told = event.assignment
-    state = replace(state, generation=event.generation, protocol=event.protocol, joining=False)
-    fresh, gone = work_of(told.assigned), work_of(told.revoked)
-    actions: Actions = ()
-    if event.protocol is ConnectProtocol.EAGER:
+    state = replace(state, generation=event.generation, protocol=event.protocol, joining=False, suspended=False)
+    eager, fresh = event.protocol is ConnectProtocol.EAGER, work_of(told.assigned)
+    # Work may run before an eager assignment only when the group has just changed to that protocol.
+    gone = state.running.minus(fresh) if eager else work_of(told.revoked)
+    state, actions = revoke(state, gone) if gone else (state, ())
+    if eager:
         owned = fresh
     else:
-        if gone:
-            state, actions = revoke(state, gone)
         # The work reported to the leader counts, also when this worker has given it up while the group formed.
         kept = work_of(event.allocation.assigned) if event.allocation is not None else Work()
         owned = fresh.plus(kept.minus(gone))
@@ -334,7 +345,14 @@ def take_assignment(state: GroupState, event: Joined, now: float) -> Outcome:
         f"assignment: {owned} with rebalance delay: {told.delay}"
     )
     measured, published = do.MeasureRebalance(event.protocol), do.PublishOwned(allocation_of(state))
-    return state, (*actions, measured, do.Log(joined), published, do.ConfirmMembership())
+    return state, (
+        *actions,
+        do.RegainLease(event.generation),
+        measured,
+        do.Log(joined),
+        published,
+        do.ConfirmMembership(),
+    )
 
 
 # Effects: assigned
@@ -475,7 +493,8 @@ TRANSITIONS: tuple[Transition, ...] = (
     Transition(Phase.READING, ConfigRead, always, read_then(do.FindCoordinator()), Phase.COORDINATOR),
     Transition(Phase.READING, ConfigNotRead, always, leave_and_back_off, _IDLE),
     Transition(Phase.LEASE, LeaseHeld, always, ask(do.FindCoordinator()), Phase.COORDINATOR),
-    Transition(Phase.LEASE, LeaseLost, always, lose_lease, Phase.COORDINATOR),
+    Transition(Phase.LEASE, LeaseLost, suspended, ask(do.FindCoordinator()), Phase.COORDINATOR),
+    Transition(Phase.LEASE, LeaseLost, always, suspend, Phase.COORDINATOR),
     Transition(Phase.COORDINATOR, CoordinatorAway, assigned, lose_coordinator, _IDLE),
     Transition(Phase.COORDINATOR, CoordinatorAway, always, ask(), _IDLE),
     Transition(Phase.COORDINATOR, CoordinatorFound, no_join_needed, ask(do.ConfirmMembership()), _MEMBER),

@@ -236,6 +236,13 @@ class TakeChanges(Question):
 
 
 @dataclass(frozen=True, slots=True)
+class RegainLease(Action):
+    """Take the lease back: what the assignment of this generation revokes has stopped."""
+
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
 class Stop(Action):
     """Stop connectors and tasks, and wait until they have stopped.
 

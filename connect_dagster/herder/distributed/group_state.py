@@ -66,6 +66,7 @@ class GroupState:
         running: the work that was started.
         stopped_for_restart: tasks of ``running`` that wait for a rebalance to start with a new configuration.
         joining: whether a join is under way.
+        suspended: whether the lease was lost, and the work waits for a new assignment without writing anything.
         carried_out: whether the assigned work was started.
         rejoin_at: when the group has to rebalance because of an assignment's delay.
         unread: whether the config topic must be read before anything else.
@@ -83,6 +84,7 @@ class GroupState:
     running: Work = field(default_factory=Work)
     stopped_for_restart: frozenset[TaskId] = frozenset()
     joining: bool = False
+    suspended: bool = False
     carried_out: bool = False
     rejoin_at: float = NEVER
     unread: bool = False
@@ -134,7 +136,7 @@ def give_up(state: GroupState, why: str) -> Outcome:
         f"{why}. Revoking previous assignment {state.owned} to avoid running tasks while not being a member the group"
     )
     stopped, actions = revoke(state, state.running)
-    outside = replace(stopped, owned=Work(), assignment=None, carried_out=False)
+    outside = replace(stopped, owned=Work(), assignment=None, suspended=False, carried_out=False)
     return outside, (do.Log(text, logging.WARNING), *actions, do.PublishOwned(None), do.RequestRejoin())
 
 

@@ -222,7 +222,7 @@ class _Coordinator(BaseCoordinator):  # type: ignore[misc]
     async def _on_join_complete_async(
         self, generation: int, member_id: str, protocol: str, member_assignment_bytes: bytes
     ) -> None:
-        self._lease.renew(self._synced)
+        self._lease.join(generation, self._synced)
         self._last_completed = generation
         assignment = Assignment.decode(bytes(member_assignment_bytes))
         if assignment.leader != member_id:

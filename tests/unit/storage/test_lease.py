@@ -67,3 +67,27 @@ def test_a_lost_membership_is_not_held_for_the_rest_of_its_time(lease: Lease, cl
 def test_the_clock_goes_on() -> None:
     first = wakeful_clock()
     assert wakeful_clock() >= first
+
+
+def test_a_lost_lease_returns_when_the_new_assignment_is_carried_out(lease: Lease, clock: Clock) -> None:
+    lease.join(3, clock.now)
+    assert lease.held
+    lease.lose()
+    lease.join(5, clock.now)
+    held = lease.held  # what runs may be another worker's by now
+    lease.regain(5)
+    assert (held, lease.held, lease.remaining) == (False, True, 10)
+
+
+def test_an_assignment_from_before_the_loss_gives_no_lease_back(lease: Lease, clock: Clock) -> None:
+    lease.join(3, clock.now)
+    lease.lose()
+    lease.regain(3)
+    lease.join(5, clock.now)
+    assert not lease.held
+
+
+def test_a_rebalance_takes_no_lease(lease: Lease, clock: Clock) -> None:
+    lease.join(3, clock.now)
+    lease.join(4, clock.now)
+    assert lease.held

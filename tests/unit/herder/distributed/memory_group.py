@@ -200,7 +200,7 @@ class MemoryMember:
 
     def take(self, joined: Joined, generation: int) -> None:
         """Take the answer to SyncGroup."""
-        self._lease.renew(self._lease.clock())
+        self._lease.join(generation, self._lease.clock())
         self._joined, self.metadata, self.rejoin = joined, None, False
         self.last_completed = generation
         self._changed()

@@ -40,6 +40,7 @@ from connect_dagster.herder.distributed.group_messages import (
     PublishOwned,
     ReadToEnd,
     RebalanceMeasured,
+    RegainLease,
     RenewKey,
     ReportRestarting,
     RequestRejoin,
@@ -177,6 +178,9 @@ def plan(connector: str, restarts_connector: bool, *tasks: int) -> RestartPlan:
     return RestartPlan(restarts_connector, tuple(TaskId(connector, number) for number in tasks), status)
 
 
+SUSPENDED = Log(
+    f"The session of this worker has ended. It joins again with {ALL}, and writes nothing until then", logging.WARNING
+)
 RETRY = Log("Join group completed, but assignment failed. Retrying.", logging.WARNING)
 CATCH_UP = Log("Catching up to assignment's config offset.", logging.WARNING)
 FIRST = told(ALL)
@@ -249,20 +253,27 @@ SCENARIOS = (
     # The worker must be a member.
     Scenario("a held lease", member(Phase.LEASE), LeaseHeld(), Phase.COORDINATOR, (FindCoordinator(),)),
     Scenario(
-        "a lost lease stops all work before anything else",
+        "a worker that has lost its lease joins again with its work",
         member(Phase.LEASE),
         LeaseLost(),
         Phase.COORDINATOR,
-        (*giving_up("The session of this worker has ended"), FindCoordinator()),
-        GIVEN_UP,
+        (SUSPENDED, RequestRejoin(), FindCoordinator()),
+        {"suspended": True},
     ),
     Scenario(
-        "a lease lost during an eager join finds nothing to stop",
-        member(Phase.LEASE, **AS_EAGER, running=NOTHING, joining=True),
+        "it says so once",
+        member(Phase.LEASE, suspended=True),
         LeaseLost(),
         Phase.COORDINATOR,
-        (*giving_up("The session of this worker has ended", ALL, NOTHING), FindCoordinator()),
-        GIVEN_UP,
+        (FindCoordinator(),),
+    ),
+    Scenario(
+        "a lost lease without a coordinator stops all work",
+        member(Phase.COORDINATOR, suspended=True),
+        CoordinatorAway(3000),
+        Phase.IDLE,
+        giving_up("Broker coordinator was unreachable for 3000ms"),
+        GIVEN_UP | {"suspended": False},
     ),
     Scenario(
         "a lost coordinator stops all work",
@@ -322,8 +333,23 @@ SCENARIOS = (
         outside(Phase.JOINING, joining=True),
         Joined(8, SESSIONED, FIRST),
         Phase.JOINED,
-        (MeasureRebalance(SESSIONED), joined_log(2, ALL), published(FIRST, ALL), ConfirmMembership()),
+        (RegainLease(8), MeasureRebalance(SESSIONED), joined_log(2, ALL), published(FIRST, ALL), ConfirmMembership()),
         taken(FIRST, ALL),
+    ),
+    Scenario(
+        "a group that has just become eager takes away what it does not assign",
+        member(Phase.JOINING, joining=True),
+        Joined(8, EAGER, EAGER_TOLD, told(ALL)),
+        Phase.JOINED,
+        (
+            *revoking(ALL.minus(work("a", "a-0"))),
+            RegainLease(8),
+            MeasureRebalance(EAGER),
+            joined_log(0, work("a", "a-0")),
+            PublishOwned(None),
+            ConfirmMembership(),
+        ),
+        taken(EAGER_TOLD, work("a", "a-0"), EAGER, running=work("a", "a-0")),
     ),
     Scenario(
         "an eager assignment is complete",
@@ -331,6 +357,7 @@ SCENARIOS = (
         Joined(8, EAGER, EAGER_TOLD),
         Phase.JOINED,
         (
+            RegainLease(8),
             MeasureRebalance(EAGER),
             joined_log(0, work("a", "a-0")),
             PublishOwned(None),
@@ -345,6 +372,7 @@ SCENARIOS = (
         Phase.JOINED,
         (
             *revoking(work("b", "b-0")),
+            RegainLease(8),
             MeasureRebalance(SESSIONED),
             joined_log(2, KEPT),
             published(REVOKING, KEPT),
@@ -359,6 +387,7 @@ SCENARIOS = (
         Phase.JOINED,
         (
             *revoking(work("b", "b-0"), "b"),
+            RegainLease(8),
             MeasureRebalance(SESSIONED),
             joined_log(2, KEPT),
             published(REVOKING, KEPT),
@@ -373,6 +402,7 @@ SCENARIOS = (
         Phase.JOINED,
         (
             *revoking(work("b", "b-0")),
+            RegainLease(8),
             MeasureRebalance(SESSIONED),
             joined_log(2, KEPT),
             published(REVOKING, KEPT),
@@ -386,6 +416,7 @@ SCENARIOS = (
         Joined(8, COMPATIBLE, told(work("b", "b-0")), told(KEPT)),
         Phase.JOINED,
         (
+            RegainLease(8),
             MeasureRebalance(COMPATIBLE),
             joined_log(1, work("b", "a", "b-0", "a-0", "a-1")),
             published(told(), work("b", "a", "b-0", "a-0", "a-1")),
@@ -398,7 +429,13 @@ SCENARIOS = (
         outside(Phase.JOINING, joining=True),
         Joined(8, SESSIONED, told(), told(KEPT)),
         Phase.JOINED,
-        (MeasureRebalance(SESSIONED), joined_log(2, KEPT), published(told(), KEPT), ConfirmMembership()),
+        (
+            RegainLease(8),
+            MeasureRebalance(SESSIONED),
+            joined_log(2, KEPT),
+            published(told(), KEPT),
+            ConfirmMembership(),
+        ),
         taken(told(), KEPT),
     ),
     Scenario(
@@ -407,6 +444,7 @@ SCENARIOS = (
         Joined(8, SESSIONED, DELAYED),
         Phase.JOINED,
         (
+            RegainLease(8),
             MeasureRebalance(SESSIONED),
             joined_log(2, ALL, delay=5000),
             published(DELAYED, ALL),

@@ -58,6 +58,7 @@ class World:
         rejoin: whether a rebalance was requested that has not come yet.
         to_stop: work that was revoked since the last join, each with the number of its stops.
         confirmed_at: when the membership was confirmed last.
+        leased: whether the work may write.
         reached: rows of the table that applied, by their id.
     """
 
@@ -72,6 +73,7 @@ class World:
     to_stop: dict[Item, int] = field(default_factory=dict)
     reached: set[int] = field(default_factory=set)
     confirmed_at: float = 0.0
+    leased: bool = False
 
     def yes(self) -> bool:
         return self.chance.random() < 0.5
@@ -123,11 +125,17 @@ class World:
                 items = set(items_of(started))
                 assert items <= set(items_of(self.state.owned)), "only owned work starts"
                 assert not items & self.running, "running work does not start"
+                assert self.leased, "work starts when it may write"
                 if stage.endswith("after a rebalance"):
                     assert self.state.assignment is not None
                     assert self.state.assignment.error == NO_ERROR
                     assert self.state.config.offset == self.state.assignment.offset, "the leader knew the same"
                 self.running |= items
+            case messages.RegainLease(generation):
+                assert generation == self.state.generation
+                assert set(self.to_stop.values()) <= {1}, "nothing writes that was revoked"
+                assert self.running <= set(items_of(self.state.owned)), "nothing writes that is not owned"
+                self.leased = True
             case messages.PublishOwned(allocation):
                 self.published = allocation
             case messages.RequestRejoin():
@@ -152,7 +160,7 @@ class World:
 
     def check_work(self, before: GroupState, event: messages.Event, actions: tuple[messages.Action, ...]) -> None:
         assert self.running <= set(items_of(self.state.running)), "the loop knows all that runs"
-        lost = isinstance(event, messages.LeaseLost | messages.CoordinatorAway | messages.ConfigNotRead)
+        lost = isinstance(event, messages.CoordinatorAway | messages.ConfigNotRead)
         if lost and before.phase is not Phase.SERVING:
             assert not self.running, "without a membership nothing runs"
             assert self.state.assignment is None
@@ -171,6 +179,7 @@ class World:
             case messages.CheckLease():
                 lost = self.rarely()
                 self.rejoin |= lost
+                self.leased = not lost
                 return messages.LeaseLost() if lost else messages.LeaseHeld()
             case messages.FindCoordinator():
                 if self.rarely():

@@ -259,19 +259,38 @@ def test_what_java_started_has_no_version(group: MemoryGroup, alone: OneWorker) 
 
 
 @pytest.mark.parametrize("role", ["leader", "follower"])
-def test_a_worker_without_a_lease_stops_its_work_and_writes_nothing(
+def test_a_worker_without_a_lease_keeps_its_work_and_writes_nothing(
     group: MemoryGroup, pair: tuple[OneWorker, OneWorker], role: str
 ) -> None:
     create(group, "four", 4)
     zombie = group.leader() if role == "leader" else group.follower()
-    (other,) = (one for one in pair if one is not zombie)
+    work, calls = zombie.runs, list(zombie.worker.calls)
     group.expire(zombie)
     written = {topic: len(records) for topic, records in group.topics.records.items()}
     with pytest.raises(RebalanceNeededError):
         zombie.herder.pause_connector("four")
     zombie.driver.tick()
-    assert zombie.runs == set()
     assert {topic: len(records) for topic, records in group.topics.records.items()} == written
+    group.settle()
+    assert zombie.lease.held
+    assert (zombie.runs, zombie.worker.calls) == (work, calls)
+
+
+@pytest.mark.parametrize("role", ["leader", "follower"])
+def test_a_worker_without_a_lease_stops_what_others_run_before_it_writes(
+    group: MemoryGroup, pair: tuple[OneWorker, OneWorker], role: str
+) -> None:
+    create(group, "four", 4)
+    zombie = group.leader() if role == "leader" else group.follower()
+    (other,) = (one for one in pair if one is not zombie)
+    work = zombie.runs
+    group.expire(zombie)
+    for _ in range(2):
+        for _ in range(10):
+            other.driver.tick()
+        group.clock.now += 301
+        other.lease.renew(group.clock.now)
+    assert other.runs >= work
     group.settle()
     group.advance(301)
     assert zombie.runs | other.runs == {"four", "four-0", "four-1", "four-2", "four-3"}
