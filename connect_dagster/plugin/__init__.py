@@ -46,8 +46,9 @@ if TYPE_CHECKING:
     )
     from connect_dagster.plugin.converter import Converter, Decoder, Predicate, Transform
     from connect_dagster.plugin.errors import ConfigError, ConnectError, DataError, NotFoundError, RetriableError
-    from connect_dagster.plugin.frames import Frame, RecordFrame, SinkBatch, SinkFrame, SourceFrame
+    from connect_dagster.plugin.frames import Frame, RecordFrame, SinkBatch, SinkFrame, SourceFrame, SourceTable
     from connect_dagster.plugin.header_converter import HeaderConverter
+    from connect_dagster.plugin.lines import SourceBatch, SourceLines
     from connect_dagster.plugin.records import Header, SinkRecord, SourceRecord, TopicPartition
     from connect_dagster.plugin.schema import (
         BYTES_SCHEMA,
@@ -104,9 +105,12 @@ __all__ = [
     "SinkRecord",
     "SinkTask",
     "SinkTaskContext",
+    "SourceBatch",
     "SourceConnector",
     "SourceFrame",
+    "SourceLines",
     "SourceRecord",
+    "SourceTable",
     "SourceTask",
     "SourceTaskContext",
     "TopicPartition",
@@ -136,6 +140,7 @@ _MODULES = (
     "schema",
     "frames",
     "header_converter",
+    "lines",
     "converter",
     "connector",
 )

@@ -14,7 +14,8 @@ from typing import Any, ClassVar, Protocol
 from pyspark.sql import Column, SparkSession
 
 from connect_dagster.plugin.config import ConfigDef
-from connect_dagster.plugin.frames import SinkBatch, SinkFrame, SourceFrame
+from connect_dagster.plugin.frames import SinkBatch, SinkFrame
+from connect_dagster.plugin.lines import SourceBatch
 from connect_dagster.plugin.records import SinkRecord, SourceRecord, TopicPartition
 
 Properties = Mapping[str, str]
@@ -126,7 +127,7 @@ class SourceTask(ABC):
         """Open what the task needs; an exception makes the task FAILED."""
 
     @abstractmethod
-    def poll(self) -> Sequence[SourceFrame] | Sequence[SourceRecord] | SourceFrame | None:
+    def poll(self) -> Sequence[SourceBatch] | Sequence[SourceRecord] | SourceBatch | None:
         """Return the next records; ``None`` or an empty list when there are none yet.
 
         May block for about a second. After a RetriableError the worker polls again; any other exception makes the
@@ -144,11 +145,11 @@ class SourceTask(ABC):
         """
         return None
 
-    def delivered(self, frame: SourceFrame) -> None:  # noqa: B027 (optional hook)
-        """Handle the acknowledgement of all records of a frame by the brokers (Java: ``commitRecord``, for a frame).
+    def delivered(self, batch: SourceBatch) -> None:  # noqa: B027 (optional hook)
+        """Handle the acknowledgement of all records of a frame or table by the brokers (Java: ``commitRecord``).
 
         Called from another thread than the other methods, possibly during ``poll``. A list of records arrives as the
-        frame that the worker made of it. An exception makes the task FAILED.
+        table that the worker made of it. An exception makes the task FAILED.
         """
 
     def commit(self) -> None:  # noqa: B027 (optional hook)

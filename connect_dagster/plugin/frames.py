@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self, TypeVar, cast
 
-from pyspark.sql import Column, DataFrame
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.errors import ConnectError, DataError
@@ -111,8 +112,27 @@ class RecordFrame:
 Frame = TypeVar("Frame", bound=RecordFrame)
 
 
+Offsets = tuple[tuple[Mapping[str, Any], Mapping[str, Any] | None], ...]
+"""Partitions of a source, each with the offset after the records; ``None`` deletes the stored one."""
+
+
+class Positioned:
+    """The offsets that become committable with records."""
+
+    __slots__ = ()
+    source_partition: Mapping[str, Any]
+    source_offset: Mapping[str, Any] | None
+    other_offsets: Offsets
+
+    @property
+    def offsets(self) -> Offsets:
+        """Return each source partition with the offset after the records."""
+        own = ((self.source_partition, self.source_offset),) if self.source_partition else ()
+        return (*own, *self.other_offsets)
+
+
 @dataclass(frozen=True, slots=True)
-class SourceFrame(RecordFrame):
+class SourceFrame(RecordFrame, Positioned):
     """Records on their way to Kafka.
 
     ``df`` has the column ``value`` and may have ``topic`` (string), ``partition`` (int), ``key``, ``headers``
@@ -137,17 +157,11 @@ class SourceFrame(RecordFrame):
     df: DataFrame
     source_partition: Mapping[str, Any]
     source_offset: Mapping[str, Any] | None
-    other_offsets: tuple[tuple[Mapping[str, Any], Mapping[str, Any] | None], ...] = ()
+    other_offsets: Offsets = ()
     topic: str | None = None
     value_schema: Schema | None = field(default=STRING_SCHEMA)
     key_schema: Schema | None = None
     ascii: bool = False
-
-    @property
-    def offsets(self) -> tuple[tuple[Mapping[str, Any], Mapping[str, Any] | None], ...]:
-        """Return each source partition with the offset after the frame."""
-        own = ((self.source_partition, self.source_offset),) if self.source_partition else ()
-        return (*own, *self.other_offsets)
 
     def column(self, name: str) -> Column:
         """Return a column by its name, also one that is constant."""
@@ -159,6 +173,47 @@ class SourceFrame(RecordFrame):
         """Return the frame with a column replaced or added; a column ``topic`` replaces the common topic."""
         topic = None if name == "topic" else self.topic
         return self._with(df=self.df.withColumn(name, column), topic=topic)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceTable(Positioned):
+    """Records on their way to Kafka in an Arrow table.
+
+    The worker plans the tables of equal columns, topic and schemas once, and runs no Spark job for a few records: from
+    ``poll`` to the brokers they take a few milliseconds. The attributes are those of :class:`SourceFrame`.
+
+    Attributes:
+        table: columns as in ``SourceFrame.df``, in the Arrow types that ``createDataFrame`` takes.
+
+    Example:
+        >>> SourceTable(pa.table({"value": ["hello"]}), {"filename": "a.txt"}, {"position": 6}, topic="lines")
+    """
+
+    table: pa.Table
+    source_partition: Mapping[str, Any]
+    source_offset: Mapping[str, Any] | None
+    other_offsets: Offsets = ()
+    topic: str | None = None
+    value_schema: Schema | None = field(default=STRING_SCHEMA)
+    key_schema: Schema | None = None
+    ascii: bool = False
+
+    def frame(self, spark: SparkSession) -> SourceFrame:
+        """Return the records as a frame."""
+        return self.over(spark.createDataFrame(self.table))
+
+    def over(self, df: DataFrame) -> SourceFrame:
+        """Return a frame of other records with the attributes of these."""
+        return SourceFrame(
+            df,
+            self.source_partition,
+            self.source_offset,
+            self.other_offsets,
+            self.topic,
+            self.value_schema,
+            self.key_schema,
+            self.ascii,
+        )
 
 
 @dataclass(frozen=True, slots=True)

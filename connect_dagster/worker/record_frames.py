@@ -1,4 +1,4 @@
-"""Makes record frames of polled records: lists of records become Arrow tables.
+"""Makes Arrow tables of polled records.
 
 The values of single records are checked against their schemas before (Java: ``ConnectSchema.validateValue`` and
 ``Struct.validate``, with the texts of their errors).
@@ -14,17 +14,17 @@ from decimal import Decimal
 from typing import Any, cast
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
 from pyspark.sql import types as spark_types
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from connect_dagster.errors import DataError
-from connect_dagster.plugin.frames import SourceFrame
+from connect_dagster.plugin.frames import SourceTable
 from connect_dagster.plugin.header_converter import HeaderConverter
+from connect_dagster.plugin.lines import SourceBatch
 from connect_dagster.plugin.records import SourceRecord
 from connect_dagster.plugin.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema, SchemaType
 
-Polled = Sequence[SourceFrame] | Sequence[SourceRecord] | SourceFrame | None
+Polled = Sequence[SourceBatch] | Sequence[SourceRecord] | SourceBatch | None
 
 _HEADERS = spark_types.ArrayType(
     spark_types.StructType(
@@ -36,11 +36,10 @@ _HEADERS = spark_types.ArrayType(
 )
 
 
-def to_frames(spark: SparkSession, polled: Polled, headers: HeaderConverter) -> list[SourceFrame]:
-    """Return the frames of a result of ``SourceTask.poll``; consecutive records of equal schemas share a frame.
+def batches_of(polled: Polled, headers: HeaderConverter) -> list[SourceBatch]:
+    """Return the batches of a result of ``SourceTask.poll``; consecutive records of equal schemas share a table.
 
     Args:
-        spark: the worker's session.
         polled: the result.
         headers: encodes the headers of single records.
 
@@ -49,13 +48,25 @@ def to_frames(spark: SparkSession, polled: Polled, headers: HeaderConverter) -> 
     """
     if polled is None:
         return []
-    if isinstance(polled, SourceFrame):
+    if isinstance(polled, SourceBatch):
         return [polled]
-    if all(isinstance(item, SourceFrame) for item in polled):
-        return list(cast("Sequence[SourceFrame]", polled))
-    records = cast("Sequence[SourceRecord]", polled)
+    if all(isinstance(item, SourceBatch) for item in polled):
+        return list(cast("Sequence[SourceBatch]", polled))
+    return [*tables_of(cast("Sequence[SourceRecord]", polled), headers)]
+
+
+def tables_of(records: Sequence[SourceRecord], headers: HeaderConverter) -> list[SourceTable]:
+    """Return records as tables; consecutive ones of equal schemas share one.
+
+    Args:
+        records: in their order.
+        headers: encodes their headers.
+
+    Raises:
+        DataError: a value that does not fit its schema.
+    """
     runs = itertools.groupby(records, key=lambda record: (record.key_schema, record.value_schema))
-    return [_frame(spark, list(run), headers, *schemas) for schemas, run in runs]
+    return [_source_table(list(run), headers, *schemas) for schemas, run in runs]
 
 
 def halves(rows: pa.Table) -> list[pa.Table]:
@@ -67,13 +78,9 @@ def halves(rows: pa.Table) -> list[pa.Table]:
     return [rows.take(pa.array(part, pa.int64())) for part in (range(middle), range(middle, rows.num_rows))]
 
 
-def _frame(
-    spark: SparkSession,
-    records: list[SourceRecord],
-    headers: HeaderConverter,
-    key_schema: Schema | None,
-    value_schema: Schema | None,
-) -> SourceFrame:
+def _source_table(
+    records: list[SourceRecord], headers: HeaderConverter, key_schema: Schema | None, value_schema: Schema | None
+) -> SourceTable:
     fields: dict[str, tuple[spark_types.DataType, list[Any]]] = {
         "topic": (spark_types.StringType(), [record.topic for record in records]),
         "partition": (spark_types.IntegerType(), [record.partition for record in records]),
@@ -93,8 +100,8 @@ def _frame(
     kept = {name: column for name, column in fields.items() if name in always or _any(column[1])}
     latest = {repr(sorted(r.source_partition.items())): (r.source_partition, r.source_offset) for r in records}
     (partition, offset), *others = latest.values()
-    return SourceFrame(
-        df=spark.createDataFrame(_table(kept)),
+    return SourceTable(
+        table=_table(kept),
         source_partition=partition,
         source_offset=offset,
         other_offsets=tuple(others),

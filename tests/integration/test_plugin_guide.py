@@ -39,7 +39,7 @@ def blocks(language: str) -> list[str]:
 
 
 FIVE, LIST = (block.splitlines() for block in blocks("bash"))
-TICK, RANGE, COUNT, CHANGE = blocks("python")
+TICK, CLOCK, RANGE, COUNT, CHANGE = blocks("python")
 TOPIC = "click-counts"
 
 
@@ -74,6 +74,14 @@ def test_the_source() -> None:
     task.start({"topic": "ticks"})
     (record,) = task.poll()
     assert (record.topic, record.value, record.source_offset) == ("ticks", {"tick": 7}, {"ticks": 7})
+
+
+def test_the_source_of_tables(spark: SparkSession) -> None:
+    task = defined(CLOCK)["ClockTask"]()
+    task.start({})
+    first, second = (task.poll() for _ in range(2))
+    assert [row["value"] for row in first.frame(spark).df.collect()] == [first.source_offset["time"]]
+    assert second.source_offset["time"] > first.source_offset["time"]
 
 
 def test_the_source_of_frames(spark: SparkSession) -> None:

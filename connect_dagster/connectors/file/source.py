@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import select
 import sys
 import time
@@ -26,8 +25,6 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.connectors.file.lines import Chunk, LineFile, whole_lines, without_terminator
 from connect_dagster.connectors.file.rotated_files import FileMark
@@ -36,18 +33,13 @@ from connect_dagster.java.utf8 import decode_replacing
 from connect_dagster.kafka_version import KAFKA_VERSION
 from connect_dagster.plugin.config import ConfigDef, Importance, config_key, non_empty_string, one_of
 from connect_dagster.plugin.connector import Properties, SourceConnector, SourceTask
-from connect_dagster.plugin.frames import SourceFrame
-from connect_dagster.plugin.schema import STRING_SCHEMA
+from connect_dagster.plugin.lines import SourceLines
 
 log = logging.getLogger(__name__)
 
 FILENAME, POSITION, MARK = "filename", "position", "file"
 # Larger batches bring no speed, take more memory and delay other tasks (docs/decisions/0005-memory-of-the-jvm.md).
 _BATCH_BYTES = 8 << 20
-_BLOB_BYTES = 1 << 20
-# So few lines are split before Spark gets them: a plan without a split takes 10 ms less.
-_FEW_BYTES = 1 << 14
-_TERMINATOR = r"\r\n|\n|\r"
 _SHORTEST_WAIT, _LONGEST_WAIT, _PART_OF_QUIET = 0.005, 0.1, 1 / 32
 _MISSING_SECONDS = 1.0
 
@@ -111,7 +103,7 @@ class FileStreamSourceTask(SourceTask):
         self._grew = time.monotonic()
         self._missing_said = False
 
-    def poll(self) -> SourceFrame | None:
+    def poll(self) -> SourceLines | None:
         """Return whole lines; waits when there are none, longer for a quieter file."""
         try:
             chunk = self._lines.read()
@@ -122,7 +114,7 @@ class FileStreamSourceTask(SourceTask):
             self._wait_for_growth()
             return None
         self._grew = time.monotonic()
-        return self._frame(chunk)
+        return self._records(chunk)
 
     def stop(self) -> None:
         """Close the file."""
@@ -149,16 +141,13 @@ class FileStreamSourceTask(SourceTask):
         quiet = time.monotonic() - self._grew
         time.sleep(min(_LONGEST_WAIT, max(_SHORTEST_WAIT, quiet * _PART_OF_QUIET)))
 
-    def _frame(self, chunk: Chunk) -> SourceFrame:
-        data, mark = self._utf8(chunk), self._lines.mark
-        offset = {POSITION: chunk.position if self._file else None}
-        return SourceFrame(
-            df=lines_frame(self.context.spark, data),
+    def _records(self, chunk: Chunk) -> SourceLines:
+        mark, offset = self._lines.mark, {POSITION: chunk.position if self._file else None}
+        return SourceLines(
+            self._utf8(chunk),
             source_partition=self._partition,
             source_offset=offset if mark is None else {**offset, MARK: str(mark)},
             topic=self._topic,
-            value_schema=STRING_SCHEMA,
-            ascii=data.isascii(),
         )
 
     def _utf8(self, chunk: Chunk) -> bytes:
@@ -242,33 +231,6 @@ def _available(descriptor: int, most: int) -> bytes:
         parts.append(part)
         most -= len(part)
     return b"".join(parts)
-
-
-def lines_frame(spark: SparkSession, data: bytes) -> DataFrame:
-    r"""Return a frame of one column ``value`` with a row for each line; Spark splits large ones.
-
-    Args:
-        spark: the session.
-        data: whole lines in UTF-8, the last terminator left out.
-    """
-    if len(data) < _FEW_BYTES:
-        return spark.createDataFrame(pa.table({"value": re.split(_TERMINATOR, data.decode())}))
-    blobs = pa.table({"blob": pa.array(_blobs(data), pa.binary()).cast(pa.string())})
-    # The newline itself, not its escape: Java splits at a single character without a regular expression.
-    terminator = _TERMINATOR if b"\r" in data else "\n"
-    return spark.createDataFrame(blobs).select(F.explode(F.split("blob", terminator)).alias("value"))
-
-
-def _blobs(data: bytes) -> list[bytes]:
-    r"""Return pieces of about a megabyte, cut after a ``\n``, which is left out: Spark splits them in parallel."""
-    pieces, start = [], 0
-    while len(data) - start > _BLOB_BYTES:
-        end = data.find(b"\n", start + _BLOB_BYTES)
-        if end == -1:
-            break
-        pieces.append(data[start : end - 1 if data[end - 1 : end] == b"\r" else end])
-        start = end + 1
-    return [*pieces, data[start:]]
 
 
 def _position(stored: Mapping[str, Any] | None) -> int:

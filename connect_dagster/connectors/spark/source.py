@@ -29,6 +29,7 @@ from connect_dagster.expressions.spark_schemas import connect_schema
 from connect_dagster.plugin.config import ConfigDef, Importance, at_least, config_key, non_empty_string
 from connect_dagster.plugin.connector import Properties, SourceConnector, SourceTask
 from connect_dagster.plugin.frames import SourceFrame
+from connect_dagster.plugin.lines import SourceBatch
 from connect_dagster.plugin.schema import Schema
 
 BATCH, OFFSET = "batch", "offset"
@@ -116,9 +117,9 @@ class SparkSourceTask(SourceTask):
         self._sent = self._frame(batch)
         return self._sent
 
-    def delivered(self, frame: SourceFrame) -> None:
+    def delivered(self, batch: SourceBatch) -> None:
         """Commit the micro-batch in Spark."""
-        if frame is self._sent:
+        if batch is self._sent:
             self._query.delivered()
 
     def stop(self) -> None:

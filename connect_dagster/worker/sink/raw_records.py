@@ -21,7 +21,7 @@ from connect_dagster.plugin.records import SinkRecord, SourceRecord
 from connect_dagster.plugin.schema import Schema
 from connect_dagster.worker.errors.failures import FailedRecord, Failure, RawRecord
 from connect_dagster.worker.errors.tolerance import ToleranceOperator
-from connect_dagster.worker.record_frames import to_frames
+from connect_dagster.worker.record_frames import tables_of
 from connect_dagster.worker.sink.pipeline import raw_record_column
 
 Offsets = tuple[int, int]
@@ -125,7 +125,8 @@ class RecordEncoder:
         Raises:
             DataError: a value does not fit its schema, or a converter cannot write the schema.
         """
-        (frame,) = to_frames(self._spark, [_as_source_record(record)], self._header_converter)
+        (table,) = tables_of([_as_source_record(record)], self._header_converter)
+        frame = table.frame(self._spark)
         schemas = {"key": frame.key_schema, "value": frame.value_schema}
         sides = {name: schema for name, schema in schemas.items() if frame.has(name)}
         encoded = {name: self._encoded(name, schema, record.topic) for name, schema in sides.items()}

@@ -6,6 +6,7 @@ those that make it fail.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -18,6 +19,7 @@ from connect_dagster.isolation.descriptions import class_name
 from connect_dagster.plugin.bisection import Bisection
 from connect_dagster.plugin.frame_columns import FAILURE, RAW_RECORD, ROW
 from connect_dagster.plugin.frames import SourceFrame
+from connect_dagster.plugin.lines import SourceBatch, SourceLines
 from connect_dagster.worker.errors.failures import (
     VALUE_CONVERTER,
     FailedRecord,
@@ -28,12 +30,18 @@ from connect_dagster.worker.errors.failures import (
 from connect_dagster.worker.errors.policy import ErrorPolicy
 from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.frames import Acting
-from connect_dagster.worker.record_frames import Polled, halves, to_frames
+from connect_dagster.worker.record_frames import Polled, batches_of, halves
+from connect_dagster.worker.source.kept_plans import Keepable, KeptPlan, KeptPlans
 from connect_dagster.worker.source.pipeline import SourcePipeline
 from connect_dagster.worker.source.raw_records import raw_records
+from connect_dagster.worker.spark.kept_projection import NotKeptError
 from connect_dagster.worker.spark.progress import rows_into_plan, rows_through_plan
 from connect_dagster.worker.transforms import TRANSFORMATION, apply_chain
 
+log = logging.getLogger(__name__)
+
+# Up to here Python splits text before Spark has begun a job.
+_FEW_BYTES = 1 << 14
 _NONE = pa.table({"value": pa.array([], pa.binary())})
 
 
@@ -54,6 +62,24 @@ class Planned:
     plan: DataFrame | None
     heads: Mapping[str, bytes] = field(default_factory=dict)
     error: Exception | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedBefore:
+    """Polled records with a plan that was kept.
+
+    Attributes:
+        batch: as polled.
+        kept: encodes the records.
+    """
+
+    batch: Keepable
+    kept: KeptPlan
+
+    @property
+    def topic(self) -> str | None:
+        """Return the topic of all records; ``None`` where each has its own."""
+        return self.kept.topic
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,25 +116,38 @@ class SourceBatches:
         self._spark = spark
         self._pipeline = pipeline
         self._policy = policy
+        self._kept = KeptPlans(spark, pipeline)
 
     def under(self, tolerance: ToleranceOperator) -> SourceBatches:
         """Return the batches whose plugins are called through a tolerance operator."""
         return SourceBatches(self._spark, replace(self._pipeline, tolerance=tolerance), self._policy)
 
-    def frames(self, polled: Polled) -> list[SourceFrame]:
-        """Return the frames of the result of a poll.
+    def polled(self, polled: Polled) -> list[SourceBatch]:
+        """Return the batches of the result of a poll.
 
         Raises:
             DataError: a value does not fit its schema.
         """
-        return to_frames(self._spark, polled, self._pipeline.header_converter)
+        return batches_of(polled, self._pipeline.header_converter)
 
-    def planned(self, frame: SourceFrame) -> Planned:
-        """Return the plan of a frame; call it on the task's thread.
+    def planned(self, batch: SourceBatch) -> Planned | PlannedBefore:
+        """Return the plan of a batch; call it on the task's thread.
 
         Raises:
             RetryGivenUpError: the task was asked to stop before a retry.
         """
+        if isinstance(batch, SourceFrame):
+            return self._planned_frame(batch)
+        if isinstance(batch, SourceLines) and len(batch.data) <= _FEW_BYTES:
+            batch = batch.table()
+        kept = self._kept.plan_for(batch)
+        return self._planned_frame(batch.frame(self._spark)) if kept is None else PlannedBefore(batch, kept)
+
+    def close(self) -> None:
+        """Remove what kept plans read."""
+        self._kept.close()
+
+    def _planned_frame(self, frame: SourceFrame) -> Planned:
         frame = self._with_raw_records(frame)
         try:
             transformed = self._pipeline.transform(frame)
@@ -120,8 +159,18 @@ class SourceBatches:
                 raise
             return Planned(frame, frame.topic, None, error=error)
 
-    def encoded(self, planned: Planned) -> Encoded:
-        """Run the plan of a frame; raise its error unless errors are tolerated."""
+    def encoded(self, planned: Planned | PlannedBefore) -> Encoded:
+        """Run the plan of a batch; raise its error unless errors are tolerated."""
+        if isinstance(planned, Planned):
+            return self._encoded_frame(planned)
+        try:
+            table = planned.kept.encoded(planned.batch)
+        except NotKeptError as error:
+            log.debug("A batch is planned by itself: %s", error)
+            return self._encoded_frame(self._planned_frame(planned.batch.frame(self._spark)))
+        return Encoded(_with_heads(table, planned.kept.heads), (), table.num_rows)
+
+    def _encoded_frame(self, planned: Planned) -> Encoded:
         if planned.plan is None:
             assert planned.error is not None
             return self._bisected(planned.frame, planned.error)

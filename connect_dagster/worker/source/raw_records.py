@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from connect_dagster.plugin.frame_columns import FAILURE
 from connect_dagster.plugin.frames import SourceFrame
+from connect_dagster.plugin.lines import SourceBatch
 from connect_dagster.plugin.schema import Schema
 from connect_dagster.worker.errors.failures import RawRecord
 from connect_dagster.worker.errors.retry import RetryGivenUpError
@@ -40,11 +41,11 @@ def raw_records(
     return [_raw_record(frame, row, made) for row, made in zip(rows.to_pylist(), encoded or [{}] * count, strict=True)]
 
 
-def rejected_raw_record(frame: SourceFrame, record: Mapping[str, Any]) -> RawRecord:
+def rejected_raw_record(polled: SourceBatch, record: Mapping[str, Any]) -> RawRecord:
     """Return a record that Kafka rejected, as it was sent: its polled form is no longer in memory.
 
     Args:
-        frame: as polled.
+        polled: the batch of the record.
         record: as arguments of ``Producer.produce``.
     """
     raw = RawRecord(
@@ -55,11 +56,11 @@ def rejected_raw_record(frame: SourceFrame, record: Mapping[str, Any]) -> RawRec
         timestamp=record.get("timestamp"),
         headers=tuple(record.get("headers") or ()),
     )
-    return _placed(raw, frame)
+    return _placed(raw, polled)
 
 
-def _placed(raw: RawRecord, frame: SourceFrame) -> RawRecord:
-    partition, offset = _json(frame.source_partition), _json(frame.source_offset)
+def _placed(raw: RawRecord, polled: SourceBatch) -> RawRecord:
+    partition, offset = _json(polled.source_partition), _json(polled.source_offset)
     return replace(raw, source_partition=partition, source_offset=offset)
 
 

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from connect_dagster.errors import RetriableError
 from connect_dagster.plugin.connector import OffsetReader, SourceTask
-from connect_dagster.plugin.frames import SourceFrame
+from connect_dagster.plugin.lines import SourceBatch
 from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.storage.offset_store import SourceOffsets
 from connect_dagster.worker.errors.failures import KAFKA_PRODUCE, FailedRecord, Failure
@@ -26,7 +26,7 @@ from connect_dagster.worker.errors.retry import Retries, RetryGivenUpError
 from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.metrics.tasks import SourceTaskMetrics
 from connect_dagster.worker.record_frames import Polled
-from connect_dagster.worker.source.batches import Encoded, Planned
+from connect_dagster.worker.source.batches import Encoded, Planned, PlannedBefore
 from connect_dagster.worker.source.delivery import Batch, topics_of
 from connect_dagster.worker.source.raw_records import rejected_raw_record
 from connect_dagster.worker.source.sender import RejectedRecord
@@ -48,14 +48,17 @@ class Batches(Protocol):
     def under(self, tolerance: ToleranceOperator) -> Batches:
         """Return the batches whose plugins are called through a tolerance operator."""
 
-    def frames(self, polled: Polled) -> list[SourceFrame]:
-        """Return the frames of the result of a poll."""
+    def polled(self, polled: Polled) -> list[SourceBatch]:
+        """Return the batches of the result of a poll."""
 
-    def planned(self, frame: SourceFrame) -> Planned:
-        """Return the plan of a frame."""
+    def planned(self, batch: SourceBatch) -> Planned | PlannedBefore:
+        """Return the plan of a batch."""
 
-    def encoded(self, planned: Planned) -> Encoded:
+    def encoded(self, planned: Planned | PlannedBefore) -> Encoded:
         """Run the plan."""
+
+    def close(self) -> None:
+        """Remove what kept plans read."""
 
 
 class Deliveries(Protocol):
@@ -181,31 +184,31 @@ class WorkerSourceTask(WorkerTask):
                 continue
             self._report(State.RUNNING)
             with suppress(RetryGivenUpError):  # asked to stop: the next start polls these records again
-                for frame in self._polled():
-                    self._send(frame, delivery)
+                for batch in self._polled():
+                    self._send(batch, delivery)
 
-    def _polled(self) -> Sequence[SourceFrame]:
+    def _polled(self) -> Sequence[SourceBatch]:
         began = self._clock.monotonic()
-        frames = self._poll(began)
-        if not frames:
+        batches = self._poll(began)
+        if not batches:
             self._await_change(_LEAST_SECONDS_OF_A_POLL - (self._clock.monotonic() - began))
-        return frames
+        return batches
 
-    def _poll(self, began: float) -> Sequence[SourceFrame]:
+    def _poll(self, began: float) -> Sequence[SourceBatch]:
         try:
             polled = self._source.poll()
             if polled is not None:
                 self._metrics.poll_ended(self._since(began))
-            return self._batches.frames(polled)
+            return self._batches.polled(polled)
         except RetriableError as error:
             log.warning("WorkerSourceTask{id=%s} failed to poll records. Will retry.", self.id, exc_info=error)
             self._metrics.errors.retried()
             self._await_change(_RETRY_SECONDS)
             return ()
 
-    def _send(self, frame: SourceFrame, delivery: Deliveries) -> None:
+    def _send(self, batch: SourceBatch, delivery: Deliveries) -> None:
         began = self._clock.monotonic()
-        planned = self._batches.planned(frame)
+        planned = self._batches.planned(batch)
         took = {"queryPlanning": self._clock.monotonic() - began}
 
         def encode() -> Encoded:
@@ -219,17 +222,17 @@ class WorkerSourceTask(WorkerTask):
         def delivered(encoded: Encoded) -> None:
             if not self._reporter.flush(lambda: not self._released.is_set()):
                 return
-            self._acknowledge(frame)
-            self._source.delivered(frame)
+            self._acknowledge(batch)
+            self._source.delivered(batch)
             self._metrics.batch_written(encoded.polled, encoded.table.num_rows)
             took["triggerExecution"] = self._clock.monotonic() - began
-            self.progress.batch_done(encoded.counted(), _milliseconds(took), dict(frame.source_offset or {}))
+            self.progress.batch_done(encoded.counted(), _milliseconds(took), dict(batch.source_offset or {}))
             self._on_topics(topics_of(planned.topic, encoded.table))
 
-        delivery.submit(Batch(encode, planned.topic, delivered, lambda rejected: self._tolerated(rejected, frame)))
+        delivery.submit(Batch(encode, planned.topic, delivered, lambda rejected: self._tolerated(rejected, batch)))
 
-    def _encoded(self, planned: Planned) -> Encoded:
-        """Encode a frame; read it again for as long as the source asks for it."""
+    def _encoded(self, planned: Planned | PlannedBefore) -> Encoded:
+        """Encode a batch; read it again for as long as the source asks for it."""
         while True:
             try:
                 return self._batches.encoded(planned)
@@ -240,7 +243,7 @@ class WorkerSourceTask(WorkerTask):
                 log.warning("WorkerSourceTask{id=%s} Records could not be read, will be read again: %s", self.id, error)
                 self._metrics.errors.retried()
 
-    def _tolerated(self, rejected: RejectedRecord, frame: SourceFrame) -> bool:
+    def _tolerated(self, rejected: RejectedRecord, polled: SourceBatch) -> bool:
         """Report a record that Kafka rejected; return whether the task continues without it."""
         if not self._reporter.policy.tolerate:
             self._metrics.errors.fatal()
@@ -249,13 +252,13 @@ class WorkerSourceTask(WorkerTask):
         self._metrics.record_refused()
         failure = Failure.of(KAFKA_PRODUCE, _JAVA_TASK, rejected.error)
         self._reporter.execute_failed(
-            [FailedRecord(failure, rejected_raw_record(frame, rejected.record), rejected.error)]
+            [FailedRecord(failure, rejected_raw_record(polled, rejected.record), rejected.error)]
         )
         return True
 
-    def _acknowledge(self, frame: SourceFrame) -> None:
+    def _acknowledge(self, batch: SourceBatch) -> None:
         with self._committing:
-            for partition, offset in frame.offsets:
+            for partition, offset in batch.offsets:
                 self._committable[repr(sorted(partition.items()))] = (partition, offset)
 
     def _commit_at_end(self, delivery: Deliveries) -> None:
@@ -291,6 +294,7 @@ class WorkerSourceTask(WorkerTask):
         self._released.set()
         if self._delivery is not None:
             self._delivery.close()
+        self._batches.close()
         self._reporter.close()
         self._commit_or_log()
         with self._committing:

@@ -54,6 +54,7 @@ from connect_dagster.errors import ConfigError, ConnectError
 from connect_dagster.expressions import java_patterns
 from connect_dagster.plugin.connector import Properties, SourceConnector, SourceTask
 from connect_dagster.plugin.frames import SourceFrame
+from connect_dagster.plugin.lines import SourceBatch
 
 log = logging.getLogger(__name__)
 
@@ -120,11 +121,11 @@ class JdbcSourceTask(SourceTask):
         self._rereads += 1
         return self._back_off(self._rereads)
 
-    def delivered(self, frame: SourceFrame) -> None:
+    def delivered(self, batch: SourceBatch) -> None:
         """Notify the queriers, which release what they kept for the frame."""
         self._rereads = 0
         for scheduled in self._queriers:
-            scheduled.querier.delivered(frame)
+            scheduled.querier.delivered(batch)
 
     def stop(self) -> None:
         """Close the queriers and the connection."""

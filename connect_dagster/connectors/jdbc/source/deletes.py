@@ -20,6 +20,7 @@ from connect_dagster.connectors.jdbc.source.queriers import TableQuerier
 from connect_dagster.connectors.jdbc.source.row_reader import Key, RowReader
 from connect_dagster.errors import ConfigError
 from connect_dagster.plugin.frames import SourceFrame
+from connect_dagster.plugin.lines import SourceBatch
 
 _SEEN, _FRESH = "seen", "fresh"
 
@@ -68,13 +69,13 @@ class DeleteScan:
         self._rested = frame is not None and not self._rows.busy
         return self._scan() if frame is None and not self._rows.busy and self._is_due() else frame
 
-    def delivered(self, frame: SourceFrame) -> None:
+    def delivered(self, batch: SourceBatch) -> None:
         """Keep a scan as the last one once its tombstones are delivered."""
-        if frame is self._sent:
+        if batch is self._sent:
             self._keep()
             self._sent = None
         else:
-            self._rows.delivered(frame)
+            self._rows.delivered(batch)
 
     def close(self) -> None:
         """Close the querier, and delete keys without a location."""

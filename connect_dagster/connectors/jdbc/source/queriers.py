@@ -19,6 +19,7 @@ from connect_dagster.connectors.jdbc.source.timestamp_incrementing import (
 )
 from connect_dagster.connectors.jdbc.source.visibility_horizon import VisibilityHorizon
 from connect_dagster.plugin.frames import SourceFrame
+from connect_dagster.plugin.lines import SourceBatch
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +38,7 @@ class TableQuerier(Protocol):
     def busy(self) -> bool:
         """Return whether the next batch is due now rather than after ``poll.interval.ms``."""
 
-    def delivered(self, frame: SourceFrame) -> None:
+    def delivered(self, batch: SourceBatch) -> None:
         """Release what was kept for a frame that was delivered; called by another thread."""
 
     def close(self) -> None:
@@ -74,9 +75,9 @@ class BulkTableQuerier:
             self._scan = None
         return frame
 
-    def delivered(self, frame: SourceFrame) -> None:
+    def delivered(self, batch: SourceBatch) -> None:
         """Delete delivered rows from the disk."""
-        self._spools.delivered(frame)
+        self._spools.delivered(batch)
 
     def close(self) -> None:
         """Abandon unfinished reads."""
@@ -139,9 +140,9 @@ class TimestampIncrementingTableQuerier:
         """Return whether a large read is unfinished, or the last batch was full."""
         return self._scan is not None or self._spools.reading or self._full
 
-    def delivered(self, frame: SourceFrame) -> None:
+    def delivered(self, batch: SourceBatch) -> None:
         """Delete delivered rows from the disk."""
-        self._spools.delivered(frame)
+        self._spools.delivered(batch)
 
     def close(self) -> None:
         """Abandon unfinished reads."""

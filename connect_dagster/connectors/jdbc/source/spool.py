@@ -20,6 +20,7 @@ from connect_dagster.connectors.jdbc.source.columns import ReadColumns, ordered
 from connect_dagster.connectors.jdbc.source.row_reader import RowReader
 from connect_dagster.connectors.jdbc.source.timestamp_incrementing import TimestampIncrementingOffset
 from connect_dagster.plugin.frames import SourceFrame
+from connect_dagster.plugin.lines import SourceBatch
 
 _WAIT_SECONDS = 0.5
 
@@ -150,9 +151,9 @@ class SpooledRows:
         self._pending[id(frame)] = part
         return frame
 
-    def delivered(self, frame: SourceFrame) -> None:
+    def delivered(self, batch: SourceBatch) -> None:
         """Delete the rows of a delivered frame."""
-        part = self._pending.pop(id(frame), None)
+        part = self._pending.pop(id(batch), None)
         if part is not None:
             part.unlink(missing_ok=True)
 
@@ -230,10 +231,10 @@ class Spools:
             self._reading = None
         return frame
 
-    def delivered(self, frame: SourceFrame) -> None:
+    def delivered(self, batch: SourceBatch) -> None:
         """Delete the rows of a delivered frame."""
         for rows in [*self._leaving, *filter(None, [self._reading])]:
-            rows.delivered(frame)
+            rows.delivered(batch)
         for rows in [rows for rows in self._leaving if rows.arrived]:
             rows.close()
             self._leaving.remove(rows)

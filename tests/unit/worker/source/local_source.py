@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame
 from connect_dagster.errors import ConnectError, DataError
 from connect_dagster.plugin.connector import SourceTask
 from connect_dagster.plugin.frames import SourceFrame
+from connect_dagster.plugin.lines import SourceBatch
 from connect_dagster.protocol.states import State, TargetState
 from connect_dagster.storage.offset_store import SourceOffsets
 from connect_dagster.worker.errors.failures import VALUE_CONVERTER, FailedRecord, Failure, RawRecord
@@ -20,7 +21,7 @@ from connect_dagster.worker.errors.policy import DeadLetterSettings, ErrorPolicy
 from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.metrics.tasks import SourceTaskMetrics
 from connect_dagster.worker.record_frames import Polled
-from connect_dagster.worker.source.batches import Encoded, Planned
+from connect_dagster.worker.source.batches import Encoded, Planned, PlannedBefore
 from connect_dagster.worker.source.delivery import Batch
 from connect_dagster.worker.source.sender import RejectedRecord
 from connect_dagster.worker.source.task import WorkerSourceTask
@@ -67,24 +68,29 @@ class Batches:
         self.tolerance = tolerance
         return self
 
-    def frames(self, polled: Polled) -> list[SourceFrame]:
+    def polled(self, polled: Polled) -> list[SourceBatch]:
         if polled is None:
             return []
-        return [polled] if isinstance(polled, SourceFrame) else cast("list[SourceFrame]", list(polled))
+        return [polled] if isinstance(polled, SourceFrame) else [*cast("Sequence[SourceBatch]", polled)]
 
-    def planned(self, frame: SourceFrame) -> Planned:
+    def planned(self, batch: SourceBatch) -> Planned:
+        assert isinstance(batch, SourceFrame)
         if self.on_plan:
             assert self.tolerance is not None
             self.tolerance.build(lambda: self.on_plan.pop(0)(), _raised)
-        return Planned(frame, frame.topic, frame.df)
+        return Planned(batch, batch.topic, batch.df)
 
-    def encoded(self, planned: Planned) -> Encoded:
+    def encoded(self, planned: Planned | PlannedBefore) -> Encoded:
+        assert isinstance(planned, Planned)
         if self.on_encode:
             self.on_encode.pop(0)()
         values = cast("list[str]", planned.plan)
         kept = [value.encode() for value in values if not value.startswith(("bad", "drop"))]
         failed = [_failed(value) for value in values if value.startswith("bad")]
         return Encoded(pa.table({"value": pa.array(kept, pa.binary())}), failed, len(values))
+
+    def close(self) -> None:
+        """Have nothing to remove."""
 
 
 def _raised(error: Exception) -> None:
@@ -194,8 +200,9 @@ class RecordingTask(SourceTask):
     def reread_delay(self, error: Exception) -> float | None:
         return self.rereads.pop(0) if self.rereads else None
 
-    def delivered(self, frame: SourceFrame) -> None:
-        self.acknowledged.append(frame)
+    def delivered(self, batch: SourceBatch) -> None:
+        assert isinstance(batch, SourceFrame)
+        self.acknowledged.append(batch)
 
     def commit(self) -> None:
         self._called("commit")

@@ -1,0 +1,151 @@
+"""The plans of one source task that are kept from batch to batch.
+
+A plan depends on the columns, the topic and the schemas of its records. It is kept where nothing else goes into it: the
+converters are expressions of these; a transform may look at its records, or at the time. The few records of a table are
+evaluated without a job; text is read by a DataFrame that Spark plans once.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from connect_dagster.plugin.frame_columns import FAILURE
+from connect_dagster.plugin.frames import SourceTable
+from connect_dagster.plugin.lines import SourceLines, pieces
+from connect_dagster.plugin.schema import Schema
+from connect_dagster.worker.source.pipeline import SourcePipeline
+from connect_dagster.worker.spark.kept_projection import KeptProjection, NotKeptError
+from connect_dagster.worker.spark.text_slot import PIECES, TextSlot, shares_memory
+
+log = logging.getLogger(__name__)
+
+# Beyond these a Spark job costs less than the rows.
+_MOST_ROWS, _MOST_BYTES = 500, 1 << 16
+_MOST_PLANS = 20
+
+
+Keepable = SourceTable | SourceLines
+
+
+@dataclass(frozen=True, slots=True)
+class KeptPlan:
+    """A plan that encodes batches of one shape.
+
+    Attributes:
+        run: makes the columns for a producer, without the heads.
+        topic: of all records; ``None`` where each has its own.
+        heads: common prefix of all bytes of a column.
+    """
+
+    run: Callable[[Any], pa.Table]
+    topic: str | None
+    heads: Mapping[str, bytes]
+
+    def encoded(self, batch: Keepable) -> pa.Table:
+        """Return the encoded records, without the heads.
+
+        Raises:
+            NotKeptError: a record fails, or the batch does not suit; its own plan raises, or separates them.
+        """
+        made = self.run(batch)
+        if FAILURE not in made.column_names:
+            return made
+        if made.column(FAILURE).null_count < made.num_rows:
+            raise NotKeptError("a record fails")
+        return made.drop_columns([FAILURE])
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """All that a plan depends on; ``columns`` are ``None`` of text."""
+
+    columns: pa.Schema | None
+    topic: str | None
+    ascii: bool
+    key_schema: Schema | None = None
+    value_schema: Schema | None = None
+    has_returns: bool = False
+
+
+class KeptPlans:
+    """Keeps the plans of one task.
+
+    Args:
+        spark: the worker's session.
+        pipeline: converters, and the transforms, with which nothing is kept.
+    """
+
+    def __init__(self, spark: SparkSession, pipeline: SourcePipeline) -> None:
+        self._spark = spark
+        self._pipeline = pipeline
+        self._plans: list[tuple[_Shape, KeptPlan | None]] = []
+        self._slot: TextSlot | None = None
+
+    def plan_for(self, batch: Keepable) -> KeptPlan | None:
+        """Return the plan of a batch; ``None`` where the usual plan has to be made."""
+        shape = None if self._pipeline.transforms else self._shape(batch)
+        if shape is None:
+            return None
+        for known, plan in self._plans:
+            if known == shape:
+                return plan
+        plan = self._built(batch)
+        self._plans = [(shape, plan), *self._plans[: _MOST_PLANS - 1]]
+        return plan
+
+    def close(self) -> None:
+        """Remove what plans read."""
+        if self._slot is not None:
+            self._slot.close()
+
+    def _shape(self, batch: Keepable) -> _Shape | None:
+        if isinstance(batch, SourceLines):
+            if not shares_memory(self._spark):
+                return None
+            return _Shape(None, batch.topic, batch.data.isascii(), has_returns=batch.has_returns)
+        if not 0 < batch.table.num_rows <= _MOST_ROWS or batch.table.nbytes > _MOST_BYTES:
+            return None
+        return _Shape(batch.table.schema, batch.topic, batch.ascii, batch.key_schema, batch.value_schema)
+
+    def _built(self, batch: Keepable) -> KeptPlan | None:
+        made: list[tuple[str | None, Mapping[str, bytes]]] = []
+
+        def plan(df: DataFrame) -> DataFrame:
+            (frame,) = self._pipeline.transform(batch.over(df))
+            encoded, heads = self._pipeline.encode_with_prefix(frame)
+            made.append((frame.topic, heads))
+            return encoded
+
+        try:
+            run = self._of_text(plan) if isinstance(batch, SourceLines) else self._of_rows(batch, plan)
+        except (NotKeptError, OSError) as error:
+            log.debug("A plan is made for each batch: %s", error)
+            return None
+        return KeptPlan(run, *made[0])
+
+    def _of_rows(self, batch: SourceTable, plan: Callable[[DataFrame], DataFrame]) -> Callable[[SourceTable], pa.Table]:
+        projection = KeptProjection(self._spark, batch.table.schema, plan)
+        return lambda rows: projection.run(rows.table)
+
+    def _of_text(self, plan: Callable[[DataFrame], DataFrame]) -> Callable[[SourceLines], pa.Table]:
+        slot = self._slot = self._slot or TextSlot(self._spark)
+        encoded = plan(slot.df)
+
+        def run(lines: SourceLines) -> pa.Table:
+            parts = pieces(lines.data, -(-len(lines.data) // PIECES))
+            if not all(parts):
+                raise NotKeptError("a piece is one empty line")
+            try:
+                slot.write(parts)
+                return encoded.toArrow()
+            except (OSError, PySparkException) as error:
+                raise NotKeptError(str(error)) from error
+
+        return run

@@ -1,0 +1,198 @@
+"""Plans that are kept beside those that are made for each batch: the same bytes in the same order."""
+
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyspark.sql import SparkSession
+from pyspark.sql.pandas.types import to_arrow_type
+
+from connect_dagster import scratch
+from connect_dagster.converters.json.converter import JsonConverter
+from connect_dagster.converters.plain.simple_header_converter import SimpleHeaderConverter
+from connect_dagster.plugin.frames import SourceTable
+from connect_dagster.plugin.lines import SourceBatch, SourceLines, pieces
+from connect_dagster.plugin.records import Header, SourceRecord
+from connect_dagster.plugin.schema import STRING_SCHEMA, Schema, SchemaField, SchemaType
+from connect_dagster.transforms.value_to_key import ValueToKey
+from connect_dagster.worker.errors.policy import ErrorPolicy
+from connect_dagster.worker.record_frames import tables_of
+from connect_dagster.worker.source.batches import Encoded, PlannedBefore, SourceBatches
+from connect_dagster.worker.source.pipeline import SourcePipeline
+from connect_dagster.worker.transforms import TransformationStage
+
+PLACE = {"file": "a"}
+TEXT = Schema(SchemaType.STRING, optional=True)
+PERSON = Schema(
+    SchemaType.STRUCT,
+    fields=(SchemaField("name", STRING_SCHEMA), SchemaField("born", Schema(SchemaType.INT32, optional=True))),
+)
+LINE = st.text(st.characters(exclude_characters="\r\n", exclude_categories=["Cs"]))
+LINES = st.lists(st.tuples(LINE, st.sampled_from(["\n", "\r\n", "\r"])), min_size=1)
+
+
+def converter() -> JsonConverter:
+    made = JsonConverter()
+    made.configure({}, is_key=False)
+    return made
+
+
+@pytest.fixture(scope="module")
+def batches(spark: SparkSession) -> Iterator[SourceBatches]:
+    made = source_batches(spark)
+    yield made
+    made.close()
+
+
+def source_batches(
+    spark: SparkSession, transforms: Sequence[TransformationStage] = (), policy: ErrorPolicy | None = None
+) -> SourceBatches:
+    pipeline = SourcePipeline(transforms, converter(), converter(), SimpleHeaderConverter())
+    return SourceBatches(spark, pipeline, policy or ErrorPolicy())
+
+
+def by_kept_plan(batches: SourceBatches, batch: SourceBatch) -> Encoded:
+    planned = batches.planned(batch)
+    assert isinstance(planned, PlannedBefore)
+    return batches.encoded(planned)
+
+
+def same(spark: SparkSession, batches: SourceBatches, batch: SourceTable | SourceLines) -> pa.Table:
+    """Return what a kept plan makes of a batch, which is what its own plan makes."""
+    kept, own = by_kept_plan(batches, batch), batches.encoded(batches.planned(batch.frame(spark)))
+    assert (kept.polled, kept.counted(), [*kept.failed]) == (own.polled, own.counted(), [*own.failed])
+    assert kept.table.schema == own.table.schema
+    assert kept.table.to_pylist() == own.table.to_pylist()
+    return kept.table
+
+
+def lines(data: bytes, topic: str = "t") -> SourceLines:
+    return SourceLines(data, PLACE, {"position": len(data)}, topic)
+
+
+def people(*values: dict[str, Any] | None) -> SourceTable:
+    rows = pa.table({"value": pa.array(values, to_arrow_type(PERSON.to_spark()))})
+    return SourceTable(rows, PLACE, {}, topic="t", value_schema=PERSON)
+
+
+@settings(max_examples=25)
+@given(found=LINES)
+def test_few_lines(spark: SparkSession, batches: SourceBatches, found: list[tuple[str, str]]) -> None:
+    data = "".join(line + end for line, end in found).encode()[:-1]
+    assert same(spark, batches, lines(data)).num_rows >= len(found)
+
+
+@settings(max_examples=15)
+@given(found=LINES, seed=st.randoms())
+def test_many_lines(spark: SparkSession, batches: SourceBatches, found: list[tuple[str, str]], seed: Any) -> None:
+    many = seed.choices(found, k=3000)
+    data = "".join(f"{line} and so on{end}" for line, end in many).encode().rstrip(b"\r\n")
+    assert same(spark, batches, lines(data)).num_rows == 3000
+
+
+def test_long_lines_and_short_ones(spark: SparkSession, batches: SourceBatches) -> None:
+    for data in (b"x" * 3_000_000 + b"\ny", b"y\n" + b"x" * 100_000, b"\n".join([b"x" * 50_000] * 20), b"x" * 20_000):
+        same(spark, batches, lines(data))
+
+
+def test_empty_lines_are_records(spark: SparkSession, batches: SourceBatches) -> None:
+    for data in (b"\n" * 20_000, b"x" * 20_000 + b"\n", b"\n" + b"x" * 20_000, b"x\n" * 10_000 + b"\n\ny"):
+        assert same(spark, batches, lines(data)).num_rows == data.count(b"\n") + 1
+
+
+def test_a_smaller_batch_after_a_larger_one(spark: SparkSession, batches: SourceBatches) -> None:
+    for count in (90_000, 3_000, 40_000):
+        data = b"\n".join(b"line %d" % number for number in range(count))
+        assert same(spark, batches, lines(data)).num_rows == count
+
+
+NUMBER = st.none() | st.integers(-(2**31), 2**31 - 1)
+HEADERS = st.lists(st.builds(Header, st.text(), st.text(), st.just(STRING_SCHEMA)), max_size=2)
+RECORDS = st.lists(
+    st.builds(
+        SourceRecord,
+        source_partition=st.just(PLACE),
+        source_offset=st.just({"position": 1}),
+        topic=st.sampled_from(["t", "u"]),
+        value=st.fixed_dictionaries({"name": st.text(), "born": NUMBER}),
+        value_schema=st.just(PERSON),
+        key=st.none() | st.text(),
+        key_schema=st.just(TEXT),
+        partition=st.none() | st.integers(0, 3),
+        timestamp=st.none() | st.integers(0, 2**41),
+        headers=HEADERS.map(tuple),
+    ),
+    min_size=1,
+    max_size=20,
+)
+
+
+@settings(max_examples=25)
+@given(records=RECORDS)
+def test_records(spark: SparkSession, batches: SourceBatches, records: list[SourceRecord]) -> None:
+    (table,) = tables_of(records, SimpleHeaderConverter())
+    assert same(spark, batches, table).num_rows == len(records)
+
+
+def test_a_plan_serves_all_batches_of_its_shape(batches: SourceBatches) -> None:
+    def kept(batch: SourceBatch) -> object:
+        planned = batches.planned(batch)
+        assert isinstance(planned, PlannedBefore)
+        return planned.kept
+
+    text = b"line\n" * 10_000 + b"end"
+    for one, other in ((b"a", b"b\nc"), (text, text * 2)):
+        assert kept(lines(one)) is kept(lines(other))
+        assert kept(lines(one)) is not kept(lines(one, "u"))
+        assert kept(lines(one)) is not kept(lines(one + "é".encode()))
+
+
+def test_where_records_may_depend_on_more_no_plan_is_kept(spark: SparkSession) -> None:
+    transform = ValueToKey()
+    transform.configure({"fields": "name"})
+    transformed = source_batches(spark, [TransformationStage("key", transform)])
+    planned = transformed.planned(people({"name": "a", "born": 1}))
+    assert not isinstance(planned, PlannedBefore)
+    assert transformed.encoded(planned).table.column_names == ["key", "value"]
+
+
+@pytest.mark.parametrize("tolerate", [True, False])
+def test_a_record_that_fails(spark: SparkSession, tolerate: bool) -> None:
+    batch = people({"name": "a", "born": 1}, None, {"name": "c", "born": None})
+    encoded = by_kept_plan(source_batches(spark, policy=ErrorPolicy(tolerate=tolerate)), batch)
+    (failed,) = encoded.failed
+    assert failed.failure.message == "Conversion error: null value for field that is required and has no default value"
+    assert (encoded.table.num_rows, encoded.polled) == (2, 3)
+
+
+def test_memory_that_is_full(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scratch._Process, "memory", tmp_path)
+    own = source_batches(spark)
+    data = b"line\n" * 10_000 + b"end"
+    same(spark, own, lines(data))
+    (folder,) = tmp_path.iterdir()
+    shutil.rmtree(folder)
+    assert by_kept_plan(own, lines(data)).table.num_rows == 10_001
+    own.close()
+
+
+def test_nothing_is_left_in_memory(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scratch._Process, "memory", tmp_path)
+    own = source_batches(spark)
+    same(spark, own, lines(b"line\n" * 10_000 + b"end"))
+    own.close()
+    assert [*tmp_path.iterdir()] == []
+
+
+@given(found=LINES, size=st.integers(1, 40))
+def test_pieces_are_whole_lines(found: list[tuple[str, str]], size: int) -> None:
+    data = "".join(line + end for line, end in found).encode()
+    parts = pieces(data, size)
+    assert all(len(part) >= size - 1 for part in parts[:-1])
+    assert b"\n".join(parts) == data or b"\r\n" in data
+    assert len(parts) <= -(-len(data) // size) or not data
