@@ -26,6 +26,7 @@ from typing import Any, ClassVar, Protocol
 
 import pyarrow as pa
 
+from connect_dagster.connectors.file.growth import FileGrowth
 from connect_dagster.connectors.file.lines import Chunk, LineFile, whole_lines, without_terminator
 from connect_dagster.connectors.file.rotated_files import FileMark
 from connect_dagster.errors import ConnectError, DataError
@@ -40,7 +41,6 @@ log = logging.getLogger(__name__)
 FILENAME, POSITION, MARK = "filename", "position", "file"
 # Larger batches bring no speed, take more memory and delay other tasks (docs/decisions/0005-memory-of-the-jvm.md).
 _BATCH_BYTES = 8 << 20
-_SHORTEST_WAIT, _LONGEST_WAIT, _PART_OF_QUIET = 0.005, 0.1, 1 / 32
 _MISSING_SECONDS = 1.0
 
 
@@ -100,18 +100,19 @@ class FileStreamSourceTask(SourceTask):
         self._partition = {FILENAME: self._file}
         limit = parsed.batch_size if "batch.size" in config else None
         self._lines: Lines = self._open(self._file, limit)
+        self._growth = FileGrowth(None if self._file is None else Path(self._file))
         self._grew = time.monotonic()
         self._missing_said = False
 
     def poll(self) -> SourceLines | None:
-        """Return whole lines; waits when there are none, longer for a quieter file."""
+        """Return whole lines; waits when there are none."""
         try:
             chunk = self._lines.read()
         except FileNotFoundError:
             self._wait_for_file()
             return None
         if chunk is None:
-            self._wait_for_growth()
+            self._growth.wait(time.monotonic() - self._grew)
             return None
         self._grew = time.monotonic()
         return self._records(chunk)
@@ -120,6 +121,8 @@ class FileStreamSourceTask(SourceTask):
         """Close the file."""
         if hasattr(self, "_lines"):
             self._lines.close()
+        if hasattr(self, "_growth"):
+            self._growth.close()
 
     def _open(self, file: str | None, limit: int | None) -> Lines:
         if file is None:
@@ -136,10 +139,6 @@ class FileStreamSourceTask(SourceTask):
             )
             self._missing_said = True
         time.sleep(_MISSING_SECONDS)
-
-    def _wait_for_growth(self) -> None:
-        quiet = time.monotonic() - self._grew
-        time.sleep(min(_LONGEST_WAIT, max(_SHORTEST_WAIT, quiet * _PART_OF_QUIET)))
 
     def _records(self, chunk: Chunk) -> SourceLines:
         mark, offset = self._lines.mark, {POSITION: chunk.position if self._file else None}
