@@ -42,6 +42,11 @@ _SETTINGS: Mapping[str, str] = {
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     # A database has cut the blanks behind a CHAR already, or wants them to stay.
     "spark.sql.readSideCharPadding": "false",
+    # Spark keeps what its UI shows of a thousand jobs, with the texts of their plans.
+    "spark.ui.retainedJobs": "50",
+    "spark.ui.retainedStages": "50",
+    "spark.ui.retainedTasks": "1000",
+    "spark.sql.ui.retainedExecutions": "50",
     "spark.sql.streaming.numRecentProgressUpdates": "1000",
     "spark.sql.streaming.stopTimeout": "10s",
     # Hadoop's own local files start a process for each chmod and readlink: 19 a micro-batch, 90 ms.
