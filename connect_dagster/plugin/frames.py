@@ -232,10 +232,21 @@ class SinkFrame(RecordFrame):
         """Return the column ``topic``, ``partition`` or ``offset`` of the records as they were read."""
         return F.col(ORIGINAL_COORDINATES)[name] if self.has(ORIGINAL_COORDINATES) else F.col(name)
 
+    def to_arrow(self, *columns: Column | str) -> pa.Table:
+        """Return columns of the records as an Arrow table, all without arguments; records are in no order.
+
+        A worker evaluates the columns of few records without a Spark job: select the same ``Column`` objects for each
+        batch, as building them and planning for them takes longer than evaluating them.
+
+        Args:
+            columns: over the columns of ``df``.
+        """
+        return self.df.select(*(columns or ("*",))).toArrow()
+
     def records(self) -> list[SinkRecord]:
         """Return the single records by partition and offset; a new list for each call."""
         # Sorted here: Spark would read the batch twice, first to find its partition bounds.
-        rows = self.df.toArrow().sort_by([(name, "ascending") for name in _PLACE]).to_pylist()
+        rows = self.to_arrow().sort_by([(name, "ascending") for name in _PLACE]).to_pylist()
         return [self._record(row) for row in rows]
 
     def _record(self, row: dict[str, Any]) -> SinkRecord:

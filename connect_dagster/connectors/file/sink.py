@@ -174,7 +174,7 @@ def _lines(batch: SinkBatch, line: Callable[[Schema | None], Column]) -> list[pa
     """Return the bytes to append. A single frame is in order; several are merged by partition and offset."""
     single = len(batch.frames) == 1
     place = [] if single else [F.col(name) for name in _PLACE]
-    tables = [frame.df.select(*place, line(frame.value_schema)).toArrow() for frame in batch]
+    tables = [frame.to_arrow(*place, line(frame.value_schema)) for frame in batch]
     if single:
         (merged,) = tables
     else:

@@ -129,7 +129,7 @@ class RecordTables:
         except ConnectError as error:
             self._refuse(frame, F.lit(str(error)), error)
             return
-        rows = frame.df.select(*form.columns).toArrow()
+        rows = frame.to_arrow(*form.columns)
         if form.wrong is not None:
             rows = self._without_wrong(frame, rows, form)
         for topic, of_topic in self._by_topic(rows):
