@@ -228,6 +228,7 @@ class TaskBuilder:
                 listener,
                 lambda: self._clients.topic_admin(consumer),
                 self._departures,
+                headers=pipeline.reads_headers,
             ),
             open_stream=lambda start, most: SinkStream(reader, start, most),
             on_topics=lambda topics: listeners.topics(id, topics),

@@ -1,7 +1,8 @@
 """A sink task's membership in its consumer group: partitions, committed offsets, commits.
 
-The consumer is paused on all assigned partitions, as Spark reads the records. Kafka's tools show the group, its lag and
-its members as usual. The consumer fetches only while the task sleeps: the first record wakes the task.
+The consumer is paused on all assigned partitions while Spark reads the records. Kafka's tools show the group, its lag
+and its members as usual. The consumer fetches while the task sleeps, which puts few records as they were fetched
+and has Spark read many (docs/decisions/0031-few-records-need-no-job.md).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, TypeVar
 
-from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, OFFSET_INVALID, KafkaError, KafkaException
+from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, OFFSET_INVALID, KafkaError, KafkaException, Message
 from confluent_kafka import Consumer as KafkaConsumer
 from confluent_kafka import TopicPartition as KafkaPartition
 
@@ -27,6 +28,7 @@ from connect_dagster.kafka.settings.librdkafka import COOPERATIVE, assignors
 from connect_dagster.kafka.topic_admin import TopicAdmin
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.worker.sink.departures import Departures
+from connect_dagster.worker.sink.fetched_records import FEW_BYTES, FEW_RECORDS, FetchedRecords
 from connect_dagster.worker.sink.offset_reset import LogRange, OffsetReset, Reset
 
 log = logging.getLogger(__name__)
@@ -59,6 +61,9 @@ class Consumer(Protocol):
 
     def poll(self, seconds: float = 0) -> bool:
         """Serve rebalances and commit callbacks; return whether a watched partition has a record."""
+
+    def take_fetched(self, most_records: int) -> FetchedRecords | None:
+        """Return the fetched records; ``None`` where the partitions must be read from their positions."""
 
     def watch(self, offsets: Mapping[TopicPartition, int]) -> bool:
         """Fetch from these offsets on."""
@@ -104,6 +109,7 @@ class SinkConsumer:
         listener: called in rebalances.
         open_admin: returns a client for the topics' ids.
         departures: removes members of the group that this consumer cannot end itself.
+        headers: whether fetched records have headers.
     """
 
     def __init__(
@@ -114,9 +120,15 @@ class SinkConsumer:
         listener: RebalanceListener,
         open_admin: Callable[[], TopicAdmin],
         departures: Departures,
+        *,
+        headers: bool,
     ) -> None:
         self._settings = settings
         self._departures = departures
+        self._headers = headers
+        self._fetched: list[Message] = []
+        self._fetched_bytes = 0
+        self._must_be_read = False  # from the positions: more has come, or a log no longer has the offset
         self._member_id = ""
         self._member_looked = 0.0
         self._topics = list(topics)
@@ -153,6 +165,38 @@ class SinkConsumer:
             ConnectError: the group refuses this member for good.
             ConfigError: ``topics.regex`` takes too long for a topic's name.
         """
+        self._fetch(0 if self._fetched else seconds)
+        return bool(self._fetched) or self._must_be_read
+
+    def take_fetched(self, most_records: int) -> FetchedRecords | None:
+        """Return the records that were fetched since :meth:`watch` or the last call, and that have arrived by now.
+
+        Returns:
+            ``None`` where a log no longer has the offset, or more records are waiting than these: then the records
+            fetched so far are dropped, and the partitions must be read from their positions.
+
+        Raises:
+            ConnectError: as :meth:`poll`.
+        """
+        while not self._must_be_read and len(self._fetched) <= most_records and self._fetch(0):
+            pass
+        messages, self._fetched, self._fetched_bytes = self._fetched, [], 0
+        if self._must_be_read or not 0 < len(messages) <= most_records:
+            return None
+        try:
+            records = FetchedRecords.of(messages, headers=self._headers)
+        except UnicodeDecodeError:  # Java reads such keys of headers
+            return None
+        waiting = sum(self._waiting(partition, end) for partition, end in records.end.items())
+        return records if waiting <= most_records else None
+
+    def _waiting(self, partition: TopicPartition, offset: int) -> int:
+        """Return the number of offsets from this one on, as the last fetch has reported the end of the log."""
+        _, end = self._consumer.get_watermark_offsets(KafkaPartition(partition.topic, partition.partition), cached=True)
+        return max(0, end - offset)
+
+    def _fetch(self, seconds: float) -> bool:
+        """Serve one event; return whether it was a record."""
         with self._lock:
             if self._pattern is not None and time.monotonic() - self._refreshed >= self._refresh_seconds:
                 self._refresh_topics(self._pattern)
@@ -166,18 +210,31 @@ class SinkConsumer:
         if message is None:
             return False
         error = message.error()
-        if error is None or error.code() == KafkaError._AUTO_OFFSET_RESET:
+        if error is None:
+            self._keep(message)
             return True
-        if not error.retriable():
+        if error.code() == KafkaError._AUTO_OFFSET_RESET:
+            self._must_be_read = True
+        elif not error.retriable():
             self._raise_unless_passing(error)
         return False
 
+    def _keep(self, message: Message) -> None:
+        """Keep a record, or none where they become many while the task is busy."""
+        self._fetched.append(message)
+        self._fetched_bytes += len(message)
+        if len(self._fetched) > FEW_RECORDS or self._fetched_bytes > FEW_BYTES:
+            self._drop_fetched()
+            self._must_be_read = True
+
     def watch(self, offsets: Mapping[TopicPartition, int]) -> bool:
-        """Make :meth:`poll` report records from these offsets on; return whether that is possible now."""
+        """Fetch the records from these offsets on; return whether that is possible now."""
+        self._drop_fetched()
         try:
+            self._consumer.resume(_partitions(offsets))
+            # Last: it drops what was fetched from another offset, and wakes the client's thread, which resume does not.
             for partition in _partitions(offsets):
                 self._consumer.seek(partition)
-            self._consumer.resume(_partitions(offsets))
         except KafkaException as error:
             log.debug("The consumer cannot watch partitions now: %s", error.args[0].str())
             self.unwatch(offsets)
@@ -185,8 +242,12 @@ class SinkConsumer:
         return True
 
     def unwatch(self, partitions: Iterable[TopicPartition]) -> None:
-        """Stop fetching."""
+        """Stop fetching, and drop the records that were not taken."""
+        self._drop_fetched()
         self._consumer.pause([KafkaPartition(partition.topic, partition.partition) for partition in partitions])
+
+    def _drop_fetched(self) -> None:
+        self._fetched, self._fetched_bytes, self._must_be_read = [], 0, False
 
     def committed_or_reset(self, partitions: TopicPartitions) -> dict[TopicPartition, int]:
         """Return the offsets to begin with: the committed ones, else those of ``auto.offset.reset``.
@@ -434,14 +495,16 @@ class SinkConsumer:
         log.warning("Consumer of the sink task: %s", error.str())
 
 
-# A sleeping task only needs to see that a record exists: fetch as little as possible.
+# Few records are taken from here, more of them are read by Spark: fetch little, and without a pause.
 _WATCHING: dict[str, object] = {
     # An offset that is not in the log has to wake the task, which applies the policy.
     "auto.offset.reset": "error",
     "enable.auto.offset.store": False,
-    "queued.min.messages": 1,
+    "queued.min.messages": 1000,
     "queued.max.messages.kbytes": 64,
-    "max.partition.fetch.bytes": 1024,
+    "fetch.queue.backoff.ms": 10,
+    "max.partition.fetch.bytes": 64 << 10,
+    "fetch.max.bytes": 1 << 20,
 }
 _AWAY = frozenset(
     {

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -29,6 +29,7 @@ from connect_dagster.plugin.schema import OPTIONAL_BYTES_SCHEMA
 from connect_dagster.worker.errors.failures import KEY_CONVERTER, VALUE_CONVERTER, exception_text
 from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.frames import WorkerSinkFrame
+from connect_dagster.worker.sink.few_records import FewRecords, FewRecordsFrame, KeptSelections, PlannedRecords
 from connect_dagster.worker.transforms import TransformationStage, apply_chain
 
 OTHER_SCHEMA = "connect_dagster: a record has another schema than the batch before"
@@ -43,7 +44,18 @@ class _Plan:
     key: Decoder
     value: Decoder
     conditions: Sequence[Column]
-    columns: Sequence[Column]
+    columns: Mapping[str, Column]  # by their names
+    kept: KeptSelections = field(default_factory=KeptSelections)
+
+    def over(self, df: DataFrame) -> DataFrame:
+        """Return the records as a frame has them.
+
+        Args:
+            df: columns of Spark's Kafka source.
+        """
+        for condition in self.conditions:
+            df = df.where(condition)
+        return df.select(*self.columns.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +105,33 @@ class SinkPipeline:
 
         Evaluating it fails with ``OTHER_SCHEMA`` in the text when a record has another schema.
         """
+        mode = mode or Mode(as_data=self.tolerate)
+        plan = self._expected_plan(mode)
+        return None if plan is None else SinkBatch(tuple(self._planned(df, plan, mode)))
+
+    def expected_of_few(self, few: FewRecords) -> SinkBatch | None:
+        """Return what :meth:`expected` returns, as a frame that needs no job.
+
+        Args:
+            few: the records.
+
+        Returns:
+            ``None`` also where transforms may change the plan, or failed records are to be counted.
+        """
+        plan = None if self.transforms else self._expected_plan(Mode(as_data=self.tolerate))
+        if plan is None or FAILURE in plan.columns:
+            return None
+        planned = PlannedRecords(few, plan.over, frozenset(plan.columns), plan.kept)
+        schemas = {"value_schema": plan.value.schema, "key_schema": plan.key.schema}
+        return SinkBatch((FewRecordsFrame.of(planned, **schemas, header_converter=self.header_converter),))
+
+    def _expected_plan(self, mode: Mode) -> _Plan | None:
+        """Return the plan for the schemas of the batch before; ``None`` when none is known yet."""
         key, value = self.key_converter.expected_decoder("key"), self.value_converter.expected_decoder("value")
         if key is None or value is None:
             return None
-        mode = mode or Mode(as_data=self.tolerate)
-        plan = self._plan(key, value, mode, checked=True) if mode.raw_records else self._expected_plan(key, value, mode)
-        return SinkBatch(tuple(self._planned(df, plan, mode)))
-
-    def _expected_plan(self, key: Decoder, value: Decoder, mode: Mode) -> _Plan:
+        if mode.raw_records:
+            return self._plan(key, value, mode, checked=True)
         if self._kept is None or self._kept.key is not key or self._kept.value is not value:
             self._kept = self._plan(key, value, mode, checked=True)
         return self._kept
@@ -142,10 +173,8 @@ class SinkPipeline:
                     yield from self._planned(rows, self._plan(key, value, mode, checked=False), mode)
 
     def _planned(self, df: DataFrame, plan: _Plan, mode: Mode) -> list[SinkFrame]:
-        for condition in plan.conditions:
-            df = df.where(condition)
         frame: SinkFrame = WorkerSinkFrame(
-            mode.watch(df.select(*plan.columns)),
+            mode.watch(plan.over(df)),
             value_schema=plan.value.schema,
             key_schema=plan.key.schema,
             header_converter=self.header_converter,
@@ -159,21 +188,20 @@ class SinkPipeline:
         if (checks := self._checks(key, mode, checked)) is not None:
             # A sink may not read the key: a filter, unlike a column, is always evaluated.
             conditions.append(checks)
-        columns = [
-            *map(
-                F.col, ("topic", "partition", "offset", "headers") if self.headers else ("topic", "partition", "offset")
-            ),
-            F.unix_millis("timestamp").alias("timestamp"),
-            self._column(key, mode, checked).alias("key"),
-            self._column(value, mode, checked).alias("value"),
-        ]
+        names = ("topic", "partition", "offset", "headers") if self.headers else ("topic", "partition", "offset")
+        columns = {
+            **{name: F.col(name) for name in names},
+            "timestamp": F.unix_millis("timestamp"),
+            "key": self._column(key, mode, checked),
+            "value": self._column(value, mode, checked),
+        }
         if mode.as_data and (failure := self._failure(key, value, checked)) is not None:
-            columns.append(failure.alias(FAILURE))
+            columns[FAILURE] = failure
         if self.transforms:
-            columns.append(F.struct("topic", "partition", "offset").alias(ORIGINAL_COORDINATES))
+            columns[ORIGINAL_COORDINATES] = F.struct("topic", "partition", "offset")
         if mode.raw_records:
-            columns.append(raw_record_column(headers=self.reads_headers).alias(RAW_RECORD))
-        return _Plan(key, value, conditions, columns)
+            columns[RAW_RECORD] = raw_record_column(headers=self.reads_headers)
+        return _Plan(key, value, conditions, {name: column.alias(name) for name, column in columns.items()})
 
     def _failure(self, key: Decoder, value: Decoder, checked: bool) -> Column | None:
         """Return the failure of an unreadable record; ``None`` when all can be read."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, Observation, SparkSession
@@ -24,6 +25,7 @@ from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.frames import Acting
 from connect_dagster.worker.record_frames import halves
 from connect_dagster.worker.sink.batch_size import BytesBound, Measured, size_of_record
+from connect_dagster.worker.sink.few_records import FewRecords
 from connect_dagster.worker.sink.pipeline import Mode, SinkPipeline
 from connect_dagster.worker.sink.raw_records import Offsets, RecordEncoder, failed_records, raw_records, raw_records_at
 from connect_dagster.worker.sink.stream import MicroBatch
@@ -69,13 +71,15 @@ class SinkPlanner:
             batch: as it was read.
             measured: whether to count its bytes.
         """
+        if batch.fetched is not None:  # within bounds already
+            return BatchPlans(self._spark, self._pipeline, batch)
         size: list[Observation] = []
         df = self._bound.over(batch.df)
         if measured:
             size.append(Observation())
             sums = (F.sum(size_of_record(df)).alias(_BYTES), F.count(F.lit(1)).alias(_READ))
             df = df.observe(size[0], *sums)
-        return BatchPlans(self._spark, self._pipeline, replace(batch, df=df), size)
+        return BatchPlans(self._spark, self._pipeline, replace(batch, make_df=lambda: df), size)
 
     def raw_record(self, record: SinkRecord) -> RawRecord:
         """Return a record in the bytes that the converters make of it."""
@@ -129,6 +133,10 @@ class BatchPlans:
         if not self._expected:
             return None
         mode = self._mode()
+        if self.batch.fetched is not None:
+            few = FewRecords(self.spark, self.batch.fetched, lambda: self.batch.df)
+            if (planned := self.pipeline.expected_of_few(few)) is not None:
+                return planned
         planned = self.pipeline.expected(self.batch.df, mode)
         if planned is None and self.batch.size >= _LEAST_TO_GUESS:
             self.pipeline.guess(self.batch.first_record())
@@ -245,7 +253,7 @@ def _without_poison_records(
         attempt(rows)
     except Exception:
         rest = pa.concat_tables(list(Bisection(rows, attempt, halves, rejected, is_spark_gone)))
-        return replace(batch, df=spark.createDataFrame(rest)), failed
+        return replace(batch, make_df=partial(spark.createDataFrame, rest), fetched=None), failed
     return batch, []
 
 

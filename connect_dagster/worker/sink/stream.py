@@ -1,4 +1,4 @@
-"""The batches of a sink task: ranges of offsets from its position to the ends of its partitions.
+"""The batches of a sink task: ranges of offsets from its position to the ends of its partitions, or fetched records.
 
 A batch is a DataFrame over ranges that are planned here, without a streaming query: offsets are in the consumer group,
 so that a query's checkpoint, log and polls would be a second truth (docs/decisions/0034-sinks-plan-their-batches.md).
@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property, partial
 
-from pyspark.sql import DataFrame
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
 
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.plugin.records import TopicPartition
+from connect_dagster.worker.sink.fetched_records import FetchedRecords
 from connect_dagster.worker.sink.offset_ranges import OffsetRange, OffsetRangeReader
 
 Offsets = Mapping[TopicPartition, int]
@@ -27,21 +30,38 @@ _FASTER_FETCHES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MicroBatch:
     """One batch.
 
     Attributes:
-        df: the columns of Spark's Kafka source, nothing read yet.
+        make_df: returns the columns of Spark's Kafka source, nothing read yet.
         start: first offset of each partition.
         end: offset after the batch of each partition, with offsets that compaction and transactions leave out.
         read: returns the records of ranges, outside of the counts of the batch.
+        fetched: the records, where the consumer has fetched them.
     """
 
-    df: DataFrame
+    make_df: Callable[[], DataFrame]
     start: dict[TopicPartition, int]
     end: dict[TopicPartition, int]
     read: Callable[[list[OffsetRange]], DataFrame]
+    fetched: pa.Table | None = None
+
+    @classmethod
+    def of_fetched(cls, records: FetchedRecords, spark: SparkSession) -> MicroBatch:
+        """Return the batch of records that the consumer has fetched."""
+
+        def make_df() -> DataFrame:
+            # One Spark task, as of a small range: a sink may write a file for each.
+            return spark.createDataFrame(records.rows).coalesce(1)
+
+        return cls(make_df, records.start, records.end, lambda _: make_df(), records.rows)
+
+    @cached_property
+    def df(self) -> DataFrame:
+        """Return the records, as ``make_df`` makes them for the first call."""
+        return self.make_df()
 
     def first_record(self) -> DataFrame:
         """Read the first record of a partition, if it still exists."""
@@ -101,7 +121,7 @@ class SinkStream:
         start, end = {one.partition: one.start for one in ranges}, {one.partition: one.end for one in ranges}
         # What has come last is first when a next batch cannot have all.
         self._position = {one: offset for one, offset in self._position.items() if one not in end} | end
-        return MicroBatch(self._reader.read_counted(ranges), start, end, self._reader.read)
+        return MicroBatch(partial(self._reader.read_counted, ranges), start, end, self._reader.read)
 
     @property
     def records_read(self) -> int:

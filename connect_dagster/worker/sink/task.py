@@ -28,6 +28,7 @@ from connect_dagster.worker.sink.commits import Commit, Commits
 from connect_dagster.worker.sink.consumer import Consumer, RebalanceListener, TopicPartitions
 from connect_dagster.worker.sink.context import SinkContext
 from connect_dagster.worker.sink.errant_record_reporter import WorkerErrantRecordReporter
+from connect_dagster.worker.sink.fetched_records import FEW_RECORDS, FetchedRecords
 from connect_dagster.worker.sink.offset_reset import Reset, ResetCause
 from connect_dagster.worker.sink.put import BatchUnavailableError, ErrorContext, Planner, PutAttempt
 from connect_dagster.worker.sink.stream import MicroBatch, OffsetOutOfRangeError, SinkStream
@@ -40,9 +41,11 @@ log = logging.getLogger(__name__)
 
 _IDLE_SECONDS = 0.1
 _DEFAULT_RETRY_MS = 1000
-# A task without records asks the brokers for them so often, and sleeps after this long.
+# A task that reads with Spark asks the brokers for records so often, and sleeps after this long without any.
 _ASK_SECONDS = 0.01
 _AWAKE_SECONDS = 1.0
+# After a batch of so few records that reaches the ends, the task sleeps at once.
+_FEW_RECORDS = FEW_RECORDS
 _BROKERS_AWAY = Backoff(0.1, 0.5)
 
 
@@ -130,6 +133,7 @@ class WorkerSinkTask(WorkerTask):
         self._batch_size = BatchSize(settings.most_records, settings.most_bytes)
         self._streamed_records = self._batch_size.records
         self._watched: frozenset[TopicPartition] = frozenset()
+        self._look_at = 0.0  # for offsets without records, while it sleeps
         self._rewound: set[TopicPartition] = set()  # to offsets that the task has asked for and not read yet
         self._displaced = False
         self._busy_at = self._not_before = clock.monotonic()
@@ -163,11 +167,11 @@ class WorkerSinkTask(WorkerTask):
                 self._rest()
                 continue
             self._report(State.RUNNING)
-            if self._watched and (woken or self._stream_is_outdated()):
-                self._wake()
             if not self._watched:
                 self._steer()
                 self._take_batch()
+            elif self._stream_is_outdated() or not (self._take_fetched() if woken else self._is_at_ends()):
+                self._wake()
             self._commit_when_due()
 
     def _leave(self) -> None:
@@ -307,11 +311,12 @@ class WorkerSinkTask(WorkerTask):
         self._stream, self._streamed = None, frozenset()
 
     def _sleep(self) -> None:
-        """Ask for nothing until the consumer fetches a record."""
+        """Let the consumer fetch the next records, and ask for nothing."""
         watched = self._streamed
         if self._joined.watch({partition: self._position[partition] for partition in watched}):
             self._stop_stream()
             self._watched = watched
+            self._look_at = self._clock.monotonic() + self._settings.flush_interval
         else:
             self._busy_at = self._clock.monotonic()
 
@@ -351,9 +356,46 @@ class WorkerSinkTask(WorkerTask):
             return
         if not (self._put(batch, stream, asked) and self._moved_past(batch)):
             self._stop_stream()
+        elif batch.size <= _FEW_RECORDS and self._is_caught_up(ends):
+            self._sleep()
         batch = None  # else the batch stays in memory
         java_references.let_go()
         self._busy_at = self._clock.monotonic()
+
+    def _is_caught_up(self, ends: Mapping[TopicPartition, int]) -> bool:
+        """Return whether the task has read all that was there when the ends were asked for."""
+        return bool(self._streamed) and all(self._position[one] >= ends.get(one, 0) for one in self._streamed)
+
+    def _take_fetched(self) -> bool:
+        """Put the records that the consumer has fetched; return whether it may fetch the next ones."""
+        fetched = self._joined.take_fetched(min(_FEW_RECORDS, self._batch_size.records))
+        if fetched is None or not self._follows(fetched):
+            return False
+        batch = MicroBatch.of_fetched(fetched, self.spark)
+        goes_on = self._put(batch, None, 0.0) and self._moved_past(batch)
+        java_references.let_go()
+        self._look_at = self._clock.monotonic() + _AWAKE_SECONDS
+        return goes_on
+
+    def _follows(self, fetched: FetchedRecords) -> bool:
+        """Return whether records are the next ones, and not at the same offsets of a topic that was created again.
+
+        A log that was truncated, or has lost its first records, makes the consumer's fetch fail.
+        """
+        is_next = all(one in self._watched and first >= self._position[one] for one, first in fetched.start.items())
+        return is_next and not self._joined.recreated({partition.topic for partition in fetched.start})
+
+    def _is_at_ends(self) -> bool:
+        """Return whether a sleeping task has no offsets before it; looks after a second of quiet, then rarely.
+
+        The consumer does not report offsets without a record, such as those of a transaction's end.
+        """
+        if self._clock.monotonic() < self._look_at:
+            return True
+        self._look_at = self._clock.monotonic() + self._settings.flush_interval
+        ends = self._joined.ends(self._watched)
+        self._metrics.ends_seen(ends)
+        return all(self._position[partition] == end for partition, end in ends.items())
 
     def _idle(self) -> None:
         if self._clock.monotonic() - self._busy_at > _AWAKE_SECONDS:
@@ -371,15 +413,15 @@ class WorkerSinkTask(WorkerTask):
         self._commit_when_due()
         return not self._stream_is_outdated()
 
-    def _put(self, batch: MicroBatch, stream: SinkStream, asked: float) -> bool:
+    def _put(self, batch: MicroBatch, stream: SinkStream | None, asked: float) -> bool:
         """Put a batch until the task accepts it; return ``False`` when it has to be read again later.
 
         Args:
             batch: the next one.
-            stream: counts the records that are read.
+            stream: counts the records that are read; ``None`` for fetched ones.
             asked: seconds that the brokers took to tell the ends of the partitions.
         """
-        self._batch, read_before = batch, stream.records_read
+        self._batch, read_before = batch, 0 if stream is None else stream.records_read
         plans = self._planner.plans(batch, measured=self._batch_size.is_reduced)
         attempt = PutAttempt(self._sink, plans, self._errors)
         try:
@@ -406,7 +448,8 @@ class WorkerSinkTask(WorkerTask):
             return False
         finally:
             self._batch = None  # else the batch stays in memory
-        took, read = self._clock.monotonic() - began, stream.records_read - read_before
+        took = self._clock.monotonic() - began
+        read = len(batch.fetched or ()) if stream is None else stream.records_read - read_before
         self._metrics.put_ended(took * 1000, batch.size, read, attempt.plans.arrived)
         seconds = {"latestOffset": asked, "addBatch": took, "triggerExecution": asked + took}
         milliseconds = {phase: round(one * 1000) for phase, one in seconds.items()}
@@ -444,7 +487,8 @@ class WorkerSinkTask(WorkerTask):
         self._joined.poll()
         self._commit_when_due()
         given_up = self.stopping or self.paused or self._context.rewound
-        return not given_up and self._stream is not None and batch.end.keys() <= self._position.keys()
+        is_reading = self._stream is not None or bool(self._watched)
+        return not given_up and is_reading and batch.end.keys() <= self._position.keys()
 
     # Commits
 

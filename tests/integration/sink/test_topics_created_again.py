@@ -17,19 +17,26 @@ def _create_again(topics: Topics, topic: str, *values: str) -> None:
     topics.write(topic, values)
 
 
-def _await_idle(sink: RunningSink, monkeypatch: pytest.MonkeyPatch, *, asleep: bool) -> None:
-    monkeypatch.setattr(sink_task, "_AWAKE_SECONDS", 0.5 if asleep else 600.0)
+@pytest.fixture
+def asleep(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Return whether the task sleeps when its topic is created again; else it stays awake."""
+    if not request.param:
+        monkeypatch.setattr(sink_task, "_AWAKE_SECONDS", 600.0)
+        monkeypatch.setattr(sink_task, "_FEW_RECORDS", 0)
+    return bool(request.param)
+
+
+def _await_idle(sink: RunningSink, *, asleep: bool) -> None:
     if asleep:
         sink.wait(lambda: bool(sink.task()._watched), "sleep")
 
 
-@pytest.mark.parametrize("asleep", [False, True], ids=["awake", "asleep"])
+@pytest.mark.parametrize("asleep", [False, True], ids=["awake", "asleep"], indirect=True)
 @pytest.mark.parametrize("interval", ["500", "3600000"], ids=["committed", "not committed"])
 def test_a_topic_created_again_is_read_from_its_beginning(
     start_sink: StartSink,
     topics: Topics,
     topic_prefix: str,
-    monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     asleep: bool,
     interval: str,
@@ -39,7 +46,7 @@ def test_a_topic_created_again_is_read_from_its_beginning(
     topics.write(topic, [f"old {index}" for index in range(100)])
     sink = start_sink({"topics": topic}, {"offset.flush.interval.ms": interval})
     sink.await_values(100)
-    _await_idle(sink, monkeypatch, asleep=asleep)
+    _await_idle(sink, asleep=asleep)
     new = [f"new {index}" for index in range(30)]
     with caplog.at_level(logging.WARNING):
         _create_again(topics, topic, *new)
@@ -50,9 +57,28 @@ def test_a_topic_created_again_is_read_from_its_beginning(
     assert sink.states() == ["RUNNING", "RUNNING"]
 
 
-@pytest.mark.parametrize("asleep", [False, True], ids=["awake", "asleep"])
+def test_a_topic_created_again_with_more_records_is_not_read_from_the_old_offset(
+    start_sink: StartSink, topics: Topics, topic_prefix: str
+) -> None:
+    """The sleeping task's consumer may fetch at its offset in the new log: those records are not the next ones."""
+    topic = topics.create(f"{topic_prefix}t")
+    sink = start_sink({"topics": topic}, {"offset.flush.interval.ms": "3600000"})
+    for number in range(3):
+        _await_idle(sink, asleep=True)
+        topics.write(topic, [f"old {number}"])
+        sink.await_values(number + 1)
+    _await_idle(sink, asleep=True)
+    new = [f"new {index}" for index in range(30)]
+    _create_again(topics, topic, *new)
+    sink.wait(lambda: set(new) <= set(sink.values()), "records of the new topic", 60)
+    topics.write(topic, ["last"])
+    sink.wait(lambda: sink.values()[-1] == "last", "record after them", 60)
+    assert [value for value in sink.values() if not value.startswith("old")] == [*new, "last"]
+
+
+@pytest.mark.parametrize("asleep", [False, True], ids=["awake", "asleep"], indirect=True)
 def test_with_none_a_topic_created_again_fails_the_task(
-    start_sink: StartSink, topics: Topics, topic_prefix: str, monkeypatch: pytest.MonkeyPatch, asleep: bool
+    start_sink: StartSink, topics: Topics, topic_prefix: str, asleep: bool
 ) -> None:
     """Fails at ce718d3: awake with Spark's text, asleep not at all."""
     topic = topics.create(f"{topic_prefix}t")
@@ -63,7 +89,7 @@ def test_with_none_a_topic_created_again_fails_the_task(
     sink = start_sink({"topics": topic, "consumer.override.auto.offset.reset": "none"})
     topics.write(topic, ["x"])
     sink.wait(lambda: "x" in sink.values(), "record")
-    _await_idle(sink, monkeypatch, asleep=asleep)
+    _await_idle(sink, asleep=asleep)
     _create_again(topics, topic, "new")
     sink.await_states("RUNNING", "FAILED")
     assert "auto.offset.reset is none" in sink.trace() or "no reset policy" in sink.trace()

@@ -36,6 +36,14 @@ class Clock:
         self.now += max(0.0, seconds)
 
 
+class LocalRows(list[Any]):
+    """Rows as a frame."""
+
+    def coalesce(self, partitions: int) -> "LocalRows":
+        """Return the rows."""
+        return self
+
+
 class LocalSpark:
     """The calls of a task that name its Spark jobs."""
 
@@ -56,6 +64,10 @@ class LocalSpark:
 
     def cancelJobGroup(self, name: str) -> None:  # noqa: N802
         self.cancelled.append(name)
+
+    def createDataFrame(self, rows: Any) -> "LocalRows":  # noqa: N802
+        """Return the rows, which stand for their frame."""
+        return LocalRows(rows)
 
     @property
     def as_session(self) -> SparkSession:

@@ -2,7 +2,7 @@
 
 Values say what their records do: ``bad…`` cannot be read by the converter, ``poison…`` fails the Spark job that reads
 it, ``other…`` has another schema than the records before it, ``lost`` is not in the log any more when it is read,
-``large…`` fails a batch of more than ``FITTING`` records.
+``large…`` fails a batch of more than ``FITTING`` records, ``MARKER`` is the end of a transaction.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,6 +26,7 @@ from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.metrics.tasks import SinkTaskMetrics
 from connect_dagster.worker.sink.batch_size import MOST_RECORDS, BatchTooLargeError, Measured
 from connect_dagster.worker.sink.consumer import RebalanceListener
+from connect_dagster.worker.sink.fetched_records import FetchedRecords
 from connect_dagster.worker.sink.offset_ranges import OffsetRange, OffsetRangeReader
 from connect_dagster.worker.sink.offset_reset import LogRange, OffsetReset, Reset
 from connect_dagster.worker.sink.pipeline import OTHER_SCHEMA, UNREADABLE
@@ -60,6 +61,7 @@ READ_TIMEOUT = "org.apache.spark.sql.kafka010.consumer.X: java.util.concurrent.T
 LOST_READ = "X: Some data may have been lost because they are not available in Kafka any more;"
 RETRIABLE_JOB = "connect_dagster.errors.RetriableError: the registry is away"
 
+MARKER = "end of a transaction"
 MOST_BYTES = 1_000_000
 FITTING = 4
 SIZES = {"large": MOST_BYTES // FITTING}
@@ -129,7 +131,21 @@ class Group:
             answer()
         assert self.steps is not None
         self.steps.next()
-        return self.has_record or any(len(self.log.get(one, [])) > offset for one, offset in self.watched.items())
+        return self.has_record or any(self._rows(*one) for one in self.watched.items())
+
+    def take_fetched(self, most_records: int) -> FetchedRecords | None:
+        rows = [row for one in self.watched.items() for row in self._rows(*one)]
+        is_gone = any(offset < self.removed.get(one, 0) for one, offset in self.watched.items())
+        if is_gone or not 0 < len(rows) <= most_records:
+            return None
+        ends = {row.partition: row.offset + 1 for row in rows}
+        starts = {row.partition: row.offset for row in reversed(rows)}
+        self.watched.update(ends)
+        return FetchedRecords(cast("Any", rows), starts, ends)
+
+    def _rows(self, partition: TopicPartition, first: int) -> list["Row"]:
+        values = self.log.get(partition, [])
+        return [Row(partition, at, values[at]) for at in range(first, len(values)) if values[at] != MARKER]
 
     def watch(self, offsets: Mapping[TopicPartition, int]) -> bool:
         self.watched = dict(offsets)
@@ -212,7 +228,7 @@ class Reader:
         if first > one.start and self.fails_on_loss:
             return [Row(one.partition, one.start, "lost")]
         values = self.log[one.partition]
-        return [Row(one.partition, offset, values[offset]) for offset in range(first, one.end)]
+        return [Row(one.partition, at, values[at]) for at in range(first, one.end) if values[at] != MARKER]
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,7 @@ def joined(monkeypatch: pytest.MonkeyPatch, client: Client, **more: str) -> tupl
     settings = SETTINGS | {name.replace("_", "."): value for name, value in more.items()}
     listener = RebalanceListener(*[lambda _: None] * 3)
     return SinkConsumer(
-        settings, ["t"], None, listener, lambda: pytest.fail("not asked"), cast("Departures", leavers)
+        settings, ["t"], None, listener, lambda: pytest.fail("not asked"), cast("Departures", leavers), headers=False
     ), leavers
 
 

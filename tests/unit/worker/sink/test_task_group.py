@@ -294,26 +294,25 @@ def test_a_rewind_ends_a_retry() -> None:
     assert sink.puts == [["a", "b"], ["b"]]
 
 
-def test_a_task_without_records_sleeps_and_wakes_on_the_first_one() -> None:
+def test_a_task_without_records_sleeps_and_puts_what_its_member_fetches() -> None:
     sink = LocalSink()
 
     def script() -> Iterator[None]:
-        sink.log[FIRST] += ["a"]
         sink.group.assign(FIRST)
         while not sink.group.watched:
             yield
         assert sink.clock.now > 1
-        assert sink.group.watched == {FIRST: 1}
-        sink.log[FIRST] += ["b"]
-        sink.group.has_record = True
-        yield
-        sink.group.has_record = False
-        yield
+        assert sink.group.watched == {FIRST: 0}
+        for value in ("a", "b"):
+            sink.log[FIRST] += [value]
+            yield
+            yield
 
     sink.run(script)
     assert sink.puts == [["a"], ["b"]]
-    assert len(sink.streams) == 2
+    assert len(sink.streams) == 1
     assert not sink.group.watched
+    assert sink.group.committed == {FIRST: 2}
 
 
 @pytest.mark.parametrize("event", ["assign", "pause", "stop"])

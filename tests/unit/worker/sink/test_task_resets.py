@@ -6,6 +6,7 @@ from itertools import chain
 import pytest
 
 from connect_dagster.protocol.states import TargetState
+from connect_dagster.worker.sink import task as sink_task
 from connect_dagster.worker.sink.offset_reset import OffsetReset
 from tests.unit.worker.sink.local_sink import (
     FAILED,
@@ -22,6 +23,13 @@ from tests.unit.worker.sink.local_sink import (
 )
 
 OLD = ["old"] * 5
+
+
+@pytest.fixture(autouse=True)
+def _read_by_ranges(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep a task that has read all awake, unless the test says that it sleeps."""
+    if "sleeps" not in request.fixturenames or not request.getfixturevalue("sleeps"):
+        monkeypatch.setattr(sink_task, "_FEW_RECORDS", 0)
 
 
 def local_sink(policy: str = "earliest", *, interval: float = 60.0) -> LocalSink:

@@ -1,0 +1,196 @@
+"""What a consumer fetches while it watches, and hands over as columns. No brokers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import pytest
+from confluent_kafka import TIMESTAMP_CREATE_TIME, TIMESTAMP_LOG_APPEND_TIME, TIMESTAMP_NOT_AVAILABLE, KafkaError
+
+from connect_dagster.kafka import clients
+from connect_dagster.plugin.records import TopicPartition
+from connect_dagster.worker.sink.consumer import RebalanceListener, SinkConsumer
+from connect_dagster.worker.sink.fetched_records import FEW_BYTES, FEW_RECORDS
+
+A, B = TopicPartition("t", 0), TopicPartition("t", 1)
+
+
+@dataclass
+class Message:
+    """A message of the client."""
+
+    at: int
+    number: int = 0
+    data: bytes | None = b"v"
+    times: tuple[int, int] = (TIMESTAMP_CREATE_TIME, 1_700_000_000_123)
+    pairs: Sequence[tuple[str, bytes | None]] | None = None
+    failure: KafkaError | None = None
+
+    def __len__(self) -> int:
+        return len(self.data or b"")
+
+    def topic(self) -> str:
+        return "t"
+
+    def partition(self) -> int:
+        return self.number
+
+    def offset(self) -> int:
+        return self.at
+
+    def key(self) -> bytes | None:
+        return None
+
+    def value(self) -> bytes | None:
+        return self.data
+
+    def timestamp(self) -> tuple[int, int]:
+        return self.times
+
+    def headers(self) -> Sequence[tuple[str, bytes | None]] | None:
+        if self.pairs and self.pairs[0][0] == "not text":
+            raise UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte")
+        return self.pairs
+
+    def error(self) -> KafkaError | None:
+        return self.failure
+
+
+@dataclass
+class Client:
+    """A consumer that has fetched these messages, of logs that end there."""
+
+    messages: list[Message] = field(default_factory=list)
+    ends: dict[int, int] = field(default_factory=dict)
+    waits: list[float] = field(default_factory=list)
+
+    def subscribe(self, *_: Any, **__: Any) -> None: ...
+
+    def seek(self, _: Any) -> None: ...
+
+    def resume(self, _: Any) -> None: ...
+
+    def pause(self, _: Any) -> None: ...
+
+    def memberid(self) -> str:
+        return "m"
+
+    def poll(self, seconds: float) -> Message | None:
+        self.waits.append(seconds)
+        return self.messages.pop(0) if self.messages else None
+
+    def get_watermark_offsets(self, partition: Any, *, cached: bool) -> tuple[int, int]:
+        assert cached
+        return 0, self.ends.get(partition.partition, -1001)
+
+
+@pytest.fixture
+def client(monkeypatch: pytest.MonkeyPatch) -> Client:
+    client = Client()
+    monkeypatch.setattr(clients, "consumer", lambda *_: client)
+    return client
+
+
+def watching(*, headers: bool = False) -> SinkConsumer:
+    listener = RebalanceListener(*[lambda _: None] * 3)
+    none = cast("Any", None)
+    consumer = SinkConsumer({"client.id": "c"}, ["t"], None, listener, none, none, headers=headers)
+    consumer.watch({A: 3, B: 0})
+    return consumer
+
+
+def test_all_that_has_arrived_is_taken_together(client: Client) -> None:
+    consumer = watching()
+    client.messages = [Message(3), Message(0, 1), Message(7)]
+    assert consumer.poll(0.1)
+    taken = consumer.take_fetched(10)
+    assert taken is not None
+    assert (taken.start, taken.end) == ({A: 3, B: 0}, {A: 8, B: 1})
+    assert taken.rows["offset"].to_pylist() == [3, 0, 7]
+    assert not consumer.poll(0.1)
+    assert consumer.take_fetched(10) is None
+
+
+def test_a_poll_does_not_wait_beside_a_record(client: Client) -> None:
+    consumer = watching()
+    client.messages = [Message(3)]
+    assert consumer.poll(0.1)
+    assert consumer.poll(0.1)
+    assert client.waits == [0.1, 0]
+
+
+@pytest.mark.parametrize("bound", ["records", "bytes", "log"])
+def test_more_than_the_bound_is_left_to_ranges(client: Client, bound: str) -> None:
+    consumer = watching()
+    size = FEW_BYTES // 4 if bound == "bytes" else 1
+    client.messages = [Message(3 + number, data=b"v" * size) for number in range(5)]
+    client.ends = {0: 8 if bound != "log" else 30}
+    assert consumer.take_fetched(4 if bound == "records" else 10) is None
+
+
+@pytest.mark.parametrize(("count", "size"), [(FEW_RECORDS + 100, 1), (10, FEW_BYTES // 4)], ids=["records", "bytes"])
+def test_records_that_become_many_while_the_task_is_busy_are_not_kept(client: Client, count: int, size: int) -> None:
+    consumer = watching()
+    client.messages = [Message(3 + number, data=b"v" * size) for number in range(count)]
+    for _ in range(count):
+        assert consumer.poll()
+        assert sum(map(len, consumer._fetched)) <= FEW_BYTES
+        assert len(consumer._fetched) <= FEW_RECORDS
+    assert consumer.take_fetched(FEW_RECORDS) is None
+    consumer.watch({A: 3})
+    client.messages = [Message(3)]
+    taken = consumer.take_fetched(FEW_RECORDS)
+    assert taken is not None
+    assert taken.end == {A: 4}
+
+
+def test_an_offset_that_is_not_in_the_log_is_left_to_the_reset_policy(client: Client) -> None:
+    consumer = watching()
+    client.messages = [Message(3), Message(0, failure=KafkaError(KafkaError._AUTO_OFFSET_RESET))]
+    assert consumer.poll()
+    assert consumer.take_fetched(10) is None
+    assert consumer.poll()
+    consumer.unwatch([A, B])
+    assert not consumer.poll()
+
+
+@pytest.mark.parametrize("dropped_by", ["watch", "unwatch"])
+def test_records_that_were_not_taken_are_dropped(client: Client, dropped_by: str) -> None:
+    consumer = watching()
+    client.messages = [Message(3)]
+    assert consumer.poll()
+    if dropped_by == "watch":
+        consumer.watch({A: 3})
+    else:
+        consumer.unwatch([A, B])
+    assert not consumer.poll()
+    assert consumer.take_fetched(10) is None
+
+
+def test_the_columns_are_those_of_sparks_source(client: Client) -> None:
+    consumer = watching(headers=True)
+    client.messages = [
+        Message(3, data=None, pairs=[("h", b"1"), ("h", None)]),
+        Message(4, data=b"", times=(TIMESTAMP_LOG_APPEND_TIME, 5)),
+        Message(5, times=(TIMESTAMP_NOT_AVAILABLE, 0), pairs=[]),
+    ]
+    taken = consumer.take_fetched(10)
+    assert taken is not None
+    rows = taken.rows.drop_columns(["timestamp"]).to_pylist()
+    place = {"key": None, "topic": "t", "partition": 0}
+    assert rows == [
+        {**place, "offset": 3, "value": None, "timestampType": 0, "headers": [_header(b"1"), _header(None)]},
+        {**place, "offset": 4, "value": b"", "timestampType": 1, "headers": None},
+        {**place, "offset": 5, "value": b"v", "timestampType": -1, "headers": None},
+    ]
+    assert taken.rows["timestamp"].cast("int64").to_pylist() == [1_700_000_000_123_000, 5000, -1000]
+
+
+def _header(value: bytes | None) -> dict[str, Any]:
+    return {"key": "h", "value": value}
+
+
+def test_a_header_whose_key_is_not_text_is_left_to_ranges(client: Client) -> None:
+    consumer = watching(headers=True)
+    client.messages = [Message(3, pairs=[("not text", b"")])]
+    assert consumer.take_fetched(10) is None
