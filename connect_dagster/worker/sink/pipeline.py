@@ -94,6 +94,7 @@ class SinkPipeline:
     tolerance: ToleranceOperator | None = None
     reported: bool = False
     _kept: _Plan | None = field(default=None, init=False)
+    _guessed: bool = field(default=False, init=False)
 
     @property
     def reads_headers(self) -> bool:
@@ -136,10 +137,14 @@ class SinkPipeline:
             self._kept = self._plan(key, value, mode, checked=True)
         return self._kept
 
-    def guess(self, one: DataFrame) -> None:
-        """Expect the schemas of one record."""
-        for converter, column in ((self.key_converter, "key"), (self.value_converter, "value")):
-            if converter.expected_decoder(column) is None:
+    def guess(self, one_record: Callable[[], DataFrame]) -> None:
+        """Expect the schemas of one record, unless some are expected already; once, as some converters expect none."""
+        sides = ((self.key_converter, "key"), (self.value_converter, "value"))
+        unknown = [(converter, column) for converter, column in sides if converter.expected_decoder(column) is None]
+        if unknown and not self._guessed:
+            self._guessed = True
+            one = one_record()
+            for converter, column in unknown:
                 self._decoders(converter, one, column)
 
     @contextmanager

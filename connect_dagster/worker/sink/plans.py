@@ -133,14 +133,16 @@ class BatchPlans:
         if not self._expected:
             return None
         mode = self._mode()
-        if self.batch.fetched is not None:
-            few = FewRecords(self.spark, self.batch.fetched, lambda: self.batch.df)
+        fetched = self.batch.fetched
+        if fetched is None and self.batch.size >= _LEAST_TO_GUESS:
+            self.pipeline.guess(self.batch.first_record)
+        elif fetched is not None:
+            # Catalyst reduces the search of a single row to no job.
+            self.pipeline.guess(lambda: self.spark.createDataFrame(fetched.take([0])))
+            few = FewRecords(self.spark, fetched, lambda: self.batch.df)
             if (planned := self.pipeline.expected_of_few(few)) is not None:
                 return planned
         planned = self.pipeline.expected(self.batch.df, mode)
-        if planned is None and self.batch.size >= _LEAST_TO_GUESS:
-            self.pipeline.guess(self.batch.first_record())
-            planned = self.pipeline.expected(self.batch.df, mode)
         return None if planned is None else self._counted(planned)
 
     @contextmanager
