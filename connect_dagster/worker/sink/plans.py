@@ -32,8 +32,6 @@ from connect_dagster.worker.sink.stream import MicroBatch
 from connect_dagster.worker.transforms import TRANSFORMATION
 
 _READ, _ARRIVED, _FAILED, _BYTES = "read", "arrived", "failed", "bytes"
-# A smaller batch is searched for its schemas as fast as one record of it is read.
-_LEAST_TO_GUESS = 10_000
 
 
 class SinkPlanner:
@@ -133,13 +131,10 @@ class BatchPlans:
         if not self._expected:
             return None
         mode = self._mode()
-        fetched = self.batch.fetched
-        if fetched is None and self.batch.size >= _LEAST_TO_GUESS:
-            self.pipeline.guess(self.batch.first_record)
-        elif fetched is not None:
-            # Catalyst reduces the search of a single row to no job.
-            self.pipeline.guess(lambda: self.spark.createDataFrame(fetched.take([0])))
-            few = FewRecords(self.spark, fetched, lambda: self.batch.df)
+        # In memory: Catalyst reduces the search of a single row to no job.
+        self.pipeline.guess(lambda: self.spark.createDataFrame(self.batch.first_record()))
+        if self.batch.fetched is not None:
+            few = FewRecords(self.spark, self.batch.fetched, lambda: self.batch.df)
             if (planned := self.pipeline.expected_of_few(few)) is not None:
                 return planned
         planned = self.pipeline.expected(self.batch.df, mode)

@@ -63,11 +63,13 @@ class MicroBatch:
         """Return the records, as ``make_df`` makes them for the first call."""
         return self.make_df()
 
-    def first_record(self) -> DataFrame:
+    def first_record(self) -> pa.Table:
         """Read the first record of a partition, if it still exists."""
+        if self.fetched is not None:
+            return self.fetched.take([0])  # copied: Spark does not take slices of nested columns
         partition = max(self.end, key=lambda partition: self.end[partition] - self.start[partition])
         first = self.start[partition]
-        return self.read([OffsetRange(partition, first, first + 1)])
+        return self.read([OffsetRange(partition, first, first + 1)]).toArrow()
 
     @property
     def size(self) -> int:

@@ -140,8 +140,16 @@ class SourceBatches:
             return self._planned_frame(batch)
         if isinstance(batch, SourceLines) and len(batch.data) <= _FEW_BYTES:
             batch = batch.table()
-        kept = self._kept.plan_for(batch)
+        kept = self._kept_plan(batch)
         return self._planned_frame(batch.frame(self._spark)) if kept is None else PlannedBefore(batch, kept)
+
+    def _kept_plan(self, batch: Keepable) -> KeptPlan | None:
+        try:
+            return self._kept.plan_for(batch)
+        except Exception as error:
+            if not self._is_bisected(error):
+                raise
+            return None
 
     def close(self) -> None:
         """Remove what kept plans read."""

@@ -89,7 +89,11 @@ class KeptPlans:
         self._slot: TextSlot | None = None
 
     def plan_for(self, batch: Keepable) -> KeptPlan | None:
-        """Return the plan of a batch; ``None`` where the usual plan has to be made."""
+        """Return the plan of a batch; ``None`` where the usual plan has to be made.
+
+        Raises:
+            Exception: a converter cannot make its expressions.
+        """
         shape = None if self._pipeline.transforms else self._shape(batch)
         if shape is None:
             return None
@@ -112,6 +116,8 @@ class KeptPlans:
             return _Shape(None, batch.topic, batch.data.isascii(), has_returns=batch.has_returns)
         if not 0 < batch.table.num_rows <= _MOST_ROWS or batch.table.nbytes > _MOST_BYTES:
             return None
+        if batch.topic is None and self._pipeline.needs_topic:  # records are encoded by topic, so they are looked at
+            return None
         return _Shape(batch.table.schema, batch.topic, batch.ascii, batch.key_schema, batch.value_schema)
 
     def _built(self, batch: Keepable) -> KeptPlan | None:
@@ -125,7 +131,7 @@ class KeptPlans:
 
         try:
             run = self._of_text(plan) if isinstance(batch, SourceLines) else self._of_rows(batch, plan)
-        except (NotKeptError, OSError) as error:
+        except NotKeptError as error:
             log.debug("A plan is made for each batch: %s", error)
             return None
         return KeptPlan(run, *made[0])
@@ -135,7 +141,10 @@ class KeptPlans:
         return lambda rows: projection.run(rows.table)
 
     def _of_text(self, plan: Callable[[DataFrame], DataFrame]) -> Callable[[SourceLines], pa.Table]:
-        slot = self._slot = self._slot or TextSlot(self._spark)
+        try:
+            slot = self._slot = self._slot or TextSlot(self._spark)
+        except OSError as error:
+            raise NotKeptError(str(error)) from error
         encoded = plan(slot.df)
 
         def run(lines: SourceLines) -> pa.Table:

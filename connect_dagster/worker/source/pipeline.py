@@ -67,6 +67,11 @@ class SourcePipeline:
     tolerance: ToleranceOperator | None = None
     _made: dict[tuple[str, str | None], _Side] = field(default_factory=dict)
 
+    @property
+    def needs_topic(self) -> bool:
+        """Return whether a converter encodes the records of each topic in another way."""
+        return self.key_converter.needs_topic or self.value_converter.needs_topic
+
     def transform(self, frame: SourceFrame) -> list[SourceFrame]:
         """Return the frame after all transforms; several when schemas differ, or topics that a converter needs."""
         frames = [frame]
@@ -74,7 +79,7 @@ class SourcePipeline:
             frame = in_worker(frame, header_converter=self.header_converter)
             run = TransformationStage.apply if self.tolerance is None else self.tolerance.apply_stage
             frames = [replace(one, ascii=False) for one in apply_chain(self.transforms, frame, run)]
-        if self.key_converter.needs_topic or self.value_converter.needs_topic:
+        if self.needs_topic:
             return [part for one in frames for part in _by_topic(one)]
         return frames
 

@@ -92,8 +92,7 @@ def _encoded(spark: SparkSession, pipeline: SourcePipeline, frame: SourceFrame, 
 
 
 def _by_topic(pipeline: SourcePipeline, rows: pa.Table) -> Iterator[pa.Table]:
-    needed = pipeline.key_converter.needs_topic or pipeline.value_converter.needs_topic
-    if not needed or "topic" not in rows.column_names:
+    if not pipeline.needs_topic or "topic" not in rows.column_names:
         yield rows
         return
     for number in range(rows.num_rows):

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pyspark.sql import SparkSession
+from pyspark.sql import Column, SparkSession
 from pyspark.sql.pandas.types import to_arrow_type
 
 from connect_dagster import scratch
@@ -196,3 +196,18 @@ def test_pieces_are_whole_lines(found: list[tuple[str, str]], size: int) -> None
     assert all(len(part) >= size - 1 for part in parts[:-1])
     assert b"\n".join(parts) == data or b"\r\n" in data
     assert len(parts) <= -(-len(data) // size) or not data
+
+
+def test_a_converter_without_its_registry_fails_the_task_at_once(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+
+    def unreachable(*arguments: object, **words: object) -> tuple[bytes, Column]:
+        asked.append(arguments)
+        raise ConnectionRefusedError("no registry")
+
+    monkeypatch.setattr(JsonConverter, "encode_with_prefix", unreachable)
+    with pytest.raises(ConnectionRefusedError):
+        source_batches(spark).planned(people({"name": "a", "born": 1}))
+    assert len(asked) == 1
