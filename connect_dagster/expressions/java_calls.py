@@ -233,7 +233,7 @@ def _looked_up(jvm: Any, name: str) -> Any:
 
 @functools.lru_cache(maxsize=64)
 def _spark_type(jvm: Any, name: str) -> Any:
-    return getattr(_looked_up(jvm, f"org.apache.spark.sql.types.{name}$"), "MODULE$")
+    return scala_object(_looked_up(jvm, "org.apache.spark.sql.types"), name)
 
 
 @functools.lru_cache(maxsize=64)
@@ -263,6 +263,16 @@ def sequence(*items: Any) -> Any:
     for item in items:
         found.add(item)
     return _java("scala.jdk.javaapi.CollectionConverters").asScala(found).toSeq()
+
+
+def scala_object(package: Any, name: str) -> Any:
+    """Return the one instance of a Scala object.
+
+    Args:
+        package: of Java, or the class that holds it.
+        name: without the ``$`` that Java sees.
+    """
+    return getattr(getattr(package, f"{name}$"), "MODULE$")
 
 
 def _nobody() -> Any:

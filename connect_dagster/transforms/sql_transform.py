@@ -28,7 +28,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from pyspark.sql import types as spark
 
 from connect_dagster.errors import ConfigError, DataError
-from connect_dagster.expressions.java_calls import column_of, has_jvm, jvm
+from connect_dagster.expressions.java_calls import column_of, has_jvm, jvm, scala_object
 from connect_dagster.expressions.spark_schemas import connect_schema
 from connect_dagster.plugin.config import ConfigDef, Importance, config_key
 from connect_dagster.plugin.converter import Transform
@@ -234,9 +234,9 @@ def _parsed(option: str, sql: str) -> _Select:
     Raises:
         ConfigError: names the option and the error.
     """
-    parser = getattr(jvm().org.apache.spark.sql.catalyst.parser, "CatalystSqlParser$")
+    parser = scala_object(jvm().org.apache.spark.sql.catalyst.parser, "CatalystSqlParser")
     try:
-        plan = getattr(parser, "MODULE$").parsePlan(sql)
+        plan = parser.parsePlan(sql)
     except ParseException as error:
         raise ConfigError.invalid(option, sql, _reason(error)) from error
     selects, condition, name = plan, None, _RECORD
@@ -277,8 +277,7 @@ def _list_of_one(type: Any) -> Column | None:
     """Return an array or a map with one element of no meaning; ``None`` for a type that is neither."""
 
     def some(type: Any) -> Column:
-        literal = getattr(jvm().org.apache.spark.sql.catalyst.expressions, "Literal$")
-        return column_of(getattr(literal, "MODULE$").default(type))
+        return column_of(scala_object(jvm().org.apache.spark.sql.catalyst.expressions, "Literal").default(type))
 
     if _is(type, "ArrayType"):
         return F.array(some(type.elementType()))

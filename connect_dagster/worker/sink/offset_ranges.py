@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 
-from connect_dagster.expressions.java_calls import RecordCounter, sequence
+from connect_dagster.expressions.java_calls import RecordCounter, scala_object, sequence
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.worker.errors.failures import is_spark_gone
 
@@ -125,20 +125,20 @@ class _SourceParts:
         kafka = jvm.org.apache.spark.sql.kafka010
         self._spark = spark
         self._range, self._partition = kafka.KafkaOffsetRange, kafka.KafkaBatchInputPartition
-        self._readers = _module(kafka, _READERS)
+        self._readers = scala_object(kafka, _READERS)
         self._topic_partition = jvm.org.apache.kafka.common.TopicPartition
         self._rdd = jvm.org.apache.spark.sql.execution.datasources.v2.DataSourceRDD
         self._nothing = jvm.scala.Option.empty()
         self._no_metrics = jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(jvm.java.util.HashMap())
         self._poll_timeout = int(options[_POLL_TIMEOUT])
         self._fails_on_loss, self._headers = options[_FAIL_ON_LOSS] == "true", options[_HEADERS] == "true"
-        self._schema = _module(kafka, "KafkaRecordToRowConverter").kafkaSchema(self._headers)
+        self._schema = scala_object(kafka, "KafkaRecordToRowConverter").kafkaSchema(self._headers)
         given = jvm.java.util.HashMap()
         for name, value in options.items():
             if name.startswith(_KAFKA):
                 given.put(name.removeprefix(_KAFKA), value)
         # Spark keeps the consumers of a group open between batches, and what they have fetched ahead.
-        self._params = _module(kafka, "KafkaSourceProvider").kafkaParamsForExecutors(
+        self._params = scala_object(kafka, "KafkaSourceProvider").kafkaParamsForExecutors(
             jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(given), f"connect-dagster-{uuid.uuid4()}"
         )
 
@@ -153,8 +153,3 @@ class _SourceParts:
         partition = self._topic_partition(one.partition.topic, one.partition.partition)
         read = self._range(partition, one.start, one.end, self._nothing)
         return self._partition(read, self._params, self._poll_timeout, self._fails_on_loss, self._headers)
-
-
-def _module(package: Any, name: str) -> Any:
-    """Return a Scala object."""
-    return getattr(getattr(package, f"{name}$"), "MODULE$")

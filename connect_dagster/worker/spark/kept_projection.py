@@ -17,6 +17,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
+from connect_dagster.expressions.java_calls import scala_object
+
 
 class NotKeptError(Exception):
     """A plan cannot be kept, or does not evaluate this table: run it as usual."""
@@ -36,7 +38,6 @@ class KeptProjection:
     """
 
     def __init__(self, spark: SparkSession, schema: pa.Schema, plan: Callable[[DataFrame], DataFrame]) -> None:
-        self.schema = schema
         rows = from_arrow_schema(schema)
         df = plan(spark.createDataFrame(spark.sparkContext.emptyRDD(), rows))
         self._given, self._made = to_arrow_schema(rows), to_arrow_schema(df.schema)
@@ -77,8 +78,8 @@ class _Evaluation:
         self._columns = plan.output()
         self._session, self._schema, self._made = spark._jsparkSession, schema, analyzed.schema()
         self._input, self._channel = jvm.java.io.ByteArrayInputStream, jvm.java.nio.channels.Channels.newChannel
-        self._arrow = _module(jvm.org.apache.spark.sql.execution.arrow, "ArrowConverters")
-        self._rule = _module(jvm.org.apache.spark.sql.catalyst.optimizer, "ConvertToLocalRelation")
+        self._arrow = scala_object(jvm.org.apache.spark.sql.execution.arrow, "ArrowConverters")
+        self._rule = scala_object(jvm.org.apache.spark.sql.catalyst.optimizer, "ConvertToLocalRelation")
         self._nothing = jvm.scala.Option.empty()
         self._zone = spark.conf.get("spark.sql.session.timeZone")
 
@@ -117,8 +118,3 @@ def _over_other_rows(operator: Any) -> Callable[[Any], Any]:
         case other:
             raise NotKeptError(f"the plan has an operator {other}")
     return lambda plan: operator.copy(rule, plan)
-
-
-def _module(package: Any, name: str) -> Any:
-    """Return a Scala object."""
-    return getattr(getattr(package, f"{name}$"), "MODULE$")
