@@ -38,14 +38,14 @@ class MicroBatch:
         make_df: returns the columns of Spark's Kafka source, nothing read yet.
         start: first offset of each partition.
         end: offset after the batch of each partition, with offsets that compaction and transactions leave out.
-        read: returns the records of ranges, outside of the counts of the batch.
+        first_record: reads the first record of a partition, outside of the counts of the batch, if it still exists.
         fetched: the records, where the consumer has fetched them.
     """
 
     make_df: Callable[[], DataFrame]
     start: dict[TopicPartition, int]
     end: dict[TopicPartition, int]
-    read: Callable[[list[OffsetRange]], DataFrame]
+    first_record: Callable[[], pa.Table]
     fetched: pa.Table | None = None
 
     @classmethod
@@ -56,20 +56,13 @@ class MicroBatch:
             # One Spark task, as of a small range: a sink may write a file for each.
             return spark.createDataFrame(records.rows).coalesce(1)
 
-        return cls(make_df, records.start, records.end, lambda _: make_df(), records.rows)
+        # Copied: Spark does not take slices of nested columns.
+        return cls(make_df, records.start, records.end, lambda: records.rows.take([0]), records.rows)
 
     @cached_property
     def df(self) -> DataFrame:
         """Return the records, as ``make_df`` makes them for the first call."""
         return self.make_df()
-
-    def first_record(self) -> pa.Table:
-        """Read the first record of a partition, if it still exists."""
-        if self.fetched is not None:
-            return self.fetched.take([0])  # copied: Spark does not take slices of nested columns
-        partition = max(self.end, key=lambda partition: self.end[partition] - self.start[partition])
-        first = self.start[partition]
-        return self.read([OffsetRange(partition, first, first + 1)]).toArrow()
 
     @property
     def size(self) -> int:
@@ -123,7 +116,11 @@ class SinkStream:
         start, end = {one.partition: one.start for one in ranges}, {one.partition: one.end for one in ranges}
         # What has come last is first when a next batch cannot have all.
         self._position = {one: offset for one, offset in self._position.items() if one not in end} | end
-        return MicroBatch(partial(self._reader.read_counted, ranges), start, end, self._reader.read)
+        return MicroBatch(partial(self._reader.read_counted, ranges), start, end, partial(self._first_record, ranges))
+
+    def _first_record(self, ranges: list[OffsetRange]) -> pa.Table:
+        largest = max(ranges, key=lambda one: one.size)
+        return self._reader.read([largest._replace(end=largest.start + 1)]).toArrow()
 
     @property
     def records_read(self) -> int:

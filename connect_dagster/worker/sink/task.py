@@ -44,8 +44,6 @@ _DEFAULT_RETRY_MS = 1000
 # A task that reads with Spark asks the brokers for records so often, and sleeps after this long without any.
 _ASK_SECONDS = 0.01
 _AWAKE_SECONDS = 1.0
-# After a batch of so few records that reaches the ends, the task sleeps at once.
-_FEW_RECORDS = FEW_RECORDS
 _BROKERS_AWAY = Backoff(0.1, 0.5)
 
 
@@ -356,7 +354,7 @@ class WorkerSinkTask(WorkerTask):
             return
         if not (self._put(batch, stream, asked) and self._moved_past(batch)):
             self._stop_stream()
-        elif batch.size <= _FEW_RECORDS and self._is_caught_up(ends):
+        elif batch.size <= FEW_RECORDS and self._is_caught_up(ends):
             self._sleep()
         batch = None  # else the batch stays in memory
         java_references.let_go()
@@ -368,7 +366,7 @@ class WorkerSinkTask(WorkerTask):
 
     def _take_fetched(self) -> bool:
         """Put the records that the consumer has fetched; return whether it may fetch the next ones."""
-        fetched = self._joined.take_fetched(min(_FEW_RECORDS, self._batch_size.records))
+        fetched = self._joined.take_fetched(min(FEW_RECORDS, self._batch_size.records))
         if fetched is None or not self._follows(fetched):
             return False
         batch = MicroBatch.of_fetched(fetched, self.spark)

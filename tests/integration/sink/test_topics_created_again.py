@@ -22,7 +22,7 @@ def asleep(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> b
     """Return whether the task sleeps when its topic is created again; else it stays awake."""
     if not request.param:
         monkeypatch.setattr(sink_task, "_AWAKE_SECONDS", 600.0)
-        monkeypatch.setattr(sink_task, "_FEW_RECORDS", 0)
+        monkeypatch.setattr(sink_task, "FEW_RECORDS", 0)
     return bool(request.param)
 
 
@@ -125,7 +125,7 @@ def test_records_removed_while_the_sink_is_behind(
     expected: list[str],
 ) -> None:
     """Retention removes what the next range begins with; what is left is read, unless the task is to fail."""
-    monkeypatch.setattr(sink_task, "_FEW_RECORDS", 0)  # else the consumer has fetched the records before
+    monkeypatch.setattr(sink_task, "FEW_RECORDS", 0)  # else the consumer has fetched the records before
     topic = topics.create(f"{topic_prefix}t")
     topics.write(topic, "a")
     first = start_sink({"topics": topic})

@@ -1,4 +1,4 @@
-"""What a consumer fetches while it watches, and hands over as columns. No brokers."""
+"""Records that a watching consumer fetches, and their columns. No brokers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -29,7 +29,7 @@ OLD = ["old"] * 5
 def _read_by_ranges(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep a task that has read all awake, unless the test says that it sleeps."""
     if "sleeps" not in request.fixturenames or not request.getfixturevalue("sleeps"):
-        monkeypatch.setattr(sink_task, "_FEW_RECORDS", 0)
+        monkeypatch.setattr(sink_task, "FEW_RECORDS", 0)
 
 
 def local_sink(policy: str = "earliest", *, interval: float = 60.0) -> LocalSink:
