@@ -96,14 +96,15 @@ class Journal:
     Args:
         folder: of the campaign; made when missing.
         settings: of the schedule.
+        lane: writes to a file of its own.
 
     Raises:
         ValueError: the folder has a campaign with other settings.
     """
 
-    def __init__(self, folder: Path, settings: Mapping[str, Any]) -> None:
+    def __init__(self, folder: Path, settings: Mapping[str, Any], lane: int = 0) -> None:
         self.folder = folder
-        self._file = folder / "outcomes.jsonl"
+        self._file = folder / (f"outcomes-{lane}.jsonl" if lane else "outcomes.jsonl")
         folder.mkdir(parents=True, exist_ok=True)
         there = folder / "settings.json"
         if not there.exists():
@@ -112,14 +113,10 @@ class Journal:
             raise ValueError(f"{folder} has a campaign with {found}, not with {settings}")
 
     def outcomes(self) -> list[Outcome]:
-        """Return all outcomes; a line that was cut off while it was written is left out."""
-        if not self._file.exists():
-            return []
-        return [
-            Outcome.of(json.loads(line))
-            for line in self._file.read_text().splitlines(keepends=True)
-            if line[-1:] == "\n"
-        ]
+        """Return all outcomes in order; a line that was cut off while it was written is left out."""
+        lines = (line for file in self.folder.glob("outcomes*.jsonl") for line in file.read_text().splitlines(True))
+        found = [Outcome.of(json.loads(line)) for line in lines if line[-1:] == "\n"]
+        return sorted(found, key=lambda one: (one.number, one.side != "ours"))
 
     def add(self, outcome: Outcome) -> None:
         """Append an outcome."""

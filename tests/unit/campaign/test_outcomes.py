@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.campaign.lanes import of_lane
 from tests.campaign.outcomes import Footprint, Journal, Outcome
 from tests.campaign.schedule import Turn
 
@@ -40,6 +41,19 @@ def test_a_line_that_was_cut_off_is_played_again(tmp_path: Path) -> None:
     assert journal.outcomes() == [outcome(0)]
     journal.add(outcome(1))
     assert journal.outcomes() == [outcome(0), outcome(1)]
+
+
+def test_lanes_share_a_campaign(tmp_path: Path) -> None:
+    first, second = Journal(tmp_path, SETTINGS), Journal(tmp_path, SETTINGS, 1)
+    second.add(outcome(1))
+    first.add(outcome(0))
+    assert first.outcomes() == second.outcomes() == [outcome(0), outcome(1)]
+    everything = [Turn("ours", number) for number in range(8)]
+    assert [[turn.number for turn in of_lane(iter(everything), lane, 3, 2)] for lane in range(3)] == [
+        [0, 1, 6, 7],
+        [2, 3],
+        [4, 5],
+    ]
 
 
 def test_a_folder_has_one_campaign(tmp_path: Path) -> None:
