@@ -31,7 +31,7 @@ from connect_dagster.worker.errors.policy import ErrorPolicy
 from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.frames import Acting
 from connect_dagster.worker.record_frames import Polled, batches_of, halves
-from connect_dagster.worker.source.kept_plans import Keepable, KeptPlan, KeptPlans
+from connect_dagster.worker.source.kept_plans import MOST_ROWS, Keepable, KeptPlan, KeptPlans
 from connect_dagster.worker.source.pipeline import SourcePipeline
 from connect_dagster.worker.source.raw_records import raw_records
 from connect_dagster.worker.spark.kept_projection import NotKeptError
@@ -138,7 +138,7 @@ class SourceBatches:
         """
         if isinstance(batch, SourceFrame):
             return self._planned_frame(batch)
-        if isinstance(batch, SourceLines) and len(batch.data) <= _FEW_BYTES:
+        if isinstance(batch, SourceLines) and len(batch.data) <= _FEW_BYTES and batch.data.count(b"\n") < MOST_ROWS:
             batch = batch.table()
         kept = self._kept_plan(batch)
         return self._planned_frame(batch.frame(self._spark)) if kept is None else PlannedBefore(batch, kept)

@@ -27,7 +27,7 @@ from connect_dagster.worker.spark.text_slot import PIECES, TextSlot, shares_memo
 log = logging.getLogger(__name__)
 
 # Beyond these a Spark job costs less than the rows.
-_MOST_ROWS, _MOST_BYTES = 500, 1 << 16
+MOST_ROWS, _MOST_BYTES = 500, 1 << 16
 _MOST_PLANS = 20
 
 
@@ -114,7 +114,7 @@ class KeptPlans:
             if not shares_memory(self._spark):
                 return None
             return _Shape(None, batch.topic, batch.data.isascii(), has_returns=batch.has_returns)
-        if not 0 < batch.table.num_rows <= _MOST_ROWS or batch.table.nbytes > _MOST_BYTES:
+        if not 0 < batch.table.num_rows <= MOST_ROWS or batch.table.nbytes > _MOST_BYTES:
             return None
         if batch.topic is None and self._pipeline.needs_topic:  # records are encoded by topic, so they are looked at
             return None

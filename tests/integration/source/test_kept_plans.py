@@ -106,7 +106,7 @@ def test_empty_lines_are_records(spark: SparkSession, batches: SourceBatches) ->
 
 
 def test_a_smaller_batch_after_a_larger_one(spark: SparkSession, batches: SourceBatches) -> None:
-    for count in (90_000, 3_000, 40_000):
+    for count in (90_000, 3_000, 40_000, 1_000):
         data = b"\n".join(b"line %d" % number for number in range(count))
         assert same(spark, batches, lines(data)).num_rows == count
 
