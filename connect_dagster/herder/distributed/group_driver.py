@@ -148,6 +148,7 @@ class GroupDriver:
                 config.topic_tracking_enable,
                 config.worker_unsync_backoff_ms,
                 config.scheduled_rebalance_max_delay_ms,
+                config.heartbeat_interval_ms,
             ),
             ConnectProtocol.of_setting(config.connect_protocol),
         )

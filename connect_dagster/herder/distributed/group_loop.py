@@ -17,8 +17,8 @@ answer that the loop waits for. A round has up to four parts, and each can end i
 1. *Readable*: when an earlier read or write of the config topic failed, read it to the end before anything else.
    When that fails again the worker stops its work, leaves the group and backs off, so that others take the work.
 2. *Member*: the lease is held (docs/decisions/0009), the coordinator is known, and no join is due; otherwise join.
-   Without the lease the work writes nothing until the next assignment has stopped what others have by now.
-   Without the coordinator the worker stops all work first.
+   Without the lease the work writes nothing until the next assignment has stopped what others have by now. Where the
+   group does not form within seconds, or without the coordinator, the worker stops all work.
    With the eager protocol all work stops before a join, with the other two only revoked work, after it.
 3. *Assigned*: a new assignment is compared with the config topic. A worker that is behind reads the topic to its end.
    The assignment counts only if the leader had read exactly as far: otherwise the group rebalances again. A worker that
@@ -92,6 +92,8 @@ from connect_dagster.herder.distributed.group_state import (
 from connect_dagster.protocol.group_structs import NO_ERROR, ConnectProtocol, work_of
 from connect_dagster.protocol.work import Work
 
+# Members that know of a rebalance join at once.
+_CLAIM_SECONDS = 2.0
 _KEY_RETRY_SECONDS = 1.0
 # Each attempt keeps the herder's thread for a second or more.
 _MISSING_RETRY_SECONDS = 60.0
@@ -169,7 +171,12 @@ def assigned(state: GroupState, event: Event, now: float) -> bool:
 
 def suspended(state: GroupState, event: Event, now: float) -> bool:
     """The work waits for a new assignment already."""
-    return state.suspended
+    return state.claim_until != NEVER
+
+
+def claimed_for_too_long(state: GroupState, event: JoinPending, now: float) -> bool:
+    """The group has not formed in the time in which a reachable one does."""
+    return state.claim_until <= now
 
 
 def no_join_needed(state: GroupState, event: CoordinatorFound, now: float) -> bool:
@@ -302,7 +309,7 @@ def leave_and_rejoin(state: GroupState, event: ConfigNotRead, now: float) -> Out
 def suspend(state: GroupState, event: LeaseLost, now: float) -> Outcome:
     """Join again, and claim the work, as Java's worker does; here it writes nothing meanwhile."""
     text = f"The session of this worker has ended. It joins again with {state.owned}, and writes nothing until then"
-    return replace(state, suspended=True), (
+    return replace(state, claim_until=now + state.rules.heartbeat_ms / 1000 + _CLAIM_SECONDS), (
         do.Log(text, logging.WARNING),
         do.RequestRejoin(),
         do.FindCoordinator(),
@@ -312,6 +319,11 @@ def suspend(state: GroupState, event: LeaseLost, now: float) -> Outcome:
 def lose_coordinator(state: GroupState, event: CoordinatorAway, now: float) -> Outcome:
     """Stop the work: this worker may not be a member any more."""
     return give_up(state, f"Broker coordinator was unreachable for {event.waited_ms}ms")
+
+
+def give_up_claim(state: GroupState, event: JoinPending, now: float) -> Outcome:
+    """Stop the work: others may run it soon, when the brokers cannot be reached from here."""
+    return give_up(state, "The group did not form in time after the session of this worker had ended")
 
 
 def begin_to_join(state: GroupState, event: CoordinatorFound, now: float) -> Outcome:
@@ -328,7 +340,7 @@ def stop_all_and_join(state: GroupState, event: CoordinatorFound, now: float) ->
 def take_assignment(state: GroupState, event: Joined, now: float) -> Outcome:
     """Own the assigned work: with the eager protocol it is complete, otherwise it adds to what the leader knew of."""
     told = event.assignment
-    state = replace(state, generation=event.generation, protocol=event.protocol, joining=False, suspended=False)
+    state = replace(state, generation=event.generation, protocol=event.protocol, joining=False, claim_until=NEVER)
     eager, fresh = event.protocol is ConnectProtocol.EAGER, work_of(told.assigned)
     # Work may run before an eager assignment only when the group has just changed to that protocol.
     gone = state.running.minus(fresh) if eager else work_of(told.revoked)
@@ -501,6 +513,7 @@ TRANSITIONS: tuple[Transition, ...] = (
     Transition(Phase.COORDINATOR, CoordinatorFound, under_way, ask(do.Join()), Phase.JOINING),
     Transition(Phase.COORDINATOR, CoordinatorFound, eager_and_assigned, stop_all_and_join, Phase.JOINING),
     Transition(Phase.COORDINATOR, CoordinatorFound, always, begin_to_join, Phase.JOINING),
+    Transition(Phase.JOINING, JoinPending, claimed_for_too_long, give_up_claim, _IDLE),
     Transition(Phase.JOINING, JoinPending, always, ask(), _IDLE),
     Transition(Phase.JOINING, Joined, joined_eagerly, take_assignment, _JOINED),
     Transition(Phase.JOINING, Joined, joined_with_revocation, take_assignment, _JOINED),

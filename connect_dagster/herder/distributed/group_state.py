@@ -44,11 +44,13 @@ class Rules:
         topic_tracking: ``topic.tracking.enable``.
         unsync_backoff_ms: ``worker.unsync.backoff.ms``.
         max_delay_ms: ``scheduled.rebalance.max.delay.ms``.
+        heartbeat_ms: ``heartbeat.interval.ms``, after which the other members know of a rebalance.
     """
 
     topic_tracking: bool = True
     unsync_backoff_ms: int = 300_000
     max_delay_ms: int = 300_000
+    heartbeat_ms: int = 3_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ class GroupState:
         running: the work that was started.
         stopped_for_restart: tasks of ``running`` that wait for a rebalance to start with a new configuration.
         joining: whether a join is under way.
-        suspended: whether the lease was lost, and the work waits for a new assignment without writing anything.
+        claim_until: when a worker without its lease, whose work writes nothing, stops that work; otherwise ``NEVER``.
         carried_out: whether the assigned work was started.
         rejoin_at: when the group has to rebalance because of an assignment's delay.
         unread: whether the config topic must be read before anything else.
@@ -84,7 +86,7 @@ class GroupState:
     running: Work = field(default_factory=Work)
     stopped_for_restart: frozenset[TaskId] = frozenset()
     joining: bool = False
-    suspended: bool = False
+    claim_until: float = NEVER
     carried_out: bool = False
     rejoin_at: float = NEVER
     unread: bool = False
@@ -136,7 +138,7 @@ def give_up(state: GroupState, why: str) -> Outcome:
         f"{why}. Revoking previous assignment {state.owned} to avoid running tasks while not being a member the group"
     )
     stopped, actions = revoke(state, state.running)
-    outside = replace(stopped, owned=Work(), assignment=None, suspended=False, carried_out=False)
+    outside = replace(stopped, owned=Work(), assignment=None, claim_until=NEVER, carried_out=False)
     return outside, (do.Log(text, logging.WARNING), *actions, do.PublishOwned(None), do.RequestRejoin())
 
 

@@ -258,22 +258,22 @@ SCENARIOS = (
         LeaseLost(),
         Phase.COORDINATOR,
         (SUSPENDED, RequestRejoin(), FindCoordinator()),
-        {"suspended": True},
+        {"claim_until": NOW + 5},
     ),
     Scenario(
         "it says so once",
-        member(Phase.LEASE, suspended=True),
+        member(Phase.LEASE, claim_until=NOW + 1),
         LeaseLost(),
         Phase.COORDINATOR,
         (FindCoordinator(),),
     ),
     Scenario(
         "a lost lease without a coordinator stops all work",
-        member(Phase.COORDINATOR, suspended=True),
+        member(Phase.COORDINATOR, claim_until=NOW + 1),
         CoordinatorAway(3000),
         Phase.IDLE,
         giving_up("Broker coordinator was unreachable for 3000ms"),
-        GIVEN_UP | {"suspended": False},
+        GIVEN_UP | {"claim_until": NEVER},
     ),
     Scenario(
         "a lost coordinator stops all work",
@@ -327,6 +327,21 @@ SCENARIOS = (
         (Join(),),
     ),
     Scenario("a join that takes longer", outside(Phase.JOINING, joining=True), JoinPending(), Phase.IDLE, ()),
+    Scenario(
+        "a worker without its lease claims its work while the group forms",
+        member(Phase.JOINING, joining=True, claim_until=NOW + 1),
+        JoinPending(),
+        Phase.IDLE,
+        (),
+    ),
+    Scenario(
+        "it stops all work when the group does not form",
+        member(Phase.JOINING, joining=True, claim_until=NOW),
+        JoinPending(),
+        Phase.IDLE,
+        giving_up("The group did not form in time after the session of this worker had ended"),
+        GIVEN_UP | {"claim_until": NEVER},
+    ),
     # The group has formed.
     Scenario(
         "a first assignment",

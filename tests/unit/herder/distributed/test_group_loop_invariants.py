@@ -212,7 +212,8 @@ class World:
     def joined(self) -> messages.Event:
         if self.sent is None:
             self.sent = self.published
-        if self.rarely():
+        cut_off = not self.leased and self.yes()
+        if cut_off or self.rarely():
             return messages.JoinPending()
         allocation, self.sent, self.rejoin = self.sent, None, False
         kept = items_of(work_of(allocation.assigned)) if allocation is not None else ()
