@@ -132,6 +132,7 @@ class WorkerSinkTask(WorkerTask):
         self._streamed_records = self._batch_size.records
         self._watched: frozenset[TopicPartition] = frozenset()
         self._look_at = 0.0  # for offsets without records, while it sleeps
+        self._is_fetching = True  # unless the consumer could not serve the position: then Spark reads first
         self._rewound: set[TopicPartition] = set()  # to offsets that the task has asked for and not read yet
         self._displaced = False
         self._busy_at = self._not_before = clock.monotonic()
@@ -168,8 +169,11 @@ class WorkerSinkTask(WorkerTask):
             if not self._watched:
                 self._steer()
                 self._take_batch()
-            elif self._stream_is_outdated() or not (self._take_fetched() if woken else self._is_at_ends()):
+            elif self._stream_is_outdated():
                 self._wake()
+            elif not (self._take_fetched() if woken else self._is_at_ends()):
+                self._wake()
+                self._is_fetching = False
             self._commit_when_due()
 
     def _leave(self) -> None:
@@ -308,15 +312,16 @@ class WorkerSinkTask(WorkerTask):
     def _stop_stream(self) -> None:
         self._stream, self._streamed = None, frozenset()
 
-    def _sleep(self) -> None:
-        """Let the consumer fetch the next records, and ask for nothing."""
+    def _sleep(self) -> bool:
+        """Let the consumer fetch the next records, and ask for nothing; return whether it fetches."""
         watched = self._streamed
-        if self._joined.watch({partition: self._position[partition] for partition in watched}):
-            self._stop_stream()
-            self._watched = watched
-            self._look_at = self._clock.monotonic() + self._settings.flush_interval
-        else:
+        if not self._joined.watch({partition: self._position[partition] for partition in watched}):
             self._busy_at = self._clock.monotonic()
+            return False
+        self._stop_stream()
+        self._watched = watched
+        self._look_at = self._clock.monotonic() + self._settings.flush_interval
+        return True
 
     def _wake(self) -> None:
         watched, self._watched = self._watched & self._position.keys(), frozenset()
@@ -344,6 +349,9 @@ class WorkerSinkTask(WorkerTask):
         ends = self._joined.ends(self._streamed)
         self._metrics.ends_seen(ends)
         asked = self._clock.monotonic() - began
+        if self._is_fetching and 0 < self._waiting(ends) <= FEW_RECORDS and self._sleep():
+            self._look_at = self._clock.monotonic() + _AWAKE_SECONDS
+            return
         try:
             batch = stream.next(ends)
         except OffsetOutOfRangeError:
@@ -354,15 +362,17 @@ class WorkerSinkTask(WorkerTask):
             return
         if not (self._put(batch, stream, asked) and self._moved_past(batch)):
             self._stop_stream()
-        elif batch.size <= FEW_RECORDS and self._is_caught_up(ends):
-            self._sleep()
+        else:
+            self._is_fetching = True
+            if batch.size <= FEW_RECORDS and self._waiting(ends) == 0:
+                self._sleep()
         batch = None  # else the batch stays in memory
         java_references.let_go()
         self._busy_at = self._clock.monotonic()
 
-    def _is_caught_up(self, ends: Mapping[TopicPartition, int]) -> bool:
-        """Return whether the task has read all that was there when the ends were asked for."""
-        return bool(self._streamed) and all(self._position[one] >= ends.get(one, 0) for one in self._streamed)
+    def _waiting(self, ends: Mapping[TopicPartition, int]) -> int:
+        """Return the count of offsets between the position and the ends, as far as those are known."""
+        return sum(max(0, ends.get(one, 0) - self._position[one]) for one in self._streamed)
 
     def _take_fetched(self) -> bool:
         """Put the records that the consumer has fetched; return whether it may fetch the next ones."""

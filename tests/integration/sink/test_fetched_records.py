@@ -226,7 +226,7 @@ def test_a_record_that_cannot_be_read(start_sink: StartSink, topics: Topics, top
     write_each(sink, topics, topic, ["1", "2", "3"])
     topics.await_committed(sink.group, topic, {0: 3})
     await_sleep(sink)
-    topics.write(topic, ["4", "{oops", "5"])
+    topics.write(topic, ["{oops", "4", "5"])
     if tolerance == "none":
         sink.await_states("RUNNING", "FAILED")
         assert "Tolerance exceeded in error handler" in sink.trace()

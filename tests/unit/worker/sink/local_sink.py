@@ -91,6 +91,7 @@ class Group:
     silent: bool = False
     watched: dict[TopicPartition, int] = field(default_factory=dict)
     has_record: bool = False
+    fetches: bool = True
     closed: bool = False
     abandoned: bool = False
     listener: RebalanceListener | None = None
@@ -136,7 +137,7 @@ class Group:
     def take_fetched(self, most_records: int) -> FetchedRecords | None:
         rows = [row for one in self.watched.items() for row in self._rows(*one)]
         is_gone = any(offset < self.removed.get(one, 0) for one, offset in self.watched.items())
-        if is_gone or not 0 < len(rows) <= most_records:
+        if not self.fetches or is_gone or not 0 < len(rows) <= most_records:
             return None
         ends = {row.partition: row.offset + 1 for row in rows}
         starts = {row.partition: row.offset for row in reversed(rows)}
@@ -500,7 +501,20 @@ def put_values(sink: LocalSink, *values: str) -> Callable[[], Iterator[None]]:
     def script() -> Iterator[None]:
         sink.log[FIRST] += values
         sink.group.assign(FIRST)
-        for _ in range(5):
+        for _ in range(8):
             yield
 
     return script
+
+
+def until_put(sink: LocalSink, count: int) -> Iterator[None]:
+    """Let the task run until its puts have this many values in all."""
+    while sum(map(len, sink.puts)) < count:
+        yield
+
+
+def asleep(sink: LocalSink) -> Iterator[None]:
+    """Let the task run until it has put what is there and watches for more."""
+    yield from until_put(sink, sum(map(len, sink.log.values())))
+    while not sink.group.watched:
+        yield

@@ -16,6 +16,7 @@ from tests.unit.worker.sink.local_sink import (
     put_values,
     raises,
     refused,
+    until_put,
     well,
 )
 
@@ -45,9 +46,9 @@ def test_s1_39_a_requested_commit_follows_the_put() -> None:
 
     def script() -> Iterator[None]:
         sink.group.assign(FIRST)
-        for value in "abc":
+        for count, value in enumerate("abc", 1):
             sink.log[FIRST].append(value)
-            yield
+            yield from until_put(sink, count)
 
     sink.run(script)
     assert [call[0] for call in sink.calls("put", "pre_commit")] == ["put", "pre_commit"] * 3 + ["pre_commit"]
@@ -129,7 +130,7 @@ def test_a_failed_flush_goes_back_to_the_last_commit(caplog: pytest.LogCaptureFi
     def script() -> Iterator[None]:
         sink.log[FIRST] += ["a", "b"]
         sink.group.assign(FIRST)
-        yield
+        yield from until_put(sink, 2)
         sink.log[FIRST] += ["c", "d"]
         while len(sink.puts) < 3:
             yield

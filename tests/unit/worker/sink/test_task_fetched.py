@@ -17,24 +17,16 @@ from tests.unit.worker.sink.local_sink import (
     SECOND,
     TOLERANT,
     LocalSink,
+    asleep,
     raises,
+    until_put,
 )
 
 MANY = [f"m{number}" for number in range(600)]
 
 
-def asleep(sink: LocalSink) -> Iterator[None]:
-    while not sink.group.watched:
-        yield
-
-
 def steps(count: int = 3) -> Iterator[None]:
     for _ in range(count):
-        yield
-
-
-def until_put(sink: LocalSink, count: int) -> Iterator[None]:
-    while sum(map(len, sink.puts)) < count:
         yield
 
 
@@ -86,18 +78,52 @@ def test_many_records_are_put_by_ranges_and_few_after_them_as_they_were_fetched(
     assert sink.group.committed == {FIRST: 603}
 
 
-def test_a_task_that_has_read_few_records_by_a_range_sleeps_at_once() -> None:
+def test_a_task_begins_with_few_records_as_they_were_fetched() -> None:
     sink = LocalSink()
 
     def script() -> Iterator[None]:
         sink.log[FIRST] += ["a"]
         sink.group.assign(FIRST)
-        yield
+        yield from until_put(sink, 1)
         assert sink.group.watched == {FIRST: 1}
-        assert sink.clock.now == 0
+        assert sink.clock.now < 1
 
     sink.run(script)
     assert sink.puts == [["a"]]
+    assert sink.task.progress.total == 1
+
+
+def test_few_records_that_the_consumer_cannot_fetch_are_read_by_a_range() -> None:
+    sink = LocalSink()
+    sink.group.fetches = False
+
+    def script() -> Iterator[None]:
+        sink.log[FIRST] += ["a"]
+        sink.group.assign(FIRST)
+        yield from until_put(sink, 1)
+        assert sink.group.watched == {FIRST: 1}
+        sink.group.fetches = True
+        sink.log[FIRST] += ["b"]
+        yield from until_put(sink, 2)
+
+    sink.run(script)
+    assert sink.puts == [["a"], ["b"]]
+    assert [one.started_at for one in sink.streams] == [{FIRST: 0}, {FIRST: 0}]
+
+
+def test_offsets_without_a_record_before_the_first_one_are_passed_after_a_second() -> None:
+    sink = LocalSink()
+
+    def script() -> Iterator[None]:
+        sink.log[FIRST] += [MARKER, MARKER]
+        sink.group.assign(FIRST)
+        while len(sink.streams) < 2:
+            yield
+        assert 1 < sink.clock.now < 1.5
+        yield
+
+    sink.run(script)
+    assert sink.group.committed == {FIRST: 2}
 
 
 def test_a_task_that_has_read_many_waits_for_a_second_before_it_sleeps() -> None:

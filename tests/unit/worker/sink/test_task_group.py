@@ -6,7 +6,18 @@ import pytest
 
 from connect_dagster.errors import RetriableError
 from connect_dagster.protocol.states import State, TargetState
-from tests.unit.worker.sink.local_sink import FAILED, FIRST, RUN, SECOND, LocalSink, put_values, raises, well
+from tests.unit.worker.sink.local_sink import (
+    FAILED,
+    FIRST,
+    RUN,
+    SECOND,
+    LocalSink,
+    asleep,
+    put_values,
+    raises,
+    until_put,
+    well,
+)
 
 
 def test_partitions_that_go_are_committed_and_closed_and_the_others_stay() -> None:
@@ -16,14 +27,13 @@ def test_partitions_that_go_are_committed_and_closed_and_the_others_stay() -> No
         sink.log[FIRST] += ["a"]
         sink.log[SECOND] += ["b"]
         sink.group.assign(FIRST, SECOND)
-        yield
+        yield from until_put(sink, 2)
         sink.group.revoke(FIRST)
         assert sink.group.committed == {FIRST: 1, SECOND: 1}
         assert sink.context.assignment == {SECOND}
         sink.log[FIRST] += ["of another task"]
         sink.log[SECOND] += ["c"]
-        yield
-        yield
+        yield from until_put(sink, 3)
 
     sink.run(script)
     assert sink.puts == [["a", "b"], ["c"]]
@@ -37,7 +47,7 @@ def test_partitions_that_are_lost_are_closed_and_not_committed() -> None:
     def script() -> Iterator[None]:
         sink.log[FIRST] += ["a"]
         sink.group.assign(FIRST)
-        yield
+        yield from until_put(sink, 1)
         sink.group.lose(FIRST)
         yield
 
@@ -52,11 +62,11 @@ def test_a_partition_that_comes_back_begins_at_its_commit() -> None:
     def script() -> Iterator[None]:
         sink.log[FIRST] += ["a", "b", "c"]
         sink.group.assign(FIRST)
-        yield
+        yield from until_put(sink, 3)
         sink.group.lose(FIRST)
         sink.group.committed[FIRST] = 2  # by whoever had it meanwhile
         sink.group.assign(FIRST)
-        yield
+        yield from until_put(sink, 4)
 
     sink.run(script)
     assert sink.puts == [["a", "b", "c"], ["c"]]
@@ -70,7 +80,7 @@ def test_a_batch_whose_partition_goes_while_it_is_retried_is_dropped() -> None:
         sink.log[FIRST] += ["a"]
         sink.log[SECOND] += ["b"]
         sink.group.assign(FIRST, SECOND)
-        yield
+        yield from until_put(sink, 2)
         sink.group.revoke(FIRST)
         while len(sink.puts) < 2:
             yield
@@ -89,7 +99,7 @@ def test_a_partition_that_comes_while_a_batch_is_retried_is_read_with_it() -> No
         sink.log[FIRST] += ["a"]
         sink.log[SECOND] += ["b"]
         sink.group.assign(FIRST)
-        yield
+        yield from until_put(sink, 1)
         sink.group.assign(SECOND)
         while len(sink.puts) < 2:
             yield
@@ -115,7 +125,7 @@ def test_s1_44_a_failure_of_close_fails_the_task_after_the_commit() -> None:
     def script() -> Iterator[None]:
         sink.log[FIRST] += ["a"]
         sink.group.assign(FIRST)
-        yield
+        yield from until_put(sink, 1)
         sink.group.revoke(FIRST)
         yield
 
@@ -141,7 +151,7 @@ def test_s1_45_a_stop_while_a_put_is_retried_ends_at_once_and_commits_nothing() 
     def script() -> Iterator[None]:
         sink.log[FIRST] += ["a"]
         sink.group.assign(FIRST)
-        yield
+        yield from until_put(sink, 1)
         yield
         sink.task.stop()
         yield
@@ -159,7 +169,7 @@ def test_s1_40_a_pause_stops_reading_commits_once_and_a_resume_goes_on() -> None
     def script() -> Iterator[None]:
         sink.log[FIRST] += ["a"]
         sink.group.assign(FIRST)
-        yield
+        yield from until_put(sink, 1)
         sink.task.transition(TargetState.PAUSED)
         for _ in range(20):
             yield
@@ -170,8 +180,7 @@ def test_s1_40_a_pause_stops_reading_commits_once_and_a_resume_goes_on() -> None
         assert sink.puts == [["a"]]
         assert len(sink.calls("pre_commit")) == 1
         sink.task.transition(TargetState.STARTED)
-        yield
-        yield
+        yield from until_put(sink, 2)
 
     sink.run(script)
     assert sink.puts == [["a"], ["b"]]
@@ -186,7 +195,7 @@ def test_a_pause_ends_a_retry_and_the_batch_comes_again_after_it() -> None:
     def script() -> Iterator[None]:
         sink.log[FIRST] += ["a", "b"]
         sink.group.assign(FIRST)
-        yield
+        yield from until_put(sink, 2)
         sink.task.transition(TargetState.PAUSED)
         yield
         yield
@@ -210,7 +219,7 @@ def test_s1_42_partitions_that_the_task_pauses_are_held_back() -> None:
     def script() -> Iterator[None]:
         sink.group.assign(FIRST, SECOND)
         sink.log[FIRST] += ["a"]
-        yield
+        yield from until_put(sink, 1)
         sink.log[SECOND] += ["held back"]
         yield
         yield
@@ -322,8 +331,7 @@ def test_what_happens_to_a_sleeping_task_wakes_it(event: str) -> None:
     def script() -> Iterator[None]:
         sink.log[FIRST] += ["a"]
         sink.group.assign(FIRST)
-        while not sink.group.watched:
-            yield
+        yield from asleep(sink)
         if event == "assign":
             sink.log[SECOND] += ["b"]
             sink.group.assign(SECOND)
@@ -331,8 +339,8 @@ def test_what_happens_to_a_sleeping_task_wakes_it(event: str) -> None:
             sink.task.transition(TargetState.PAUSED)
         else:
             sink.task.stop()
-        yield
-        yield
+        for _ in range(4):
+            yield
 
     sink.run(script)
     assert not sink.group.watched

@@ -20,6 +20,7 @@ from tests.unit.worker.sink.local_sink import (
     put_values,
     raises,
     spark_failure,
+    until_put,
     well,
 )
 
@@ -41,7 +42,7 @@ def test_a_put_is_four_frames_below_the_loop() -> None:
     sink.plugin.on["put"] = [lambda _: names.extend(frame.name for frame in traceback.extract_stack())]
     sink.run(put_values(sink, "a"))
     between = names[names.index("_stream_on") + 1 : names.index("put")]
-    assert between == ["_take_batch", "_put", "run", "_put"]
+    assert between == ["_take_fetched", "_put", "run", "_put"]
 
 
 def test_no_records_are_never_put() -> None:
@@ -64,7 +65,7 @@ def test_a_retriable_error_brings_the_same_batch_after_the_default_time() -> Non
     def script() -> Iterator[None]:
         sink.log[FIRST] += ["a", "b"]
         sink.group.assign(FIRST)
-        yield
+        yield from until_put(sink, 2)
         sink.log[FIRST] += ["c"]
         while len(sink.puts) < 4:
             yield
@@ -145,7 +146,7 @@ def test_what_was_put_before_a_failure_stays_committed() -> None:
     def script() -> Iterator[None]:
         sink.log[FIRST] += ["a", "b"]
         sink.group.assign(FIRST)
-        yield
+        yield from until_put(sink, 2)
         sink.log[FIRST] += ["c"]
         while True:
             yield
@@ -160,9 +161,9 @@ def test_the_first_batch_is_searched_for_its_schemas_and_the_next_is_expected_to
 
     def script() -> Iterator[None]:
         sink.group.assign(FIRST)
-        for value in "abc":
+        for count, value in enumerate("abc", 1):
             sink.log[FIRST].append(value)
-            yield
+            yield from until_put(sink, count)
 
     sink.run(script)
     assert sink.puts == [["a"], ["b"], ["c"]]
@@ -174,9 +175,9 @@ def test_a_batch_with_another_schema_is_searched_and_put_once() -> None:
 
     def script() -> Iterator[None]:
         sink.group.assign(FIRST)
-        for value in ("a", "other", "b"):
+        for count, value in enumerate(("a", "other", "b"), 1):
             sink.log[FIRST].append(value)
-            yield
+            yield from until_put(sink, count)
 
     sink.run(script)
     assert sink.puts == [["a"], ["other"], ["b"]]
@@ -274,7 +275,7 @@ def test_an_error_of_the_consumer_fails_the_task() -> None:
     def script() -> Iterator[None]:
         sink.log[FIRST] += ["a"]
         sink.group.assign(FIRST)
-        yield
+        yield from until_put(sink, 1)
         raise ConnectError("The consumer group refuses this task")
 
     sink.run(script)

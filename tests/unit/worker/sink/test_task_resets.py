@@ -16,6 +16,7 @@ from tests.unit.worker.sink.local_sink import (
     SECOND,
     TOLERANT,
     LocalSink,
+    asleep,
     raises,
     refused,
     spark_failure,
@@ -36,11 +37,6 @@ def local_sink(policy: str = "earliest", *, interval: float = 60.0) -> LocalSink
     sink = LocalSink(max_interval=interval)
     sink.group.policy = OffsetReset(policy, lambda *_: None)
     return sink
-
-
-def asleep(sink: LocalSink) -> Iterator[None]:
-    while not sink.group.watched:
-        yield
 
 
 def steps(count: int = 4) -> Iterator[None]:
