@@ -109,6 +109,8 @@ class Transform(ABC):
 
     Attributes:
         drops: whether it leaves out every record it is applied to, as ``Filter`` does.
+        deterministic: whether equal columns, topic and schemas give equal expressions, each over its own record alone.
+            A source's plan is then kept from batch to batch, and a few records need no Spark job.
 
     Example:
         >>> def apply(self, frame: Frame) -> Frame:
@@ -119,6 +121,7 @@ class Transform(ABC):
     java_class: ClassVar[str | None] = None
     version: ClassVar[str] = "undefined"
     drops: ClassVar[bool] = False
+    deterministic: ClassVar[bool] = False
 
     @abstractmethod
     def configure(self, config: Mapping[str, str]) -> None:
@@ -128,8 +131,8 @@ class Transform(ABC):
     def apply(self, frame: Frame) -> Frame:
         """Return the frame with other columns, or fewer rows.
 
-        Called once for each batch, while the plan is made; records that cannot be changed are failed with
-        ``frame.fail_where``.
+        Called while the plan is made: once for each batch, or once for many if it is ``deterministic``. Records that
+        cannot be changed are failed with ``frame.fail_where``.
 
         Raises:
             DataError: no record of the frame can be changed, such as those of a wrong schema.
@@ -143,6 +146,9 @@ class Transform(ABC):
 class Predicate(ABC):
     """Decides for which records a transform is applied (Java: ``Predicate``).
 
+    Attributes:
+        deterministic: as of a :class:`Transform`.
+
     Example:
         >>> def test(self, frame: RecordFrame) -> Column:
         ...     return frame.column("topic").startswith("test-")
@@ -151,6 +157,7 @@ class Predicate(ABC):
     config_def: ClassVar[type[ConfigDef]]
     java_class: ClassVar[str | None] = None
     version: ClassVar[str] = "undefined"
+    deterministic: ClassVar[bool] = False
 
     @abstractmethod
     def configure(self, config: Mapping[str, str]) -> None:

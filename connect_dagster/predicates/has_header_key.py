@@ -31,6 +31,7 @@ class HasHeaderKey(Predicate):
     config_def: ClassVar[type[ConfigDef]] = HasHeaderKeyConfig
     java_class = "org.apache.kafka.connect.transforms.predicates.HasHeaderKey"
     version = KAFKA_VERSION
+    deterministic = True
 
     def configure(self, config: Mapping[str, str]) -> None:
         """Take the name."""

@@ -27,6 +27,7 @@ class RecordIsTombstone(Predicate):
     config_def: ClassVar[type[ConfigDef]] = RecordIsTombstoneConfig
     java_class = "org.apache.kafka.connect.transforms.predicates.RecordIsTombstone"
     version = KAFKA_VERSION
+    deterministic = True
 
     def configure(self, config: Mapping[str, str]) -> None:
         """Ignore the options."""

@@ -37,6 +37,7 @@ class TopicNameMatches(Predicate):
     config_def: ClassVar[type[ConfigDef]] = TopicNameMatchesConfig
     java_class = "org.apache.kafka.connect.transforms.predicates.TopicNameMatches"
     version = KAFKA_VERSION
+    deterministic = True
 
     def configure(self, config: Mapping[str, str]) -> None:
         """Take the pattern."""

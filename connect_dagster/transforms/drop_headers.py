@@ -36,6 +36,7 @@ class DropHeaders(Transform):
     config_def: ClassVar[type[ConfigDef]] = DropHeadersConfig
     java_class = "org.apache.kafka.connect.transforms.DropHeaders"
     version = KAFKA_VERSION
+    deterministic = True
 
     def configure(self, config: Mapping[str, str]) -> None:
         """Take the names."""

@@ -28,6 +28,7 @@ class Filter(Transform):
     config_def: ClassVar[type[ConfigDef]] = FilterConfig
     java_class = "org.apache.kafka.connect.transforms.Filter"
     version = KAFKA_VERSION
+    deterministic = True
     drops = True
 
     def configure(self, config: Mapping[str, str]) -> None:

@@ -37,6 +37,7 @@ class InsertHeader(Transform):
     config_def: ClassVar[type[ConfigDef]] = InsertHeaderConfig
     java_class = "org.apache.kafka.connect.transforms.InsertHeader"
     version = KAFKA_VERSION
+    deterministic = True
 
     def configure(self, config: Mapping[str, str]) -> None:
         """Read the value's type from its text."""

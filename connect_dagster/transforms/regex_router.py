@@ -44,6 +44,7 @@ class RegexRouter(Transform):
     config_def: ClassVar[type[ConfigDef]] = RegexRouterConfig
     java_class = "org.apache.kafka.connect.transforms.RegexRouter"
     version = KAFKA_VERSION
+    deterministic = True
 
     def configure(self, config: Mapping[str, str]) -> None:
         """Compile the expression, and have Java validate the replacement."""

@@ -45,6 +45,7 @@ class TimestampRouter(Transform):
     config_def: ClassVar[type[ConfigDef]] = TimestampRouterConfig
     java_class = "org.apache.kafka.connect.transforms.TimestampRouter"
     version = KAFKA_VERSION
+    deterministic = True
 
     def configure(self, config: Mapping[str, str]) -> None:
         """Take the formats; a wrong one fails the records, as in Java."""

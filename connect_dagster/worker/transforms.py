@@ -53,6 +53,11 @@ class TransformationStage:
     predicate: Predicate | None = None
     negate: bool = False
 
+    @property
+    def deterministic(self) -> bool:
+        """Return whether equal columns, topic and schemas give equal expressions."""
+        return self.transform.deterministic and (self.predicate is None or self.predicate.deterministic)
+
     def apply(self, frame: Frame) -> list[Frame]:
         """Return the frame after the transform; two parts where the changed records have another schema."""
         holds = None if self.predicate is None else self.predicate.matches_all(frame)

@@ -140,6 +140,7 @@ class FieldTransform(SidedTransform):
 
     purpose: str
     nulls: Literal["pass", "wrong"] = "pass"
+    deterministic = True
 
     def __init__(self) -> None:
         self._changes: list[tuple[Schema | None, object, Change]] = []

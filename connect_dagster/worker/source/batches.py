@@ -18,7 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from connect_dagster.isolation.descriptions import class_name
 from connect_dagster.plugin.bisection import Bisection
 from connect_dagster.plugin.frame_columns import FAILURE, RAW_RECORD, ROW
-from connect_dagster.plugin.frames import SourceFrame
+from connect_dagster.plugin.frames import SourceFrame, SourceTable
 from connect_dagster.plugin.lines import SourceBatch, SourceLines
 from connect_dagster.worker.errors.failures import (
     VALUE_CONVERTER,
@@ -100,7 +100,7 @@ class Encoded:
 
     def counted(self) -> int:
         """Return the number of records that Spark has counted."""
-        return self.polled if self.plan is None else rows_through_plan(self.plan)
+        return self.table.num_rows + len(self.failed) if self.plan is None else rows_through_plan(self.plan)
 
 
 class SourceBatches:
@@ -176,7 +176,8 @@ class SourceBatches:
         except NotKeptError as error:
             log.debug("A batch is planned by itself: %s", error)
             return self._encoded_frame(self._planned_frame(planned.batch.frame(self._spark)))
-        return Encoded(_with_heads(table, planned.kept.heads), (), table.num_rows)
+        polled = planned.batch.table.num_rows if isinstance(planned.batch, SourceTable) else table.num_rows
+        return Encoded(_with_heads(table, planned.kept.heads), (), polled)
 
     def _encoded_frame(self, planned: Planned) -> Encoded:
         if planned.plan is None:

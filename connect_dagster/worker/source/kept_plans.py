@@ -1,8 +1,9 @@
 """The plans of one source task that are kept from batch to batch.
 
 A plan depends on the columns, the topic and the schemas of its records. It is kept where nothing else goes into it: the
-converters are expressions of these; a transform may look at its records, or at the time. The few records of a table are
-evaluated without a job; text is read by a DataFrame that Spark plans once.
+converters are expressions of these, and so are transforms that are ``deterministic``; others may look at their records,
+or at the time. The few records of a table are evaluated without a job; text is read by a DataFrame that Spark plans
+once.
 """
 
 from __future__ import annotations
@@ -79,12 +80,13 @@ class KeptPlans:
 
     Args:
         spark: the worker's session.
-        pipeline: converters, and the transforms, with which nothing is kept.
+        pipeline: transforms and converters.
     """
 
     def __init__(self, spark: SparkSession, pipeline: SourcePipeline) -> None:
         self._spark = spark
         self._pipeline = pipeline
+        self._is_deterministic = all(stage.deterministic for stage in pipeline.transforms)
         self._plans: list[tuple[_Shape, KeptPlan | None]] = []
         self._slot: TextSlot | None = None
 
@@ -94,7 +96,7 @@ class KeptPlans:
         Raises:
             Exception: a converter cannot make its expressions.
         """
-        shape = None if self._pipeline.transforms else self._shape(batch)
+        shape = self._shape(batch) if self._is_deterministic else None
         if shape is None:
             return None
         for known, plan in self._plans:
@@ -111,7 +113,8 @@ class KeptPlans:
 
     def _shape(self, batch: Keepable) -> _Shape | None:
         if isinstance(batch, SourceLines):
-            if not shares_memory(self._spark):
+            # Transforms may make the text of a batch much larger, which only few records may be.
+            if self._pipeline.transforms or not shares_memory(self._spark):
                 return None
             return _Shape(None, batch.topic, batch.data.isascii(), has_returns=batch.has_returns)
         if not 0 < batch.table.num_rows <= MOST_ROWS or batch.table.nbytes > _MOST_BYTES:
@@ -124,7 +127,12 @@ class KeptPlans:
         made: list[tuple[str | None, Mapping[str, bytes]]] = []
 
         def plan(df: DataFrame) -> DataFrame:
-            (frame,) = self._pipeline.transform(batch.over(df))
+            frames = self._pipeline.transform(batch.over(df))
+            if len(frames) != 1:
+                raise NotKeptError("transforms make records of several schemas")
+            (frame,) = frames
+            if frame.topic is None and self._pipeline.needs_topic:
+                raise NotKeptError("records are encoded by topics that a transform makes")
             encoded, heads = self._pipeline.encode_with_prefix(frame)
             made.append((frame.topic, heads))
             return encoded

@@ -1,7 +1,8 @@
 """Plans that are kept beside those that are made for each batch: the same bytes in the same order."""
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,17 @@ from pyspark.sql.pandas.types import to_arrow_type
 from connect_dagster import scratch
 from connect_dagster.converters.json.converter import JsonConverter
 from connect_dagster.converters.plain.simple_header_converter import SimpleHeaderConverter
+from connect_dagster.plugin.converter import Predicate, Transform
 from connect_dagster.plugin.frames import SourceTable
 from connect_dagster.plugin.lines import SourceBatch, SourceLines, pieces
 from connect_dagster.plugin.records import Header, SourceRecord
 from connect_dagster.plugin.schema import STRING_SCHEMA, Schema, SchemaField, SchemaType
+from connect_dagster.predicates.record_is_tombstone import RecordIsTombstone
+from connect_dagster.predicates.topic_name_matches import TopicNameMatches
+from connect_dagster.transforms.extract_field import ExtractFieldKey
+from connect_dagster.transforms.filter import Filter
+from connect_dagster.transforms.regex_router import RegexRouter
+from connect_dagster.transforms.timestamp_router import TimestampRouter
 from connect_dagster.transforms.value_to_key import ValueToKey
 from connect_dagster.worker.errors.policy import ErrorPolicy
 from connect_dagster.worker.record_frames import tables_of
@@ -152,13 +160,71 @@ def test_a_plan_serves_all_batches_of_its_shape(batches: SourceBatches) -> None:
         assert kept(lines(one)) is not kept(lines(one + "é".encode()))
 
 
+def configured(plugin: Transform | Predicate, **options: str) -> Any:
+    plugin.configure(options)
+    return plugin
+
+
+def name_as_key(**stage: Any) -> TransformationStage:
+    return TransformationStage("key", configured(ValueToKey(), fields="name"), **stage)
+
+
+def of_tombstones() -> dict[str, Any]:
+    return {"predicate": configured(RecordIsTombstone())}
+
+
+def routed() -> TransformationStage:
+    return TransformationStage("route", configured(RegexRouter(), regex="(.*)", replacement="new-$1"))
+
+
+def routed_by_time() -> TransformationStage:
+    options = {"topic.format": "${topic}-${timestamp}", "timestamp.format": "yyyy"}
+    return TransformationStage("route", configured(TimestampRouter(), **options))
+
+
+CHAINS: dict[str, Callable[[], list[TransformationStage]]] = {
+    "key": lambda: [name_as_key()],
+    "key and its field": lambda: [name_as_key(), TransformationStage("f", configured(ExtractFieldKey(), field="name"))],
+    "topic": lambda: [routed()],
+    "topic of each record": lambda: [routed_by_time()],
+    "filter": lambda: [TransformationStage("drop", Filter(), **of_tombstones()), name_as_key()],
+    "no topic": lambda: [
+        name_as_key(predicate=configured(TopicNameMatches(), pattern="t"), negate=True),
+    ],
+}
+
+
+@pytest.mark.parametrize("chain", CHAINS)
+def test_records_behind_transforms(spark: SparkSession, chain: str) -> None:
+    own = source_batches(spark, CHAINS[chain]())
+    values = [{"name": "a", "born": 1}, None, {"name": "c", "born": None}]
+    rows = {"value": pa.array(values, to_arrow_type(PERSON.to_spark())), "timestamp": pa.array([1, 2, 3], pa.int64())}
+    optional = replace(PERSON, optional=True)
+    batch = SourceTable(pa.table(rows), PLACE, {}, topic="t", value_schema=optional)
+    if chain.startswith("key"):  # a null has no field
+        batch = people(values[0], values[2])
+    for _ in range(2):
+        same(spark, own, batch)
+
+
+class Unknown(ValueToKey):
+    deterministic = False
+
+
 def test_where_records_may_depend_on_more_no_plan_is_kept(spark: SparkSession) -> None:
-    transform = ValueToKey()
-    transform.configure({"fields": "name"})
-    transformed = source_batches(spark, [TransformationStage("key", transform)])
-    planned = transformed.planned(people({"name": "a", "born": 1}))
-    assert not isinstance(planned, PlannedBefore)
-    assert transformed.encoded(planned).table.column_names == ["key", "value"]
+    rows = people({"name": "a", "born": 1})
+    split = name_as_key(**of_tombstones())  # only some of the records get keys
+    for stage in (TransformationStage("key", configured(Unknown(), fields="name")), split):
+        transformed = source_batches(spark, [stage])
+        planned = transformed.planned(rows)
+        assert not isinstance(planned, PlannedBefore)
+        assert {"key", "value"} <= {*transformed.encoded(planned).table.column_names}
+
+
+def test_text_behind_transforms_is_planned_each_time(spark: SparkSession) -> None:
+    own = source_batches(spark, [routed()])
+    assert isinstance(own.planned(lines(b"a\nb")), PlannedBefore)
+    assert not isinstance(own.planned(lines(b"line\n" * 10_000)), PlannedBefore)
 
 
 @pytest.mark.parametrize("tolerate", [True, False])
