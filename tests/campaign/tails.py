@@ -85,8 +85,13 @@ class TopicTail:
     def _open_again(self) -> None:
         """Replace a consumer that reads nothing: librdkafka may stop when brokers restart (librdkafka#5301)."""
         self._heard = time.monotonic()
-        if there := self._partitions(self._consumer, _GLANCE_SECONDS):
-            self.look_for_partitions(len(there))
+        fresh = self._client()
+        # The other one may not even list topics any more.
+        if there := self._partitions(fresh, _GLANCE_SECONDS):
+            self._consumer.close()
+            self._consumer = self._following_on(fresh, there)
+        else:
+            fresh.close()
 
     def look_for_partitions(self, count: int) -> None:
         """Continue with all partitions of the topic, once there are this many."""
@@ -99,7 +104,17 @@ class TopicTail:
         self.look_for_partitions(partitions)
 
     def _connected(self, partitions: int) -> Consumer:
-        consumer = Consumer(
+        consumer = self._client()
+        deadline = time.monotonic() + _LIST_SECONDS
+        while len(found := self._partitions(consumer, _LIST_SECONDS)) < partitions:
+            if time.monotonic() > deadline:
+                consumer.close()
+                raise TimeoutError(f"{self._topic} has {len(found)} partitions, not {partitions}")
+            time.sleep(_POLL_SECONDS)
+        return self._following_on(consumer, found)
+
+    def _client(self) -> Consumer:
+        return Consumer(
             {
                 "bootstrap.servers": self._servers,
                 "group.id": "unused",
@@ -110,13 +125,9 @@ class TopicTail:
                 "log_level": 0,
             }
         )
-        deadline = time.monotonic() + _LIST_SECONDS
-        while len(found := self._partitions(consumer, _LIST_SECONDS)) < partitions:
-            if time.monotonic() > deadline:
-                consumer.close()
-                raise TimeoutError(f"{self._topic} has {len(found)} partitions, not {partitions}")
-            time.sleep(_POLL_SECONDS)
-        consumer.assign([TopicPartition(self._topic, each, self._following.get(each, 0)) for each in found])
+
+    def _following_on(self, consumer: Consumer, partitions: list[int]) -> Consumer:
+        consumer.assign([TopicPartition(self._topic, each, self._following.get(each, 0)) for each in partitions])
         return consumer
 
     def _partitions(self, consumer: Consumer, seconds: float) -> list[int]:

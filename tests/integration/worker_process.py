@@ -16,7 +16,8 @@ COMMAND = Path(sys.executable).with_name("connect-standalone")
 POLL_SECONDS = 0.05
 JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 # A test's worker lives for seconds: what the second compiler gains, its compiling takes twice over.
-QUICK_JVM = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
+# Without the second compiler the JVM reserves 48 MB for code, which a worker with many kinds of connectors fills.
+QUICK_JVM = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=128m"}
 COMMON_DEFAULTS = {
     "key.converter": JSON_CONVERTER,
     "value.converter": JSON_CONVERTER,
