@@ -24,6 +24,7 @@ _STRING, _DATE = "java.lang.String", "java.util.Date"
 _FUNCTION = "java.util.function.Function"
 _UTF8 = "org.apache.spark.unsafe.types.UTF8String"
 _JSON_ENCODER = "com.fasterxml.jackson.core.io.JsonStringEncoder"
+_TASK_CONTEXT = "org.apache.spark.TaskContext"
 _STRING_UTILS = "org.apache.commons.lang3.StringUtils"
 
 
@@ -90,6 +91,13 @@ class TaskCounters:
 
     def _read(self, method: str, *arguments: Column) -> Column:
         return _changing(_constant(self._counts), method, _spark_type(jvm(), "LongType"), *map(expression, arguments))
+
+
+def tasks_of_stage() -> Column:
+    """Return the number of Spark tasks that evaluate a plan's last stage; one where no job does (``TaskContext``)."""
+    context = _static(_TASK_CONTEXT, "get", _object_type(jvm(), _TASK_CONTEXT))
+    count = column_of(_invoked(context, "numPartitions", _spark_type(jvm(), "IntegerType")))
+    return F.coalesce(count, F.lit(1))
 
 
 class RecordCounter:

@@ -20,6 +20,7 @@ from connect_dagster.plugin.connector import Connector, SinkTask, SourceTask
 from connect_dagster.plugin.converter import Converter
 from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.storage.offset_store import OffsetStore
+from connect_dagster.worker.bytes_bound import EncodedBound, ReadBound
 from connect_dagster.worker.config.sink import SinkConnectorConfig
 from connect_dagster.worker.config.source import SourceConnectorConfig
 from connect_dagster.worker.config.worker import WorkerConfig
@@ -30,7 +31,7 @@ from connect_dagster.worker.errors.reporter import ErrorReporter
 from connect_dagster.worker.metrics.errors import ErrorMetrics
 from connect_dagster.worker.metrics.tasks import TaskPlugins, Transformed
 from connect_dagster.worker.metrics.worker_metrics import WorkerMetrics
-from connect_dagster.worker.sink.batch_size import MOST_RECORDS, BytesBound
+from connect_dagster.worker.sink.batch_size import MOST_RECORDS
 from connect_dagster.worker.sink.consumer import SinkConsumer
 from connect_dagster.worker.sink.departures import Departures
 from connect_dagster.worker.sink.offset_ranges import OffsetRangeReader
@@ -161,7 +162,9 @@ class TaskBuilder:
             self._metrics.listening(metrics, listeners.status),
             target,
             config=config,
-            batches=SourceBatches(self._session.spark, pipeline, reporter.policy),
+            batches=SourceBatches(
+                self._session.spark, pipeline, reporter.policy, EncodedBound(self._session.encoded_bytes)
+            ),
             transforms=transforms,
             make_delivery=lambda: Delivery(
                 settings,
@@ -219,7 +222,7 @@ class TaskBuilder:
             target,
             config=config,
             settings=settings,
-            planner=SinkPlanner(self._session.spark, pipeline, BytesBound(settings.most_bytes)),
+            planner=SinkPlanner(self._session.spark, pipeline, ReadBound(settings.most_bytes)),
             transforms=transforms,
             open_consumer=lambda listener: SinkConsumer(
                 consumer,

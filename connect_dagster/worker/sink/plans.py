@@ -20,11 +20,11 @@ from connect_dagster.plugin.bisection import Bisection
 from connect_dagster.plugin.frame_columns import FAILURE, RAW_RECORD
 from connect_dagster.plugin.frames import SinkBatch, SinkFrame
 from connect_dagster.plugin.records import SinkRecord
+from connect_dagster.worker.bytes_bound import Measured, ReadBound, size_of_record
 from connect_dagster.worker.errors.failures import VALUE_CONVERTER, FailedRecord, Failure, RawRecord, is_spark_gone
 from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.frames import Acting
 from connect_dagster.worker.record_frames import halves
-from connect_dagster.worker.sink.batch_size import BytesBound, Measured, size_of_record
 from connect_dagster.worker.sink.few_records import FewRecords
 from connect_dagster.worker.sink.pipeline import Mode, SinkPipeline
 from connect_dagster.worker.sink.raw_records import Offsets, RecordEncoder, failed_records, raw_records, raw_records_at
@@ -48,7 +48,7 @@ class SinkPlanner:
         self,
         spark: SparkSession,
         pipeline: SinkPipeline,
-        bound: BytesBound,
+        bound: ReadBound,
         tolerance: ToleranceOperator | None = None,
     ) -> None:
         self._spark = spark

@@ -15,6 +15,7 @@ from connect_dagster.errors import ConnectError, RetriableError
 from connect_dagster.plugin.connector import SinkTask
 from connect_dagster.plugin.frames import SinkBatch
 from connect_dagster.plugin.records import SinkRecord
+from connect_dagster.worker.bytes_bound import BatchTooLargeError, Measured, too_large
 from connect_dagster.worker.errors.failures import (
     FailedRecord,
     RawRecord,
@@ -28,7 +29,6 @@ from connect_dagster.worker.errors.failures import (
 from connect_dagster.worker.errors.reporter import ErrorReporter
 from connect_dagster.worker.errors.retry import Retries, RetryGivenUpError
 from connect_dagster.worker.errors.tolerance import ToleranceOperator
-from connect_dagster.worker.sink.batch_size import BatchTooLargeError, Measured, too_large
 from connect_dagster.worker.sink.errant_record_reporter import WorkerErrantRecordReporter
 from connect_dagster.worker.sink.pipeline import OTHER_SCHEMA, UNREADABLE
 from connect_dagster.worker.sink.raw_records import Offsets

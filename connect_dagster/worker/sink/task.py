@@ -19,11 +19,12 @@ from connect_dagster.errors import RetriableError
 from connect_dagster.plugin.connector import SinkTask
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.protocol.states import State, TargetState, TaskId
+from connect_dagster.worker.bytes_bound import BatchTooLargeError
 from connect_dagster.worker.errors.reporter import ErrorReporter
 from connect_dagster.worker.errors.retry import Retries, RetryGivenUpError
 from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.metrics.tasks import SinkTaskMetrics
-from connect_dagster.worker.sink.batch_size import BatchSize, BatchTooLargeError
+from connect_dagster.worker.sink.batch_size import BatchSize
 from connect_dagster.worker.sink.commits import Commit, Commits
 from connect_dagster.worker.sink.consumer import Consumer, RebalanceListener, TopicPartitions
 from connect_dagster.worker.sink.context import SinkContext

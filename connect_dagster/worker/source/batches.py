@@ -1,5 +1,8 @@
 """Encodes polled frames: one plan and one Spark job for each, whose failed records are split off in Arrow.
 
+A plan bounds the bytes that it gives. A batch that is larger goes through the disk, and so do those after it, until
+they are small again (docs/decisions/0033-large-batches-of-sources-go-through-the-disk.md).
+
 Only where the job itself fails, and ``errors.tolerance`` allows it, the records are read into memory and bisected for
 those that make it fail.
 """
@@ -20,6 +23,7 @@ from connect_dagster.plugin.bisection import Bisection
 from connect_dagster.plugin.frame_columns import FAILURE, RAW_RECORD, ROW
 from connect_dagster.plugin.frames import SourceFrame, SourceTable
 from connect_dagster.plugin.lines import SourceBatch, SourceLines
+from connect_dagster.worker.bytes_bound import EncodedBound, too_large
 from connect_dagster.worker.errors.failures import (
     VALUE_CONVERTER,
     FailedRecord,
@@ -34,14 +38,20 @@ from connect_dagster.worker.record_frames import Polled, batches_of, halves
 from connect_dagster.worker.source.kept_plans import MOST_ROWS, Keepable, KeptPlan, KeptPlans
 from connect_dagster.worker.source.pipeline import SourcePipeline
 from connect_dagster.worker.source.raw_records import raw_records
+from connect_dagster.worker.source.spill import spilled
 from connect_dagster.worker.spark.kept_projection import NotKeptError
 from connect_dagster.worker.spark.progress import rows_into_plan, rows_through_plan
+from connect_dagster.worker.spark.text_slot import shares_memory
 from connect_dagster.worker.transforms import TRANSFORMATION, apply_chain
 
 log = logging.getLogger(__name__)
 
 # Up to here Python splits text before Spark has begun a job.
 _FEW_BYTES = 1 << 14
+# Python puts the omitted heads before the records, which takes none of the JVM's heap: they count in part.
+_SHARE_OF_HEADS = 8
+# A topic of several may have most records of a batch.
+_MOST_SHARES = 4
 _NONE = pa.table({"value": pa.array([], pa.binary())})
 
 
@@ -53,6 +63,7 @@ class Planned:
         frame: as polled.
         topic: topic of all records; ``None`` where each has its own.
         plan: encodes the records; ``None`` where a Spark job failed while it was built.
+        frames: number of frames that the transforms made of it.
         heads: common prefix of all bytes of a column, which the plan omits.
         error: the failure of that job.
     """
@@ -62,6 +73,7 @@ class Planned:
     plan: DataFrame | None
     heads: Mapping[str, bytes] = field(default_factory=dict)
     error: Exception | None = None
+    frames: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +103,14 @@ class Encoded:
         failed: records that are skipped.
         polled: number of records of the frame.
         plan: the plan that has run, for Spark's count of its rows; ``None`` where several have.
+        size: bytes of the records without their heads.
     """
 
     table: pa.Table
     failed: Sequence[FailedRecord]
     polled: int
     plan: DataFrame | None = None
+    size: int = 0
 
     def counted(self) -> int:
         """Return the number of records that Spark has counted."""
@@ -110,17 +124,22 @@ class SourceBatches:
         spark: the worker's session.
         pipeline: transforms and converters.
         policy: error policy of the connector.
+        bound: of a batch in memory; ``None`` for none.
     """
 
-    def __init__(self, spark: SparkSession, pipeline: SourcePipeline, policy: ErrorPolicy) -> None:
+    def __init__(
+        self, spark: SparkSession, pipeline: SourcePipeline, policy: ErrorPolicy, bound: EncodedBound | None = None
+    ) -> None:
         self._spark = spark
         self._pipeline = pipeline
         self._policy = policy
+        self._bound = bound if shares_memory(spark) else None
+        self._spills = False
         self._kept = KeptPlans(spark, pipeline)
 
     def under(self, tolerance: ToleranceOperator) -> SourceBatches:
         """Return the batches whose plugins are called through a tolerance operator."""
-        return SourceBatches(self._spark, replace(self._pipeline, tolerance=tolerance), self._policy)
+        return SourceBatches(self._spark, replace(self._pipeline, tolerance=tolerance), self._policy, self._bound)
 
     def polled(self, polled: Polled) -> list[SourceBatch]:
         """Return the batches of the result of a poll.
@@ -160,7 +179,7 @@ class SourceBatches:
         try:
             transformed = self._pipeline.transform(frame)
             if len(transformed) != 1:
-                return Planned(frame, None, self._pipeline.encode(transformed))
+                return Planned(frame, None, self._pipeline.encode(transformed), frames=len(transformed))
             return Planned(frame, transformed[0].topic, *self._pipeline.encode_with_prefix(transformed[0]))
         except Exception as error:
             if not self._is_bisected(error):
@@ -177,22 +196,66 @@ class SourceBatches:
             log.debug("A batch is planned by itself: %s", error)
             return self._encoded_frame(self._planned_frame(planned.batch.frame(self._spark)))
         polled = planned.batch.table.num_rows if isinstance(planned.batch, SourceTable) else table.num_rows
-        return Encoded(_with_heads(table, planned.kept.heads), (), polled)
+        return Encoded(_with_heads(table, planned.kept.heads), (), polled, size=table.nbytes)
 
     def _encoded_frame(self, planned: Planned) -> Encoded:
         if planned.plan is None:
             assert planned.error is not None
             return self._bisected(planned.frame, planned.error)
         try:
-            table = _in_order(planned.plan.toArrow())
+            return self._run_in_memory(planned, planned.plan) or self._run_on_disk(planned, planned.plan)
         except Exception as error:
             if not self._is_bisected(error):
                 raise
             return self._bisected(planned.frame, error)
-        rows = table.num_rows
-        polled = max(rows_into_plan(planned.plan), rows) if self._pipeline.transforms else rows
+
+    def _run_in_memory(self, planned: Planned, plan: DataFrame) -> Encoded | None:
+        """Return the encoded records; ``None`` where they are too many bytes, or those of the batch before were."""
+        if self._spills:
+            return None
+        if self._bound is not None:
+            heads = sum(map(len, planned.heads.values())) // _SHARE_OF_HEADS
+            plan = self._bound.over(plan, frames=min(planned.frames, _MOST_SHARES), omitted=heads)
+        try:
+            table = _in_order(plan.toArrow())
+        except Exception as error:
+            if (large := too_large(error)) is None:
+                raise
+            log.info("A batch goes through the disk, as do the next ones until they are small again: %s", large)
+            self._spills = True
+            return None
         well, failed = self._split(table, planned.frame)
-        return Encoded(_with_heads(well, planned.heads), failed, polled, planned.plan)
+        polled = self._polled(plan, table.num_rows)
+        return Encoded(_with_heads(well, planned.heads), failed, polled, plan, table.nbytes)
+
+    def _run_on_disk(self, planned: Planned, plan: DataFrame) -> Encoded:
+        parts: list[pa.Table] = []
+
+        def finished(rows: pa.Table) -> pa.Table:
+            if FAILURE in rows.column_names:
+                well = rows.column(FAILURE).is_null()
+                parts.append(rows.select([FAILURE]).filter(pc.invert(well)))
+                rows = rows.filter(well).drop_columns([FAILURE])
+            return _with_heads(rows, planned.heads)
+
+        found = spilled(self._spark, plan, finished)
+        self._spills = self._bound is not None and not self._bound.has_room_for(found.bytes)
+        failures = pa.concat_tables(parts) if parts else _NONE
+        failed = self._failed(self._with_raw(failures, plan), planned.frame) if failures.num_rows else []
+        polled = self._polled(plan, found.table.num_rows + failures.num_rows)
+        return Encoded(found.table, failed, polled, plan, found.bytes)
+
+    def _with_raw(self, failures: pa.Table, plan: DataFrame) -> pa.Table:
+        """Return the failures of a batch on disk with the records as they were polled, which are read again."""
+        if RAW_RECORD not in plan.columns:
+            return failures
+        rows = plan.where(F.col(FAILURE).isNotNull())
+        again = _in_order(rows.select(*(name for name in rows.columns if name in (ROW, FAILURE, RAW_RECORD))).toArrow())
+        # Where the rows have changed meanwhile, the first look counts.
+        return again if again.num_rows == failures.num_rows else failures
+
+    def _polled(self, plan: DataFrame, rows: int) -> int:
+        return max(rows_into_plan(plan), rows) if self._pipeline.transforms else rows
 
     def _is_bisected(self, error: Exception) -> bool:
         return self._policy.tolerate and is_spark_failure(error)

@@ -23,6 +23,9 @@ from connect_dagster.worker.spark.settings import spark_settings
 _LEAST_BYTES, _MOST_BYTES = 1 << 20, 32 << 20
 # The records of a Spark task are held as rows, as Arrow and as bytes to send, and each core may have a task.
 _SHARE_OF_HEAP = 8
+_LEAST_ENCODED_BYTES, _MOST_ENCODED_BYTES = 16 << 20, 64 << 20
+# The encoded records of a source's batch are held by Spark tasks, and twice more on their way to Python.
+_ENCODED_SHARE_OF_HEAP = 16
 
 
 class Session:
@@ -46,10 +49,19 @@ class Session:
     @cached_property
     def batch_bytes(self) -> int:
         """Return the bytes that one Spark task may read for a batch of a sink."""
-        context = self.spark.sparkContext
-        assert context._jvm is not None
-        heap = context._jvm.java.lang.Runtime.getRuntime().maxMemory()
-        return max(_LEAST_BYTES, min(_MOST_BYTES, int(heap) // (_SHARE_OF_HEAP * context.defaultParallelism)))
+        share = self._heap // (_SHARE_OF_HEAP * self.spark.sparkContext.defaultParallelism)
+        return max(_LEAST_BYTES, min(_MOST_BYTES, share))
+
+    @cached_property
+    def encoded_bytes(self) -> int:
+        """Return the bytes of encoded records that a batch of a source may have in memory."""
+        return max(_LEAST_ENCODED_BYTES, min(_MOST_ENCODED_BYTES, self._heap // _ENCODED_SHARE_OF_HEAP))
+
+    @property
+    def _heap(self) -> int:
+        jvm = self.spark.sparkContext._jvm
+        assert jvm is not None
+        return int(jvm.java.lang.Runtime.getRuntime().maxMemory())
 
     def warm_up(self) -> None:
         """Run one small batch: Spark's first one takes seconds (planner, code generation, Arrow).

@@ -20,11 +20,12 @@ from connect_dagster.plugin.frames import SinkBatch, SinkFrame
 from connect_dagster.plugin.records import SinkRecord, TopicPartition
 from connect_dagster.plugin.schema import STRING_SCHEMA
 from connect_dagster.protocol.states import State, TargetState
+from connect_dagster.worker.bytes_bound import BatchTooLargeError, Measured
 from connect_dagster.worker.errors.failures import VALUE_CONVERTER, FailedRecord, Failure, RawRecord
 from connect_dagster.worker.errors.policy import DeadLetterSettings, ErrorPolicy
 from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.metrics.tasks import SinkTaskMetrics
-from connect_dagster.worker.sink.batch_size import MOST_RECORDS, BatchTooLargeError, Measured
+from connect_dagster.worker.sink.batch_size import MOST_RECORDS
 from connect_dagster.worker.sink.consumer import RebalanceListener
 from connect_dagster.worker.sink.fetched_records import FetchedRecords
 from connect_dagster.worker.sink.offset_ranges import OffsetRange, OffsetRangeReader

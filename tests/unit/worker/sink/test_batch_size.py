@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connect_dagster.worker.sink.batch_size import BatchSize, BatchTooLargeError, Measured, too_large
+from connect_dagster.worker.bytes_bound import BatchTooLargeError, Measured, too_large
+from connect_dagster.worker.sink.batch_size import BatchSize
 from tests.unit.worker.sink.local_sink import FIRST, FITTING, RUN, LocalSink
 
 MOST_RECORDS, MOST_BYTES = 200_000, 32 << 20

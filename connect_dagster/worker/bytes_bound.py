@@ -1,0 +1,146 @@
+"""Bounds in bytes within the plans of batches: the job fails before its Spark tasks hold more.
+
+Each Spark task adds up the bytes of its records in separate counters, of which it has a copy
+(docs/decisions/0023-batches-are-bounded-in-bytes.md). A batch that is too large is read again: by a sink with fewer
+records, by a source through the disk.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
+
+from connect_dagster.expressions.java_calls import TaskCounters, tasks_of_stage
+from connect_dagster.worker.errors.failures import chain
+
+_TEXT = "connect_dagster: the batch is too large"
+_COUNTS = re.compile(rf"{_TEXT}: (\d+) bytes in (\d+) records")
+_RECORDS, _BYTES = 0, 1
+_KEPT = 20
+_ROOM = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Counts of a batch, as far as it was read.
+
+    Attributes:
+        bytes: of keys, values and headers.
+        records: that have them.
+    """
+
+    bytes: int
+    records: int
+
+
+class BatchTooLargeError(Exception):
+    """A batch has more bytes than its Spark tasks may hold.
+
+    Attributes:
+        read: counts of one Spark task until then.
+    """
+
+    def __init__(self, read: Measured) -> None:
+        super().__init__(f"{_TEXT}: {read.bytes} bytes in {read.records} records")
+        self.read = read
+
+
+def too_large(error: BaseException) -> BatchTooLargeError | None:
+    """Return the error that says how large a batch is, if a Spark job failed because of it."""
+    for one in chain(error):
+        if found := _COUNTS.search(str(one)):
+            return BatchTooLargeError(Measured(int(found[1]), int(found[2])))
+    return None
+
+
+class ReadBound:
+    """The bound of what a sink task reads.
+
+    Args:
+        most_bytes: that a Spark task may read; one record may have more, as a batch of one record cannot be smaller.
+    """
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
+        self._check: Column | None = None
+
+    def over(self, df: DataFrame) -> DataFrame:
+        """Return the records, whose evaluation fails where a Spark task reads too many bytes.
+
+        Args:
+            df: columns of Spark's Kafka source.
+        """
+        if self._check is None:  # kept: it takes dozens of calls into the JVM
+            counters = TaskCounters(2)
+            several = counters.after_adding(_RECORDS, F.lit(1)) > 1
+            excess = counters.after_adding(_BYTES, size_of_record(df)) > self._most_bytes
+            self._check = _unless(several & excess, counters)
+        return df.where(self._check)
+
+
+class EncodedBound:
+    """The bound of what the plans of a source task give.
+
+    Args:
+        most_bytes: of a batch; each of its Spark tasks may have an equal share.
+    """
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
+        self._checks: dict[tuple[object, ...], Column] = {}
+
+    def over(self, df: DataFrame, *, frames: int = 1, omitted: int = 0) -> DataFrame:
+        """Return the records, whose evaluation fails where a Spark task has more bytes than its share.
+
+        Args:
+            df: columns for a producer.
+            frames: number of frames that share the batch, each with separate Spark tasks.
+            omitted: bytes that each record has in addition.
+        """
+        columns = df.columns
+        wanted = ("headers" in columns, "key" in columns, frames, omitted)
+        check = self._checks.get(wanted)
+        if check is None:
+            if len(self._checks) >= _KEPT:
+                self._checks.clear()
+            check = self._checks[wanted] = self._made(df, frames, omitted)
+        return df.where(check)
+
+    def has_room_for(self, size: int) -> bool:
+        """Return whether a batch of this size in bytes is far from the bound, though its Spark tasks differ."""
+        return size * _ROOM <= self._most_bytes
+
+    def _made(self, df: DataFrame, frames: int, omitted: int) -> Column:
+        counters = TaskCounters(2)
+        # Both count each record, also where the first alone would decide.
+        counted = counters.after_adding(_RECORDS, F.lit(1)) > 0
+        size = size_of_record(df) + omitted if omitted else size_of_record(df)
+        excess = counters.after_adding(_BYTES, size) * tasks_of_stage() > self._most_bytes * frames
+        return _unless(counted & excess, counters)
+
+
+def size_of_record(df: DataFrame) -> Column:
+    """Return the bytes of a record's key, value and headers, as far as there are such columns."""
+    sizes = [F.octet_length(name) for name in ("key", "value") if name in df.columns]
+    if "headers" in df.columns:
+        sizes.append(F.aggregate("headers", F.lit(0), lambda sum, one: sum + _size_of_header(one)))
+    return sum((F.coalesce(size, F.lit(0)) for size in sizes[1:]), F.coalesce(sizes[0], F.lit(0)))
+
+
+def _size_of_header(header: Column) -> Column:
+    return F.octet_length(header["key"]) + F.coalesce(F.octet_length(header["value"]), F.lit(0))
+
+
+def _unless(exceeded: Column, counters: TaskCounters) -> Column:
+    """Return true for each record, and fail where one exceeds the bound."""
+    text = F.concat(
+        F.lit(f"{_TEXT}: "),
+        counters.value(_BYTES).cast("string"),
+        F.lit(" bytes in "),
+        counters.value(_RECORDS).cast("string"),
+        F.lit(" records"),
+    )
+    return F.when(exceeded, F.raise_error(text)).otherwise(F.lit(True))
