@@ -145,6 +145,17 @@ class SourceTask(ABC):
         """
         return None
 
+    def encoded(self, batch: SourceBatch, records: int, size: int) -> None:  # noqa: B027 (optional hook)
+        """Learn how large a polled batch was, so that further ones can be fitted.
+
+        Called from another thread than the other methods, before ``delivered``, and not for each batch.
+
+        Args:
+            batch: as it was polled.
+            records: number of its records.
+            size: bytes of their keys, values and headers, as they are sent.
+        """
+
     def delivered(self, batch: SourceBatch) -> None:  # noqa: B027 (optional hook)
         """Handle the acknowledgement of all records of a frame or table by the brokers (Java: ``commitRecord``).
 

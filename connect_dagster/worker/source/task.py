@@ -215,6 +215,8 @@ class WorkerSourceTask(WorkerTask):
             started = self._clock.monotonic()
             encoded = self._encoded(planned)
             took["addBatch"] = self._clock.monotonic() - started
+            if encoded.size:
+                self._source.encoded(batch, encoded.polled, encoded.size)
             self._metrics.batch_polled(encoded.polled)
             self._reporter.failed(encoded.failed)
             return encoded

@@ -83,7 +83,7 @@ class JdbcSourceTask(SourceTask):
         parsed = self._config
         database = parsed.database()
         if parsed.query:
-            self._queriers.append(ScheduledQuerier(self._querier(_query_target(parsed), None)))
+            self._queriers.append(self._scheduled(_query_target(parsed), None))
             return
         quoting = database.dialect.quoting.everywhere
         tables = quoting.parse_tables(config.get(TABLES, ""), catalogs=database.dialect.catalogs)
@@ -93,7 +93,7 @@ class JdbcSourceTask(SourceTask):
             select = f"SELECT * FROM {database.dialect.quoting.table(table)}"
             topic = parsed.topic_prefix.strip() + table.name
             target = Target(select, quoting.table(table), topic, table_partition(table), table)
-            self._queriers.append(ScheduledQuerier(self._querier(target, table)))
+            self._queriers.append(self._scheduled(target, table))
 
     def poll(self) -> SourceFrame | None:
         """Return the next batch of the table that is due first."""
@@ -120,6 +120,12 @@ class JdbcSourceTask(SourceTask):
             return None
         self._rereads += 1
         return self._back_off(self._rereads)
+
+    def encoded(self, batch: SourceBatch, records: int, size: int) -> None:
+        """Fit the batches of the table to their bytes."""
+        for scheduled in self._queriers:
+            if scheduled.reader.target.topic == batch.topic:
+                scheduled.reader.measured(records, size)
 
     def delivered(self, batch: SourceBatch) -> None:
         """Notify the queriers, which release what they kept for the frame."""
@@ -165,9 +171,12 @@ class JdbcSourceTask(SourceTask):
             return None
         return Backoff(0.2, self._config.backoff_ms / 1000).delay(retry)
 
-    def _querier(self, target: Target, table: TableId | None) -> TableQuerier:
+    def _scheduled(self, target: Target, table: TableId | None) -> ScheduledQuerier:
+        reader = RowReader(self.context.spark, self._config, target, self._connection)
+        return ScheduledQuerier(self._querier(reader, table), reader)
+
+    def _querier(self, reader: RowReader, table: TableId | None) -> TableQuerier:
         config = self._config
-        reader = RowReader(self.context.spark, config, target, self._connection)
         if config.mode == BULK:
             rows: TableQuerier = BulkTableQuerier(reader, self._saved_scan(reader))
         else:
@@ -222,8 +231,9 @@ class JdbcSourceTask(SourceTask):
 class ScheduledQuerier:
     """A querier with the time of its next poll and its number of consecutive failures."""
 
-    def __init__(self, querier: TableQuerier) -> None:
+    def __init__(self, querier: TableQuerier, reader: RowReader) -> None:
         self.querier = querier
+        self.reader = reader
         self.due = 0.0
         self.retries = 0
 

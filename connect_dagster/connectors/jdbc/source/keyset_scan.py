@@ -76,7 +76,7 @@ class KeysetScan:
         page = self._ahead
         if page is None:
             return None
-        ahead = self._page(page.high) if page.rows >= self._reader.batch_rows() else None
+        ahead = self._page(page.high) if page.full else None
         if ahead is None:
             frame = self._last(page)
         else:
@@ -109,7 +109,8 @@ class KeysetScan:
         beyond = f"{self._key} > {after}" if after is not None else ""
         where = " AND ".join(f"({part})" for part in (self._where, beyond) if part)
         keys = reader.statement(where, select=reader.selecting(f"{self._key} AS connect_key"))
-        page = reader.dialect.limited(f"{keys} ORDER BY {self._key}", reader.batch_rows())
+        most = reader.batch_rows()  # may be another number for the next page
+        page = reader.dialect.limited(f"{keys} ORDER BY {self._key}", most)
         sql = f"SELECT MIN(connect_key), MAX(connect_key), COUNT(*) FROM ({page}) p"
         ((low, high, rows),) = reader.connection.rows(sql, "whole", "whole", "long")
         if not rows:
@@ -121,6 +122,7 @@ class KeysetScan:
             low,
             high,
             rows,
+            full=rows >= most,
         )
 
 

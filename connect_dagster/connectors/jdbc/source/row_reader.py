@@ -35,8 +35,13 @@ from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
 log = logging.getLogger(__name__)
 
 _FETCH_ROWS = 2_000
+# An eighth of a batch is a megabyte, as estimated: rows that become 50 times larger have 50.
+_FETCHES_OF_BATCH = 8
 _SAMPLE_ROWS = 50
 _BATCH_BYTES = 8 << 20
+# Of encoded records; these have names of fields that rows lack.
+_LARGE_BYTES = 4 * _BATCH_BYTES
+_GROWTH = 4
 _FIRST_ROWS, _MOST_ROWS = 200, 150_000
 # A smaller batch is read as fast by one connection.
 _PARALLEL_ROWS = 4_000
@@ -88,6 +93,7 @@ class Range:
         column: the quoted column that divides them; ``None`` for one part.
         low, high: least and greatest value of that column.
         rows: an estimate of their number.
+        full: whether they are as many as a batch had at that time.
     """
 
     where: str
@@ -95,6 +101,7 @@ class Range:
     low: int = 0
     high: int = 0
     rows: int = 0
+    full: bool = False
 
     def parts(self, most: int) -> list[str]:
         """Return conditions that divide the rows among at most ``most`` connections."""
@@ -127,6 +134,7 @@ class RowReader:
         self._database = config.database()
         self._connection = connection
         self._rows_of_batch: int | None = config.most_rows
+        self._most_rows = config.most_rows or _MOST_ROWS
         self._guessed = False
         self._said: str | None = None
         self._key: Key | None = None
@@ -209,8 +217,23 @@ class RowReader:
             bytes_each = max(1, sample.nbytes // max(1, sample.num_rows))
             self._guessed = sample.num_rows < _SAMPLE_ROWS
             most = _FIRST_ROWS if self._guessed else _MOST_ROWS
-            self._rows_of_batch = max(1, min(most, _BATCH_BYTES // bytes_each))
+            self._most_rows = max(1, min(most, _BATCH_BYTES // bytes_each))
+            self._rows_of_batch = self._most_rows
         return self._rows_of_batch
+
+    def measured(self, rows: int, size: int) -> None:
+        """Fit batches to their measured bytes; called by another thread than the other methods.
+
+        Args:
+            rows: in a batch.
+            size: of its records, encoded, in bytes.
+        """
+        if self.config.most_rows is not None or self._rows_of_batch is None:
+            return
+        fitted = fitted_rows(self._rows_of_batch, self._most_rows, rows, size)
+        if fitted != self._rows_of_batch:
+            log.info("Batches of %s have %d rows now: %d had %d bytes", self.target.name, fitted, rows, size)
+            self._rows_of_batch, self._guessed = fitted, False
 
     def outgrown(self, rows: int) -> bool:
         """Return whether ``rows`` fill a batch whose size was guessed; the size is then estimated again."""
@@ -327,13 +350,35 @@ class RowReader:
             self.connection.metadata(f"the primary key of {table}", lambda metadata: _key_names(metadata, table))
         )
 
+    def _fetch_rows(self) -> int:
+        if self.config.most_rows is not None:
+            return min(_FETCH_ROWS, self.config.most_rows)
+        of_batch = self._rows_of_batch or 0
+        return min(_FETCH_ROWS, max(_SAMPLE_ROWS, of_batch // _FETCHES_OF_BATCH), of_batch or _SAMPLE_ROWS)
+
     def _reading_options(self) -> dict[str, str]:
         # A driver holds the rows that it has fetched, in the JVM's heap.
-        options = {"fetchsize": str(min(_FETCH_ROWS, self._rows_of_batch or _SAMPLE_ROWS))}
+        options = {"fetchsize": str(self._fetch_rows())}
         if self.config.isolation != "DEFAULT":
             level = self.config.isolation.replace("_", " ")
             options["sessionInitStatement"] = self.dialect.session_isolation.format(level)
         return options
+
+
+def fitted_rows(current: int, most: int, rows: int, size: int) -> int:
+    """Return the number of rows for further batches: fewer behind a large one, more again behind small ones.
+
+    Args:
+        current: number of rows in a batch.
+        most: by the estimate.
+        rows: in the batch that was measured, which may have been read before ``current`` was set.
+        size: of its records, encoded, in bytes.
+    """
+    if size > _LARGE_BYTES:
+        return max(1, min(current, _BATCH_BYTES * rows // size))
+    if rows >= current and size * _GROWTH < _BATCH_BYTES:
+        return max(current, min(most, current * _GROWTH))
+    return current
 
 
 def _is_whole(schema: Schema) -> bool:
