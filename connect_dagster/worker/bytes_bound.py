@@ -77,7 +77,7 @@ class ReadBound:
             counters = TaskCounters(2)
             several = counters.after_adding(_RECORDS, F.lit(1)) > 1
             excess = counters.after_adding(_BYTES, size_of_record(df)) > self._most_bytes
-            self._check = _unless(several & excess, counters)
+            self._check = F.when(several & excess, _raised(counters)).otherwise(F.lit(True))
         return df.where(self._check)
 
 
@@ -107,7 +107,8 @@ class EncodedBound:
             if len(self._checks) >= _KEPT:
                 self._checks.clear()
             check = self._checks[wanted] = self._made(df, frames, omitted)
-        return df.where(check)
+        # Not a filter: Spark would push it below the projection, and encode each record twice.
+        return df.withColumn("value", check)
 
     def has_room_for(self, size: int) -> bool:
         """Return whether a batch of this size in bytes is far from the bound, though its Spark tasks differ."""
@@ -119,7 +120,7 @@ class EncodedBound:
         counted = counters.after_adding(_RECORDS, F.lit(1)) > 0
         size = size_of_record(df) + omitted if omitted else size_of_record(df)
         excess = counters.after_adding(_BYTES, size) * tasks_of_stage() > self._most_bytes * frames
-        return _unless(counted & excess, counters)
+        return F.when(counted & excess, _raised(counters)).otherwise(F.col("value"))
 
 
 def size_of_record(df: DataFrame) -> Column:
@@ -134,8 +135,8 @@ def _size_of_header(header: Column) -> Column:
     return F.octet_length(header["key"]) + F.coalesce(F.octet_length(header["value"]), F.lit(0))
 
 
-def _unless(exceeded: Column, counters: TaskCounters) -> Column:
-    """Return true for each record, and fail where one exceeds the bound."""
+def _raised(counters: TaskCounters) -> Column:
+    """Fail the Spark task, with its counts."""
     text = F.concat(
         F.lit(f"{_TEXT}: "),
         counters.value(_BYTES).cast("string"),
@@ -143,4 +144,4 @@ def _unless(exceeded: Column, counters: TaskCounters) -> Column:
         counters.value(_RECORDS).cast("string"),
         F.lit(" records"),
     )
-    return F.when(exceeded, F.raise_error(text)).otherwise(F.lit(True))
+    return F.raise_error(text)
