@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from connect_dagster.plugin.frame_columns import RAW_RECORD, ROW
-from connect_dagster.worker.spark.planned_rows import planned_rows
+from connect_dagster.worker.spark.progress import planned_rows
 
 # Of rows as they are, since a piece is read as a whole: compressed it could have a hundred times as many.
 _PIECE_BYTES = 4 << 20

@@ -7,7 +7,7 @@ import time
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +68,20 @@ class Progress:
         with self._lock:
             last = asdict(self._last) if self._last is not None else {}
             return {**last, "totalInputRows": self._total, "jobGroup": self.job_group}
+
+
+def planned_rows(spark: SparkSession, df: DataFrame) -> DataFrame:
+    """Return the rows of a DataFrame's own plan, whose metrics count them.
+
+    A DataFrame that is written is planned again, and the metrics of its first plan stay at zero.
+
+    Args:
+        spark: its session.
+        df: not run yet.
+    """
+    jvm_df = df._jdf
+    rows = jvm_df.queryExecution().toRdd()
+    return DataFrame(spark._jsparkSession.internalCreateDataFrame(rows, jvm_df.schema(), False), spark)
 
 
 def rows_through_plan(df: DataFrame) -> int:
