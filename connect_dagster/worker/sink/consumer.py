@@ -40,6 +40,8 @@ _RETRY_SECONDS = 0.5
 # Seconds between two searches for a missing topic.
 _MISSING_BACKOFF = Backoff(0.5, 30.0)
 _GLANCE_SECONDS = 0.5
+# A few records that are there come within milliseconds.
+_TOGETHER_SECONDS = 0.3
 _ABANDON_SECONDS = 1.0
 _COORDINATOR_SECONDS = 1.0
 _MEMBER_SECONDS = 1.0
@@ -65,8 +67,8 @@ class Consumer(Protocol):
     def take_fetched(self, most_records: int) -> FetchedRecords | None:
         """Return the fetched records; ``None`` where the partitions must be read from their positions."""
 
-    def watch(self, offsets: Mapping[TopicPartition, int]) -> bool:
-        """Fetch from these offsets on."""
+    def watch(self, offsets: Mapping[TopicPartition, int], until: Mapping[TopicPartition, int] | None = None) -> bool:
+        """Fetch from these offsets on, all records before some ends together."""
 
     def unwatch(self, partitions: Iterable[TopicPartition]) -> None:
         """Stop fetching."""
@@ -127,6 +129,8 @@ class SinkConsumer:
         self._departures = departures
         self._headers = headers
         self._fetched: list[Message] = []
+        self._awaited: dict[TopicPartition, int] = {}
+        self._awaited_until = 0.0
         self._fetched_bytes = 0
         self._must_be_read = False  # from the positions: more has come, or a log no longer has the offset
         self._member_id = ""
@@ -166,7 +170,11 @@ class SinkConsumer:
             ConfigError: ``topics.regex`` takes too long for a topic's name.
         """
         self._fetch(0 if self._fetched else seconds)
-        return bool(self._fetched) or self._must_be_read
+        while self._awaited and self._fetch(0):
+            pass
+        if self._awaited and self._fetched and time.monotonic() > self._awaited_until:
+            self._read_instead()
+        return self._must_be_read or (bool(self._fetched) and not self._awaited)
 
     def take_fetched(self, most_records: int) -> FetchedRecords | None:
         """Return the records that were fetched since :meth:`watch` or the last call, and that have arrived by now.
@@ -223,13 +231,27 @@ class SinkConsumer:
         """Keep a record, or none where they become many while the task is busy."""
         self._fetched.append(message)
         self._fetched_bytes += len(message)
+        if self._awaited:
+            partition = TopicPartition(message.topic() or "", message.partition() or 0)
+            if (message.offset() or 0) + 1 >= self._awaited.get(partition, 0):
+                self._awaited.pop(partition, None)
         if len(self._fetched) > FEW_RECORDS or self._fetched_bytes > FEW_BYTES:
-            self._drop_fetched()
-            self._must_be_read = True
+            self._read_instead()
 
-    def watch(self, offsets: Mapping[TopicPartition, int]) -> bool:
-        """Fetch the records from these offsets on; return whether that is possible now."""
+    def _read_instead(self) -> None:
         self._drop_fetched()
+        self._must_be_read = True
+
+    def watch(self, offsets: Mapping[TopicPartition, int], until: Mapping[TopicPartition, int] | None = None) -> bool:
+        """Fetch the records from these offsets on; return whether that is possible now.
+
+        Args:
+            offsets: the first one of each partition.
+            until: ends of partitions: what is before them is waited for, so that it becomes one batch. Where it does
+                not come, as before the end of a transaction, the partitions must be read.
+        """
+        self._drop_fetched()
+        self._awaited, self._awaited_until = dict(until or {}), time.monotonic() + _TOGETHER_SECONDS
         try:
             self._consumer.resume(_partitions(offsets))
             # Last: it drops what was fetched from another offset, and wakes the client's thread, which resume does not.
@@ -248,6 +270,7 @@ class SinkConsumer:
 
     def _drop_fetched(self) -> None:
         self._fetched, self._fetched_bytes, self._must_be_read = [], 0, False
+        self._awaited = {}
 
     def committed_or_reset(self, partitions: TopicPartitions) -> dict[TopicPartition, int]:
         """Return the offsets to begin with: the committed ones, else those of ``auto.offset.reset``.
@@ -482,7 +505,7 @@ class SinkConsumer:
             except KafkaException as error:
                 if self._refusal is not None:
                     raise self._refusal from error
-                if not error.args[0].retriable() and error.args[0].code() not in _AWAY:
+                if not error.args[0].retriable() and error.args[0].code() not in _AWAY | _MOVED:
                     raise ConnectError(f"Could not read offsets: {error.args[0].str()}") from error
                 log.warning("Could not read offsets, will retry: %s", error.args[0].str())
                 time.sleep(_RETRY_SECONDS)
@@ -513,6 +536,18 @@ _AWAY = frozenset(
         KafkaError._TIMED_OUT,
         KafkaError._WAIT_COORD,
         KafkaError._DESTROY,  # of the connection of the request, such as one to a bootstrap address
+    }
+)
+# Java's consumer asks for offsets again after these (Java: ``OffsetFetcherUtils``); librdkafka reports some as final.
+_MOVED = frozenset(
+    {
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.LEADER_NOT_AVAILABLE,
+        KafkaError.FENCED_LEADER_EPOCH,
+        KafkaError.UNKNOWN_LEADER_EPOCH,
+        KafkaError.OFFSET_NOT_AVAILABLE,
+        KafkaError.REPLICA_NOT_AVAILABLE,
+        KafkaError.KAFKA_STORAGE_ERROR,
     }
 )
 _FATAL = frozenset(

@@ -1,11 +1,19 @@
 """Records that a watching consumer fetches, and their columns. No brokers."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 import pytest
-from confluent_kafka import TIMESTAMP_CREATE_TIME, TIMESTAMP_LOG_APPEND_TIME, TIMESTAMP_NOT_AVAILABLE, KafkaError
+from confluent_kafka import (
+    TIMESTAMP_CREATE_TIME,
+    TIMESTAMP_LOG_APPEND_TIME,
+    TIMESTAMP_NOT_AVAILABLE,
+    KafkaError,
+    KafkaException,
+)
+from confluent_kafka import TopicPartition as KafkaPartition
 
 from connect_dagster.kafka import clients
 from connect_dagster.plugin.records import TopicPartition
@@ -63,6 +71,7 @@ class Client:
     messages: list[Message] = field(default_factory=list)
     ends: dict[int, int] = field(default_factory=dict)
     waits: list[float] = field(default_factory=list)
+    refusals: list[Exception] = field(default_factory=list)
 
     def subscribe(self, *_: Any, **__: Any) -> None: ...
 
@@ -71,6 +80,14 @@ class Client:
     def resume(self, _: Any) -> None: ...
 
     def pause(self, _: Any) -> None: ...
+
+    def committed(self, partitions: list[Any], timeout: float) -> list[Any]:
+        return [KafkaPartition(one.topic, one.partition, 4) for one in partitions]
+
+    def offsets_for_times(self, partitions: list[Any], timeout: float) -> list[Any]:
+        if self.refusals:
+            raise self.refusals.pop()
+        return [KafkaPartition(one.topic, one.partition, 9 if one.offset == -1 else 0) for one in partitions]
 
     def memberid(self) -> str:
         return "m"
@@ -109,6 +126,38 @@ def test_all_that_has_arrived_is_taken_together(client: Client) -> None:
     assert taken.rows["offset"].to_pylist() == [3, 0, 7]
     assert not consumer.poll(0.1)
     assert consumer.take_fetched(10) is None
+
+
+def test_what_is_there_at_first_is_waited_for(client: Client) -> None:
+    consumer = watching()
+    consumer.watch({A: 3, B: 0}, {A: 5, B: 1})
+    client.messages = [Message(3), Message(4)]
+    assert not consumer.poll(0.1)
+    client.messages = [Message(0, 1), Message(5)]
+    assert consumer.poll(0.1)
+    taken = consumer.take_fetched(10)
+    assert taken is not None
+    assert taken.end == {A: 6, B: 1}
+
+
+def test_what_does_not_come_must_be_read(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    consumer = watching()
+    consumer.watch({A: 3}, {A: 5})  # 4 is the end of a transaction
+    client.messages = [Message(3)]
+    assert not consumer.poll(0.1)
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now + 1)
+    assert consumer.poll(0.1)
+    assert consumer.take_fetched(10) is None
+
+
+def test_large_records_must_be_read_at_once(client: Client) -> None:
+    consumer = watching()
+    consumer.watch({A: 0}, {A: 400})
+    client.messages = [Message(at, data=b"x" * (FEW_BYTES // 2)) for at in range(4)]
+    assert consumer.poll(0.1)
+    assert consumer.take_fetched(500) is None
+    assert client.messages
 
 
 def test_a_poll_does_not_wait_beside_a_record(client: Client) -> None:
@@ -194,3 +243,25 @@ def test_a_header_whose_key_is_not_text_is_left_to_ranges(client: Client) -> Non
     consumer = watching(headers=True)
     client.messages = [Message(3, pairs=[("not text", b"")])]
     assert consumer.take_fetched(10) is None
+
+
+@pytest.mark.parametrize(
+    "code", [KafkaError.FENCED_LEADER_EPOCH, KafkaError.UNKNOWN_LEADER_EPOCH, KafkaError.OFFSET_NOT_AVAILABLE]
+)
+def test_offsets_are_asked_for_again_where_a_leader_has_moved(
+    client: Client, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Failed: a broker that was frozen fenced the request, and the task with it."""
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+    client.refusals = [KafkaException(KafkaError(code))]
+    consumer = watching()
+    consumer._admin = cast("Any", NoIds())
+    assert consumer.committed_or_reset([A]) == {A: 4}
+    assert client.refusals == []
+
+
+class NoIds:
+    """Brokers that tell no ids of topics."""
+
+    def ids(self, topics: Sequence[str], seconds: float) -> dict[str, str]:
+        return {}
