@@ -313,10 +313,16 @@ class WorkerSinkTask(WorkerTask):
     def _stop_stream(self) -> None:
         self._stream, self._streamed = None, frozenset()
 
-    def _sleep(self) -> bool:
-        """Let the consumer fetch the next records, and ask for nothing; return whether it fetches."""
+    def _sleep(self, ends: Mapping[TopicPartition, int] | None = None) -> bool:
+        """Let the consumer fetch the next records, and ask for nothing; return whether it fetches.
+
+        Args:
+            ends: of the partitions, where records are before them.
+        """
         watched = self._streamed
-        if not self._joined.watch({partition: self._position[partition] for partition in watched}):
+        start = {partition: self._position[partition] for partition in watched}
+        until = {partition: end for partition, end in (ends or {}).items() if end > start.get(partition, end)}
+        if not self._joined.watch(start, until):
             self._busy_at = self._clock.monotonic()
             return False
         self._stop_stream()
@@ -350,7 +356,7 @@ class WorkerSinkTask(WorkerTask):
         ends = self._joined.ends(self._streamed)
         self._metrics.ends_seen(ends)
         asked = self._clock.monotonic() - began
-        if self._is_fetching and 0 < self._waiting(ends) <= FEW_RECORDS and self._sleep():
+        if self._is_fetching and 0 < self._waiting(ends) <= FEW_RECORDS and self._sleep(ends):
             self._look_at = self._clock.monotonic() + _AWAKE_SECONDS
             return
         try:

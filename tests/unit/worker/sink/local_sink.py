@@ -149,8 +149,8 @@ class Group:
         values = self.log.get(partition, [])
         return [Row(partition, at, values[at]) for at in range(first, len(values)) if values[at] != MARKER]
 
-    def watch(self, offsets: Mapping[TopicPartition, int]) -> bool:
-        self.watched = dict(offsets)
+    def watch(self, offsets: Mapping[TopicPartition, int], until: Mapping[TopicPartition, int] | None = None) -> bool:
+        self.watched = dict(sorted(offsets.items(), key=str))
         return True
 
     def unwatch(self, partitions: Iterable[TopicPartition]) -> None:
