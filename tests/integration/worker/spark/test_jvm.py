@@ -10,4 +10,4 @@ from tests.integration.worker_process import QUICK_JVM
 def test_java_options_of_the_worker_file_reach_the_jvm(spark: SparkSession) -> None:
     java: Any = spark.sparkContext._jvm
     arguments = java.java.lang.management.ManagementFactory.getRuntimeMXBean().getInputArguments()
-    assert QUICK_JVM["spark.driver.extraJavaOptions"] in list(arguments)
+    assert {*QUICK_JVM["spark.driver.extraJavaOptions"].split()} <= {*arguments}
