@@ -1,7 +1,8 @@
 """Frames of few records, whose columns are evaluated without a Spark job.
 
 A frame of fetched records has their Arrow table. What its task selects with ``to_arrow`` is evaluated by a kept
-projection of the same plan; its DataFrame is made when the task asks for it.
+projection of the same plan; its DataFrame is made when the task asks for it. Where transforms may leave records out, or
+records may fail as data, the plan itself is evaluated first, so that what arrives is known.
 """
 
 from __future__ import annotations
@@ -11,8 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
+from connect_dagster.plugin.frame_columns import FAILURE
+from connect_dagster.plugin.frames import SinkFrame
 from connect_dagster.worker.frames import WorkerSinkFrame
 from connect_dagster.worker.spark.kept_projection import KeptProjection, NotKeptError
 
@@ -129,6 +134,11 @@ class FewRecordsFrame(WorkerSinkFrame):
         object.__setattr__(self, "df", df)
         return df
 
+    @property
+    def count(self) -> int:
+        """Return the number of records before what the task selects."""
+        return 0 if self._planned is None else self._planned.few.rows.num_rows
+
     def has(self, name: str) -> bool:
         """Return whether ``df`` has this column."""
         return WorkerSinkFrame.has(self, name) if self._planned is None else name in self._planned.names
@@ -140,3 +150,54 @@ class FewRecordsFrame(WorkerSinkFrame):
             if made is not None:
                 return made
         return WorkerSinkFrame.to_arrow(self, *columns)
+
+
+class KeptFrame:
+    """The frame that transforms make of few records, kept from batch to batch.
+
+    Args:
+        spark: the worker's session.
+        schema: of the records.
+        frames: builds the frames over records in the columns of Spark's Kafka source.
+
+    Raises:
+        NotKeptError: there are several frames, or the plan cannot be kept.
+    """
+
+    def __init__(
+        self, spark: SparkSession, schema: pa.Schema, frames: Callable[[DataFrame], Sequence[SinkFrame]]
+    ) -> None:
+        made: list[SinkFrame] = []
+
+        def plan(df: DataFrame) -> DataFrame:
+            found = frames(df)
+            if len(found) != 1:
+                raise NotKeptError("transforms make records of several schemas")
+            made.extend(found)
+            df = found[0].df
+            return df.withColumn(FAILURE, F.col(FAILURE).isNotNull()) if FAILURE in df.columns else df
+
+        self._spark = spark
+        self._projection = KeptProjection(spark, schema, plan)
+        (frame,) = made
+        self._fields = {
+            "value_schema": frame.value_schema,
+            "key_schema": frame.key_schema,
+            "header_converter": frame.header_converter,
+        }
+        self._selections = KeptSelections()
+
+    def of(self, rows: pa.Table) -> FewRecordsFrame:
+        """Return the frame of records.
+
+        Raises:
+            NotKeptError: a record fails; the plan as usual separates those, or raises.
+        """
+        made = self._projection.run(rows)
+        if FAILURE in made.column_names:
+            if pc.any(made.column(FAILURE)).as_py():
+                raise NotKeptError("a record fails")
+            made = made.drop_columns([FAILURE])
+        few = FewRecords(self._spark, made, lambda: self._spark.createDataFrame(made).coalesce(1))
+        planned = PlannedRecords(few, lambda df: df, frozenset(made.column_names), self._selections)
+        return FewRecordsFrame.of(planned, **self._fields)

@@ -29,7 +29,14 @@ from connect_dagster.plugin.schema import OPTIONAL_BYTES_SCHEMA
 from connect_dagster.worker.errors.failures import KEY_CONVERTER, VALUE_CONVERTER, exception_text
 from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.frames import WorkerSinkFrame
-from connect_dagster.worker.sink.few_records import FewRecords, FewRecordsFrame, KeptSelections, PlannedRecords
+from connect_dagster.worker.sink.few_records import (
+    FewRecords,
+    FewRecordsFrame,
+    KeptFrame,
+    KeptSelections,
+    PlannedRecords,
+)
+from connect_dagster.worker.spark.kept_projection import NotKeptError
 from connect_dagster.worker.transforms import TransformationStage, apply_chain
 
 OTHER_SCHEMA = "connect_dagster: a record has another schema than the batch before"
@@ -56,6 +63,24 @@ class _Plan:
         for condition in self.conditions:
             df = df.where(condition)
         return df.select(*self.columns.values())
+
+
+@dataclass(slots=True)
+class _FewPlan:
+    """A plan with the frame that is kept of it, once there is one."""
+
+    plan: _Plan
+    kept: KeptFrame | None = None
+    can_be_kept: bool = True
+
+    def frame(self, few: FewRecords, frames: Callable[[DataFrame], Sequence[SinkFrame]]) -> FewRecordsFrame | None:
+        try:
+            if self.kept is None and self.can_be_kept:
+                self.can_be_kept = False  # unless it is
+                self.kept = KeptFrame(few.spark, few.rows.schema, frames)
+            return None if self.kept is None else self.kept.of(few.rows)
+        except NotKeptError:
+            return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +119,7 @@ class SinkPipeline:
     tolerance: ToleranceOperator | None = None
     reported: bool = False
     _kept: _Plan | None = field(default=None, init=False)
+    _few: _FewPlan | None = field(default=None, init=False)
     _guessed: bool = field(default=False, init=False)
 
     @property
@@ -117,14 +143,27 @@ class SinkPipeline:
             few: the records.
 
         Returns:
-            ``None`` also where transforms may change the plan, or failed records are to be counted.
+            ``None`` also where a record fails, or transforms may change the plan.
         """
-        plan = None if self.transforms else self._expected_plan(Mode(as_data=self.tolerate))
-        if plan is None or FAILURE in plan.columns:
+        plan = self._expected_plan(Mode(as_data=self.tolerate))
+        if plan is None:
             return None
+        if self.transforms or FAILURE in plan.columns:
+            frame = self._transformed(few, plan)
+            return None if frame is None else SinkBatch((frame,))
         planned = PlannedRecords(few, plan.over, frozenset(plan.columns), plan.kept)
         schemas = {"value_schema": plan.value.schema, "key_schema": plan.key.schema}
         return SinkBatch((FewRecordsFrame.of(planned, **schemas, header_converter=self.header_converter),))
+
+    def _transformed(self, few: FewRecords, plan: _Plan) -> FewRecordsFrame | None:
+        """Return the frame behind the transforms without failed records; ``None`` where there are some."""
+        if self._few is None or self._few.plan is not plan:
+            self._few = _FewPlan(plan)
+            return None  # it pays for a plan that is used again
+        if not all(stage.deterministic for stage in self.transforms):
+            return None
+        mode = Mode(as_data=self.tolerate)
+        return self._few.frame(few, lambda df: self._planned(df, plan, mode))
 
     def _expected_plan(self, mode: Mode) -> _Plan | None:
         """Return the plan for the schemas of the batch before; ``None`` when none is known yet."""

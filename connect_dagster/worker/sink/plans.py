@@ -25,7 +25,7 @@ from connect_dagster.worker.errors.failures import VALUE_CONVERTER, FailedRecord
 from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.frames import Acting
 from connect_dagster.worker.record_frames import halves
-from connect_dagster.worker.sink.few_records import FewRecords
+from connect_dagster.worker.sink.few_records import FewRecords, FewRecordsFrame
 from connect_dagster.worker.sink.pipeline import Mode, SinkPipeline
 from connect_dagster.worker.sink.raw_records import Offsets, RecordEncoder, failed_records, raw_records, raw_records_at
 from connect_dagster.worker.sink.stream import MicroBatch
@@ -97,6 +97,7 @@ class BatchPlans:
     _may_fail: bool = field(default=False, init=False)
     _expected: bool = field(default=True, init=False)
     _poison: int = field(default=0, init=False)
+    _few: int | None = field(default=None, init=False)  # fetched records behind transforms
 
     @property
     def tolerates(self) -> bool:
@@ -106,6 +107,8 @@ class BatchPlans:
     @property
     def arrived(self) -> int | None:
         """Return the number of records that arrived; ``None`` where it is that of the batch, or is not known."""
+        if self._few is not None:
+            return self._few
         counted = _sum(self._arriving, _ARRIVED)
         return self.batch.size - self._poison if counted is None and self._poison else counted
 
@@ -136,6 +139,8 @@ class BatchPlans:
         if self.batch.fetched is not None:
             few = FewRecords(self.spark, self.batch.fetched, lambda: self.batch.df)
             if (planned := self.pipeline.expected_of_few(few)) is not None:
+                if self.pipeline.transforms:
+                    self._few = sum(frame.count for frame in planned if isinstance(frame, FewRecordsFrame))
                 return planned
         planned = self.pipeline.expected(self.batch.df, mode)
         return None if planned is None else self._counted(planned)
@@ -174,6 +179,7 @@ class BatchPlans:
 
     def _mode(self) -> Mode:
         self._read.clear()
+        self._few = None
         watched = self.pipeline.tolerate and self.pipeline.transforms
         return Mode(as_data=self.pipeline.tolerate, watch=self._with_read_count if watched else _unchanged)
 

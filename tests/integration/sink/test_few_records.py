@@ -14,12 +14,22 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from connect_dagster.converters.json.converter import JsonConverter
 from connect_dagster.converters.plain.simple_header_converter import SimpleHeaderConverter
 from connect_dagster.converters.plain.string_converter import StringConverter
+from connect_dagster.plugin.converter import Predicate, Transform
+from connect_dagster.plugin.frame_columns import FAILURE
 from connect_dagster.plugin.frames import SinkFrame
 from connect_dagster.plugin.records import TopicPartition
+from connect_dagster.predicates.has_header_key import HasHeaderKey
+from connect_dagster.predicates.record_is_tombstone import RecordIsTombstone
+from connect_dagster.transforms.filter import Filter
+from connect_dagster.transforms.hoist_field import HoistFieldValue
+from connect_dagster.transforms.regex_router import RegexRouter
+from connect_dagster.worker.bytes_bound import ReadBound
 from connect_dagster.worker.sink.fetched_records import FetchedRecords
 from connect_dagster.worker.sink.few_records import FewRecords, FewRecordsFrame
 from connect_dagster.worker.sink.pipeline import OTHER_SCHEMA, UNREADABLE, SinkPipeline
+from connect_dagster.worker.sink.plans import SinkPlanner
 from connect_dagster.worker.sink.stream import MicroBatch
+from connect_dagster.worker.transforms import TransformationStage
 
 WHEN = datetime.datetime(2026, 1, 2, 3, 4, 5, 6000, tzinfo=datetime.UTC)
 COLUMNS = pa.schema(
@@ -154,10 +164,72 @@ def test_a_batch_that_is_planned_as_usual_has_one_spark_task(spark: SparkSession
     assert (batch.size, batch.topics) == (3, {"t"})
 
 
-def test_records_that_may_fail_as_data_are_counted_by_spark(spark: SparkSession) -> None:
+TEXT = b'{"schema":{"type":"string","optional":true},"payload":"a"}'
+
+
+def test_records_that_may_fail_as_data_need_no_job_unless_one_does(spark: SparkSession) -> None:
     planned = pipeline(JsonConverter, tolerate=True)
-    text = b'{"schema":{"type":"string","optional":true},"payload":"a"}'
-    with planned.searched(spark.createDataFrame(rows(text))):
+    with planned.searched(spark.createDataFrame(rows(TEXT))):
         pass
-    assert planned.expected(spark.createDataFrame(rows(text))) is not None
-    assert planned.expected_of_few(few(spark, rows(text))) is None
+    assert planned.expected_of_few(few(spark, rows(TEXT))) is None, "a plan is kept when it is used again"
+    for _ in range(2):
+        frame = frame_of(planned, spark, rows(TEXT, TEXT))
+        assert not frame.has(FAILURE)
+        assert [one.value for one in frame.records()] == ["a", "a"]
+    assert planned.expected_of_few(few(spark, rows(TEXT, b"oops"))) is None
+    assert jobs(spark, lambda: planned.expected_of_few(few(spark, rows(TEXT)))) == 0
+
+
+def configured(plugin: Transform | Predicate, **options: str) -> Any:
+    plugin.configure(options)
+    return plugin
+
+
+def chain(**predicate: Any) -> list[TransformationStage]:
+    route = configured(RegexRouter(), regex="(.*)", replacement="new-$1")
+    return [
+        TransformationStage("drop", Filter(), configured(RecordIsTombstone())),
+        TransformationStage("route", route),
+        TransformationStage("hoist", configured(HoistFieldValue(), field="line"), **predicate),
+    ]
+
+
+@pytest.mark.parametrize("tolerate", [False, True])
+def test_records_behind_transforms_are_those_of_the_usual_frame(spark: SparkSession, tolerate: bool) -> None:
+    planned = pipeline(transforms=chain(), tolerate=tolerate)
+    table = rows(b"a", None, b"c")
+    assert planned.expected_of_few(few(spark, table)) is None
+    for _ in range(3):
+        frame = frame_of(planned, spark, table)
+        usual = planned.expected(spark.createDataFrame(table))
+        assert usual is not None
+        (plain,) = usual.frames
+        assert frame.records() == plain.records()
+        assert frame.records()[0].original_topic == "t"
+        assert (frame.value_schema, frame.key_schema) == (plain.value_schema, plain.key_schema)
+        assert frame.df.columns == plain.df.columns
+    assert jobs(spark, lambda: frame_of(planned, spark, table).records()) == 0
+
+
+class Unknown(HoistFieldValue):  # type: ignore[misc, valid-type]
+    deterministic = False
+
+
+def test_other_transforms_are_planned_as_usual(spark: SparkSession) -> None:
+    unknown = pipeline(transforms=[TransformationStage("h", configured(Unknown(), field="line"))])
+    split = pipeline(transforms=chain(predicate=configured(HasHeaderKey(), name="h")))
+    for planned in (unknown, split):
+        for _ in range(3):
+            assert planned.expected_of_few(few(spark, rows(b"a", b"b"))) is None
+
+
+def test_what_arrives_behind_transforms_is_counted(spark: SparkSession) -> None:
+    table, one = rows(b"a", None, b"c"), TopicPartition("t", 0)
+    planner = SinkPlanner(spark, pipeline(transforms=chain()), ReadBound(1 << 20))
+    for number in range(3):
+        plans = planner.plans(MicroBatch.of_fetched(FetchedRecords(table, {one: 0}, {one: 3}), spark), measured=False)
+        batch = plans.expected()
+        assert batch is not None
+        assert len(batch.records()) == 2
+        assert plans.arrived == 2
+        assert isinstance(batch.frames[0], FewRecordsFrame) is (number > 0)
