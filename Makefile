@@ -62,14 +62,15 @@ test: install ## run the tests that each change must pass (TESTS=path to narrow,
 	$(PYTEST) --durations 10 $(TESTS)
 
 nightly: install browser network ## run the whole matrix, Java's answers checked, then 30 minutes of faults (TESTS=path: no faults)
-	GOLDEN=check $(PYTEST) -m "not soak" $(TESTS)
+	GOLDEN=check $(PYTEST) -m "not soak and not alone" $(TESTS)
+	$(BIN)/pytest -m "alone" $(TESTS) || [ $$? = 5 ] # none among TESTS
 	$(if $(TESTS),,$(BIN)/python -m tests.campaign --minutes 30 $(CAMPAIGN))
 
 golden: install ## ask Java 4.3.1 and record its answers in tests/golden (TESTS=a test module to narrow)
 	GOLDEN=record $(BIN)/pytest -m "not soak" $(or $(TESTS),tests/conformance tests/unit/java tests/unit/kafka)
 
 soak: install network ## play 1,000 faults, then run the long tests; a stopped campaign continues (TESTS=path: no faults)
-	$(if $(TESTS),,$(BIN)/python -m tests.campaign --seed 1 $(CAMPAIGN))
+	$(if $(TESTS),,$(BIN)/python -m tests.campaign --seed 1 --folder docs/campaign $(CAMPAIGN))
 	$(BIN)/pytest -m soak $(TESTS)
 
 campaign: install network ## play faults that are drawn from a seed (CAMPAIGN="--faults 20 --seed 7", CAMPAIGN=--help)

@@ -23,7 +23,7 @@ from tests.integration.answer_times import AnswerTimes
 from tests.integration.cluster.group_of_workers import LineFiles, TopicReader, await_running, await_true, put
 from tests.integration.cluster.hostile_clients import ATTACKS
 
-pytestmark = pytest.mark.nightly
+pytestmark = [pytest.mark.nightly, pytest.mark.alone]
 
 PREFIX = "hostile-"
 GROUP = {"session_timeout_ms": "10000", "heartbeat_interval_ms": "1000", "offset_flush_interval_ms": "300"}
