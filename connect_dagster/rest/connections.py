@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import select
 import ssl
 from collections.abc import Callable
 from enum import Enum, auto
-from typing import Protocol
+from typing import Any, Protocol
 
 import h11
 from uvicorn import Config
@@ -30,6 +31,9 @@ HEAD_BYTES = 16 * 1024
 WARNING_SECONDS = 60.0
 _SMALL_CHUNKS = 1_000
 _CHUNK_BYTES = 256
+_CHANGES_NOTHING = frozenset({"GET", "HEAD", "OPTIONS"})
+# Linux also reports an end behind bytes that were not read.
+_END = getattr(select, "POLLRDHUP", 0) | select.POLLHUP | select.POLLERR
 
 
 class Phase(Enum):
@@ -151,6 +155,16 @@ class HttpConnection(H11Protocol):
         self.conn = self._parser = _Parser(h11.SERVER, HEAD_BYTES)
         self._connections = connections
         self._phase: Phase | None = None
+        self._application = self.app
+        self.app = self._answer
+
+    async def _answer(self, scope: Any, receive: Any, send: Any) -> None:
+        """Handle a request, unless nobody waits for its response: clients that ask and leave keep others waiting."""
+        if scope["method"] in _CHANGES_NOTHING and _has_left(self.transport):
+            self.cycle.disconnected = True
+            self.abort()
+            return
+        await self._application(scope, receive, send)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
         """Begin to wait for a request."""
@@ -207,6 +221,16 @@ class HttpConnection(H11Protocol):
         if phase is not self._phase:
             self._phase = phase
             self._connections.enter(self, phase)
+
+
+def _has_left(transport: asyncio.Transport) -> bool:
+    """Return whether the client has closed the connection, or its half of it."""
+    connected = transport.get_extra_info("socket")
+    if transport.is_closing() or connected is None:
+        return transport.is_closing()
+    events = select.poll()
+    events.register(connected, _END)
+    return bool(events.poll(0))
 
 
 def _phase(conn: h11.Connection) -> Phase:

@@ -2,6 +2,7 @@
 
 import logging
 import re
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -66,6 +67,25 @@ def test_clients_that_came_before_the_start_are_answered(server: RestServer, her
     server.start(herder)
     early.join(10)
     assert statuses == [200]
+
+
+def test_clients_that_ask_and_leave_are_not_answered(
+    server: RestServer, herder: MemoryHerder, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Failed: each of thousands took the time of a response, which others waited for."""
+    caplog.set_level(logging.INFO)
+    address = ("127.0.0.1", server.ports[0])
+    for _ in range(20):
+        with socket.create_connection(address) as client:
+            client.sendall(b"GET /connectors HTTP/1.1\r\nHost: h\r\n\r\n")
+    with socket.create_connection(address, timeout=5) as staying:
+        staying.sendall(b"GET /connectors/c HTTP/1.1\r\nHost: h\r\n\r\n")
+        server.start(herder)
+        assert staying.recv(12) == b"HTTP/1.1 200"
+    server.stop(5)  # a line of the log follows the response
+    assert "GET /connectors/c " in caplog.text
+    assert "GET /connectors HTTP" not in caplog.text
+    assert "ERROR" not in caplog.text
 
 
 def test_a_taken_port_frees_the_others(server: RestServer) -> None:
