@@ -8,6 +8,7 @@ their connections. Independent of routes.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import select
 import ssl
@@ -31,6 +32,7 @@ HEAD_BYTES = 16 * 1024
 WARNING_SECONDS = 60.0
 _SMALL_CHUNKS = 1_000
 _CHUNK_BYTES = 256
+_LOOKED_AT = 100
 _CHANGES_NOTHING = frozenset({"GET", "HEAD", "OPTIONS"})
 # Linux also reports an end behind bytes that were not read.
 _END = getattr(select, "POLLRDHUP", 0) | select.POLLHUP | select.POLLERR
@@ -52,6 +54,10 @@ class Phase(Enum):
 
 class Closable(Protocol):
     """A connection that can be closed at once."""
+
+    @property
+    def has_left(self) -> bool:
+        """Return whether the client has closed it."""
 
     def abort(self) -> None:
         """Close, without waiting for the client."""
@@ -106,7 +112,9 @@ class Connections:
         if now - self._warned_at >= WARNING_SECONDS:
             self._warned_at = now
             log.warning("More than %d connections: closing those that have waited longest for their client", self._most)
-        longest = next(iter(self._waiting), newest)
+        # Among clients that ask and leave, one that has just come may have waited longest.
+        oldest = itertools.islice(self._waiting, _LOOKED_AT)
+        longest = next((one for one in oldest if one.has_left), next(iter(self._waiting), newest))
         self.leave(longest)
         longest.abort()
 
@@ -160,11 +168,16 @@ class HttpConnection(H11Protocol):
 
     async def _answer(self, scope: Any, receive: Any, send: Any) -> None:
         """Handle a request, unless nobody waits for its response: clients that ask and leave keep others waiting."""
-        if scope["method"] in _CHANGES_NOTHING and _has_left(self.transport):
+        if scope["method"] in _CHANGES_NOTHING and self.has_left:
             self.cycle.disconnected = True
             self.abort()
             return
         await self._application(scope, receive, send)
+
+    @property
+    def has_left(self) -> bool:
+        """Return whether the client has closed the connection."""
+        return _has_left(self.transport)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
         """Begin to wait for a request."""
@@ -266,6 +279,11 @@ class TlsGate(asyncio.Protocol):
         self._transport = transport
         self._connections.enter(self, Phase.HANDSHAKE)
         self._handshake = asyncio.get_running_loop().create_task(self._secure())
+
+    @property
+    def has_left(self) -> bool:
+        """Return whether the client has closed the connection."""
+        return _has_left(self._transport)
 
     def data_received(self, data: bytes) -> None:
         """Keep what belongs to HTTP."""
