@@ -6,36 +6,23 @@ from pathlib import Path
 
 import pytest
 
-from connect_dagster.embedded import jars
 from tests.conftest import Broker
 from tests.integration import topics
+from tests.integration.jdbc.sqlite_source import plugin_path, source
 from tests.integration.worker_process import WorkerProcess
 
 pytestmark = pytest.mark.nightly
 
 
 def test_a_driver_on_plugin_path(broker: Broker, topic_prefix: str, tmp_path: Path) -> None:
-    (driver,) = jars.resolve("sqlite-driver")
-    path = tmp_path / "plugins" / "sqlite"
-    path.mkdir(parents=True)
-    (path / driver.name).symlink_to(driver)
     file = tmp_path / "shop.db"
     with sqlite3.connect(file) as database:
         database.execute("CREATE TABLE things (id INTEGER PRIMARY KEY, name TEXT NOT NULL)")
         database.executemany("INSERT INTO things VALUES (?, ?)", [(1, "desk"), (2, "lamp")])
-    config = {
-        "connector.class": "JdbcSource",
-        "connection.url": f"jdbc:sqlite:{file}",
-        "mode": "incrementing",
-        "incrementing.column.name": "id",
-        "validate.non.null": "false",
-        "table.whitelist": "things",
-        "topic.prefix": topic_prefix,
-        "poll.interval.ms": "200",
-    }
-    props = {"bootstrap.servers": broker.bootstrap_servers, "plugin.path": str(tmp_path / "plugins")}
+    config = {**source(file, topic_prefix), "poll.interval.ms": "200"}
+    props = {"bootstrap.servers": broker.bootstrap_servers, "plugin.path": plugin_path(tmp_path)}
     with WorkerProcess(props, [], tmp_path / "worker") as worker:
-        worker.call("PUT", f"/connectors/{topic_prefix}/config", {"name": topic_prefix, **config})
+        worker.call("PUT", f"/connectors/{topic_prefix}/config", config)
         topic = f"{topic_prefix}things"
         found = topics.values(broker.bootstrap_servers, topic, 2, timeout=60)
         with sqlite3.connect(file) as database:

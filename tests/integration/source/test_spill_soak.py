@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from connect_dagster.embedded import jars
 from tests.conftest import Broker
 from tests.integration import topics
+from tests.integration.jdbc.sqlite_source import plugin_path, source
 from tests.integration.sink.kafka_topics import Topics
 from tests.integration.source.test_big_file import resident
 from tests.integration.worker_process import WorkerProcess
@@ -22,9 +22,6 @@ def test_rows_that_grow_fit_into_a_gigabyte(
     broker: Broker, topic_prefix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Failed at 988389f: the task, by Arrow's OutOfMemoryException."""
-    (driver,) = jars.resolve("sqlite-driver")
-    (tmp_path / "plugins" / "sqlite").mkdir(parents=True)
-    (tmp_path / "plugins" / "sqlite" / driver.name).symlink_to(driver)
     file, topic = tmp_path / "shop.db", f"{topic_prefix}things"
     Topics(broker.bootstrap_servers).create(topic, 1, {"max.message.bytes": str(2 * MEGABYTE)})
     with sqlite3.connect(file) as database:
@@ -32,24 +29,14 @@ def test_rows_that_grow_fit_into_a_gigabyte(
         database.executemany("INSERT INTO things VALUES (?, ?)", ((one, "x" * 100) for one in range(SMALL)))
         sizes = ((SMALL + one, "x" * 1_000_000) for one in range(LARGE))
         database.executemany("INSERT INTO things VALUES (?, ?)", sizes)
-    config = {
-        "name": topic_prefix,
-        "connector.class": "JdbcSource",
-        "connection.url": f"jdbc:sqlite:{file}",
-        "mode": "incrementing",
-        "incrementing.column.name": "id",
-        "validate.non.null": "false",
-        "table.whitelist": "things",
-        "topic.prefix": topic_prefix,
-    }
     props = {
         "bootstrap.servers": broker.bootstrap_servers,
-        "plugin.path": str(tmp_path / "plugins"),
+        "plugin.path": plugin_path(tmp_path),
         "producer.max.request.size": str(2 * MEGABYTE),
     }
     peak = 0
     with WorkerProcess(props, [], tmp_path / "worker", jvm={}) as worker:
-        assert worker.call("PUT", f"/connectors/{topic_prefix}/config", config).status == 201
+        assert worker.call("PUT", f"/connectors/{topic_prefix}/config", source(file, topic_prefix)).status == 201
 
         def all_arrived() -> bool:
             nonlocal peak
