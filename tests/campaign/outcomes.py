@@ -96,7 +96,7 @@ class Journal:
     Args:
         folder: of the campaign; made when missing.
         settings: of the schedule.
-        lane: writes to a file of its own.
+        lane: number of the lane; each writes to a separate file.
 
     Raises:
         ValueError: the folder has a campaign with other settings.
