@@ -84,6 +84,11 @@ TransformationChain = Sequence[TransformationStage]
 """Stages in the order in which they are applied."""
 
 
+def is_deterministic(chain: TransformationChain) -> bool:
+    """Return whether equal columns, topic and schemas give equal expressions in all stages."""
+    return all(stage.deterministic for stage in chain)
+
+
 class ApplyStage(Protocol):
     """``TransformationStage.apply``, or a function that calls it under an error policy."""
 

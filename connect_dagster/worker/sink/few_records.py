@@ -19,7 +19,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from connect_dagster.plugin.frame_columns import FAILURE
 from connect_dagster.plugin.frames import SinkFrame
 from connect_dagster.worker.frames import WorkerSinkFrame
-from connect_dagster.worker.spark.kept_projection import KeptProjection, NotKeptError
+from connect_dagster.worker.spark.kept_projection import KeptProjection, MadeOnce, NotKeptError
 
 Plan = Callable[[DataFrame], DataFrame]
 _MOST_SELECTIONS = 8
@@ -40,23 +40,18 @@ class FewRecords:
     df: Callable[[], DataFrame]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Selection:
     """Columns that a task has selected, which it keeps alive: their identity is its key."""
 
     columns: Sequence[Column | str]
-    projection: KeptProjection | None = None
-    is_kept: bool = True
+    projection: MadeOnce[KeptProjection] = field(default_factory=MadeOnce)
 
     def run(self, few: FewRecords, plan: Plan) -> pa.Table | None:
-        try:
-            if self.projection is None and self.is_kept:
-                self.is_kept = False  # unless it can be
-                self.projection = KeptProjection(few.spark, few.rows.schema, lambda df: plan(df).select(*self.columns))
-                self.is_kept = True
-            return None if self.projection is None else self.projection.run(few.rows)
-        except NotKeptError:
-            return None
+        return self.projection.use(
+            lambda: KeptProjection(few.spark, few.rows.schema, lambda df: plan(df).select(*self.columns)),
+            lambda made: made.run(few.rows),
+        )
 
 
 class KeptSelections:
@@ -136,8 +131,8 @@ class FewRecordsFrame(WorkerSinkFrame):
 
     @property
     def count(self) -> int:
-        """Return the number of records before what the task selects."""
-        return 0 if self._planned is None else self._planned.few.rows.num_rows
+        """Return the number of records."""
+        return self.df.count() if self._planned is None else self._planned.few.rows.num_rows
 
     def has(self, name: str) -> bool:
         """Return whether ``df`` has this column."""

@@ -36,8 +36,8 @@ from connect_dagster.worker.sink.few_records import (
     KeptSelections,
     PlannedRecords,
 )
-from connect_dagster.worker.spark.kept_projection import NotKeptError
-from connect_dagster.worker.transforms import TransformationStage, apply_chain
+from connect_dagster.worker.spark.kept_projection import MadeOnce
+from connect_dagster.worker.transforms import TransformationStage, apply_chain, is_deterministic
 
 OTHER_SCHEMA = "connect_dagster: a record has another schema than the batch before"
 UNREADABLE = "connect_dagster: a record cannot be read by its converter"
@@ -53,6 +53,7 @@ class _Plan:
     conditions: Sequence[Column]
     columns: Mapping[str, Column]  # by their names
     kept: KeptSelections = field(default_factory=KeptSelections)
+    frame: MadeOnce[KeptFrame] = field(default_factory=MadeOnce)
 
     def over(self, df: DataFrame) -> DataFrame:
         """Return the records as a frame has them.
@@ -63,24 +64,6 @@ class _Plan:
         for condition in self.conditions:
             df = df.where(condition)
         return df.select(*self.columns.values())
-
-
-@dataclass(slots=True)
-class _FewPlan:
-    """A plan with the frame that is kept of it, once there is one."""
-
-    plan: _Plan
-    kept: KeptFrame | None = None
-    can_be_kept: bool = True
-
-    def frame(self, few: FewRecords, frames: Callable[[DataFrame], Sequence[SinkFrame]]) -> FewRecordsFrame | None:
-        try:
-            if self.kept is None and self.can_be_kept:
-                self.can_be_kept = False  # unless it is
-                self.kept = KeptFrame(few.spark, few.rows.schema, frames)
-            return None if self.kept is None else self.kept.of(few.rows)
-        except NotKeptError:
-            return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +102,7 @@ class SinkPipeline:
     tolerance: ToleranceOperator | None = None
     reported: bool = False
     _kept: _Plan | None = field(default=None, init=False)
-    _few: _FewPlan | None = field(default=None, init=False)
+    _seen: _Plan | None = field(default=None, init=False)
     _guessed: bool = field(default=False, init=False)
 
     @property
@@ -136,8 +119,8 @@ class SinkPipeline:
         plan = self._expected_plan(mode)
         return None if plan is None else SinkBatch(tuple(self._planned(df, plan, mode)))
 
-    def expected_of_few(self, few: FewRecords) -> SinkBatch | None:
-        """Return what :meth:`expected` returns, as a frame that needs no job.
+    def expected_of_few(self, few: FewRecords) -> FewRecordsFrame | None:
+        """Return the frame of :meth:`expected`, as one that needs no job.
 
         Args:
             few: the records.
@@ -149,21 +132,23 @@ class SinkPipeline:
         if plan is None:
             return None
         if self.transforms or FAILURE in plan.columns:
-            frame = self._transformed(few, plan)
-            return None if frame is None else SinkBatch((frame,))
+            return self._transformed(few, plan)
         planned = PlannedRecords(few, plan.over, frozenset(plan.columns), plan.kept)
         schemas = {"value_schema": plan.value.schema, "key_schema": plan.key.schema}
-        return SinkBatch((FewRecordsFrame.of(planned, **schemas, header_converter=self.header_converter),))
+        return FewRecordsFrame.of(planned, **schemas, header_converter=self.header_converter)
 
     def _transformed(self, few: FewRecords, plan: _Plan) -> FewRecordsFrame | None:
         """Return the frame behind the transforms without failed records; ``None`` where there are some."""
-        if self._few is None or self._few.plan is not plan:
-            self._few = _FewPlan(plan)
+        if self._seen is not plan:
+            self._seen = plan
             return None  # it pays for a plan that is used again
-        if not all(stage.deterministic for stage in self.transforms):
+        if not is_deterministic(self.transforms):
             return None
         mode = Mode(as_data=self.tolerate)
-        return self._few.frame(few, lambda df: self._planned(df, plan, mode))
+        return plan.frame.use(
+            lambda: KeptFrame(few.spark, few.rows.schema, lambda df: self._planned(df, plan, mode)),
+            lambda kept: kept.of(few.rows),
+        )
 
     def _expected_plan(self, mode: Mode) -> _Plan | None:
         """Return the plan for the schemas of the batch before; ``None`` when none is known yet."""

@@ -25,7 +25,7 @@ from connect_dagster.worker.errors.failures import VALUE_CONVERTER, FailedRecord
 from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.frames import Acting
 from connect_dagster.worker.record_frames import halves
-from connect_dagster.worker.sink.few_records import FewRecords, FewRecordsFrame
+from connect_dagster.worker.sink.few_records import FewRecords
 from connect_dagster.worker.sink.pipeline import Mode, SinkPipeline
 from connect_dagster.worker.sink.raw_records import Offsets, RecordEncoder, failed_records, raw_records, raw_records_at
 from connect_dagster.worker.sink.stream import MicroBatch
@@ -138,10 +138,10 @@ class BatchPlans:
         self.pipeline.guess(lambda: self.spark.createDataFrame(self.batch.first_record()))
         if self.batch.fetched is not None:
             few = FewRecords(self.spark, self.batch.fetched, lambda: self.batch.df)
-            if (planned := self.pipeline.expected_of_few(few)) is not None:
+            if (frame := self.pipeline.expected_of_few(few)) is not None:
                 if self.pipeline.transforms:
-                    self._few = sum(frame.count for frame in planned if isinstance(frame, FewRecordsFrame))
-                return planned
+                    self._few = frame.count
+                return SinkBatch((frame,))
         planned = self.pipeline.expected(self.batch.df, mode)
         return None if planned is None else self._counted(planned)
 

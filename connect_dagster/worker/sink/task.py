@@ -321,7 +321,7 @@ class WorkerSinkTask(WorkerTask):
         """
         watched = self._streamed
         start = {partition: self._position[partition] for partition in watched}
-        until = {partition: end for partition, end in (ends or {}).items() if end > start.get(partition, end)}
+        until = {partition: end for partition, end in (ends or {}).items() if end > start[partition]}
         if not self._joined.watch(start, until):
             self._busy_at = self._clock.monotonic()
             return False

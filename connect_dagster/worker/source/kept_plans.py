@@ -24,6 +24,7 @@ from connect_dagster.plugin.schema import Schema
 from connect_dagster.worker.source.pipeline import SourcePipeline
 from connect_dagster.worker.spark.kept_projection import KeptProjection, NotKeptError
 from connect_dagster.worker.spark.text_slot import PIECES, TextSlot, shares_memory
+from connect_dagster.worker.transforms import is_deterministic
 
 log = logging.getLogger(__name__)
 
@@ -86,7 +87,7 @@ class KeptPlans:
     def __init__(self, spark: SparkSession, pipeline: SourcePipeline) -> None:
         self._spark = spark
         self._pipeline = pipeline
-        self._is_deterministic = all(stage.deterministic for stage in pipeline.transforms)
+        self._is_deterministic = is_deterministic(pipeline.transforms)
         self._plans: list[tuple[_Shape, KeptPlan | None]] = []
         self._slot: TextSlot | None = None
 

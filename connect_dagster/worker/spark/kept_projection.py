@@ -9,7 +9,7 @@ where one is missing, or the plan has more than projections and filters, callers
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
 from py4j.protocol import Py4JError
@@ -19,9 +19,35 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from connect_dagster.expressions.java_calls import scala_object
 
+Made = TypeVar("Made")
+Result = TypeVar("Result")
+
 
 class NotKeptError(Exception):
     """A plan cannot be kept, or does not evaluate this table: run it as usual."""
+
+
+class MadeOnce(Generic[Made]):
+    """Something that is made of a plan when it is first needed, or cannot be."""
+
+    def __init__(self) -> None:
+        self._made: Made | None = None
+        self._is_tried = False
+
+    def use(self, make: Callable[[], Made], run: Callable[[Made], Result]) -> Result | None:
+        """Return what ``run`` returns; ``None`` where a plan cannot be kept, now or at the first time.
+
+        Args:
+            make: called once; may raise NotKeptError.
+            run: called with what was made; may raise NotKeptError.
+        """
+        try:
+            if not self._is_tried:
+                self._is_tried = True
+                self._made = make()
+            return None if self._made is None else run(self._made)
+        except NotKeptError:
+            return None
 
 
 class KeptProjection:

@@ -77,9 +77,7 @@ def few(spark: SparkSession, table: pa.Table) -> FewRecords:
 
 
 def frame_of(pipeline: SinkPipeline, spark: SparkSession, table: pa.Table) -> SinkFrame:
-    batch = pipeline.expected_of_few(few(spark, table))
-    assert batch is not None
-    (frame,) = batch.frames
+    frame = pipeline.expected_of_few(few(spark, table))
     assert isinstance(frame, FewRecordsFrame)
     return frame
 
