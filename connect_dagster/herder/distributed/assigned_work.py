@@ -7,6 +7,7 @@ herder's thread starts and stops; reports come in on the threads of connectors a
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
@@ -15,7 +16,7 @@ from connect_dagster.errors import ConnectError
 from connect_dagster.herder.interface import without_nulls
 from connect_dagster.protocol.config_state import ClusterConfigState
 from connect_dagster.protocol.states import State, Status, TargetState, TaskId
-from connect_dagster.protocol.work import Work
+from connect_dagster.protocol.work import Item, Work, items_of
 from connect_dagster.storage.kafka_status_store import StatusStore
 from connect_dagster.worker.task import failure_trace
 from connect_dagster.worker.task_builder import TaskListeners
@@ -50,8 +51,11 @@ class AssignedWork:
         self._generation = generation
         self._reconfigure = reconfigure
         self._versions: dict[str, str] = {}
-        self._config_offsets: dict[str | TaskId, int | None] = {}
-        self._listeners = TaskListeners(self._task_changed, self._topics_seen)
+        self._config_offsets: dict[Item, int | None] = {}
+        # A state must not be reported again after a newer one of another thread.
+        self._reporting = threading.Lock()
+        self._reported: dict[Item, tuple[State, str | None]] = {}
+        self._listeners = TaskListeners(self._changed, self._topics_seen)
 
     def start(self, work: Work, config: ClusterConfigState) -> None:
         """Start connectors and tasks; what cannot be started is FAILED."""
@@ -75,12 +79,12 @@ class AssignedWork:
                 name,
                 own,
                 config.target_state(name) or TargetState.STARTED,
-                self._connector_changed,
+                self._changed,
                 lambda: self._reconfigure(name),
             )
         except Exception as error:
             log.exception("Failed to start connector %s", name)
-            self._connector_changed(name, State.FAILED, failure_trace(error, "WorkerConnector"))
+            self._changed(name, State.FAILED, failure_trace(error, "WorkerConnector"))
             coming = Future()
             coming.set_result(State.FAILED)
         else:
@@ -105,7 +109,7 @@ class AssignedWork:
                 "This task will not execute until reconfigured.",
                 id,
             )
-            self._task_changed(id, State.FAILED, failure_trace(error, "WorkerTask"))
+            self._changed(id, State.FAILED, failure_trace(error, "WorkerTask"))
             return False
         return True
 
@@ -117,10 +121,19 @@ class AssignedWork:
 
     def restarting(self, work: Work) -> None:
         """Report what a restart has stopped."""
-        for name in work.connectors:
-            self._connector_changed(name, State.RESTARTING, None)
-        for id in work.tasks:
-            self._task_changed(id, State.RESTARTING, None)
+        for part in items_of(work):
+            self._changed(part, State.RESTARTING, None)
+
+    def report_again(self, work: Work) -> None:
+        """Report the latest states of kept work once more, under the generation of now.
+
+        Reports are dropped while the lease is lost, and another worker may have run the work and given it back by now,
+        so that its UNASSIGNED is the latest in the topic. Java's worker keeps the work as well, and leaves that state.
+        """
+        with self._reporting:
+            for part in items_of(work):
+                if part in self._reported:
+                    self._put(part, *self._reported[part])
 
     def _reconfigure_when_running(self, name: str, done: Future[State]) -> None:
         # The future of a connector that was stopped in the meantime has an exception, or no result.
@@ -134,15 +147,21 @@ class AssignedWork:
 
     # Reports of connectors and tasks
 
-    def _connector_changed(self, name: str, state: State, trace: str | None) -> None:
-        put = self._statuses.put_connector if state in _CERTAIN else self._statuses.put_connector_safe
-        put(name, self._status(name, name, state, trace))
+    def _changed(self, part: Item, state: State, trace: str | None) -> None:
+        with self._reporting:
+            self._reported[part] = state, trace
+            self._put(part, state, trace)
 
-    def _task_changed(self, id: TaskId, state: State, trace: str | None) -> None:
-        put = self._statuses.put_task if state in _CERTAIN else self._statuses.put_task_safe
-        put(id, self._status(id.connector, id, state, trace))
+    def _put(self, part: Item, state: State, trace: str | None) -> None:
+        certain = state in _CERTAIN
+        if isinstance(part, TaskId):
+            put_task = self._statuses.put_task if certain else self._statuses.put_task_safe
+            put_task(part, self._status(part.connector, part, state, trace))
+        else:
+            put_connector = self._statuses.put_connector if certain else self._statuses.put_connector_safe
+            put_connector(part, self._status(part, part, state, trace))
 
-    def _status(self, connector: str, part: str | TaskId, state: State, trace: str | None) -> Status:
+    def _status(self, connector: str, part: Item, state: State, trace: str | None) -> Status:
         version = None if state in _WITHOUT_VERSION else self._versions.get(connector)
         shown = trace and self._worker.masked(trace)
         return Status(state, self._worker.id, shown, version, self._generation(), self._config_offsets.get(part))

@@ -380,6 +380,8 @@ class GroupDriver:
                     self.work.start(work, self.state.config)
             case messages.ReportRestarting(work):
                 self.work.restarting(work)
+            case messages.ReportAgain(work):
+                self.work.report_again(work)
             case messages.SetTargetState(connector, target):
                 self.work.set_target(connector, target)
             case messages.ResetTopics(connectors):

@@ -339,7 +339,7 @@ def stop_all_and_join(state: GroupState, event: CoordinatorFound, now: float) ->
 
 def take_assignment(state: GroupState, event: Joined, now: float) -> Outcome:
     """Own the assigned work: with the eager protocol it is complete, otherwise it adds to what the leader knew of."""
-    told = event.assignment
+    told, was_suspended = event.assignment, suspended(state, event, now)
     state = replace(state, generation=event.generation, protocol=event.protocol, joining=False, claim_until=NEVER)
     eager, fresh = event.protocol is ConnectProtocol.EAGER, work_of(told.assigned)
     # Work may run before an eager assignment only when the group has just changed to that protocol.
@@ -357,9 +357,11 @@ def take_assignment(state: GroupState, event: Joined, now: float) -> Outcome:
         f"assignment: {owned} with rebalance delay: {told.delay}"
     )
     measured, published = do.MeasureRebalance(event.protocol), do.PublishOwned(allocation_of(state))
+    reports = (do.ReportAgain(state.running),) if was_suspended and state.running else ()
     return state, (
         *actions,
         do.RegainLease(event.generation),
+        *reports,
         measured,
         do.Log(joined),
         published,

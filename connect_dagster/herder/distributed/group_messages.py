@@ -276,6 +276,13 @@ class ReportRestarting(Action):
 
 
 @dataclass(frozen=True, slots=True)
+class ReportAgain(Action):
+    """Report the latest states of connectors and tasks that ran on over a lost lease."""
+
+    work: Work
+
+
+@dataclass(frozen=True, slots=True)
 class SetTargetState(Action):
     """Start, pause or stop the parts of a connector that run here."""
 

@@ -136,6 +136,9 @@ class World:
                 assert set(self.to_stop.values()) <= {1}, "nothing writes that was revoked"
                 assert self.running <= set(items_of(self.state.owned)), "nothing writes that is not owned"
                 self.leased = True
+            case messages.ReportAgain(work):
+                assert self.leased, "a state is reported when it may be written"
+                assert self.running <= set(items_of(work)), "all that was kept is reported"
             case messages.PublishOwned(allocation):
                 self.published = allocation
             case messages.RequestRejoin():

@@ -23,7 +23,8 @@ from connect_dagster.protocol.config_records import (
     target_state_value,
 )
 from connect_dagster.protocol.signature import RequestSignature
-from connect_dagster.protocol.states import State, TargetState, TaskId
+from connect_dagster.protocol.states import State, Status, TargetState, TaskId
+from connect_dagster.protocol.status_records import status_value, task_key
 from connect_dagster.storage.topic_log import TopicMissingError
 from tests.unit.herder.distributed.memory_group import MemoryGroup, OneWorker
 from tests.unit.protocol.kcat_records import RECORDS
@@ -274,6 +275,26 @@ def test_a_worker_without_a_lease_keeps_its_work_and_writes_nothing(
     group.settle()
     assert zombie.lease.held
     assert (zombie.runs, zombie.worker.calls) == (work, calls)
+
+
+@pytest.mark.parametrize("role", ["leader", "follower"])
+def test_a_worker_that_has_its_lease_back_reports_again_what_it_kept(
+    group: MemoryGroup, pair: tuple[OneWorker, OneWorker], role: str
+) -> None:
+    create(group, "four", 4)
+    zombie = group.leader() if role == "leader" else group.follower()
+    (other,) = (one for one in pair if one is not zombie)
+    first, second, *_ = sorted(zombie.worker.tasks_here, key=lambda id: id.task)
+    group.expire(zombie)
+    given_back = Status(State.UNASSIGNED, "other:8083", generation=zombie.driver.state.generation + 1)
+    group.topics.append(STATUSES, (task_key(first).encode(), status_value(given_back)))
+    zombie.worker.tasks_here[second][0].status(second, State.FAILED, "ended while nothing could be written")
+    shown = dict(other.herder.connector_status("four").tasks)
+    assert (shown[first.task].state, shown[second.task].state) == (State.UNASSIGNED, State.RUNNING)
+    group.settle()
+    assert zombie.lease.held
+    shown = dict(other.herder.connector_status("four").tasks)
+    assert (shown[first.task].state, shown[second.task].state) == (State.RUNNING, State.FAILED)
 
 
 @pytest.mark.parametrize("role", ["leader", "follower"])
