@@ -1,8 +1,7 @@
-"""Gives Arrow's columns to librdkafka without a Python call and a copy for each record.
+"""Gives Arrow's columns to librdkafka without Python objects and a copy for each record.
 
-``rd_kafka_produce_batch`` takes an array of messages. NumPy builds it from Arrow's offsets, and the values stay in
-Arrow's buffers until the brokers have them. The handle is opened by ctypes, on the library inside confluent-kafka's
-wheel: delivery callbacks of confluent-kafka's own handle know only records that it has produced.
+The handle is opened by ctypes, on the library inside confluent-kafka's wheel: delivery callbacks of confluent-kafka's
+own handle know only records that it has produced.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ import ctypes
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 from confluent_kafka import KafkaError
 
 from connect_dagster.kafka.client_logs import client_logger
+from connect_dagster.kafka.librdkafka_structs import FIELD, MESSAGE, FieldLists, are_plain, field_lists, messages
 from connect_dagster.kafka.settings import ClientKind, to_librdkafka
 from connect_dagster.kafka.settings.java_settings import Settings
 
@@ -31,21 +32,9 @@ log = logging.getLogger(__name__)
 Failed = Callable[[int, str, KafkaError], None]
 """Called with number, topic and error of a record."""
 
-MESSAGE = np.dtype(
-    {
-        "names": ["err", "rkt", "partition", "payload", "len", "key", "key_len", "offset", "private"],
-        "formats": ["i4", "u8", "i4", "u8", "u8", "u8", "u8", "i8", "u8"],
-        "offsets": [0, 8, 16, 24, 32, 40, 48, 56, 64],
-        "itemsize": 72,
-    }
-)
-"""``rd_kafka_message_t`` on machines with addresses of 64 bits."""
-
 _OAUTH = "OAUTHBEARER"
 _ROWS = 10_000
 _FULL_MILLISECONDS = 10
-_COLUMNS = {"value", "key", "topic", "partition"}
-_BINARY = {pa.binary(), pa.large_binary(), pa.string(), pa.large_string()}
 _PRODUCER = 0
 _ANY_PARTITION = -1
 _PARTITION_IN_MESSAGE = 0x8
@@ -53,7 +42,6 @@ _EVENT_DELIVERY, _EVENT_LOG, _EVENT_ERROR = 0x1, 0x4, 0x8
 _PURGE_QUEUE, _PURGE_IN_FLIGHT = 0x1, 0x2
 _INVALID_VALUE = -1
 _ERROR_BYTES = 512
-_NOTHING = ctypes.create_string_buffer(1)  # where an empty value is, as address 0 means null
 # Levels of syslog, as confluent-kafka logs them.
 _LEVELS = (logging.CRITICAL,) * 3 + (logging.ERROR, logging.WARNING, logging.INFO, logging.INFO, logging.DEBUG)
 
@@ -81,6 +69,8 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "topic_name": (_text, _pointer),
     "topic_destroy": (None, _pointer),
     "produce_batch": (_int, _pointer, ctypes.c_int32, _int, _pointer, _int),
+    "error_code": (_int, _pointer),
+    "error_destroy": (None, _pointer),
     "flush": (_int, _pointer, _int),
     "purge": (_int, _pointer, _int),
     "err2str": (_text, _int),
@@ -103,53 +93,37 @@ def _library() -> SimpleNamespace:
         function = getattr(library, f"rd_kafka_{name}")
         function.restype, function.argtypes = result, arguments
         setattr(functions, name, function)
+    # A call for each record costs less with the GIL than handing that over.
+    functions.produceva = ctypes.PyDLL(str(found[0])).rd_kafka_produceva
+    functions.produceva.restype, functions.produceva.argtypes = _pointer, (_pointer, _pointer, _size)
     return functions
 
 
-def suits_columns(table: pa.Table) -> bool:
-    """Return whether a table can be sent by columns: one without headers and timestamps, and of known types."""
-    if "value" not in table.column_names:
-        return False
-    for name in table.column_names:
-        column = table.column(name)
-        if name not in _COLUMNS and column.null_count < len(column):
-            return False
-        if name in ("value", "key") and column.type not in _BINARY:
-            return False
-        if name == "topic" and column.null_count:
-            return False
-    return True
+@dataclass(frozen=True, slots=True)
+class _Topics:
+    """The topics of a batch.
 
-
-def messages(batch: pa.RecordBatch, first: int) -> npt.NDArray[np.void]:
-    """Build librdkafka's messages over the buffers of a batch, which must outlive them.
-
-    Args:
-        batch: columns ``value`` and perhaps ``key`` and ``partition``.
-        first: number of its first record.
+    Attributes:
+        names: each once.
+        indices: of each record, the index of its topic's name.
     """
-    made = np.zeros(batch.num_rows, MESSAGE)
-    made["private"] = np.arange(first + 1, first + 1 + batch.num_rows)
-    made["payload"], made["len"] = _places(batch.column("value"))
-    if "key" in batch.schema.names:
-        made["key"], made["key_len"] = _places(batch.column("key"))
-    made["partition"] = _ANY_PARTITION
-    if "partition" in batch.schema.names:
-        made["partition"] = batch.column("partition").fill_null(_ANY_PARTITION).to_numpy(zero_copy_only=False)
-    return made
 
+    names: list[str]
+    indices: npt.NDArray[np.int64]
 
-def _places(column: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the addresses and the lengths in bytes of a column's values; address 0 for null."""
-    _, offsets, data = column.buffers()
-    large = column.type in (pa.large_binary(), pa.large_string())
-    ends = np.frombuffer(offsets, np.int64 if large else np.int32)[column.offset :][: len(column) + 1].astype(np.int64)
-    addresses = ends[:-1] + ((data.address if data is not None else 0) or ctypes.addressof(_NOTHING))
-    lengths = np.diff(ends)
-    if column.null_count:
-        nulls = column.is_null().to_numpy(zero_copy_only=False)
-        addresses[nulls] = lengths[nulls] = 0
-    return addresses, lengths
+    @classmethod
+    def of(cls, batch: pa.RecordBatch, topic: str | None) -> _Topics:
+        """Return the topics of a batch, or that of all records where it has no column for them."""
+        if "topic" not in batch.schema.names:
+            assert topic is not None, "a table without topics is for one"
+            return cls([topic], np.zeros(batch.num_rows, np.int64))
+        named = batch.column("topic").dictionary_encode()
+        return cls(named.dictionary.to_pylist(), named.indices.to_numpy(zero_copy_only=False))
+
+    def parts(self, made: npt.NDArray[np.void]) -> Iterator[tuple[str, npt.NDArray[np.void]]]:
+        """Yield the messages of each topic, in their order."""
+        for index, name in enumerate(self.names):
+            yield name, made if len(self.names) == 1 else made[self.indices == index]
 
 
 class ColumnProducer:
@@ -206,7 +180,7 @@ class ColumnProducer:
         """Queue records; the table is held until they are delivered.
 
         Args:
-            table: columns ``value`` and perhaps ``key, topic, partition``.
+            table: columns ``value`` and perhaps ``key, topic, partition, headers, timestamp``.
             topic: of all of them, unless the table has a column for it.
             over: returns whether to give up.
 
@@ -216,10 +190,30 @@ class ColumnProducer:
         self._held.append(table)
         first = 0
         for batch in table.to_batches(max_chunksize=_ROWS):
-            made = messages(batch, first)
+            names = _Topics.of(batch, topic)
+            if are_plain(batch):
+                for name, part in names.parts(messages(batch, first)):
+                    yield from self._queue_all(name, part, over)
+            else:
+                handles = np.array([self._topic(name) for name in names.names], np.uint64)
+                lists = field_lists(batch, first, handles[names.indices])
+                for row, error in self._queue_each(lists, over):
+                    yield first + row, names.names[names.indices[row]], error
             first += batch.num_rows
-            for name, part in _by_topic(batch, made, topic):
-                yield from self._queue_all(name, part, over)
+
+    def _queue_each(self, lists: FieldLists, over: Callable[[], bool]) -> Iterator[tuple[int, KafkaError]]:
+        produce, handle = self._library.produceva, self._handle
+        addresses = lists.fields.ctypes.data + lists.first * FIELD.itemsize
+        for row, (address, count) in enumerate(zip(addresses.tolist(), lists.counts.tolist(), strict=True)):
+            while failed := produce(handle, address, count):
+                code = self._library.error_code(failed)
+                self._library.error_destroy(failed)
+                if code != KafkaError._QUEUE_FULL:
+                    yield row, self._not_produced(code)
+                    break
+                if over():
+                    return
+                self.serve(_FULL_MILLISECONDS)
 
     def _queue_all(
         self, topic: str, part: npt.NDArray[np.void], over: Callable[[], bool]
@@ -232,12 +226,13 @@ class ColumnProducer:
             full = np.flatnonzero(part["err"] == KafkaError._QUEUE_FULL)
             taken = int(full[0]) if len(full) else len(part)
             for row in np.flatnonzero(part["err"][:taken]):
-                code = int(part["err"][row])
-                error = KafkaError(code, f"Unable to produce message: {self._library.err2str(code).decode()}")
-                yield int(part["private"][row]) - 1, topic, error
+                yield int(part["private"][row]) - 1, topic, self._not_produced(int(part["err"][row]))
             part = part[taken:]
             if len(part):  # the queue is full: the brokers are slower than we are
                 self.serve(_FULL_MILLISECONDS)
+
+    def _not_produced(self, code: int) -> KafkaError:
+        return KafkaError(code, f"Unable to produce message: {self._library.err2str(code).decode()}")
 
     def serve(self, milliseconds: int = 0) -> None:
         """Report failed records, errors and log lines; wait for the first of them."""

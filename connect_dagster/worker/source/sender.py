@@ -1,9 +1,8 @@
 """Sends the records of a batch, and finds those that Kafka rejects for a fault of the record.
 
-A batch goes to librdkafka at once, by columns where it has neither headers nor timestamps. Where a delivery fails, the
-records from there on are sent once more in groups, each acknowledged before the next, and a group that fails in halves:
-a fault is proven by a record that was sent alone. The records of a topic keep their order; some are written twice, as
-after a restart.
+A batch goes to librdkafka at once, a large one by columns. Where a delivery fails, the records from there on are sent
+once more in groups, each acknowledged before the next, and a group that fails in halves: a fault is proven by a record
+that was sent alone. The records of a topic keep their order; some are written twice, as after a restart.
 """
 
 from __future__ import annotations
@@ -19,9 +18,10 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from connect_dagster.errors import ConnectError
 from connect_dagster.kafka import clients
-from connect_dagster.kafka.column_producer import LazyColumnProducer, suits_columns
+from connect_dagster.kafka.column_producer import LazyColumnProducer
 from connect_dagster.kafka.delivery_errors import GIVEN_UP, Fault, fault_of
 from connect_dagster.kafka.epoch_producer import LazyEpochProducer, Receipt
+from connect_dagster.kafka.librdkafka_structs import suits_columns
 from connect_dagster.kafka.settings.java_settings import Settings
 
 log = logging.getLogger(__name__)

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
+from typing import NamedTuple, cast
 
 import pyarrow as pa
 import pytest
@@ -13,7 +14,8 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from connect_dagster.kafka import clients
-from connect_dagster.kafka.column_producer import ColumnProducer, LazyColumnProducer, suits_columns
+from connect_dagster.kafka.column_producer import ColumnProducer, LazyColumnProducer
+from connect_dagster.kafka.librdkafka_structs import suits_columns
 from connect_dagster.worker.source.sender import RecordSender, RejectedRecord
 from tests.conftest import Broker
 from tests.integration import topics
@@ -22,8 +24,27 @@ PARTITIONS = 3
 LIMIT = 20_000
 CONTENT = st.none() | st.binary(max_size=50)
 VALUE = CONTENT | st.integers(1, 3).map(lambda tenths: b"v" * (LIMIT * tenths // 2))
-RECORDS = st.lists(st.tuples(VALUE, CONTENT, st.integers(0, PARTITIONS - 1), st.sampled_from("ab")), min_size=1)
-Content = list[tuple[bytes | None, bytes | None]]
+STAMP_LIMIT = 1_000_000
+HEADERS = st.none() | st.lists(st.tuples(st.sampled_from(["", "k", "ü"]), CONTENT), max_size=3)
+STAMP = st.none() | st.integers(1, STAMP_LIMIT)
+Header = tuple[str, bytes | None]
+
+
+class Record(NamedTuple):
+    """A record to send."""
+
+    value: bytes | None
+    key: bytes | None
+    partition: int
+    topic: str
+    headers: list[Header] | None
+    timestamp: int | None
+
+
+PLACE = st.integers(0, PARTITIONS - 1), st.sampled_from("ab")
+PLAIN = st.lists(st.builds(Record, VALUE, CONTENT, *PLACE, st.none(), st.none()), min_size=1)
+RECORDS = PLAIN | st.lists(st.builds(Record, VALUE, CONTENT, *PLACE, HEADERS, STAMP), min_size=1)
+Content = list[tuple[bytes | None, bytes | None, list[Header], int]]
 
 
 class Way:
@@ -74,23 +95,29 @@ def ways(bootstrap_servers: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[tu
     plain.close()
 
 
-def table_of(records: list[tuple[bytes | None, bytes | None, int, str]], prefix: str) -> pa.Table:
-    values, keys, partitions, names = (list(column) for column in zip(*records, strict=True))
+def table_of(records: list[Record], prefix: str) -> pa.Table:
+    values, keys, partitions, names, headers, stamps = (list(column) for column in zip(*records, strict=True))
+    rows = [row and [{"key": key, "value": value} for key, value in row] for row in headers]
     return pa.table(
         {
             "value": pa.array(values, pa.binary()),
             "key": pa.array(keys, pa.binary()),
             "partition": pa.array(partitions, pa.int32()),
             "topic": [prefix + name for name in names],
+            "headers": pa.array(rows, pa.list_(pa.struct({"key": pa.string(), "value": pa.binary()}))),
+            "timestamp": pa.array(stamps, pa.int64()),
         }
     )
 
 
 def content(servers: str, topic: str) -> dict[int, Content]:
-    """Return the keys and values of each partition, in their order."""
+    """Return the keys, values, headers and given timestamps of each partition, in their order."""
     found: dict[int, Content] = defaultdict(list)
     for one in topics.read_topic(servers, topic, topics.size(servers, topic)):
-        found[one.partition() or 0].append((one.key(), one.value()))
+        stamp = one.timestamp()[1]
+        headers = cast("list[Header]", one.headers() or [])
+        given_stamp = stamp if stamp <= STAMP_LIMIT else 0
+        found[one.partition() or 0].append((one.key(), one.value(), headers, given_stamp))
     return found
 
 
@@ -101,9 +128,9 @@ def test_both_ways_write_the_same(bootstrap_servers: str, topic_prefix: str, way
     for created in admin.create_topics([NewTopic(name, PARTITIONS, 1) for name in names]).values():
         created.result(60)
 
-    @hypothesis_settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+    @hypothesis_settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
     @given(RECORDS)
-    def send(records: list[tuple[bytes | None, bytes | None, int, str]]) -> None:
+    def send(records: list[Record]) -> None:
         fast, plain = (way.send(table_of(records, prefix)) for way, prefix in zip(ways, prefixes, strict=True))
         assert sorted(fast) == sorted(plain)
 
@@ -114,9 +141,8 @@ def test_both_ways_write_the_same(bootstrap_servers: str, topic_prefix: str, way
         assert fast
 
 
-def test_a_full_queue_keeps_the_order(
-    bootstrap_servers: str, topic_prefix: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("stamps", [None, 1_000])
+def test_a_full_queue_keeps_the_order(bootstrap_servers: str, topic_prefix: str, stamps: int | None) -> None:
     failed: list[KafkaError] = []
     producer = ColumnProducer(
         {"bootstrap.servers": bootstrap_servers, "queue.buffering.max.messages": 100, "acks": "all"},
@@ -124,8 +150,9 @@ def test_a_full_queue_keeps_the_order(
         failed.append,
     )
     values = [b"%05d" % number for number in range(5_000)]
-    table = pa.table({"value": pa.array(values, pa.binary())})
-    topic = f"{topic_prefix}full"
+    timestamps = pa.array([stamps] * len(values), pa.int64())
+    table = pa.table({"value": pa.array(values, pa.binary()), "timestamp": timestamps})
+    topic = f"{topic_prefix}full-{stamps}"
     assert suits_columns(table)
     assert producer.knows(table, topic)
     assert not list(producer.produce(table, topic, lambda: False))
@@ -136,7 +163,7 @@ def test_a_full_queue_keeps_the_order(
     assert [one.value() for one in topics.read_topic(bootstrap_servers, topic, len(values))] == values
 
 
-def test_headers_and_timestamps_are_sent_one_by_one(bootstrap_servers: str, topic_prefix: str) -> None:
+def test_headers_and_timestamps_keep_their_place(bootstrap_servers: str, topic_prefix: str) -> None:
     way = Way(bootstrap_servers, "both")
     topic = f"{topic_prefix}mixed"
     plain = pa.table({"value": pa.array([b"1", b"2"], pa.binary()), "topic": [topic] * 2})
@@ -147,6 +174,16 @@ def test_headers_and_timestamps_are_sent_one_by_one(bootstrap_servers: str, topi
     read = topics.read_topic(bootstrap_servers, topic, 6)
     assert [one.value() for one in read] == [b"1", b"2"] * 3
     assert [one.timestamp()[1] for one in read][2:4] == [1_000, 2_000]
+
+
+def test_timestamp_0_is_sent_one_by_one(bootstrap_servers: str, topic_prefix: str) -> None:
+    way = Way(bootstrap_servers, "epoch")
+    topic = f"{topic_prefix}epoch"
+    values = pa.table({"value": pa.array([b"1", b"2"], pa.binary()), "topic": [topic] * 2})
+    for stamps in ([5, 6], [0, 7], [8, 0]):
+        way.send(values.append_column("timestamp", pa.array(stamps, pa.int64())))
+    way.close()
+    assert [one.timestamp()[1] for one in topics.read_topic(bootstrap_servers, topic, 6)] == [5, 6, 0, 7, 8, 0]
 
 
 def test_settings_with_callbacks_leave_records_to_the_other_producer() -> None:
