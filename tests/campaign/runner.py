@@ -83,8 +83,9 @@ class Campaign:
                     outcome = self._bear(stage, side, fault)
                     left.pop(0)
                     self._write_down(outcome)
-                    if not outcome.good:
+                    if outcome.ended or not outcome.good:
                         _keep_evidence(stage, self._evidence(outcome))
+                    if not outcome.good:
                         break
         except Exception as error:
             # Whatever it was, the campaign continues with the next fault; the trace is kept with the logs.
