@@ -40,6 +40,14 @@ class SourceLines(Positioned):
     topic: str
     other_offsets: Offsets = ()
 
+    @property
+    def count(self) -> int:
+        """Return the number of lines."""
+        ends = self.data.count(b"\n")
+        if self.has_returns:
+            ends += self.data.count(b"\r") - self.data.count(b"\r\n")
+        return ends + 1
+
     def table(self) -> SourceTable:
         """Return the lines as a table, made by Python: for a few."""
         return self._table(re.split(_TERMINATOR, self.data.decode()))

@@ -135,7 +135,7 @@ class SourceBatches:
         self._policy = policy
         self._bound = bound if shares_memory(spark) else None
         self._spills = False
-        self._kept = KeptPlans(spark, pipeline)
+        self._kept = KeptPlans(spark, pipeline, self._bound)
 
     def under(self, tolerance: ToleranceOperator) -> SourceBatches:
         """Return the batches whose plugins are called through a tolerance operator."""
@@ -163,6 +163,8 @@ class SourceBatches:
         return self._planned_frame(batch.frame(self._spark)) if kept is None else PlannedBefore(batch, kept)
 
     def _kept_plan(self, batch: Keepable) -> KeptPlan | None:
+        if self._spills:
+            return None
         try:
             return self._kept.plan_for(batch)
         except Exception as error:
@@ -193,9 +195,10 @@ class SourceBatches:
         try:
             table = planned.kept.encoded(planned.batch)
         except NotKeptError as error:
-            log.debug("A batch is planned by itself: %s", error)
+            if not self._is_too_large(error):
+                log.debug("A batch is planned by itself: %s", error)
             return self._encoded_frame(self._planned_frame(planned.batch.frame(self._spark)))
-        polled = planned.batch.table.num_rows if isinstance(planned.batch, SourceTable) else table.num_rows
+        polled = planned.batch.table.num_rows if isinstance(planned.batch, SourceTable) else planned.batch.count
         return Encoded(_with_heads(table, planned.kept.heads), (), polled, size=table.nbytes)
 
     def _encoded_frame(self, planned: Planned) -> Encoded:
@@ -219,14 +222,20 @@ class SourceBatches:
         try:
             table = _in_order(plan.toArrow())
         except Exception as error:
-            if (large := too_large(error)) is None:
+            if not self._is_too_large(error):
                 raise
-            log.info("A batch goes through the disk, as do the next ones until they are small again: %s", large)
-            self._spills = True
             return None
         well, failed = self._split(table, planned.frame)
         polled = self._polled(plan, table.num_rows)
         return Encoded(_with_heads(well, planned.heads), failed, polled, plan, table.nbytes)
+
+    def _is_too_large(self, error: Exception) -> bool:
+        """Return whether a job failed because of the bytes of its batch; the next ones go through the disk then."""
+        if (large := too_large(error)) is None:
+            return False
+        log.info("A batch goes through the disk, as do the next ones until they are small again: %s", large)
+        self._spills = True
+        return True
 
     def _run_on_disk(self, planned: Planned, plan: DataFrame) -> Encoded:
         parts: list[pa.Table] = []

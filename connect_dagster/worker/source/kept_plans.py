@@ -21,6 +21,7 @@ from connect_dagster.plugin.frame_columns import FAILURE
 from connect_dagster.plugin.frames import SourceTable
 from connect_dagster.plugin.lines import SourceLines, pieces
 from connect_dagster.plugin.schema import Schema
+from connect_dagster.worker.bytes_bound import EncodedBound
 from connect_dagster.worker.source.pipeline import SourcePipeline
 from connect_dagster.worker.spark.kept_projection import KeptProjection, NotKeptError
 from connect_dagster.worker.spark.text_slot import PIECES, TextSlot, shares_memory
@@ -82,11 +83,13 @@ class KeptPlans:
     Args:
         spark: the worker's session.
         pipeline: transforms and converters.
+        bound: of a batch in memory; ``None`` where there is none.
     """
 
-    def __init__(self, spark: SparkSession, pipeline: SourcePipeline) -> None:
+    def __init__(self, spark: SparkSession, pipeline: SourcePipeline, bound: EncodedBound | None) -> None:
         self._spark = spark
         self._pipeline = pipeline
+        self._bound = bound
         self._is_deterministic = is_deterministic(pipeline.transforms)
         self._plans: list[tuple[_Shape, KeptPlan | None]] = []
         self._slot: TextSlot | None = None
@@ -114,8 +117,7 @@ class KeptPlans:
 
     def _shape(self, batch: Keepable) -> _Shape | None:
         if isinstance(batch, SourceLines):
-            # Transforms may make the text of a batch much larger, which only few records may be.
-            if self._pipeline.transforms or not shares_memory(self._spark):
+            if not shares_memory(self._spark):
                 return None
             return _Shape(None, batch.topic, batch.data.isascii(), has_returns=batch.has_returns)
         if not 0 < batch.table.num_rows <= MOST_ROWS or batch.table.nbytes > _MOST_BYTES:
@@ -155,6 +157,9 @@ class KeptPlans:
         except OSError as error:
             raise NotKeptError(str(error)) from error
         encoded = plan(slot.df)
+        # A source knows how large a text is, but not what transforms make of it.
+        if self._pipeline.transforms and self._bound is not None:
+            encoded = self._bound.over(encoded)
 
         def run(lines: SourceLines) -> pa.Table:
             parts = pieces(lines.data, -(-len(lines.data) // PIECES))

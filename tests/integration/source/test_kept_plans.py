@@ -25,9 +25,12 @@ from connect_dagster.predicates.record_is_tombstone import RecordIsTombstone
 from connect_dagster.predicates.topic_name_matches import TopicNameMatches
 from connect_dagster.transforms.extract_field import ExtractFieldKey
 from connect_dagster.transforms.filter import Filter
+from connect_dagster.transforms.hoist_field import HoistFieldValue
+from connect_dagster.transforms.insert_field import InsertFieldValue
 from connect_dagster.transforms.regex_router import RegexRouter
 from connect_dagster.transforms.timestamp_router import TimestampRouter
 from connect_dagster.transforms.value_to_key import ValueToKey
+from connect_dagster.worker.bytes_bound import EncodedBound
 from connect_dagster.worker.errors.policy import ErrorPolicy
 from connect_dagster.worker.record_frames import tables_of
 from connect_dagster.worker.source.batches import Encoded, PlannedBefore, SourceBatches
@@ -58,10 +61,13 @@ def batches(spark: SparkSession) -> Iterator[SourceBatches]:
 
 
 def source_batches(
-    spark: SparkSession, transforms: Sequence[TransformationStage] = (), policy: ErrorPolicy | None = None
+    spark: SparkSession,
+    transforms: Sequence[TransformationStage] = (),
+    policy: ErrorPolicy | None = None,
+    bound: EncodedBound | None = None,
 ) -> SourceBatches:
     pipeline = SourcePipeline(transforms, converter(), converter(), SimpleHeaderConverter())
-    return SourceBatches(spark, pipeline, policy or ErrorPolicy())
+    return SourceBatches(spark, pipeline, policy or ErrorPolicy(), bound)
 
 
 def by_kept_plan(batches: SourceBatches, batch: SourceBatch) -> Encoded:
@@ -221,10 +227,30 @@ def test_where_records_may_depend_on_more_no_plan_is_kept(spark: SparkSession) -
         assert {"key", "value"} <= {*transformed.encoded(planned).table.column_names}
 
 
-def test_text_behind_transforms_is_planned_each_time(spark: SparkSession) -> None:
-    own = source_batches(spark, [routed()])
-    assert isinstance(own.planned(lines(b"a\nb")), PlannedBefore)
-    assert not isinstance(own.planned(lines(b"line\n" * 10_000)), PlannedBefore)
+TEXT_CHAINS: dict[str, Callable[[], list[TransformationStage]]] = {
+    "topic": lambda: [routed()],
+    "fields": lambda: [
+        TransformationStage("hoist", configured(HoistFieldValue(), field="line")),
+        TransformationStage("host", configured(InsertFieldValue(), **{"static.field": "host", "static.value": "a"})),
+        TransformationStage("key", configured(ValueToKey(), fields="line")),
+    ],
+}
+
+
+@pytest.mark.parametrize("chain", TEXT_CHAINS)
+@pytest.mark.parametrize("bound", [EncodedBound(64 << 20), None])
+def test_text_behind_transforms(spark: SparkSession, chain: str, bound: EncodedBound | None) -> None:
+    own = source_batches(spark, TEXT_CHAINS[chain](), bound=bound)
+    for count in (2, 10_000, 20_000):
+        assert same(spark, own, lines(b"line\n" * count + b"end")).num_rows == count + 1
+    own.close()
+
+
+def test_all_text_that_was_read_counts_as_polled(spark: SparkSession) -> None:
+    own = source_batches(spark, [TransformationStage("drop", Filter())])
+    encoded = by_kept_plan(own, lines(b"line\r\n" * 5_000 + b"a\rb\n\nc"))
+    assert (encoded.polled, encoded.table.num_rows) == (5_004, 0)
+    own.close()
 
 
 @pytest.mark.parametrize("tolerate", [True, False])

@@ -15,6 +15,7 @@ from connect_dagster.connectors.spark.source import SparkSourceTask
 from connect_dagster.converters.json.converter import JsonConverter
 from connect_dagster.converters.plain.simple_header_converter import SimpleHeaderConverter
 from connect_dagster.plugin.frames import SourceFrame
+from connect_dagster.plugin.lines import SourceLines
 from connect_dagster.plugin.records import Header, SourceRecord
 from connect_dagster.plugin.schema import STRING_SCHEMA, Schema, SchemaField, SchemaType
 from connect_dagster.testing.contexts import source_context
@@ -22,7 +23,7 @@ from connect_dagster.transforms.sql_transform import SqlTransform
 from connect_dagster.worker.bytes_bound import EncodedBound
 from connect_dagster.worker.errors.policy import DeadLetterSettings, ErrorPolicy
 from connect_dagster.worker.record_frames import tables_of
-from connect_dagster.worker.source.batches import Encoded, SourceBatches
+from connect_dagster.worker.source.batches import Encoded, PlannedBefore, SourceBatches
 from connect_dagster.worker.source.pipeline import SourcePipeline
 from connect_dagster.worker.transforms import TransformationStage
 from tests.databases import Database
@@ -172,6 +173,28 @@ def people(spark: SparkSession, count: int, tasks: int = 2) -> SourceFrame:
 def test_a_transform_that_makes_records_larger(spark: SparkSession, folder: Path) -> None:
     found = same(spark, folder, people(spark, 1000), transforms=[enlarged(200, " WHERE value.name != 'n7'")])
     assert (found.table.num_rows, found.polled) == (999, 1000)
+
+
+class Repeated(SqlTransform):
+    """A transform whose plans may be kept."""
+
+    deterministic = True
+
+
+def test_a_text_that_a_transform_makes_larger(spark: SparkSession, folder: Path) -> None:
+    transform = Repeated()
+    transform.configure({"sql": "SELECT repeat(value, 300) AS text FROM record"})
+    stage = TransformationStage("large", transform)
+    large, unbounded = (source_batches(spark, most, transforms=[stage]) for most in (BOUND, None))
+    text = SourceLines(b"\n".join(b"n%d" % number for number in range(5000)), PLACE, {}, "t")
+    kept = large.planned(text)
+    assert isinstance(kept, PlannedBefore)
+    found, expected = large.encoded(kept), unbounded.encoded(unbounded.planned(text))
+    assert mapped(folder) == 1
+    assert found.table.to_pylist() == expected.table.to_pylist()
+    assert not isinstance(large.planned(text), PlannedBefore), "the next one is not tried in memory"
+    for batches in (large, unbounded):
+        batches.close()
 
 
 def test_one_large_file_of_spark_source(spark: SparkSession, folder: Path) -> None:
