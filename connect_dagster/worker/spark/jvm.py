@@ -93,8 +93,7 @@ class SparkJvm:
         """
         deadline = time.monotonic() + _START_SECONDS
         while not self._files.address.exists():
-            if not self.alive:
-                raise ConnectError(f"The JVM for Spark ended at its start with exit code {self._process.returncode}")
+            self.check_start()
             if time.monotonic() > deadline:
                 self.stop(0)
                 raise ConnectError(f"The JVM for Spark was not up within {_START_SECONDS:.0f} s")
@@ -104,6 +103,12 @@ class SparkJvm:
             remedy = f"remove {class_archive()} and write it again"
             log.info("%s The JVM says: %s", _slow_start("cannot be used", remedy), refused)
         return _read_address(self._files.address.read_bytes())
+
+    def check_start(self, error: Exception | None = None) -> None:
+        """Raise ConnectError where the JVM has ended, which explains an error of its gateway."""
+        if not self.alive:
+            code = self._process.returncode
+            raise ConnectError(f"The JVM for Spark ended at its start with exit code {code}") from error
 
     def stop(self, seconds: float) -> bool:
         """End the JVM with its standard input, after ``seconds`` by force; return whether it ended by itself."""

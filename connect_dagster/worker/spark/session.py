@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from functools import cached_property
 
 import pyarrow as pa
+from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from connect_dagster.worker.spark import references as java_references
@@ -34,11 +35,18 @@ class Session:
     Args:
         settings: the worker's Spark settings (``spark_settings``).
         jvm: the JVM, started with the same settings; it may still be on its way up.
+
+    Raises:
+        ConnectError: the JVM ended.
     """
 
     def __init__(self, settings: Mapping[str, str], jvm: SparkJvm) -> None:
         self._jvm = jvm
-        self.spark = _connect(jvm, settings)
+        try:
+            self.spark = _connect(jvm, settings)
+        except (OSError, Py4JError) as error:
+            jvm.check_start(error)
+            raise
 
     @classmethod
     def launched(cls, worker: Mapping[str, str]) -> Session:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,21 @@ def test_a_jvm_that_is_killed_did_not_end_by_itself(java: Path) -> None:
     assert SparkJvm(spark_settings({})).stop(10)
     (java / "java").write_text("#!/bin/sh\nexec sleep 60\n")
     assert not SparkJvm(spark_settings({})).stop(0.1)
+
+
+def test_a_jvm_that_ends_before_spark_is_connected_is_named(java: Path) -> None:
+    """PySpark's own error is that a connection is refused."""
+    program = java / "java"
+    program.write_text(program.read_text().replace("cat > /dev/null", "exit 3"))
+    steps = f"""
+from pathlib import Path
+from connect_dagster.worker.spark import jvm, session, settings
+jvm.find_java = lambda: Path({str(program)!r})
+own = settings.spark_settings({{}})
+session.Session(own, jvm.SparkJvm(own))
+"""
+    ran = subprocess.run([sys.executable, "-c", steps], capture_output=True, text=True, timeout=60, check=False)
+    assert ran.stderr.rstrip().endswith("ConnectError: The JVM for Spark ended at its start with exit code 3")
 
 
 def test_one_java_has_one_archive_however_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
