@@ -26,8 +26,17 @@ from connect_dagster.storage.topic_log import Headers, NotPermittedError, OpenLo
 log = logging.getLogger(__name__)
 
 _FLUSH_SECONDS = 30.0
-# The client itself has tried again until then; or the topic was created again, with fewer partitions.
-_PASSING = frozenset({KafkaError._MSG_TIMED_OUT, KafkaError.REQUEST_TIMED_OUT, KafkaError._UNKNOWN_PARTITION})
+# The client itself has tried again until then; the topic was created again, with fewer partitions; the log has replaced
+# its producer.
+_PASSING = frozenset(
+    {
+        KafkaError._MSG_TIMED_OUT,
+        KafkaError.REQUEST_TIMED_OUT,
+        KafkaError._UNKNOWN_PARTITION,
+        KafkaError._PURGE_QUEUE,
+        KafkaError._PURGE_INFLIGHT,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +47,14 @@ class _Report:
         key: its key.
         value: its value.
         number: grows with each report of this worker.
-        generation: of the group, when it was made; ``None`` for topics, which belong to no generation.
+        is_due: returns whether no other worker has reported in a later generation.
         headers: its headers.
     """
 
     key: str
     value: bytes | None
     number: int
-    generation: int | None = None
+    is_due: Callable[[], bool] = always
     headers: Headers = ()
 
 
@@ -74,7 +83,6 @@ class StatusStore:
         self._lock = threading.Lock()
         self._numbers = itertools.count()
         self._latest: dict[str, int] = {}
-        self._generation = 0
         own = {**settings, "client.id": settings["client.id"] + "statuses"}
         self._log = open_log(topic.name, own, admin, self._take, permitted)
 
@@ -133,7 +141,7 @@ class StatusStore:
 
     def put_connector(self, name: str, status: Status) -> None:
         """Report a connector; DESTROYED removes its status and its tasks' from all workers."""
-        self._put(records.connector_key(name), status)
+        self._put(records.connector_key(name), status, lambda: self.connector(name))
 
     def put_connector_safe(self, name: str, status: Status) -> None:
         """Report a connector unless another worker has done so in a later generation."""
@@ -142,7 +150,7 @@ class StatusStore:
 
     def put_task(self, id: TaskId, status: Status) -> None:
         """Report a task; DESTROYED removes its status."""
-        self._put(records.task_key(id), status)
+        self._put(records.task_key(id), status, lambda: self.task(id))
 
     def put_task_safe(self, id: TaskId, status: Status) -> None:
         """Report a task unless another worker has done so in a later generation."""
@@ -170,13 +178,16 @@ class StatusStore:
         for topic in self.topics(connector):
             self.delete_topic(connector, topic)
 
-    def _put(self, key: str, status: Status) -> None:
-        self._generation = status.generation
-        headers = records.status_headers(status)
-        self._send(self._report(key, records.status_value(status), status.generation, headers))
+    def _put(self, key: str, status: Status, current: Callable[[], Status | None]) -> None:
+        def is_due() -> bool:
+            return may_write_safely(status, current())
 
-    def _report(self, key: str, value: bytes | None, generation: int | None = None, headers: Headers = ()) -> _Report:
-        report = _Report(key, value, next(self._numbers), generation, headers)
+        self._send(self._report(key, records.status_value(status), is_due, records.status_headers(status)))
+
+    def _report(
+        self, key: str, value: bytes | None, is_due: Callable[[], bool] = always, headers: Headers = ()
+    ) -> _Report:
+        report = _Report(key, value, next(self._numbers), is_due, headers)
         self._latest[key] = report.number
         return report
 
@@ -197,8 +208,11 @@ class StatusStore:
             log.error("Failed to write status update %s: %s", report.key, error)
 
     def _still_true(self, report: _Report) -> bool:
-        """Return whether nothing newer was reported, and the work is not another worker's by now."""
-        return self._latest.get(report.key) == report.number and report.generation in (None, self._generation)
+        """Return whether nothing newer was reported, here or by another worker.
+
+        The work may run on in a later generation, in which Java's worker drops the report.
+        """
+        return self._latest.get(report.key) == report.number and report.is_due()
 
     def _take(
         self, key: bytes | None, value: bytes | None, partition: int, offset: int, timestamp: int, headers: Headers

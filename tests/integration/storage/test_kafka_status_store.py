@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import logging
 import threading
+from dataclasses import replace
+from typing import cast
 
 import pytest
+from confluent_kafka import KafkaError, Message
 
 from connect_dagster.embedded.broker import EmbeddedBroker
 from connect_dagster.protocol.states import State, Status, TaskId
+from connect_dagster.protocol.status_records import status_value
 from connect_dagster.storage import topic_log
+from connect_dagster.storage.topic_log import Callback
 from tests.integration.storage.stores import SECONDS, Raw, Stores, wait_until
 
 ID = TaskId("kc-src", 0)
@@ -132,8 +137,64 @@ def test_after_a_time_without_brokers_the_latest_report_is_written(
     failed = Status(State.FAILED, "localhost:38083", "trace", "4.3.1", 3)
     for status in (paused, failed):
         store.put_task(ID, status)
+    store.put_connector("other", replace(RUNNING, generation=4))  # a later one, in which the task runs on
     threading.Event().wait(2)  # both have timed out in the client by then, and only the latest goes on
     own_broker.start()
     wait_until(lambda: store.task(ID) == failed, "write the latest", 60)
-    states = [(value or "").split('"')[3] for _, value in raw(own_stores)]
+    states = [(value or "").split('"')[3] for key, value in raw(own_stores) if key == "status-task-kc-src-0"]
     assert states == ["RUNNING", "FAILED"]
+
+
+@pytest.mark.nightly
+def test_a_report_waits_no_longer_when_another_worker_has_reported(
+    own_broker: EmbeddedBroker, own_stores: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(topic_log._PRODUCER, "message.timeout.ms", 1000)
+    store, others = own_stores.status(), own_stores.status()
+    own_broker.stop()
+    store.put_task(ID, RUNNING)
+    taken = Status(State.RUNNING, "localhost:1", None, "4.3.1", 4)
+    store._table.apply("status-task-kc-src-0", status_value(taken))
+    threading.Event().wait(2)
+    own_broker.start()
+    others.put_task(ID, taken)
+    wait_until(lambda: others.task(ID) == taken, "write the other's", 60)
+    store.flush()
+    assert len(raw(own_stores)) == 1
+
+
+class StuckProducer:
+    """A producer that delivers nothing until it is purged."""
+
+    def __init__(self) -> None:
+        self.waiting: list[Callback] = []
+
+    def __len__(self) -> int:
+        return len(self.waiting)
+
+    def produce(self, *_: object, on_delivery: Callback, **__: object) -> None:
+        self.waiting.append(on_delivery)
+
+    def poll(self, seconds: float) -> int:
+        threading.Event().wait(seconds)
+        return 0
+
+    def flush(self, seconds: float) -> int:
+        return len(self.waiting)
+
+    def purge(self) -> None:
+        waiting, self.waiting = self.waiting, []
+        for callback in waiting:
+            callback(KafkaError(KafkaError._PURGE_QUEUE), cast("Message", None))
+
+
+def test_a_producer_that_is_stuck_is_replaced(
+    stores: Stores, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As librdkafka's after metadata without brokers (confluentinc/librdkafka#5301): fault 739 of seed 1."""
+    monkeypatch.setattr(topic_log, "_QUIET_SECONDS", 0.5)
+    store = stores.status()
+    monkeypatch.setattr(store._log, "_producer", StuckProducer())
+    store.put_task(ID, RUNNING)
+    wait_until(lambda: store.task(ID) == RUNNING, "read it back")
+    assert "The brokers get nothing that is written to topic" in caplog.text
