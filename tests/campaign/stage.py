@@ -26,7 +26,8 @@ from tests.integration.cluster.network import CutOffNetwork
 ROOT = os.geteuid() == 0 and shutil.which("ip") is not None
 """Whether networks and small disks can be made."""
 MARK = "CONNECT_DAGSTER_CAMPAIGN"
-RATE, WRITE_SECONDS = 200, 0.1
+# Each write is a batch of a source and one of a sink: more of them a second keep a machine with several groups busy.
+RATE, WRITE_SECONDS = 200, 0.25
 DISK_BYTES = 256 << 20
 _ADMIN: dict[str, str | int | float] = {"reconnect.backoff.max.ms": 500, "log_level": 0}
 ADMIN_SECONDS = 30.0
