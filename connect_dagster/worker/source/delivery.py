@@ -24,7 +24,6 @@ from connect_dagster.kafka import clients
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.worker import logs
 from connect_dagster.worker.source.sender import RecordSender, Tolerate
-from connect_dagster.worker.source.topic_creation import TopicCreation
 from connect_dagster.worker.spark import references as java_references
 
 log = logging.getLogger(__name__)
@@ -46,6 +45,13 @@ class EncodedTable(Protocol):
     @property
     def table(self) -> pa.Table:
         """Return the records."""
+
+
+class Topics(Protocol):
+    """The methods of ``TopicCreation``."""
+
+    def ensure(self, topics: set[str]) -> None:
+        """Create the topics that do not exist."""
 
 
 E = TypeVar("E", bound=EncodedTable)
@@ -96,7 +102,7 @@ class Delivery:
         name: str,
         log_context: tuple[str, str],
         gate: LargeBatchGate,
-        topics: Callable[[Callable[[float], bool]], TopicCreation] | None = None,
+        topics: Callable[[Callable[[float], bool]], Topics] | None = None,
         turn_waited: Callable[[float], None] = lambda _: None,
         may_send: Callable[[], bool] = lambda: True,
     ) -> None:
