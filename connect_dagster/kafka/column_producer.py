@@ -23,7 +23,15 @@ import pyarrow.compute as pc
 from confluent_kafka import KafkaError
 
 from connect_dagster.kafka.client_logs import client_logger
-from connect_dagster.kafka.librdkafka_structs import FIELD, MESSAGE, FieldLists, are_plain, field_lists, messages
+from connect_dagster.kafka.librdkafka_structs import (
+    ANY_PARTITION,
+    FIELD,
+    MESSAGE,
+    FieldLists,
+    are_plain,
+    field_lists,
+    messages,
+)
 from connect_dagster.kafka.settings import ClientKind, to_librdkafka
 from connect_dagster.kafka.settings.java_settings import Settings
 
@@ -36,7 +44,6 @@ _OAUTH = "OAUTHBEARER"
 _ROWS = 10_000
 _FULL_MILLISECONDS = 10
 _PRODUCER = 0
-_ANY_PARTITION = -1
 _PARTITION_IN_MESSAGE = 0x8
 _EVENT_DELIVERY, _EVENT_LOG, _EVENT_ERROR = 0x1, 0x4, 0x8
 _PURGE_QUEUE, _PURGE_IN_FLIGHT = 0x1, 0x2
@@ -221,7 +228,7 @@ class ColumnProducer:
         while len(part) and not over():
             part["err"] = 0
             self._library.produce_batch(
-                self._topic(topic), _ANY_PARTITION, _PARTITION_IN_MESSAGE, part.ctypes.data, len(part)
+                self._topic(topic), ANY_PARTITION, _PARTITION_IN_MESSAGE, part.ctypes.data, len(part)
             )
             full = np.flatnonzero(part["err"] == KafkaError._QUEUE_FULL)
             taken = int(full[0]) if len(full) else len(part)

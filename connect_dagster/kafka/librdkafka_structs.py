@@ -34,6 +34,9 @@ FIELD = np.dtype(
 )
 """``rd_kafka_vu_t``: a kind, and a union with the content."""
 
+ANY_PARTITION = -1
+"""The partition of a record that is left to librdkafka's partitioner."""
+
 # The fields of each record in their order (``rd_kafka_vtype_t``); its headers follow.
 _TOPIC, _PARTITION, _VALUE, _KEY, _NUMBER, _TIMESTAMP, _HEADER = 2, 3, 4, 5, 6, 8, 9
 _FIELDS = (_TOPIC, _PARTITION, _VALUE, _KEY, _NUMBER, _TIMESTAMP)
@@ -41,7 +44,6 @@ _FIELDS = (_TOPIC, _PARTITION, _VALUE, _KEY, _NUMBER, _TIMESTAMP)
 _PLAIN = frozenset({"value", "key", "topic", "partition"})
 _TEXTS = frozenset({pa.string(), pa.large_string()})
 _BYTES = _TEXTS | {pa.binary(), pa.large_binary()}
-_ANY_PARTITION = -1
 _NOW = 0  # what librdkafka takes for a record without a timestamp
 _NOTHING = ctypes.create_string_buffer(1)  # where an empty value is, as address 0 means null
 
@@ -170,8 +172,8 @@ def _privates(batch: pa.RecordBatch, first: int) -> npt.NDArray[np.int64]:
 
 def _partitions(batch: pa.RecordBatch) -> npt.NDArray[np.int32] | int:
     if "partition" not in batch.schema.names:
-        return _ANY_PARTITION
-    found: npt.NDArray[np.int32] = batch.column("partition").fill_null(_ANY_PARTITION).to_numpy(zero_copy_only=False)
+        return ANY_PARTITION
+    found: npt.NDArray[np.int32] = batch.column("partition").fill_null(ANY_PARTITION).to_numpy(zero_copy_only=False)
     return found
 
 
