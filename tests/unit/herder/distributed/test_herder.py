@@ -259,12 +259,20 @@ def test_what_java_started_has_no_version(group: MemoryGroup, alone: OneWorker) 
 # Faults of membership
 
 
-@pytest.mark.parametrize("role", ["leader", "follower"])
-def test_a_worker_without_a_lease_keeps_its_work_and_writes_nothing(
-    group: MemoryGroup, pair: tuple[OneWorker, OneWorker], role: str
-) -> None:
+@pytest.fixture(params=["leader", "follower"])
+def zombie(request: pytest.FixtureRequest, group: MemoryGroup, pair: tuple[OneWorker, OneWorker]) -> OneWorker:
+    """One of a pair that runs a connector with four tasks; a test takes it out of the group."""
     create(group, "four", 4)
-    zombie = group.leader() if role == "leader" else group.follower()
+    return group.leader() if request.param == "leader" else group.follower()
+
+
+@pytest.fixture
+def other(pair: tuple[OneWorker, OneWorker], zombie: OneWorker) -> OneWorker:
+    """The one that stays in the group."""
+    return next(one for one in pair if one is not zombie)
+
+
+def test_a_worker_without_a_lease_keeps_its_work_and_writes_nothing(group: MemoryGroup, zombie: OneWorker) -> None:
     work, calls = zombie.runs, list(zombie.worker.calls)
     group.expire(zombie)
     written = {topic: len(records) for topic, records in group.topics.records.items()}
@@ -277,13 +285,9 @@ def test_a_worker_without_a_lease_keeps_its_work_and_writes_nothing(
     assert (zombie.runs, zombie.worker.calls) == (work, calls)
 
 
-@pytest.mark.parametrize("role", ["leader", "follower"])
 def test_a_worker_that_has_its_lease_back_reports_again_what_it_kept(
-    group: MemoryGroup, pair: tuple[OneWorker, OneWorker], role: str
+    group: MemoryGroup, zombie: OneWorker, other: OneWorker
 ) -> None:
-    create(group, "four", 4)
-    zombie = group.leader() if role == "leader" else group.follower()
-    (other,) = (one for one in pair if one is not zombie)
     first, second, *_ = sorted(zombie.worker.tasks_here, key=lambda id: id.task)
     group.expire(zombie)
     given_back = Status(State.UNASSIGNED, "other:8083", generation=zombie.driver.state.generation + 1)
@@ -297,13 +301,9 @@ def test_a_worker_that_has_its_lease_back_reports_again_what_it_kept(
     assert (shown[first.task].state, shown[second.task].state) == (State.RUNNING, State.FAILED)
 
 
-@pytest.mark.parametrize("role", ["leader", "follower"])
 def test_a_worker_without_a_lease_stops_what_others_run_before_it_writes(
-    group: MemoryGroup, pair: tuple[OneWorker, OneWorker], role: str
+    group: MemoryGroup, zombie: OneWorker, other: OneWorker
 ) -> None:
-    create(group, "four", 4)
-    zombie = group.leader() if role == "leader" else group.follower()
-    (other,) = (one for one in pair if one is not zombie)
     work = zombie.runs
     group.expire(zombie)
     for _ in range(2):
