@@ -12,11 +12,12 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer
 from confluent_kafka.admin import AdminClient
 
 from connect_dagster.errors import ConfigError, ConnectError, java_text
 from connect_dagster.kafka.client_logs import client_logger
+from connect_dagster.kafka.librdkafka import Rebootstrap, handle_of
 from connect_dagster.kafka.settings import ClientKind, to_librdkafka
 from connect_dagster.kafka.settings.java_settings import Settings, rows
 
@@ -29,6 +30,67 @@ _MAX_INT = 2**31 - 1
 _RANGE = "org.apache.kafka.clients.consumer.RangeAssignor"
 
 
+class _Producer(Producer):
+    """A producer that finds its brokers again."""
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        self._rebootstrap, watched = _watched(config)
+        super().__init__(watched)
+
+    def poll(self, timeout: float = -1) -> int:
+        served = super().poll(timeout)
+        self._rebootstrap.serve(handle_of(self))
+        return served
+
+    def flush(self, timeout: float = -1) -> int:
+        left = super().flush(timeout)
+        self._rebootstrap.serve(handle_of(self))
+        return left
+
+
+class _Consumer(Consumer):
+    """A consumer that finds its brokers again."""
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        self._rebootstrap, watched = _watched(config)
+        super().__init__(watched)
+
+    def poll(self, timeout: float = -1) -> Message | None:
+        message = super().poll(timeout)
+        self._rebootstrap.serve(handle_of(self))
+        return message
+
+    def consume(self, num_messages: int = 1, timeout: float = -1) -> list[Message]:
+        messages = super().consume(num_messages, timeout)
+        self._rebootstrap.serve(handle_of(self))
+        return messages
+
+
+class _AdminClient(AdminClient):
+    """An admin client that finds its brokers again."""
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        self._rebootstrap, watched = _watched(config)
+        super().__init__(watched)
+
+    def poll(self, timeout: float = -1) -> int:
+        served = super().poll(timeout)
+        self._rebootstrap.serve(handle_of(self))
+        return served
+
+
+def _watched(config: Mapping[str, Any]) -> tuple[Rebootstrap, dict[str, Any]]:
+    """Return settings whose errors are noted, too."""
+    rebootstrap, on_error = Rebootstrap(config.get("bootstrap.servers", "")), config.get("error_cb")
+
+    def note(error: KafkaError) -> None:
+        rebootstrap.note(error)
+        if on_error is not None:
+            on_error(error)
+
+    return rebootstrap, {**config, "error_cb": note}
+
+
 def producer(settings: Settings, extra: Mapping[str, Any] = _NO_EXTRA) -> Producer:
     """Create a producer.
 
@@ -39,17 +101,17 @@ def producer(settings: Settings, extra: Mapping[str, Any] = _NO_EXTRA) -> Produc
     Raises:
         ConfigError: a value is refused, or a store or login module cannot be read; names the client.
     """
-    return _built(lambda config: Producer(config), ClientKind.PRODUCER, settings, extra)
+    return _built(_Producer, ClientKind.PRODUCER, settings, extra)
 
 
 def consumer(settings: Settings, extra: Mapping[str, Any] = _NO_EXTRA) -> Consumer:
     """Create a consumer; as :func:`producer`."""
-    return _built(lambda config: Consumer(config), ClientKind.CONSUMER, settings, extra)
+    return _built(_Consumer, ClientKind.CONSUMER, settings, extra)
 
 
 def admin(settings: Settings, extra: Mapping[str, Any] = _NO_EXTRA) -> AdminClient:
     """Create an admin client; as :func:`producer`."""
-    return _built(lambda config: AdminClient(config), ClientKind.ADMIN, settings, extra)
+    return _built(_AdminClient, ClientKind.ADMIN, settings, extra)
 
 
 def _built(

@@ -1,7 +1,6 @@
 """Gives Arrow's columns to librdkafka without Python objects and a copy for each record.
 
-The handle is opened by ctypes, on the library inside confluent-kafka's wheel: delivery callbacks of confluent-kafka's
-own handle know only records that it has produced.
+The handle is its own: delivery callbacks of confluent-kafka's know only records that it has produced.
 """
 
 from __future__ import annotations
@@ -11,11 +10,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
-import confluent_kafka
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -23,6 +18,7 @@ import pyarrow.compute as pc
 from confluent_kafka import KafkaError
 
 from connect_dagster.kafka.client_logs import client_logger
+from connect_dagster.kafka.librdkafka import Rebootstrap, library
 from connect_dagster.kafka.librdkafka_structs import (
     ANY_PARTITION,
     FIELD,
@@ -51,59 +47,6 @@ _INVALID_VALUE = -1
 _ERROR_BYTES = 512
 # Levels of syslog, as confluent-kafka logs them.
 _LEVELS = (logging.CRITICAL,) * 3 + (logging.ERROR, logging.WARNING, logging.INFO, logging.INFO, logging.DEBUG)
-
-_pointer, _text, _int, _size = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int, ctypes.c_size_t
-_FUNCTIONS: dict[str, tuple[Any, ...]] = {
-    "conf_new": (_pointer,),
-    "conf_destroy": (None, _pointer),
-    "conf_set": (_int, _pointer, _text, _text, _pointer, _size),
-    "conf_set_events": (None, _pointer, _int),
-    "new": (_pointer, _int, _pointer, _pointer, _size),
-    "name": (_text, _pointer),
-    "destroy": (None, _pointer),
-    "set_log_queue": (_int, _pointer, _pointer),
-    "queue_get_main": (_pointer, _pointer),
-    "queue_poll": (_pointer, _pointer, _int),
-    "queue_destroy": (None, _pointer),
-    "event_type": (_int, _pointer),
-    "event_error": (_int, _pointer),
-    "event_error_string": (_text, _pointer),
-    "event_log": (_int, _pointer, _pointer, _pointer, _pointer),
-    "event_message_next": (_pointer, _pointer),
-    "event_destroy": (None, _pointer),
-    "fatal_error": (_int, _pointer, _pointer, _size),
-    "topic_new": (_pointer, _pointer, _text, _pointer),
-    "topic_name": (_text, _pointer),
-    "topic_destroy": (None, _pointer),
-    "produce_batch": (_int, _pointer, ctypes.c_int32, _int, _pointer, _int),
-    "error_code": (_int, _pointer),
-    "error_destroy": (None, _pointer),
-    "flush": (_int, _pointer, _int),
-    "purge": (_int, _pointer, _int),
-    "err2str": (_text, _int),
-}
-
-
-def _library() -> SimpleNamespace:
-    """Return librdkafka's functions, without their prefix ``rd_kafka_``.
-
-    Raises:
-        OSError: the wheel of confluent-kafka does not contain the library.
-        AttributeError: the library has not all functions.
-    """
-    found = list((Path(confluent_kafka.__file__).parents[1] / "confluent_kafka.libs").glob("librdkafka*.so*"))
-    if len(found) != 1:
-        raise OSError(f"confluent-kafka has {len(found)} librdkafka libraries")
-    library = ctypes.CDLL(str(found[0]))
-    functions = SimpleNamespace()
-    for name, (result, *arguments) in _FUNCTIONS.items():
-        function = getattr(library, f"rd_kafka_{name}")
-        function.restype, function.argtypes = result, arguments
-        setattr(functions, name, function)
-    # A call for each record costs less with the GIL than handing that over.
-    functions.produceva = ctypes.PyDLL(str(found[0])).rd_kafka_produceva
-    functions.produceva.restype, functions.produceva.argtypes = _pointer, (_pointer, _pointer, _size)
-    return functions
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +93,8 @@ class ColumnProducer:
     def __init__(
         self, settings: Mapping[str, object], on_failed: Failed, on_error: Callable[[KafkaError], None]
     ) -> None:
-        self._library = _library()
+        self._library = library()
+        self._rebootstrap = Rebootstrap(str(settings.get("bootstrap.servers", "")))
         self._on_failed = on_failed
         self._on_error = on_error
         self._logger = client_logger()
@@ -249,6 +193,7 @@ class ColumnProducer:
                 self._report(event)
             finally:
                 self._library.event_destroy(event)
+        self._rebootstrap.serve(self._handle)
 
     def flush(self, seconds: float) -> bool:
         """Wait for the deliveries of all records; return whether none is left."""
@@ -293,7 +238,9 @@ class ColumnProducer:
                 topic = library.topic_name(int(message["rkt"])).decode()
                 self._on_failed(int(message["private"]) - 1, topic, KafkaError(int(message["err"])))
         elif kind == _EVENT_ERROR:
-            self._on_error(self._error(library.event_error(event), library.event_error_string(event)))
+            error = self._error(library.event_error(event), library.event_error_string(event))
+            self._rebootstrap.note(error)
+            self._on_error(error)
         elif kind == _EVENT_LOG:
             facility, line, level = ctypes.c_char_p(), ctypes.c_char_p(), ctypes.c_int()
             if library.event_log(event, *(ctypes.byref(one) for one in (facility, line, level))) == 0:
@@ -350,20 +297,3 @@ class LazyColumnProducer:
         producer, self.opened = self.opened, None
         if producer is not None:
             producer.close()
-
-
-def _by_topic(
-    batch: pa.RecordBatch, made: npt.NDArray[np.void], topic: str | None
-) -> Iterator[tuple[str, npt.NDArray[np.void]]]:
-    """Yield the messages of each topic, in their order."""
-    if "topic" not in batch.schema.names:
-        if topic is not None:
-            yield topic, made
-        return
-    named = batch.column("topic").dictionary_encode()
-    if len(named.dictionary) == 1:
-        yield named.dictionary[0].as_py(), made
-        return
-    indices = named.indices.to_numpy(zero_copy_only=False)
-    for index, name in enumerate(named.dictionary.to_pylist()):
-        yield name, made[indices == index]

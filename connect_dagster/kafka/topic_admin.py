@@ -94,6 +94,12 @@ class TopicAdmin:
         self._refusal = None
         return clients.admin(self._settings, {"error_cb": self._refused})
 
+    def _served(self) -> AdminClient:
+        """Return the client, after its callbacks: its errors wait for them."""
+        client = self._client
+        client.poll(0)
+        return client
+
     def _refused(self, error: KafkaError) -> None:
         self._refusal = self._refusal or clients.refusal(self._client_id, error)
 
@@ -159,7 +165,7 @@ class TopicAdmin:
         names = list(topics)
         if not names:
             return {}
-        futures = self._client.describe_topics(TopicCollection(names), request_timeout=seconds)
+        futures = self._served().describe_topics(TopicCollection(names), request_timeout=seconds)
         found: dict[str, str] = {}
         for name, future in futures.items():
             try:
@@ -170,7 +176,7 @@ class TopicAdmin:
 
     def _describe(self, topic: str, seconds: float) -> TopicDescription:
         # Unlike list_topics() this does not make the brokers create the topic with their own settings.
-        futures = self._client.describe_topics(TopicCollection([topic]), request_timeout=seconds)
+        futures = self._served().describe_topics(TopicCollection([topic]), request_timeout=seconds)
         description: TopicDescription = futures[topic].result(seconds + 1)
         return description
 
@@ -189,7 +195,7 @@ class TopicAdmin:
             replication_factor=topic.replication_factor,
             config=dict(topic.settings),
         )
-        futures = self._client.create_topics([new], operation_timeout=self._seconds, request_timeout=self._seconds)
+        futures = self._served().create_topics([new], operation_timeout=self._seconds, request_timeout=self._seconds)
         try:
             futures[topic.name].result(self._seconds + 1)
         except (KafkaException, FutureTimeout) as error:
@@ -241,7 +247,7 @@ class TopicAdmin:
         resource = ConfigResource(ResourceType.TOPIC, topic)
         deadline = time.monotonic() + _NEW_TOPIC_SECONDS
         while True:
-            futures = self._client.describe_configs([resource], request_timeout=self._seconds)
+            futures = self._served().describe_configs([resource], request_timeout=self._seconds)
             try:
                 entry = futures[resource].result(self._seconds + 1).get(CLEANUP_POLICY)
             except KafkaException as error:
@@ -288,7 +294,7 @@ class TopicAdmin:
         isolation: IsolationLevel = _UNCOMMITTED,
     ) -> dict[int, int]:
         specs = {TopicPartition(topic, number): spec for number in partitions}
-        client = self._client
+        client = self._served()
         futures = client.list_offsets(specs, isolation_level=isolation, request_timeout=seconds)
         try:
             found = {one.partition: future.result(seconds + 1).offset for one, future in futures.items()}
@@ -307,16 +313,13 @@ class TopicAdmin:
         return found
 
     def _renew(self, client: AdminClient) -> None:
-        """Replace the client, as librdkafka 2.16 does not recover from some responses of restarted brokers.
-
-        It continues to request a leader of an old epoch; and after a response without any broker, which a broker
-        gives that has just been fenced itself, it never asks again (confluentinc/librdkafka#5301).
-        """
+        """Replace the client, as librdkafka 2.16 continues to request a leader of an old epoch."""
         with self._renewing:
             if self._client is client:  # else another thread has replaced it
                 self._client = self._open_client()
 
     def _raise_refusal(self, error: Exception) -> None:
+        self._served()
         if self._refusal is not None:
             raise self._refusal from error
 

@@ -126,7 +126,6 @@ class TopicLog:
         self._threads: list[threading.Thread] = []
         self._consumer: Consumer | None = None
         self._producer: Producer | None = None
-        self._acknowledged = 0
 
     @property
     def partitions(self) -> list[int]:
@@ -207,14 +206,8 @@ class TopicLog:
         if not self._permitted():
             raise NotPermittedError(f"This worker may not write to topic '{self.topic}' now: it is not in the group")
         assert self._producer is not None, "the log was not started"
-
-        def ended(error: KafkaError | None, message: Message) -> None:
-            self._acknowledged += error is None
-            if callback is not None:
-                callback(error, message)
-
         try:
-            self._producer.produce(self.topic, value, key, on_delivery=ended, headers=list(headers))
+            self._producer.produce(self.topic, value, key, on_delivery=callback, headers=list(headers))
         except (KafkaException, BufferError) as error:
             raise ConnectError(f"Could not write to topic '{self.topic}': {error}") from error
 
@@ -512,29 +505,11 @@ class TopicLog:
 
     def _serve_producer(self) -> None:
         assert self._producer is not None
-        former: list[Producer] = []
-        acknowledged, quiet_since = 0, time.monotonic()
         while not self._stopping.is_set():
             self._producer.poll(_POLL_SECONDS)
-            former = [one for one in former if one.flush(0)]
             if len(self._producer) and not self._permitted():
                 # Brokers that come back must not get records that this worker wrote before it lost its membership.
                 self._producer.purge()
-            if self._acknowledged != acknowledged or not len(self._producer):
-                acknowledged, quiet_since = self._acknowledged, time.monotonic()
-            elif time.monotonic() - quiet_since > _QUIET_SECONDS and self._answers():
-                log.warning("The brokers get nothing that is written to topic %s: opening a new producer", self.topic)
-                former.append(self._producer)
-                self._producer = clients.producer(self._writing(), _PRODUCER)
-                former[-1].purge()  # the callbacks of reports send these again
-                quiet_since = time.monotonic()
-
-    def _answers(self) -> bool:
-        """Return whether the brokers would take records, so that a producer that waits is stuck as a reader may be."""
-        try:
-            return bool(self._ends(_GLANCE_SECONDS))
-        except ConnectError:
-            return False
 
     # Settings
 

@@ -122,7 +122,8 @@ def test_a_client_that_finds_no_leaders_is_replaced(stores: Stores, monkeypatch:
     lost: Future[object] = Future()
     lost.set_exception(KafkaException(KafkaError(KafkaError._NOENT, "No leaders found")))
     topic = stores.offset_topic.name
-    monkeypatch.setattr(asks, "_client", SimpleNamespace(list_offsets=lambda asked, **_: dict.fromkeys(asked, lost)))
+    client = SimpleNamespace(poll=lambda _: 0, list_offsets=lambda asked, **_: dict.fromkeys(asked, lost))
+    monkeypatch.setattr(asks, "_client", client)
     with pytest.raises(RetriableError, match="No leaders found"):
         asks.end_offsets(topic, [0], SECONDS)
     assert asks.end_offsets(topic, [0], SECONDS) == {0: 0}

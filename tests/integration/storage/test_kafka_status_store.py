@@ -5,16 +5,13 @@ from __future__ import annotations
 import logging
 import threading
 from dataclasses import replace
-from typing import cast
 
 import pytest
-from confluent_kafka import KafkaError, Message
 
 from connect_dagster.embedded.broker import EmbeddedBroker
 from connect_dagster.protocol.states import State, Status, TaskId
 from connect_dagster.protocol.status_records import status_value
 from connect_dagster.storage import topic_log
-from connect_dagster.storage.topic_log import Callback
 from tests.integration.storage.stores import SECONDS, Raw, Stores, wait_until
 
 ID = TaskId("kc-src", 0)
@@ -161,40 +158,3 @@ def test_a_report_waits_no_longer_when_another_worker_has_reported(
     wait_until(lambda: others.task(ID) == taken, "write the other's", 60)
     store.flush()
     assert len(raw(own_stores)) == 1
-
-
-class StuckProducer:
-    """A producer that delivers nothing until it is purged."""
-
-    def __init__(self) -> None:
-        self.waiting: list[Callback] = []
-
-    def __len__(self) -> int:
-        return len(self.waiting)
-
-    def produce(self, *_: object, on_delivery: Callback, **__: object) -> None:
-        self.waiting.append(on_delivery)
-
-    def poll(self, seconds: float) -> int:
-        threading.Event().wait(seconds)
-        return 0
-
-    def flush(self, seconds: float) -> int:
-        return len(self.waiting)
-
-    def purge(self) -> None:
-        waiting, self.waiting = self.waiting, []
-        for callback in waiting:
-            callback(KafkaError(KafkaError._PURGE_QUEUE), cast("Message", None))
-
-
-def test_a_producer_that_is_stuck_is_replaced(
-    stores: Stores, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    """As librdkafka's after metadata without brokers (confluentinc/librdkafka#5301): fault 739 of seed 1."""
-    monkeypatch.setattr(topic_log, "_QUIET_SECONDS", 0.5)
-    store = stores.status()
-    monkeypatch.setattr(store._log, "_producer", StuckProducer())
-    store.put_task(ID, RUNNING)
-    wait_until(lambda: store.task(ID) == RUNNING, "read it back")
-    assert "The brokers get nothing that is written to topic" in caplog.text

@@ -23,6 +23,9 @@ class Answers:
         self.errors = list(errors)
         self.created: list[tuple[str, int, int, dict[str, str]]] = []
 
+    def poll(self, seconds: float) -> int:
+        return 0
+
     def create_topics(self, topics: list[cimpl.NewTopic], **_: Any) -> dict[str, Future[None]]:
         (new,) = topics
         self.created.append((new.topic, new.num_partitions, new.replication_factor, dict(new.config or {})))
@@ -96,7 +99,8 @@ def test_a_wait_ends(monkeypatch: pytest.MonkeyPatch, end: str) -> None:
 
 def test_a_refused_login_ends_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     topics, answers = admin(monkeypatch, KafkaError(KafkaError._TRANSPORT))
-    topics._refused(KafkaError(KafkaError._AUTHENTICATION, "wrong password"))
+    refusal = KafkaError(KafkaError._AUTHENTICATION, "wrong password")
+    monkeypatch.setattr(answers, "poll", lambda _: topics._refused(refusal) if answers.created else None)
     with pytest.raises(ConnectError, match=r"^The brokers refuse client a: wrong password$"):
         topics.create_with_retry(TOPIC)
     assert len(answers.created) == 1

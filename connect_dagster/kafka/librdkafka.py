@@ -1,0 +1,112 @@
+"""librdkafka's own functions for what confluent-kafka's API lacks, by ctypes, of the library inside its wheel."""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import math
+import time
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import confluent_kafka
+from confluent_kafka import KafkaError
+
+log = logging.getLogger(__name__)
+
+# Without a broker a client reports it about every second, as long as it looks for one.
+_SILENCE_SECONDS = 5.0
+
+_pointer, _text, _int, _size = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int, ctypes.c_size_t
+_FUNCTIONS: dict[str, tuple[Any, ...]] = {
+    "conf_new": (_pointer,),
+    "conf_destroy": (None, _pointer),
+    "conf_set": (_int, _pointer, _text, _text, _pointer, _size),
+    "conf_set_events": (None, _pointer, _int),
+    "new": (_pointer, _int, _pointer, _pointer, _size),
+    "name": (_text, _pointer),
+    "destroy": (None, _pointer),
+    "set_log_queue": (_int, _pointer, _pointer),
+    "queue_get_main": (_pointer, _pointer),
+    "queue_poll": (_pointer, _pointer, _int),
+    "queue_destroy": (None, _pointer),
+    "event_type": (_int, _pointer),
+    "event_error": (_int, _pointer),
+    "event_error_string": (_text, _pointer),
+    "event_log": (_int, _pointer, _pointer, _pointer, _pointer),
+    "event_message_next": (_pointer, _pointer),
+    "event_destroy": (None, _pointer),
+    "fatal_error": (_int, _pointer, _pointer, _size),
+    "topic_new": (_pointer, _pointer, _text, _pointer),
+    "topic_name": (_text, _pointer),
+    "topic_destroy": (None, _pointer),
+    "produce_batch": (_int, _pointer, ctypes.c_int32, _int, _pointer, _int),
+    "error_code": (_int, _pointer),
+    "error_destroy": (None, _pointer),
+    "flush": (_int, _pointer, _int),
+    "purge": (_int, _pointer, _int),
+    "err2str": (_text, _int),
+    "brokers_add": (_int, _pointer, _text),
+}
+
+
+@cache
+def library() -> SimpleNamespace:
+    """Return librdkafka's functions, without their prefix ``rd_kafka_``.
+
+    Raises:
+        OSError: the wheel of confluent-kafka does not contain the library.
+        AttributeError: the library has not all functions.
+    """
+    found = list((Path(confluent_kafka.__file__).parents[1] / "confluent_kafka.libs").glob("librdkafka*.so*"))
+    if len(found) != 1:
+        raise OSError(f"confluent-kafka has {len(found)} librdkafka libraries")
+    library = ctypes.CDLL(str(found[0]))
+    functions = SimpleNamespace()
+    for name, (result, *arguments) in _FUNCTIONS.items():
+        function = getattr(library, f"rd_kafka_{name}")
+        function.restype, function.argtypes = result, arguments
+        setattr(functions, name, function)
+    # A call for each record costs less with the GIL than handing that over.
+    functions.produceva = ctypes.PyDLL(str(found[0])).rd_kafka_produceva
+    functions.produceva.restype, functions.produceva.argtypes = _pointer, (_pointer, _pointer, _size)
+    return functions
+
+
+def handle_of(client: object) -> int | None:
+    """Return the address of librdkafka's handle, the first field of confluent-kafka's; ``None`` of a closed client."""
+    return ctypes.c_void_p.from_address(id(client) + object.__basicsize__).value
+
+
+class Rebootstrap:
+    """Adds the bootstrap servers again to a client that librdkafka has left without any broker.
+
+    Brokers that are not in the last response are forgotten, also when that names none, as that of a broker that has
+    just been fenced. librdkafka 2.16 turns to the bootstrap servers then, but not once a connection was lost while
+    it read an earlier response: it believes that it does so already (confluentinc/librdkafka#5301).
+
+    Args:
+        servers: ``bootstrap.servers``.
+    """
+
+    def __init__(self, servers: str) -> None:
+        self._servers = servers
+        self._due = math.inf
+
+    def note(self, error: KafkaError) -> None:
+        """Take an error of the client that is not of a record."""
+        if error.code() == KafkaError._ALL_BROKERS_DOWN:
+            self._due = time.monotonic() + _SILENCE_SECONDS
+
+    def serve(self, handle: int | None) -> None:
+        """Add the servers when they are due; call it after each poll, on the client's thread."""
+        if self._due == math.inf or time.monotonic() < self._due:
+            return
+        self._due = math.inf
+        try:
+            if handle is not None:
+                library().brokers_add(handle, self._servers.encode())
+        except (OSError, AttributeError) as error:
+            log.warning("A client without brokers may stay without: %s", error)
