@@ -6,6 +6,7 @@ and the JVM is started before the modules of a worker are imported: that takes a
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import os
 import signal
@@ -27,6 +28,9 @@ from connect_dagster.worker.spark.jvm import SparkJvm
 from connect_dagster.worker.spark.settings import spark_settings
 
 log = logging.getLogger(__name__)
+
+_M_ARENA_MAX = -8
+_ARENAS = 2
 
 Run = Callable[[dict[str, str], Sequence[str], SparkJvm, threading.Event, float], int]
 """Runs a worker from its properties, further arguments, a starting JVM, an event that ends it, and the start of the
@@ -70,6 +74,7 @@ def _run_command(title: str, usage: str, arguments: Sequence[str] | None, run: R
         run: called when the worker's file is read.
     """
     began = time.monotonic()
+    _bound_arenas()
     words = list(sys.argv[1:] if arguments is None else arguments)
     logs.configure()
     if not words or "--help" in words:
@@ -86,6 +91,13 @@ def _run_command(title: str, usage: str, arguments: Sequence[str] | None, run: R
             log.error("Stopping due to error: %s", error)
             sys.exit(2)
         sys.exit(run(props, words[1:], jvm, ending, began))
+
+
+def _bound_arenas() -> None:
+    """Bound the arenas of glibc, which keeps eight for each core: each grows by what its threads needed at most."""
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None and "MALLOC_ARENA_MAX" not in os.environ:
+        mallopt(_M_ARENA_MAX, _ARENAS)
 
 
 def _ending_on_signals() -> threading.Event:
