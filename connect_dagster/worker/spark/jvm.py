@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from connect_dagster.embedded import jars
@@ -32,6 +33,7 @@ from connect_dagster.worker.spark.settings import CLASS_PATH
 log = logging.getLogger(__name__)
 
 _START_SECONDS = 60.0
+_END_SECONDS = 2.0
 _ARCHIVE_MODULE = "connect_dagster.worker.spark.class_archive"
 # Every message about archives; by default warnings go to standard output.
 _ARCHIVE_MESSAGES_OFF = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off")
@@ -105,7 +107,13 @@ class SparkJvm:
         return _read_address(self._files.address.read_bytes())
 
     def check_start(self, error: Exception | None = None) -> None:
-        """Raise ConnectError where the JVM has ended, which explains an error of its gateway."""
+        """Raise ConnectError where the JVM has ended, which explains an error of its gateway.
+
+        Its port is closed a moment before it has ended.
+        """
+        if error is not None:
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(_END_SECONDS)
         if not self.alive:
             code = self._process.returncode
             raise ConnectError(f"The JVM for Spark ended at its start with exit code {code}") from error
