@@ -118,9 +118,15 @@ class SinkTaskContext(Protocol):
 
 
 class SourceTask(ABC):
-    """Reads records from another system."""
+    """Reads records from another system.
+
+    Attributes:
+        at_driver: whether the task reads the records itself, in the worker, which is Spark's driver; its log names such
+            tasks where the executors run on other machines.
+    """
 
     context: SourceTaskContext
+    at_driver: ClassVar[bool] = False
 
     @abstractmethod
     def start(self, config: Properties) -> None:
@@ -172,10 +178,16 @@ class SourceTask(ABC):
 
 
 class SinkTask(ABC):
-    """Writes records to another system."""
+    """Writes records to another system.
+
+    Attributes:
+        needs_headers: whether it looks at the headers of records.
+        at_driver: whether the task writes the records itself, as that of a source may read them.
+    """
 
     context: SinkTaskContext
     needs_headers: ClassVar[bool] = True
+    at_driver: ClassVar[bool] = False
 
     @abstractmethod
     def start(self, config: Properties) -> None:

@@ -293,3 +293,11 @@ class SinkBatch:
 def _from_column(value: Any, schema: Schema | None) -> Any:
     """Return a value of a record: schemaless data is JSON text in a frame and plain Python in a record."""
     return json.loads(value) if schema is None and value is not None else value
+
+
+def executors_are_local(spark: SparkSession) -> bool:
+    """Return whether Spark's executors run within the worker's own JVM, and so see its files and its memory.
+
+    Elsewhere a task must not write files for them, nor read theirs, unless users name a shared folder.
+    """
+    return (spark.sparkContext.master or "").partition("[")[0] == "local"

@@ -18,6 +18,7 @@ from connect_dagster.kafka.groups import remove_members
 from connect_dagster.kafka.topic_admin import TopicAdmin
 from connect_dagster.plugin.connector import Connector, SinkTask, SourceTask
 from connect_dagster.plugin.converter import Converter
+from connect_dagster.plugin.frames import executors_are_local
 from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.storage.offset_store import OffsetStore
 from connect_dagster.worker.bytes_bound import EncodedBound, ReadBound
@@ -41,6 +42,7 @@ from connect_dagster.worker.sink.stream import SinkStream, source_options
 from connect_dagster.worker.sink.task import SinkSettings, WorkerSinkTask
 from connect_dagster.worker.source.batches import SourceBatches
 from connect_dagster.worker.source.delivery import Delivery, LargeBatchGate
+from connect_dagster.worker.source.executor_writer import ExecutorWriter
 from connect_dagster.worker.source.pipeline import SourcePipeline
 from connect_dagster.worker.source.task import WorkerSourceTask
 from connect_dagster.worker.source.topic_creation import TopicCreation, topic_groups
@@ -130,6 +132,8 @@ class TaskBuilder:
         task = connector.plugin().task_class()
         kind = connector.plugin.java_task_class or class_path(type(task))
         log.info("Instantiated task %s with version %s of type %s", id, connector.version, kind)
+        if task.at_driver and not executors_are_local(self._session.spark):
+            log.info("The records of task %s pass this worker: %s works here, not on Spark's executors", id, kind)
         if isinstance(task, SourceTask):
             source = SourceConnectorConfig.parse(connector_config)
             return self._source_task(id, task, connector, source, config, target, listeners)
@@ -155,6 +159,7 @@ class TaskBuilder:
         metrics = self._metrics.source_task(id, task_plugins(connector, task, key, value, transforms))
         reporter = self._reporter(id, connector_config, metrics.errors)
         pipeline = SourcePipeline(transforms, key, value, self._converters.for_headers(str(id), connector_config))
+        executors = None if executors_are_local(self._session.spark) else ExecutorWriter(settings, str(id))
         return WorkerSourceTask(
             id,
             task,
@@ -163,7 +168,7 @@ class TaskBuilder:
             target,
             config=config,
             batches=SourceBatches(
-                self._session.spark, pipeline, reporter.policy, EncodedBound(self._session.encoded_bytes)
+                self._session.spark, pipeline, reporter.policy, EncodedBound(self._session.encoded_bytes), executors
             ),
             transforms=transforms,
             make_delivery=lambda: Delivery(
@@ -174,6 +179,7 @@ class TaskBuilder:
                 topics,
                 metrics.turn_waited,
                 self._is_member,
+                executors.cancel if executors is not None else lambda: None,
             ),
             open_offsets=lambda: self._offsets.open(id.connector, connector_config.originals),
             flush_seconds=self._worker.offset_flush_timeout_ms / 1000,

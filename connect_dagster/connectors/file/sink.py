@@ -58,6 +58,7 @@ class FileStreamSinkTask(SinkTask):
     """Append to one file, or to standard output."""
 
     needs_headers = False
+    at_driver = True
 
     def start(self, config: Properties) -> None:
         """Open the file, which is made when it does not exist."""

@@ -91,6 +91,8 @@ class Lines(Protocol):
 class FileStreamSourceTask(SourceTask):
     """Read one file, or standard input."""
 
+    at_driver = True
+
     def start(self, config: Properties) -> None:
         """Take the configuration; the file is opened at the first poll, when it exists."""
         parsed = FileStreamSourceConfig.parse(config)

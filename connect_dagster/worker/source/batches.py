@@ -10,8 +10,9 @@ those that make it fail.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,7 +22,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from connect_dagster.isolation.descriptions import class_name
 from connect_dagster.plugin.bisection import Bisection
 from connect_dagster.plugin.frame_columns import FAILURE, RAW_RECORD, ROW
-from connect_dagster.plugin.frames import SourceFrame, SourceTable
+from connect_dagster.plugin.frames import SourceFrame, SourceTable, executors_are_local
 from connect_dagster.plugin.lines import SourceBatch, SourceLines
 from connect_dagster.worker.bytes_bound import EncodedBound, too_large
 from connect_dagster.worker.errors.failures import (
@@ -40,8 +41,7 @@ from connect_dagster.worker.source.pipeline import SourcePipeline
 from connect_dagster.worker.source.raw_records import raw_records
 from connect_dagster.worker.source.spill import spilled
 from connect_dagster.worker.spark.kept_projection import NotKeptError
-from connect_dagster.worker.spark.progress import rows_into_plan, rows_through_plan
-from connect_dagster.worker.spark.text_slot import shares_memory
+from connect_dagster.worker.spark.progress import planned_rows, rows_into_plan, rows_through_plan
 from connect_dagster.worker.transforms import TRANSFORMATION, apply_chain
 
 log = logging.getLogger(__name__)
@@ -52,6 +52,7 @@ _FEW_BYTES = 1 << 14
 _SHARE_OF_HEADS = 8
 # A topic of several may have most records of a batch.
 _MOST_SHARES = 4
+_OF_SPARKS_SINK = ("partition", "headers", "key", "value")
 _NONE = pa.table({"value": pa.array([], pa.binary())})
 
 
@@ -66,6 +67,7 @@ class Planned:
         frames: number of frames that the transforms made of it.
         heads: common prefix of all bytes of a column, which the plan omits.
         error: the failure of that job.
+        in_worker: whether the worker itself has read the records; it sends them, which keeps their order.
     """
 
     frame: SourceFrame
@@ -74,6 +76,7 @@ class Planned:
     heads: Mapping[str, bytes] = field(default_factory=dict)
     error: Exception | None = None
     frames: int = 1
+    in_worker: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +107,7 @@ class Encoded:
         polled: number of records of the frame.
         plan: the plan that has run, for Spark's count of its rows; ``None`` where several have.
         size: bytes of the records without their heads.
+        sent: number of records that executors have sent.
     """
 
     table: pa.Table
@@ -111,10 +115,18 @@ class Encoded:
     polled: int
     plan: DataFrame | None = None
     size: int = 0
+    sent: int = 0
 
     def counted(self) -> int:
         """Return the number of records that Spark has counted."""
         return self.table.num_rows + len(self.failed) if self.plan is None else rows_through_plan(self.plan)
+
+
+class Executors(Protocol):
+    """The methods of ``ExecutorWriter``."""
+
+    def write(self, rows: DataFrame, topic: str) -> None:
+        """Write records to a topic."""
 
 
 class SourceBatches:
@@ -125,21 +137,29 @@ class SourceBatches:
         pipeline: transforms and converters.
         policy: error policy of the connector.
         bound: of a batch in memory; ``None`` for none.
+        executors: send batches, where they are on other machines.
     """
 
     def __init__(
-        self, spark: SparkSession, pipeline: SourcePipeline, policy: ErrorPolicy, bound: EncodedBound | None = None
+        self,
+        spark: SparkSession,
+        pipeline: SourcePipeline,
+        policy: ErrorPolicy,
+        bound: EncodedBound | None = None,
+        executors: Executors | None = None,
     ) -> None:
+        self._executors = executors
         self._spark = spark
         self._pipeline = pipeline
         self._policy = policy
-        self._bound = bound if shares_memory(spark) else None
+        self._bound = bound if executors_are_local(spark) else None
         self._spills = False
         self._kept = KeptPlans(spark, pipeline, self._bound)
 
     def under(self, tolerance: ToleranceOperator) -> SourceBatches:
         """Return the batches whose plugins are called through a tolerance operator."""
-        return SourceBatches(self._spark, replace(self._pipeline, tolerance=tolerance), self._policy, self._bound)
+        pipeline = replace(self._pipeline, tolerance=tolerance)
+        return SourceBatches(self._spark, pipeline, self._policy, self._bound, self._executors)
 
     def polled(self, polled: Polled) -> list[SourceBatch]:
         """Return the batches of the result of a poll.
@@ -160,7 +180,9 @@ class SourceBatches:
         if isinstance(batch, SourceLines) and len(batch.data) <= _FEW_BYTES and batch.data.count(b"\n") < MOST_ROWS:
             batch = batch.table()
         kept = self._kept_plan(batch)
-        return self._planned_frame(batch.frame(self._spark)) if kept is None else PlannedBefore(batch, kept)
+        if kept is not None:
+            return PlannedBefore(batch, kept)
+        return self._planned_frame(batch.frame(self._spark), in_worker=True)
 
     def _kept_plan(self, batch: Keepable) -> KeptPlan | None:
         if self._spills:
@@ -176,17 +198,44 @@ class SourceBatches:
         """Remove what kept plans read."""
         self._kept.close()
 
-    def _planned_frame(self, frame: SourceFrame) -> Planned:
+    def _planned_frame(self, frame: SourceFrame, *, in_worker: bool = False) -> Planned:
         frame = self._with_raw_records(frame)
         try:
             transformed = self._pipeline.transform(frame)
-            if len(transformed) != 1:
-                return Planned(frame, None, self._pipeline.encode(transformed), frames=len(transformed))
-            return Planned(frame, transformed[0].topic, *self._pipeline.encode_with_prefix(transformed[0]))
+            topic = transformed[0].topic if len(transformed) == 1 else None
+            if len(transformed) == 1 and (in_worker or self._executors is None):  # executors add no heads
+                plan, heads = self._pipeline.encode_with_prefix(transformed[0])
+                return Planned(frame, topic, plan, heads, in_worker=in_worker)
+            plan = self._pipeline.encode(transformed)
+            return Planned(frame, topic, plan, frames=len(transformed), in_worker=in_worker)
         except Exception as error:
             if not self._is_bisected(error):
                 raise
             return Planned(frame, frame.topic, None, error=error)
+
+    def remote(self, planned: Planned | PlannedBefore) -> Callable[[], Encoded] | None:
+        """Return a function that has the executors send a batch, and returns what is known of it then.
+
+        ``None`` where the worker has to send it: executors of the worker's own machine leave that to it, Spark's sink
+        knows no timestamps, and would not return the topics of records that differ in it. The function raises whatever
+        a Spark job can; the batch may be encoded then.
+        """
+        executors = self._executors
+        if executors is None or isinstance(planned, PlannedBefore) or planned.in_worker:
+            return None
+        plan, topic = planned.plan, planned.topic
+        if plan is None or topic is None or {"timestamp", "topic", ROW}.intersection(plan.columns):
+            return None
+        return lambda: self._sent(planned.frame, plan, topic, executors)
+
+    def _sent(self, frame: SourceFrame, plan: DataFrame, topic: str, executors: Executors) -> Encoded:
+        # Not by an Observation: it never has a result once an executor is lost.
+        kept = _well(planned_rows(self._spark, plan))
+        executors.write(planned_rows(self._spark, kept), topic)
+        rows = rows_through_plan(plan)
+        sent = rows_through_plan(kept) if FAILURE in plan.columns else rows
+        failed = self._failed(self._failures(plan), frame) if sent < rows else []
+        return Encoded(_NONE, failed, self._polled(plan, rows), plan, sent=sent)
 
     def encoded(self, planned: Planned | PlannedBefore) -> Encoded:
         """Run the plan of a batch; raise its error unless errors are tolerated."""
@@ -258,10 +307,14 @@ class SourceBatches:
         """Return the failures of a batch on disk with the records as they were polled, which are read again."""
         if RAW_RECORD not in plan.columns:
             return failures
-        rows = plan.where(F.col(FAILURE).isNotNull())
-        again = _in_order(rows.select(*(name for name in rows.columns if name in (ROW, FAILURE, RAW_RECORD))).toArrow())
+        again = self._failures(plan)
         # Where the rows have changed meanwhile, the first look counts.
         return again if again.num_rows == failures.num_rows else failures
+
+    def _failures(self, plan: DataFrame) -> pa.Table:
+        """Run a plan once more for the records that fail."""
+        rows = plan.where(F.col(FAILURE).isNotNull())
+        return _in_order(rows.select(*(name for name in rows.columns if name in (ROW, FAILURE, RAW_RECORD))).toArrow())
 
     def _polled(self, plan: DataFrame, rows: int) -> int:
         return max(rows_into_plan(plan), rows) if self._pipeline.transforms else rows
@@ -362,3 +415,9 @@ def _with_heads(table: pa.Table, heads: Mapping[str, bytes]) -> pa.Table:
 def _in_order(table: pa.Table) -> pa.Table:
     """Return the records of several frames in the order in which they were polled."""
     return table.sort_by(ROW).drop_columns([ROW]) if ROW in table.column_names else table
+
+
+def _well(rows: DataFrame) -> DataFrame:
+    """Return the records that have not failed, with the columns that Spark's Kafka sink knows."""
+    kept = rows.where(f"`{FAILURE}` IS NULL") if FAILURE in rows.columns else rows
+    return kept.select(*(name for name in _OF_SPARKS_SINK if name in rows.columns))

@@ -66,12 +66,15 @@ class Batch(Generic[E]):
         topic: topic of all of them, unless the table has a column for it.
         delivered: called on the delivery thread once all records are acknowledged.
         tolerate: called for each record that Kafka rejects; returns whether to continue without it.
+        remote: has Spark's executors send the records, all to ``topic``, and returns what is known of the batch then;
+            ``None`` where this worker sends them. Where it raises, the batch is encoded, and sent by this worker.
     """
 
     encode: Callable[[], E]
     topic: str | None
     delivered: Callable[[E], None]
     tolerate: Tolerate = lambda _: False
+    remote: Callable[[], E] | None = None
 
 
 def topics_of(topic: str | None, table: pa.Table) -> set[str]:
@@ -94,6 +97,7 @@ class Delivery:
         turn_waited: called with the milliseconds that each batch waited for its turn.
         may_send: returns whether the worker may write to topics: a member that its group has removed may not, as
             another worker may run the task already.
+        cancel: ends a job of executors that send.
     """
 
     def __init__(
@@ -105,15 +109,17 @@ class Delivery:
         topics: Callable[[Callable[[float], bool]], Topics] | None = None,
         turn_waited: Callable[[float], None] = lambda _: None,
         may_send: Callable[[], bool] = lambda: True,
+        cancel: Callable[[], None] = lambda: None,
     ) -> None:
         self._gate = gate
+        self._cancel = cancel
         self._error: Exception | None = None
         self._client_id = settings.get("client.id", "")
         self._abandoned = threading.Event()
         self._may_send = may_send
         self._sender = RecordSender(settings, lambda: self._over or not may_send(), self._waited, self._shut_out)
         self._batches: queue.Queue[Batch[Any] | None] = queue.Queue(maxsize=1)
-        self._encoded: queue.Queue[tuple[Batch[Any], EncodedTable] | None] = queue.Queue(maxsize=1)
+        self._encoded: queue.Queue[tuple[Batch[Any], EncodedTable | None] | None] = queue.Queue(maxsize=1)
         self._unfinished = 0
         self._changed = threading.Condition()
         self._topics = None if topics is None else topics(self._waited)
@@ -121,7 +127,7 @@ class Delivery:
         self._context = log_context
         self._threads = (
             InheritableThread(target=self._encode_all, name=f"encoding-thread-{name}", daemon=True),
-            threading.Thread(target=self._deliver_all, name=f"delivery-thread-{name}", daemon=True),
+            InheritableThread(target=self._deliver_all, name=f"delivery-thread-{name}", daemon=True),
         )
         for thread in self._threads:
             thread.start()
@@ -156,6 +162,7 @@ class Delivery:
     def close(self) -> None:
         """Drop records that are not acknowledged, and end the threads."""
         self._abandoned.set()
+        self._cancel()
         self._sender.purge()
         for waiting in (self._batches, self._encoded):
             with suppress(queue.Full):
@@ -185,6 +192,9 @@ class Delivery:
                 batch = None  # the wait for the next batch must not hold this one
 
     def _encode(self, batch: Batch[E], rows_before: int) -> int:
+        if batch.remote is not None:  # in its turn to be sent
+            self._hand_on(self._encoded, (batch, None))
+            return 0
         with self._gate.admit(rows_before, lambda: self._over) as seconds:
             self._turn_waited(seconds * 1000)
             if self._over:
@@ -221,7 +231,10 @@ class Delivery:
     def _waited(self, seconds: float) -> bool:
         return not self._abandoned.wait(seconds)
 
-    def _deliver(self, batch: Batch[E], encoded: E) -> None:
+    def _deliver(self, batch: Batch[E], encoded: E | None) -> None:
+        encoded = encoded or self._sent_by_executors(batch)
+        if encoded is None:
+            return
         if self._topics is not None:
             self._topics.ensure(topics_of(batch.topic, encoded.table))
         while not self._sent(batch, encoded):
@@ -233,6 +246,20 @@ class Delivery:
         with self._changed:
             self._unfinished -= 1
             self._changed.notify_all()
+
+    def _sent_by_executors(self, batch: Batch[E]) -> E | None:
+        """Have the executors send a batch, else encode it for this worker; return ``None`` when that was given up."""
+        if self._topics is not None and batch.topic is not None:
+            self._topics.ensure({batch.topic})
+        while not self._may_send() and not self._over:
+            self._waited(_POLL_SECONDS)
+        try:
+            return None if self._over or batch.remote is None else batch.remote()
+        except Exception as error:
+            if self._over:
+                return None
+            log.warning("Spark's executors could not send a batch, this worker tries: %s", error)
+            return batch.encode()
 
     def _sent(self, batch: Batch[E], encoded: E) -> bool:
         """Send a batch; return ``False`` when that was given up."""

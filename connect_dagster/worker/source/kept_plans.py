@@ -18,13 +18,13 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from connect_dagster.plugin.frame_columns import FAILURE
-from connect_dagster.plugin.frames import SourceTable
+from connect_dagster.plugin.frames import SourceTable, executors_are_local
 from connect_dagster.plugin.lines import SourceLines, pieces
 from connect_dagster.plugin.schema import Schema
 from connect_dagster.worker.bytes_bound import EncodedBound
 from connect_dagster.worker.source.pipeline import SourcePipeline
 from connect_dagster.worker.spark.kept_projection import KeptProjection, NotKeptError
-from connect_dagster.worker.spark.text_slot import PIECES, TextSlot, shares_memory
+from connect_dagster.worker.spark.text_slot import PIECES, TextSlot
 from connect_dagster.worker.transforms import is_deterministic
 
 log = logging.getLogger(__name__)
@@ -117,7 +117,7 @@ class KeptPlans:
 
     def _shape(self, batch: Keepable) -> _Shape | None:
         if isinstance(batch, SourceLines):
-            if not shares_memory(self._spark):
+            if not executors_are_local(self._spark):
                 return None
             return _Shape(None, batch.topic, batch.data.isascii(), has_returns=batch.has_returns)
         if not 0 < batch.table.num_rows <= MOST_ROWS or batch.table.nbytes > _MOST_BYTES:

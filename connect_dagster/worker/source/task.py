@@ -57,6 +57,9 @@ class Batches(Protocol):
     def encoded(self, planned: Planned | PlannedBefore) -> Encoded:
         """Run the plan."""
 
+    def remote(self, planned: Planned | PlannedBefore) -> Callable[[], Encoded] | None:
+        """Return a function that has the executors send the records."""
+
     def close(self) -> None:
         """Remove what kept plans read."""
 
@@ -217,6 +220,9 @@ class WorkerSourceTask(WorkerTask):
             took["addBatch"] = self._clock.monotonic() - started
             if encoded.size:
                 self._source.encoded(batch, encoded.polled, encoded.size)
+            return noted(encoded)
+
+        def noted(encoded: Encoded) -> Encoded:
             self._metrics.batch_polled(encoded.polled)
             self._reporter.failed(encoded.failed)
             return encoded
@@ -226,12 +232,17 @@ class WorkerSourceTask(WorkerTask):
                 return
             self._acknowledge(batch)
             self._source.delivered(batch)
-            self._metrics.batch_written(encoded.polled, encoded.table.num_rows)
+            self._metrics.batch_written(encoded.polled, encoded.table.num_rows + encoded.sent)
             took["triggerExecution"] = self._clock.monotonic() - began
             self.progress.batch_done(encoded.counted(), _milliseconds(took), dict(batch.source_offset or {}))
-            self._on_topics(topics_of(planned.topic, encoded.table))
+            by_executors = {planned.topic} if encoded.sent and planned.topic is not None else set[str]()
+            self._on_topics(topics_of(planned.topic, encoded.table) | by_executors)
 
-        delivery.submit(Batch(encode, planned.topic, delivered, lambda rejected: self._tolerated(rejected, batch)))
+        send = self._batches.remote(planned)
+        remote = None if send is None else lambda: noted(send())
+        delivery.submit(
+            Batch(encode, planned.topic, delivered, lambda rejected: self._tolerated(rejected, batch), remote)
+        )
 
     def _encoded(self, planned: Planned | PlannedBefore) -> Encoded:
         """Encode a batch; read it again for as long as the source asks for it."""

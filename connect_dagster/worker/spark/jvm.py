@@ -254,6 +254,8 @@ def _start(command: Sequence[str], address: Path) -> subprocess.Popen[bytes]:
         # glibc keeps an arena for each thread: hundreds of megabytes in a JVM with many.
         "MALLOC_ARENA_MAX": "2",
         "SPARK_HOME": str(_spark_home()),
+        # Spark's scripts look for it in its folders; without them the executors of a cluster do not start.
+        "SPARK_SCALA_VERSION": "2.13",
     }
     return subprocess.Popen(
         command,

@@ -63,13 +63,17 @@ _LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0
 
 
 def spark_settings(worker: Mapping[str, str]) -> dict[str, str]:
-    """Spark settings of a worker: ours, and the ``spark.*`` keys of its file, which win; JDBC drivers come to both."""
+    """Spark settings of a worker: ours, and the ``spark.*`` keys of its file, which win.
+
+    JDBC drivers come to both. A cluster's executors get them, and what reads and writes Kafka, from this machine.
+    """
     merged = {**_SETTINGS, **{name: value for name, value in worker.items() if name.startswith(SPARK_PREFIX)}}
     drivers = driver_jars(worker)
     merged[CLASS_PATH] = os.pathsep.join(filter(None, (merged.get(CLASS_PATH), _joined(drivers, os.pathsep))))
     if merged["spark.master"].startswith("local"):
         return {**_LOCAL, **merged}
-    return {**merged, _JARS: ",".join(filter(None, (merged.get(_JARS), _joined(drivers, ","))))}
+    shipped = [*drivers, *jars.resolve("spark-kafka")]
+    return {**merged, _JARS: ",".join(filter(None, (merged.get(_JARS), _joined(shipped, ","))))}
 
 
 def driver_jars(worker: Mapping[str, str]) -> list[Path]:

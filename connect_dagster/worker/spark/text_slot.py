@@ -52,8 +52,3 @@ class TextSlot:
     def close(self) -> None:
         """Remove the files."""
         shutil.rmtree(self._folder, ignore_errors=True)
-
-
-def shares_memory(spark: SparkSession) -> bool:
-    """Return whether Spark's executors see the memory of this machine."""
-    return (spark.sparkContext.master or "").partition("[")[0] == "local"

@@ -59,6 +59,7 @@ class JdbcSinkTask(SinkTask):
     """Write batches, each in a transaction."""
 
     needs_headers = False
+    at_driver = True
 
     def start(self, config: Properties) -> None:
         """Connect; a wrong password or a missing driver fails now, later puts wait for a missing database."""

@@ -19,7 +19,7 @@ from connect_dagster.connectors.jdbc.source.columns import ReadColumns, spark_na
 from connect_dagster.connectors.jdbc.source.queriers import TableQuerier
 from connect_dagster.connectors.jdbc.source.row_reader import Key, RowReader
 from connect_dagster.errors import ConfigError
-from connect_dagster.plugin.frames import SourceFrame
+from connect_dagster.plugin.frames import SourceFrame, executors_are_local
 from connect_dagster.plugin.lines import SourceBatch
 
 _SEEN, _FRESH = "seen", "fresh"
@@ -33,7 +33,7 @@ class DeleteScan:
         reader: of the same table.
 
     Raises:
-        ConfigError: the table has no primary key.
+        ConfigError: the table has no primary key, or executors on other machines have no folder for the keys.
     """
 
     def __init__(self, rows: TableQuerier, reader: RowReader) -> None:
@@ -46,6 +46,11 @@ class DeleteScan:
         self._columns: ReadColumns = reader.read_columns().only(key.columns)
         self._interval = reader.config.delete_scan_interval_ms / 1000
         self._own = reader.config.delete_scan_location is None
+        if self._own and not executors_are_local(reader.spark):
+            raise ConfigError(
+                "delete.scan.interval.ms needs delete.scan.location, a folder that the worker shares with Spark's "
+                "executors, as these run on other machines"
+            )
         self._folder = self._key_folder()
         self._due = time.monotonic()
         self._sent: SourceFrame | None = None

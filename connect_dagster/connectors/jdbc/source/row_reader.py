@@ -122,6 +122,12 @@ class RowReader:
         config: the task's configuration.
         target: the target to read.
         connection: the task's connection.
+
+    Attributes:
+        spark: the worker's session.
+        target: the target to read.
+        config: the task's configuration.
+        zone: of the database's times without a zone.
     """
 
     def __init__(
@@ -130,7 +136,7 @@ class RowReader:
         self.target = target
         self.config = config
         self.zone = Zone(config.zone)
-        self._spark = spark
+        self.spark = spark
         self._database = config.database()
         self._connection = connection
         self._rows_of_batch: int | None = config.most_rows
@@ -255,8 +261,8 @@ class RowReader:
         table = f"({sql}) connect_rows"
         with self.translated_errors():
             if parts:
-                return self._spark.read.jdbc(url, table, predicates=list(parts), properties=options)
-            return self._spark.read.jdbc(url, table, properties=options)
+                return self.spark.read.jdbc(url, table, predicates=list(parts), properties=options)
+            return self.spark.read.jdbc(url, table, properties=options)
 
     def translated_errors(self) -> AbstractContextManager[None]:
         """Convert errors of Spark that come from the database to a ``DatabaseError``."""

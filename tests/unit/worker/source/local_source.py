@@ -89,6 +89,9 @@ class Batches:
         failed = [_failed(value) for value in values if value.startswith("bad")]
         return Encoded(pa.table({"value": pa.array(kept, pa.binary())}), failed, len(values))
 
+    def remote(self, planned: Planned | PlannedBefore) -> None:
+        """Have no executors on other machines."""
+
     def close(self) -> None:
         """Have nothing to remove."""
 

@@ -1,8 +1,9 @@
 """A task's producer when there is no broker, or a record that no broker takes."""
 
+import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pytest
@@ -43,6 +44,64 @@ def batch(
 ) -> Batch[Records]:
     table = pa.table({"value": pa.array(values, pa.binary())})
     return Batch(lambda: Records(table), "t", lambda _: delivered(), tolerate)
+
+
+NOTHING = Records(pa.table({"value": pa.array([], pa.binary())}))
+
+
+def test_what_executors_have_sent_is_delivered(make: MakeDelivery) -> None:
+    calls: list[str] = []
+
+    def remote() -> Records:
+        calls.append("sent")
+        return NOTHING
+
+    delivery = make()
+    for _ in range(2):
+        delivery.submit(replace(batch(b"x", delivered=lambda: calls.append("delivered")), remote=remote))
+    assert delivery.drain(20)
+    assert calls == ["sent", "delivered"] * 2
+
+
+def test_what_executors_cannot_send_the_worker_sends(make: MakeDelivery) -> None:
+    def remote() -> Records:
+        raise ValueError("an executor is lost")
+
+    delivery = make()
+    delivery.submit(replace(batch(b"x" * 3000), remote=remote))
+    assert "Message size too large" in str(wait_for_error(delivery))
+
+
+def test_executors_are_asked_to_stop(make: MakeDelivery) -> None:
+    cancelled = threading.Event()
+
+    def remote() -> Records:
+        assert cancelled.wait(20)
+        raise ValueError("the job was cancelled")
+
+    delivery = Delivery({}, "test-0", ("test", "task-0"), LargeBatchGate(), cancel=cancelled.set)
+    ended: list[str] = []
+    delivery.submit(replace(batch(b"x", delivered=lambda: ended.append("delivered")), remote=remote))
+    delivery.close()
+    assert cancelled.is_set()
+    assert ended == []
+
+
+def test_a_worker_that_may_not_send_asks_no_executors() -> None:
+    member, calls = threading.Event(), list[str]()
+
+    def remote() -> Records:
+        calls.append("sent")
+        return NOTHING
+
+    delivery = Delivery({}, "test-0", ("test", "task-0"), LargeBatchGate(), may_send=member.is_set)
+    delivery.submit(replace(batch(b"x"), remote=remote))
+    time.sleep(0.3)
+    assert calls == []
+    member.set()
+    assert delivery.drain(20)
+    assert calls == ["sent"]
+    delivery.close()
 
 
 def wait_for_error(delivery: Delivery) -> Exception:

@@ -3,6 +3,7 @@
 import zipfile
 from pathlib import Path
 
+from connect_dagster.embedded.jars import resolve
 from connect_dagster.worker.spark.settings import CLASS_PATH, driver_jars, spark_settings
 
 
@@ -32,4 +33,5 @@ def test_ours_are_on_the_class_path() -> None:
     ours = [str(path) for path in driver_jars({})]
     assert spark_settings({"spark.driver.extraClassPath": "/x.jar"})[CLASS_PATH].split(":") == ["/x.jar", *ours]
     assert "spark.jars" not in spark_settings({})
-    assert spark_settings({"spark.master": "spark://h:7077"})["spark.jars"] == ",".join(ours)
+    shipped = spark_settings({"spark.master": "spark://h:7077"})["spark.jars"].split(",")
+    assert shipped == [*ours, *map(str, resolve("spark-kafka"))]
