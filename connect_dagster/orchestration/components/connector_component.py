@@ -179,7 +179,7 @@ class KafkaConnectConnectorComponent(dg.Component, dg.Model, dg.Resolvable):
             self.workspace,
             self.connectors,
             translator=self.translator,
-            job_prefix=self.job_prefix or f"{JOB_PREFIX}_{folder}",
+            job_prefix=self.job_prefix or f"{JOB_PREFIX}_{identifier(folder)}",
             minimum_interval_seconds=self.sensor_interval_seconds,
             default_sensor_status=status,
             execute=self.execute,

@@ -12,12 +12,15 @@ from dagster.components.testing.utils import create_defs_folder_sandbox
 
 @contextmanager
 def loaded(
-    component: type[dg.Component], attributes: Mapping[str, Any], files: Mapping[str, str] | None = None
+    component: type[dg.Component],
+    attributes: Mapping[str, Any],
+    files: Mapping[str, str] | None = None,
+    folder: str = "ingest",
 ) -> Iterator[tuple[Any, dg.Definitions]]:
-    """A component with these attributes, in a folder `ingest` with files beside it, and its definitions."""
+    """A component with these attributes, in a folder with files beside it, and its definitions."""
     with create_defs_folder_sandbox() as sandbox:
         contents = {"type": f"connect_dagster.{component.__name__}", "attributes": dict(attributes)}
-        path = sandbox.scaffold_component(component_cls=component, defs_path="ingest", defs_yaml_contents=contents)
+        path = sandbox.scaffold_component(component_cls=component, defs_path=folder, defs_yaml_contents=contents)
         for name, text in (files or {}).items():
             (path / name).write_text(text)
         with sandbox.load_component_and_build_defs(defs_path=path) as found:

@@ -80,6 +80,11 @@ def test_jobs_are_named_after_the_folder_or_as_told() -> None:
         assert (sensor.minimum_interval_seconds, sensor.default_status) == (5, dg.DefaultSensorStatus.STOPPED)
 
 
+def test_a_folder_may_have_a_name_that_dagster_does_not_take() -> None:
+    with loaded(KafkaConnectConnectorComponent, attributes(), folder="shop-orders") as (_, defs):
+        assert "kafka_connect_shop_orders_apply" in defs.get_repository_def().job_names
+
+
 def test_a_dry_run_tells_and_apply_twice_changes_once(server: ConnectServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PW", "geheim99")
     with loaded(KafkaConnectConnectorComponent, attributes(server)) as (_, defs):
