@@ -42,7 +42,7 @@ class SparkCluster:
 
     @property
     def url(self) -> str:
-        """What ``spark.master`` names."""
+        """Return the value for ``spark.master``."""
         return f"spark://{HOST}:{self._ports[0]}"
 
     def executors(self) -> list[psutil.Process]:

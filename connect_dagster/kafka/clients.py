@@ -23,6 +23,7 @@ from connect_dagster.kafka.settings.java_settings import Settings, rows
 
 log = logging.getLogger(__name__)
 Client = TypeVar("Client")
+Polled = TypeVar("Polled")
 
 _UNKNOWN = re.compile(r'No such configuration property: "([^"]+)"')
 _NO_EXTRA: Mapping[str, Any] = {}
@@ -30,65 +31,44 @@ _MAX_INT = 2**31 - 1
 _RANGE = "org.apache.kafka.clients.consumer.RangeAssignor"
 
 
-class _Producer(Producer):
+class _Watched:
+    """The part of a client that finds its brokers again."""
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        self._rebootstrap = rebootstrap = Rebootstrap(config.get("bootstrap.servers", ""))
+        on_error = config.get("error_cb")
+
+        def note(error: KafkaError) -> None:
+            rebootstrap.note(error)
+            if on_error is not None:
+                on_error(error)
+
+        super().__init__({**config, "error_cb": note})  # type: ignore[call-arg]
+
+    def poll(self, timeout: float = -1) -> Any:
+        return self._served(super().poll(timeout))  # type: ignore[misc]
+
+    def _served(self, polled: Polled) -> Polled:
+        self._rebootstrap.serve(handle_of(self))
+        return polled
+
+
+class _Producer(_Watched, Producer):
     """A producer that finds its brokers again."""
 
-    def __init__(self, config: dict[str, Any]) -> None:
-        self._rebootstrap, watched = _watched(config)
-        super().__init__(watched)
-
-    def poll(self, timeout: float = -1) -> int:
-        served = super().poll(timeout)
-        self._rebootstrap.serve(handle_of(self))
-        return served
-
     def flush(self, timeout: float = -1) -> int:
-        left = super().flush(timeout)
-        self._rebootstrap.serve(handle_of(self))
-        return left
+        return self._served(super().flush(timeout))
 
 
-class _Consumer(Consumer):
+class _Consumer(_Watched, Consumer):
     """A consumer that finds its brokers again."""
 
-    def __init__(self, config: dict[str, Any]) -> None:
-        self._rebootstrap, watched = _watched(config)
-        super().__init__(watched)
-
-    def poll(self, timeout: float = -1) -> Message | None:
-        message = super().poll(timeout)
-        self._rebootstrap.serve(handle_of(self))
-        return message
-
     def consume(self, num_messages: int = 1, timeout: float = -1) -> list[Message]:
-        messages = super().consume(num_messages, timeout)
-        self._rebootstrap.serve(handle_of(self))
-        return messages
+        return self._served(super().consume(num_messages, timeout))
 
 
-class _AdminClient(AdminClient):
+class _AdminClient(_Watched, AdminClient):
     """An admin client that finds its brokers again."""
-
-    def __init__(self, config: dict[str, Any]) -> None:
-        self._rebootstrap, watched = _watched(config)
-        super().__init__(watched)
-
-    def poll(self, timeout: float = -1) -> int:
-        served = super().poll(timeout)
-        self._rebootstrap.serve(handle_of(self))
-        return served
-
-
-def _watched(config: Mapping[str, Any]) -> tuple[Rebootstrap, dict[str, Any]]:
-    """Return settings whose errors are noted, too."""
-    rebootstrap, on_error = Rebootstrap(config.get("bootstrap.servers", "")), config.get("error_cb")
-
-    def note(error: KafkaError) -> None:
-        rebootstrap.note(error)
-        if on_error is not None:
-            on_error(error)
-
-    return rebootstrap, {**config, "error_cb": note}
 
 
 def producer(settings: Settings, extra: Mapping[str, Any] = _NO_EXTRA) -> Producer:

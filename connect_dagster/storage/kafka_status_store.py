@@ -26,8 +26,8 @@ from connect_dagster.storage.topic_log import Headers, NotPermittedError, OpenLo
 log = logging.getLogger(__name__)
 
 _FLUSH_SECONDS = 30.0
-# The client itself has tried again until then; the topic was created again, with fewer partitions; the log has replaced
-# its producer.
+# The client itself has tried again until then; the topic was created again, with fewer partitions; the log has dropped
+# it without a lease, and if there is still none it says so.
 _PASSING = frozenset(
     {
         KafkaError._MSG_TIMED_OUT,

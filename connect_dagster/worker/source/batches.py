@@ -419,5 +419,5 @@ def _in_order(table: pa.Table) -> pa.Table:
 
 def _well(rows: DataFrame) -> DataFrame:
     """Return the records that have not failed, with the columns that Spark's Kafka sink knows."""
-    kept = rows.where(f"`{FAILURE}` IS NULL") if FAILURE in rows.columns else rows
+    kept = rows.where(F.col(FAILURE).isNull()) if FAILURE in rows.columns else rows
     return kept.select(*(name for name in _OF_SPARKS_SINK if name in rows.columns))

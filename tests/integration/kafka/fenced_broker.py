@@ -15,7 +15,7 @@ _RESPONSES = {3: MetadataResponse, 10: FindCoordinatorResponse}
 _LEADER_NOT_AVAILABLE = 5
 _REQUEST = struct.Struct(">hhi")  # api key, version, correlation id
 _SIZE = struct.Struct(">i")
-# So many topics take a client some milliseconds to read.
+# A client reads a response of this many topics for some milliseconds.
 _COPIES = 5000
 
 # Kind and version of requests by correlation id.

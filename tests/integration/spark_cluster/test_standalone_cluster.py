@@ -27,7 +27,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkCluster]:
 
 
 def settings(cluster: SparkCluster, broker: Broker, **own: str) -> dict[str, str]:
-    """What a worker on the cluster has in its file."""
+    """Return the properties of a worker on the cluster."""
     return {
         "bootstrap.servers": broker.bootstrap_servers,
         "spark.master": cluster.url,
@@ -89,7 +89,7 @@ def payloads(broker: Broker, topic: str) -> list[dict[str, Any]]:
 
 
 def sent(broker: Broker, topic: str) -> set[int]:
-    """The keys of the rows in a topic, which may have some twice."""
+    """Return the keys of the rows in a topic, which may have some twice."""
     return {one["seq"] for one in payloads(broker, topic)}
 
 
