@@ -35,15 +35,8 @@ class _Watched:
     """The part of a client that finds its brokers again."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        self._rebootstrap = rebootstrap = Rebootstrap(config.get("bootstrap.servers", ""))
-        on_error = config.get("error_cb")
-
-        def note(error: KafkaError) -> None:
-            rebootstrap.note(error)
-            if on_error is not None:
-                on_error(error)
-
-        super().__init__({**config, "error_cb": note})  # type: ignore[call-arg]
+        self._rebootstrap = Rebootstrap(config)
+        super().__init__(config)  # type: ignore[call-arg]
 
     def poll(self, timeout: float = -1) -> Any:
         return self._served(super().poll(timeout))  # type: ignore[misc]

@@ -94,7 +94,7 @@ class ColumnProducer:
         self, settings: Mapping[str, object], on_failed: Failed, on_error: Callable[[KafkaError], None]
     ) -> None:
         self._library = library()
-        self._rebootstrap = Rebootstrap(str(settings.get("bootstrap.servers", "")))
+        self._rebootstrap = Rebootstrap(settings)
         self._on_failed = on_failed
         self._on_error = on_error
         self._logger = client_logger()
@@ -238,9 +238,7 @@ class ColumnProducer:
                 topic = library.topic_name(int(message["rkt"])).decode()
                 self._on_failed(int(message["private"]) - 1, topic, KafkaError(int(message["err"])))
         elif kind == _EVENT_ERROR:
-            error = self._error(library.event_error(event), library.event_error_string(event))
-            self._rebootstrap.note(error)
-            self._on_error(error)
+            self._on_error(self._error(library.event_error(event), library.event_error_string(event)))
         elif kind == _EVENT_LOG:
             facility, line, level = ctypes.c_char_p(), ctypes.c_char_p(), ctypes.c_int()
             if library.event_log(event, *(ctypes.byref(one) for one in (facility, line, level))) == 0:

@@ -6,18 +6,18 @@ import ctypes
 import logging
 import math
 import time
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import confluent_kafka
-from confluent_kafka import KafkaError
 
 log = logging.getLogger(__name__)
 
-# Without a broker a client reports it about every second, as long as it looks for one.
-_SILENCE_SECONDS = 5.0
+# librdkafka itself turns to the bootstrap servers within milliseconds.
+_CHECK_SECONDS = 2.0
 
 _pointer, _text, _int, _size = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int, ctypes.c_size_t
 _FUNCTIONS: dict[str, tuple[Any, ...]] = {
@@ -49,6 +49,8 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "purge": (_int, _pointer, _int),
     "err2str": (_text, _int),
     "brokers_add": (_int, _pointer, _text),
+    "brokers_learned_ids": (_pointer, _pointer, _pointer),
+    "mem_free": (None, _pointer, _pointer),
 }
 
 
@@ -88,25 +90,31 @@ class Rebootstrap:
     it read an earlier response: it believes that it does so already (confluentinc/librdkafka#5301).
 
     Args:
-        servers: ``bootstrap.servers``.
+        config: librdkafka's settings of the client.
     """
 
-    def __init__(self, servers: str) -> None:
-        self._servers = servers
-        self._due = math.inf
-
-    def note(self, error: KafkaError) -> None:
-        """Take an error of the client that is not of a record."""
-        if error.code() == KafkaError._ALL_BROKERS_DOWN:
-            self._due = time.monotonic() + _SILENCE_SECONDS
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        self._servers = str(config.get("bootstrap.servers", ""))
+        self._next = math.inf if config.get("metadata.recovery.strategy") == "none" else 0.0
+        self._had_brokers = False
 
     def serve(self, handle: int | None) -> None:
-        """Add the servers when they are due; call it after each poll, on the client's thread."""
-        if self._due == math.inf or time.monotonic() < self._due:
+        """Add the servers when all brokers are forgotten; call it after each poll, on the client's thread."""
+        now = time.monotonic()
+        if now < self._next or handle is None:
             return
-        self._due = math.inf
+        self._next = now + _CHECK_SECONDS
         try:
-            if handle is not None:
+            if _knows_brokers(handle):
+                self._had_brokers = True
+            elif self._had_brokers:
                 library().brokers_add(handle, self._servers.encode())
         except (OSError, AttributeError) as error:
-            log.warning("A client without brokers may stay without: %s", error)
+            self._next = math.inf
+            log.warning("A client that forgets its brokers will not find them again: %s", error)
+
+
+def _knows_brokers(handle: int) -> bool:
+    count = ctypes.c_size_t()
+    library().mem_free(handle, library().brokers_learned_ids(handle, ctypes.byref(count)))
+    return count.value > 0

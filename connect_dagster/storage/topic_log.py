@@ -113,7 +113,6 @@ class TopicLog:
         self._on_record = on_record
         self._permitted = permitted
         self._positions: dict[int, int] = {}
-        self._behind: dict[int, int] | None = None
         self._moved = threading.Condition()
         self._sightings = TopicSightings(topic)
         self._looking = threading.Lock()
@@ -397,39 +396,31 @@ class TopicLog:
                     self._take([first, *self._consumer.consume(_BATCH, 0)])
                 elif time.monotonic() - quiet_since < quiet:
                     continue
-                elif self._look_again() and self._is_stuck():
-                    log.warning("The log of topic %s is behind and reads nothing: opening a new consumer", self.topic)
-                    self._renew_consumer()
-                    self._behind = None  # the new one has as long as the one before
+                else:
+                    self._look_again()
                 quiet_since = time.monotonic()
             except Exception:
                 log.exception("Unexpected exception while reading topic %s", self.topic)
                 self._stopping.wait(_RETRY_SECONDS)
 
-    def _renew_consumer(self) -> None:
-        assert self._consumer is not None
-        former, self._consumer = self._consumer, self._open_consumer()
-        former.close()
-
-    def _look_again(self) -> bool:
-        """Find out whether the topic was deleted or replaced; return whether it can be read."""
+    def _look_again(self) -> None:
+        """Find out whether the topic was deleted or replaced."""
         try:
             self._look(_GLANCE_SECONDS)
             if self._sightings.missing:
                 self._suspect.clear()
             if not self._sightings.seen:
-                return False
+                return
             if self._sightings.replaced:
                 self._begin_anew()
             self._rewound.clear()
         except RetriableError as error:
             log.debug("Topic '%s' cannot be described now: %s", self.topic, error)
-            return False
+            return
         self._suspect.clear()
         with self._moved:
             self._looks += 1
             self._moved.notify_all()
-        return True
 
     def _begin_anew(self) -> None:
         """Read another topic of the same name from its beginning. Raises RetriableError as long as it has no leader."""
@@ -444,8 +435,9 @@ class TopicLog:
             # librdkafka may have found the beginning by itself, and records are not to be read twice.
             own = {number: self._positions[number] for number in self._rewound & self._positions.keys()}
             self._positions = begins | {number: offset for number, offset in own.items() if number in begins}
-        self._behind = None
-        self._renew_consumer()
+        former, self._consumer = self._consumer, self._open_consumer()
+        if former is not None:
+            former.close()
         self._sightings.replaced = False
         try:
             policies = self._admin.cleanup_policies(self.topic)
@@ -459,21 +451,6 @@ class TopicLog:
                 self.topic,
                 ",".join(sorted(policies)),
             )
-
-    def _is_stuck(self) -> bool:
-        """Return whether the position has stayed behind the end since the last call.
-
-        librdkafka 2.16 asks no broker any more after one that has just been fenced told it of none
-        (confluentinc/librdkafka#5301); it happens when brokers restart.
-        """
-        try:
-            ends = self._ends(_GLANCE_SECONDS)
-        except ConnectError:
-            return False
-        before, self._behind = self._behind, None
-        if any(self._positions[number] < end for number, end in ends.items()):
-            self._behind = dict(self._positions)
-        return self._behind is not None and self._behind == before
 
     def _take(self, messages: Sequence[Message]) -> None:
         moved: dict[int, int] = {}

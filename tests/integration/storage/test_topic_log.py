@@ -7,12 +7,11 @@ import threading
 import time
 
 import pytest
-from confluent_kafka import Producer, TopicPartition
+from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 
 from connect_dagster.embedded.broker import EmbeddedBroker
 from connect_dagster.errors import ConnectError
-from connect_dagster.storage import topic_log
 from connect_dagster.storage.topic_log import Headers, NotPermittedError
 from tests.integration import topics
 from tests.integration.storage.stores import SECONDS, Stores, wait_until
@@ -163,21 +162,6 @@ def test_many_records_are_read_at_the_start(stores: Stores, topic: str) -> None:
     heard = Heard()
     stores.log(topic, heard)
     assert len(heard.records) == 20_000
-
-
-def test_a_consumer_that_reads_nothing_any_more_is_replaced(
-    stores: Stores, topic: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    """As after a restart of the brokers, once in a hundred."""
-    monkeypatch.setattr(topic_log, "_QUIET_SECONDS", 1.0)
-    heard = Heard()
-    log = stores.log(topic, heard)
-    log.write([(b"k", b"1")], SECONDS)
-    assert log._consumer is not None
-    log._consumer.pause([TopicPartition(topic, number) for number in log.partitions])
-    log.write([(b"k", b"2"), (b"k", None)], SECONDS)
-    assert heard.pairs == [(b"k", b"1"), (b"k", b"2"), (b"k", None)]
-    assert caplog.text.count("opening a new consumer") == 1
 
 
 @pytest.mark.nightly

@@ -1,15 +1,15 @@
-"""A client without brokers gets the bootstrap servers again, once it no longer looks for them itself."""
+"""A client that has forgotten its brokers gets the bootstrap servers again."""
 
+import ctypes
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
-from confluent_kafka import KafkaError
 
 from connect_dagster.kafka import librdkafka
 from connect_dagster.kafka.librdkafka import Rebootstrap
 
 HANDLE = 42
-DOWN = KafkaError(KafkaError._ALL_BROKERS_DOWN)
 
 
 class Clock:
@@ -21,6 +21,27 @@ class Clock:
         return self.seconds
 
 
+class Library:
+    """librdkafka's functions for a client that knows some brokers."""
+
+    def __init__(self) -> None:
+        self.brokers = 1
+        self.asked = 0
+        self.added: list[tuple[int, bytes]] = []
+
+    def brokers_learned_ids(self, handle: int, count: Any) -> int:
+        assert handle == HANDLE
+        self.asked += 1
+        ctypes.cast(count, ctypes.POINTER(ctypes.c_size_t))[0] = self.brokers
+        return 0
+
+    def mem_free(self, handle: int, memory: int) -> None:
+        assert (handle, memory) == (HANDLE, 0)
+
+    def brokers_add(self, handle: int, servers: bytes) -> None:
+        self.added.append((handle, servers))
+
+
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
@@ -29,39 +50,42 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 @pytest.fixture
-def added(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, bytes]]:
-    added: list[tuple[int, bytes]] = []
-    functions = SimpleNamespace(brokers_add=lambda *one: added.append(one))
-    monkeypatch.setattr(librdkafka, "library", lambda: functions)
-    return added
+def library(monkeypatch: pytest.MonkeyPatch) -> Library:
+    library = Library()
+    monkeypatch.setattr(librdkafka, "library", lambda: library)
+    return library
 
 
-def test_servers_are_added_once_after_five_seconds(clock: Clock, added: list[tuple[int, bytes]]) -> None:
-    client = Rebootstrap("a:1,b:2")
-    client.note(DOWN)
-    for clock.seconds in (0.0, 4.9, 5.0, 5.1, 60.0):
-        client.serve(HANDLE)
-    assert added == [(HANDLE, b"a:1,b:2")]
-
-
-def test_a_client_that_looks_for_brokers_is_left_alone(clock: Clock, added: list[tuple[int, bytes]]) -> None:
-    client = Rebootstrap("a:1")
-    for second in range(60):
-        clock.seconds = second
-        client.note(DOWN)
-        client.serve(HANDLE)
-    assert added == []
-
-
-def test_other_errors_and_closed_clients_add_nothing(clock: Clock, added: list[tuple[int, bytes]]) -> None:
-    client = Rebootstrap("a:1")
-    client.note(KafkaError(KafkaError._TRANSPORT))
-    clock.seconds = 10
+def serve(client: Rebootstrap, clock: Clock, seconds: float) -> None:
+    clock.seconds += seconds
     client.serve(HANDLE)
-    client.note(DOWN)
-    clock.seconds = 20
-    client.serve(None)
-    assert added == []
+
+
+def test_servers_are_added_until_a_broker_is_known_again(clock: Clock, library: Library) -> None:
+    client = Rebootstrap({"bootstrap.servers": "a:1,b:2"})
+    serve(client, clock, 0)
+    library.brokers = 0
+    serve(client, clock, 1.9)
+    assert library.added == []
+    serve(client, clock, 0.2)
+    serve(client, clock, 2)
+    library.brokers = 3
+    serve(client, clock, 2)
+    assert library.added == [(HANDLE, b"a:1,b:2")] * 2
+
+
+def test_a_client_that_has_not_found_a_broker_yet_is_left_alone(clock: Clock, library: Library) -> None:
+    library.brokers = 0
+    client = Rebootstrap({"bootstrap.servers": "a:1"})
+    for _ in range(10):
+        serve(client, clock, 2)
+    assert (library.added, library.asked) == ([], 10)
+
+
+def test_a_closed_client_and_one_without_recovery_are_not_asked(clock: Clock, library: Library) -> None:
+    Rebootstrap({"bootstrap.servers": "a:1"}).serve(None)
+    Rebootstrap({"bootstrap.servers": "a:1", "metadata.recovery.strategy": "none"}).serve(HANDLE)
+    assert library.asked == 0
 
 
 def test_a_wheel_without_the_library_is_a_warning(
@@ -71,9 +95,9 @@ def test_a_wheel_without_the_library_is_a_warning(
         raise OSError("confluent-kafka has 0 librdkafka libraries")
 
     monkeypatch.setattr(librdkafka, "library", missing)
-    client = Rebootstrap("a:1")
-    client.note(DOWN)
-    clock.seconds = 5
-    client.serve(HANDLE)
-    client.serve(HANDLE)
-    assert caplog.messages == ["A client without brokers may stay without: confluent-kafka has 0 librdkafka libraries"]
+    client = Rebootstrap({"bootstrap.servers": "a:1"})
+    for _ in range(2):
+        serve(client, clock, 2)
+    assert caplog.messages == [
+        "A client that forgets its brokers will not find them again: confluent-kafka has 0 librdkafka libraries"
+    ]
