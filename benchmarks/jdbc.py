@@ -1,12 +1,15 @@
-"""Tables to topics and topics to tables, compared with Spark and the databases alone on the same rows.
+"""Tables to topics and topics to tables, compared with Java, Spark and the databases alone on the same rows.
 
     make bench OF=jdbc
 
-One server each of MariaDB and PostgreSQL and one worker for all. Everything is done once before the clock runs, as a
+One server each of MariaDB and PostgreSQL, one worker for all, and a tuned one of Java with a connector that reads a
+table row by row (`TableSource.java`). Everything is done once before the clock runs, as a
 JVM still compiles through its first million rows. Each repetition has both sides of every ratio in turn.
 """
 
+import os
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -18,14 +21,17 @@ from typing import Any
 
 import click
 
-from benchmarks.contestants import OURS, Running, running
+from benchmarks.contestants import OURS, Contestant, Running, running, tuned
 from benchmarks.measure import Deadline, InvalidCellError, Stopwatch
 from benchmarks.topics import Topics
 from benchmarks.workload import Format
 from connect_dagster.connectors.jdbc.database import Database as JdbcDatabase
 from connect_dagster.embedded.broker import EmbeddedBroker
+from connect_dagster.embedded.jars import resolve
+from connect_dagster.embedded.java import find_java
 from connect_dagster.plugin.config import Password
 from connect_dagster.worker.spark.session import Session
+from connect_dagster.worker.spark.settings import driver_jars
 from tests.databases import PASSWORD, USER, Database, MariaDB, PostgreSQL
 
 _BROKER_HEAP = "2g"
@@ -34,6 +40,8 @@ _COLUMNS = (
     "seq INT NOT NULL PRIMARY KEY, name VARCHAR(50) NOT NULL, created TIMESTAMP NOT NULL, modified TIMESTAMP NOT NULL"
 )
 _JAVA = "io.confluent.connect.jdbc"
+_CONNECTOR = Path(__file__).with_name("TableSource.java")
+_JAVA_ROWS = "10000"
 _SLOWEST = 2_000  # rows a second
 _LEAST_SECONDS = 60.0
 _POLL_SECONDS = 0.05
@@ -84,6 +92,7 @@ class Place:
     postgres: Database
     topics: Topics
     worker: Running
+    java: Running
     session: Session
 
 
@@ -92,17 +101,21 @@ class Place:
 @click.option("--repetitions", default=3, show_default=True, type=click.IntRange(min=1))
 def main(rows: int, repetitions: int) -> None:
     """Measure the JDBC connectors; ends with 1 when one failed or moved other rows than it was given."""
-    source = Ratio("MariaDB to topic, JSON with schema", "Spark's read of the table", 0.35)
+    beside_java = Ratio("MariaDB to topic, JSON with schema", "Java tuned, the same rows", 2.2)
+    source = Ratio("the same", "Spark's read of the table", 0.35)
     upsert = Ratio("topic to MariaDB, upsert", "LOAD DATA of the rows", 0.5)
     insert = Ratio("topic to PostgreSQL, insert", "COPY of the rows", 0.5)
     upsert_too = Ratio("topic to PostgreSQL, upsert", "COPY of the rows", 0.35)
     try:
         with _place(rows) as place:
             _spark_read(place)
+            _by_java(place)
             _sinks(place, _to_topic(place, None), [None, None, None])
             for _ in range(repetitions):
                 source.alone.append(rows / _spark_read(place))
+                beside_java.alone.append(_by_java(place))
                 topic = _to_topic(place, source)
+                beside_java.ours, beside_java.cpu = source.ours, source.cpu
                 upsert.alone.append(rows / _loaded(place, _fresh(place.maria, "loaded")))
                 insert.alone.append(rows / _copied(place, _fresh(place.postgres, "copied")))
                 upsert_too.alone.append(insert.alone[-1])
@@ -111,7 +124,7 @@ def main(rows: int, repetitions: int) -> None:
         click.echo(f"void: {error}", err=True)
         sys.exit(1)
     head = f"| {rows:,} rows | ours, k/s | CPU-s/M | beside | k/s | ratio | target |\n|---|---|---|---|---|---|---|"
-    click.echo("\n".join([head, *(ratio.line() for ratio in (source, upsert, insert, upsert_too))]))
+    click.echo("\n".join([head, *(ratio.line() for ratio in (beside_java, source, upsert, insert, upsert_too))]))
 
 
 @contextmanager
@@ -128,6 +141,7 @@ def _place(rows: int) -> Iterator[Place]:
             closing(Topics(broker.bootstrap_servers)) as topics,
             _session() as session,
             running(OURS, Format.JSON, broker.bootstrap_servers, folder / "worker") as worker,
+            running(_java(folder / "classes"), Format.JSON, broker.bootstrap_servers, folder / "java") as java,
         ):
             place = Place(
                 rows,
@@ -136,11 +150,21 @@ def _place(rows: int) -> Iterator[Place]:
                 postgres.new_database("kafkadb"),
                 topics,
                 worker,
+                java,
                 session,
             )
             _load(_fresh(place.maria, _TABLE), place.file, _TABLE)
-            worker.wait_ready()
+            for one in (worker, java):
+                one.wait_ready()
             yield place
+
+
+def _java(classes: Path) -> Contestant:
+    """Return Java's tuned worker with the connector that is compiled into a folder, and our drivers."""
+    connect = os.pathsep.join(map(str, resolve("java-connect")))
+    compiler = find_java().with_name("javac")
+    subprocess.run([compiler, "-cp", connect, "-d", classes, _CONNECTOR], check=True)
+    return tuned([classes, *driver_jars({})])
 
 
 @contextmanager
@@ -198,12 +222,27 @@ def _spark_read(place: Place) -> float:
 
 def _to_topic(place: Place, ratio: Ratio | None) -> str:
     """Run a source over the table; answers its topic."""
+    connector = _source(place, f"{_JAVA}.JdbcSourceConnector")
+    topic = connector["topic.prefix"] + _TABLE
+    _timed(place, place.worker, connector, lambda: place.topics.end_offset(topic), ratio)
+    return topic
+
+
+def _by_java(place: Place) -> float:
+    """Run Java's source over the table; return its rows per second."""
+    connector = {**_source(place, _CONNECTOR.stem), "batch.max.rows": _JAVA_ROWS}
+    connector |= {"connection.url": place.maria.jdbc_url.replace("mysql", "mariadb")}
+    topic = connector["topic.prefix"] + _TABLE
+    return _timed(place, place.java, connector, lambda: place.topics.end_offset(topic), None)
+
+
+def _source(place: Place, kind: str) -> dict[str, str]:
+    """Return the properties of a new source over the table, whose topic is there."""
     name = f"source-{time.monotonic_ns()}"
-    topic = f"{name}-{_TABLE}"
-    place.topics.create([topic])
-    connector = {
+    place.topics.create([f"{name}-{_TABLE}"])
+    return {
         "name": name,
-        "connector.class": f"{_JAVA}.JdbcSourceConnector",
+        "connector.class": kind,
         "tasks.max": "1",
         **place.maria.connection_config,
         "mode": "incrementing",
@@ -212,8 +251,6 @@ def _to_topic(place: Place, ratio: Ratio | None) -> str:
         "topic.prefix": f"{name}-",
         "poll.interval.ms": "1000",
     }
-    _timed(place, connector, lambda: place.topics.end_offset(topic), ratio)
-    return topic
 
 
 def _sinks(place: Place, topic: str, ratios: Sequence[Ratio | None]) -> None:
@@ -231,7 +268,7 @@ def _sinks(place: Place, topic: str, ratios: Sequence[Ratio | None]) -> None:
             "insert.mode": mode,
             **({"pk.mode": "record_value", "pk.fields": "seq"} if mode == "upsert" else {}),
         }
-        _timed(place, connector, _last_row(database), ratio)
+        _timed(place, place.worker, connector, _last_row(database), ratio)
         ((found,),) = database.query("SELECT COUNT(*) FROM target")
         if found != place.rows:
             raise InvalidCellError(f"{connector['name']} wrote {found} of {place.rows} rows")
@@ -241,26 +278,29 @@ def _last_row(database: Database) -> Callable[[], Any]:
     return lambda: database.query("SELECT COALESCE(MAX(seq), 0) FROM target")[0][0]
 
 
-def _timed(place: Place, connector: Mapping[str, str], reached: Callable[[], int], ratio: Ratio | None) -> None:
-    """Run a connector until all rows have passed."""
+def _timed(
+    place: Place, worker: Running, connector: Mapping[str, str], reached: Callable[[], int], ratio: Ratio | None
+) -> float:
+    """Run a connector until all rows have passed; return its rows per second."""
     rows = place.rows
-    place.worker.processes.settle()
-    watch = Stopwatch(place.worker.processes)
-    place.worker.create(connector)
+    worker.processes.settle()
+    watch = Stopwatch(worker.processes)
+    worker.create(connector)
     deadline = Deadline(_LEAST_SECONDS + rows / _SLOWEST, f"{connector['name']} moves {rows} rows")
 
     def done() -> bool:
-        place.worker.check()
+        worker.check()
         return reached() >= rows
 
     deadline.wait(done, _POLL_SECONDS)
     window = watch.stop()
-    place.worker.delete(connector["name"])
-    rate = rows / window.seconds
-    click.echo(f"{connector['name']}: {rate / 1e3:,.0f} k/s", err=True)
+    worker.delete(connector["name"])
+    rate, cpu = rows / window.seconds, window.cpu_seconds * 1e6 / rows
+    click.echo(f"{connector['connector.class']}: {rate / 1e3:,.0f} k/s, {cpu:.1f} CPU-s/M", err=True)
     if ratio is not None:
         ratio.ours.append(rate)
-        ratio.cpu.append(window.cpu_seconds * 1e6 / rows)
+        ratio.cpu.append(cpu)
+    return rate
 
 
 if __name__ == "__main__":
