@@ -55,13 +55,14 @@ class SourceLines(Positioned):
     def frame(self, spark: SparkSession) -> SourceFrame:
         """Return the lines as a frame that Spark splits."""
         text = pa.array(pieces(self.data, _PIECE_BYTES), pa.binary()).cast(pa.string())
-        return self.over(spark.createDataFrame(pa.table({"value": text})))
-
-    def over(self, text: DataFrame) -> SourceFrame:
-        """Return a frame of the lines of a column ``value``, with the attributes of these lines."""
         # The newline itself, not its escape: Java splits at a single character without a regular expression.
         terminator = _TERMINATOR if self.has_returns else "\n"
-        return self._table([]).over(text.select(F.explode(F.split("value", terminator)).alias("value")))
+        split = F.explode(F.split("value", terminator)).alias("value")
+        return self.over(spark.createDataFrame(pa.table({"value": text})).select(split))
+
+    def over(self, lines: DataFrame) -> SourceFrame:
+        """Return a frame of the lines in a column ``value``, with the attributes of these lines."""
+        return self._table([]).over(lines)
 
     @property
     def has_returns(self) -> bool:

@@ -40,7 +40,7 @@ log = logging.getLogger(__name__)
 
 FILENAME, POSITION, MARK = "filename", "position", "file"
 # Larger batches bring no speed, take more memory and delay other tasks (docs/decisions/0005-memory-of-the-jvm.md).
-_BATCH_BYTES = 8 << 20
+_BATCH_BYTES = 16 << 20
 _MISSING_SECONDS = 1.0
 
 

@@ -92,7 +92,7 @@ class KeptPlans:
         self._bound = bound
         self._is_deterministic = is_deterministic(pipeline.transforms)
         self._plans: list[tuple[_Shape, KeptPlan | None]] = []
-        self._slot: TextSlot | None = None
+        self._slots: dict[bool, TextSlot] = {}
 
     def plan_for(self, batch: Keepable) -> KeptPlan | None:
         """Return the plan of a batch; ``None`` where the usual plan has to be made.
@@ -112,8 +112,8 @@ class KeptPlans:
 
     def close(self) -> None:
         """Remove what plans read."""
-        if self._slot is not None:
-            self._slot.close()
+        for slot in self._slots.values():
+            slot.close()
 
     def _shape(self, batch: Keepable) -> _Shape | None:
         if isinstance(batch, SourceLines):
@@ -141,7 +141,7 @@ class KeptPlans:
             return encoded
 
         try:
-            run = self._of_text(plan) if isinstance(batch, SourceLines) else self._of_rows(batch, plan)
+            run = self._of_text(batch, plan) if isinstance(batch, SourceLines) else self._of_rows(batch, plan)
         except NotKeptError as error:
             log.debug("A plan is made for each batch: %s", error)
             return None
@@ -151,24 +151,26 @@ class KeptPlans:
         projection = KeptProjection(self._spark, batch.table.schema, plan)
         return lambda rows: projection.run(rows.table)
 
-    def _of_text(self, plan: Callable[[DataFrame], DataFrame]) -> Callable[[SourceLines], pa.Table]:
-        try:
-            slot = self._slot = self._slot or TextSlot(self._spark)
-        except OSError as error:
-            raise NotKeptError(str(error)) from error
+    def _of_text(self, text: SourceLines, plan: Callable[[DataFrame], DataFrame]) -> Callable[[SourceLines], pa.Table]:
+        slot = self._slot(text.has_returns)
         encoded = plan(slot.df)
         # A source knows how large a text is, but not what transforms make of it.
         if self._pipeline.transforms and self._bound is not None:
             encoded = self._bound.over(encoded)
 
         def run(lines: SourceLines) -> pa.Table:
-            parts = pieces(lines.data, -(-len(lines.data) // PIECES))
-            if not all(parts):
-                raise NotKeptError("a piece is one empty line")
             try:
-                slot.write(parts)
+                slot.write(pieces(lines.data, -(-len(lines.data) // PIECES)))
                 return encoded.toArrow()
             except (OSError, PySparkException) as error:
                 raise NotKeptError(str(error)) from error
 
         return run
+
+    def _slot(self, has_returns: bool) -> TextSlot:
+        try:
+            if has_returns not in self._slots:
+                self._slots[has_returns] = TextSlot(self._spark, has_returns)
+            return self._slots[has_returns]
+        except OSError as error:
+            raise NotKeptError(str(error)) from error

@@ -1,4 +1,4 @@
-"""Text in memory for plans that are kept: the same files, with other content for each run.
+"""Text in memory for plans that are kept: the same files, with other lines for each run.
 
 Spark plans, optimizes and generates code for a DataFrame once, however often it runs. What differs from batch to batch
 is the content of the files that it reads; Spark looks at them when a job runs.
@@ -6,48 +6,71 @@ is the content of the files that it reads; Spark looks at them when a job runs.
 
 from __future__ import annotations
 
+import codecs
 import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.scratch import memory_folder
+from connect_dagster.worker.spark.kept_projection import NotKeptError
 
 PIECES = 8
+# Spark plans with the length that a file has then: it neither divides one of this length, nor reads beyond it.
+_FILE_BYTES = 4 << 20
 
 
 class TextSlot:
-    """Files that plans read, each as a whole.
+    r"""Files whose lines plans read.
 
     Args:
         spark: the worker's session; its executors share the memory of this machine.
+        has_returns: whether ``\r`` may end lines.
+
+    Raises:
+        OSError: the files cannot be written.
+        NotKeptError: Spark divides files that are small.
     """
 
-    def __init__(self, spark: SparkSession) -> None:
+    def __init__(self, spark: SparkSession, has_returns: bool) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="connect-dagster-text-", dir=memory_folder()))
-        for number in range(PIECES):
-            (self._folder / f"{number}.txt").write_bytes(b"-")
-        whole = spark.read.text(str(self._folder), wholetext=True)
+        # The last line may be empty, and a newline behind a return would not be a terminator by itself.
+        self._terminator = b"\r" if has_returns else b"\n"
+        self._files = [self._folder / f"{number}.txt" for number in range(PIECES)]
+        for file in self._files:
+            with file.open("wb") as empty:
+                empty.truncate(_FILE_BYTES)
+        self.df: DataFrame = spark.read.text(str(self._folder), lineSep=None if has_returns else "\n")
+        """The lines in their order, in the column ``value``."""
         # Spark reads files in its own order, which is settled when a DataFrame is made.
-        names = [row.name for row in whole.select(F.col("_metadata.file_name").alias("name")).collect()]
-        self._files = [self._folder / name for name in names]
-        self.df: DataFrame = whole.where("value != ''")
-        """The pieces in their order, in the column ``value``."""
+        self.write([str(number).encode() for number in range(PIECES)])
+        order = [int(row.value) for row in self.df.collect()]
+        if sorted(order) != [*range(PIECES)]:
+            raise NotKeptError(f"Spark has read the files {order} of {PIECES}")
+        self._files = [self._files[number] for number in order]
 
     def write(self, pieces: Sequence[bytes]) -> None:
         """Replace the content; a run that is under way must have ended.
 
         Args:
-            pieces: at most ``PIECES`` of them, each of which a Spark task reads as a whole; none is empty.
+            pieces: at most ``PIECES`` of them, whole lines without the last terminator.
 
         Raises:
             OSError: memory is full.
+            NotKeptError: Spark would not read a piece as it is.
         """
+        for piece in pieces:
+            if len(piece) >= _FILE_BYTES:
+                raise NotKeptError("a piece is longer than its file")
+            if piece.startswith(codecs.BOM_UTF8):
+                raise NotKeptError("a piece begins with a byte order mark, which Spark leaves out")
         for number, file in enumerate(self._files):
-            file.write_bytes(pieces[number] if number < len(pieces) else b"")
+            with file.open("wb") as content:
+                if number < len(pieces):
+                    content.write(pieces[number])
+                    content.write(self._terminator)
 
     def close(self) -> None:
         """Remove the files."""

@@ -110,13 +110,24 @@ def test_many_lines(spark: SparkSession, batches: SourceBatches, found: list[tup
 
 
 def test_long_lines_and_short_ones(spark: SparkSession, batches: SourceBatches) -> None:
-    for data in (b"x" * 3_000_000 + b"\ny", b"y\n" + b"x" * 100_000, b"\n".join([b"x" * 50_000] * 20), b"x" * 20_000):
+    for data in (b"x" * 5_000_000 + b"\ny", b"x" * 3_000_000):
+        same(spark, batches, lines(data))
+    for data in (b"y\n" + b"x" * 100_000, b"\n".join([b"x" * 50_000] * 20), b"x" * 20_000):
         same(spark, batches, lines(data))
 
 
 def test_empty_lines_are_records(spark: SparkSession, batches: SourceBatches) -> None:
     for data in (b"\n" * 20_000, b"x" * 20_000 + b"\n", b"\n" + b"x" * 20_000, b"x\n" * 10_000 + b"\n\ny"):
         assert same(spark, batches, lines(data)).num_rows == data.count(b"\n") + 1
+    for end in (b"\r", b"\n\r", b"\r\r", b"\r\n", b"\r\n\r\n", b"\n\r\n"):
+        same(spark, batches, lines(b"x\r\n" * 10_000 + b"y" + end))
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_byte_order_marks_stay(spark: SparkSession, batches: SourceBatches, end: str) -> None:
+    for mark in ("\ufeff", "\ufeff\ufeff", "\ufefflines "):
+        data = end.join([mark, *["x\ufeff"] * 20_000, mark]).encode()
+        assert same(spark, batches, lines(data)).num_rows == 20_002
 
 
 def test_a_smaller_batch_after_a_larger_one(spark: SparkSession, batches: SourceBatches) -> None:
