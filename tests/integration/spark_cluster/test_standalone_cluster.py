@@ -17,6 +17,8 @@ from tests.spark_cluster import SparkCluster
 
 pytestmark = pytest.mark.nightly
 
+PLUGINS = Path(__file__).with_name("plugins")
+NUMBERED = Path(__file__).parents[2] / "campaign" / "plugins"
 GUIDE = (Path(__file__).parents[3] / "docs" / "spark_cluster.md").read_text(encoding="utf-8")
 
 
@@ -81,7 +83,7 @@ def table_source(database: Database, topic_prefix: str, **more: str) -> dict[str
     }
 
 
-def payloads(broker: Broker, topic: str) -> list[dict[str, Any]]:
+def payloads(broker: Broker, topic: str) -> list[Any]:
     count = topics.size(broker.bootstrap_servers, topic)
     return [
         json.loads(one.value() or b"")["payload"] for one in topics.read_topic(broker.bootstrap_servers, topic, count)
@@ -105,6 +107,53 @@ def test_a_table_to_a_topic(
     assert found == [{"seq": number, "name": f"product {number}"} for number in range(1, rows + 1)]
     assert "ProducerConfig" in cluster.log(), "executors have sent them"
     assert "this worker tries" not in worker.log()
+
+
+def test_a_topic_to_a_table(
+    worker: WorkerProcess, broker: Broker, topic_prefix: str, mariadb_database: Database
+) -> None:
+    rows, topic = 5_000, f"{topic_prefix}products"
+    fill(mariadb_database, rows)
+    sink = {
+        "connector.class": "io.confluent.connect.jdbc.JdbcSinkConnector",
+        "tasks.max": "1",
+        **mariadb_database.connection_config,
+        "topics": topic,
+        "table.name.format": "copies",
+        "auto.create": "true",
+        "insert.mode": "upsert",
+        "pk.mode": "record_value",
+        "pk.fields": "seq",
+    }
+    assert worker.call("PUT", "/connectors/source/config", table_source(mariadb_database, topic_prefix)).status == 201
+    worker.wait_until(lambda: topics.size(broker.bootstrap_servers, topic) >= rows, "send all rows", 120)
+    assert worker.call("PUT", "/connectors/sink/config", sink).status == 201
+    counted = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'copies'"
+    worker.wait_until(lambda: mariadb_database.query(counted) == [(1,)], "create the table", 120)
+    copies = "SELECT COUNT(*) FROM copies JOIN products USING (seq, name)"
+    worker.wait_until(lambda: mariadb_database.query(copies) == [(rows,)], "write all rows", 120)
+
+
+def test_plugins(cluster: SparkCluster, broker: Broker, topic_prefix: str, tmp_path: Path) -> None:
+    """One whose frames executors make in Python, one that gives records, one that takes them in the worker."""
+    numbers, upto, copy = f"{topic_prefix}numbers", tmp_path / "upto", tmp_path / "copy"
+    upto.write_text("2000")
+    connectors = {
+        "squares": {"connector.class": "SquaresSource", "topic": f"{topic_prefix}squares", "count": "20000"},
+        "numbers": {"connector.class": "NumberedSource", "topic": numbers, "upto": str(upto)},
+        "copy": {"connector.class": "NumberedSink", "topics": numbers, "file": str(copy)},
+    }
+    own = settings(cluster, broker, **{"plugin.path": f"{PLUGINS},{NUMBERED}"})
+    with WorkerProcess(own, [], tmp_path / "worker") as worker:
+        for name, config in connectors.items():
+            assert worker.call("PUT", f"/connectors/{name}/config", {"tasks.max": "1", **config}).status == 201
+        worker.wait_until(
+            lambda: topics.size(broker.bootstrap_servers, f"{topic_prefix}squares") >= 20_000, "send all squares", 120
+        )
+        worker.wait_until(lambda: copy.exists() and copy.read_text().count(";") >= 2_000, "copy all numbers", 120)
+        assert "this worker tries" not in worker.log()
+    assert sorted(payloads(broker, f"{topic_prefix}squares")) == [number * number for number in range(20_000)]
+    assert sorted(copy.read_text().splitlines()) == [f"n{number:012d};" for number in range(2_000)]
 
 
 @pytest.mark.parametrize("victim", ["executor", "worker"])
