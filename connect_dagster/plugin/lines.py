@@ -84,18 +84,18 @@ SourceBatch = SourceFrame | SourceTable | SourceLines
 """Records of one poll."""
 
 
-def pieces(data: bytes, size: int) -> list[bytes]:
+def pieces(data: bytes, size: int) -> list[memoryview]:
     r"""Return pieces of a text, cut after the first ``\n`` beyond a size, which is left out; one at least.
 
     Args:
         data: whole lines, the last terminator left out.
         size: least bytes of each piece but the last.
     """
-    found, start = [], 0
+    found, start, whole = [], 0, memoryview(data)
     while len(data) - start > size:
         end = data.find(b"\n", start + size)
         if end == -1:
             break
-        found.append(data[start : end - 1 if data[end - 1 : end] == b"\r" else end])
+        found.append(whole[start : end - 1 if data[end - 1 : end] == b"\r" else end])
         start = end + 1
-    return [*found, data[start:]]
+    return [*found, whole[start:]]

@@ -70,11 +70,11 @@ def _line_end(data: bytes, start: int) -> int | None:
     return lone + 2 if data[lone + 1 : lone + 2] == b"\n" else lone + 1
 
 
-def without_terminator(lines: bytes) -> bytes:
-    r"""Return lines without the last ``\n``, ``\r\n`` or ``\r``."""
-    if lines.endswith(b"\r\n"):
-        return lines[:-2]
-    return lines[:-1] if lines.endswith((b"\n", b"\r")) else lines
+def without_terminator(data: bytes, length: int) -> bytes:
+    r"""Return the first bytes of ``data``, which are lines, without their last ``\n``, ``\r\n`` or ``\r``."""
+    if data.endswith(b"\r\n", 0, length):
+        return data[: length - 2]
+    return data[: length - data.endswith((b"\n", b"\r"), 0, length)]
 
 
 class LineFile:
@@ -123,34 +123,37 @@ class LineFile:
         """Return the next whole lines, ``None`` when there are none yet."""
         self.open()
         assert self._file is not None
-        data = self._new_lines(self._file)
-        if data:
+        data, length = self._new_lines(self._file)
+        if length:
             self._quiet_since = None
-            self._position += len(data)
-            return Chunk(without_terminator(data), self._position)
+            self._position += length
+            return Chunk(without_terminator(data, length), self._position)
         return self._after_rotation(self._file)
 
-    def _new_lines(self, file: BinaryIO) -> bytes:
-        """Return whole lines from the position; a file that has not changed since there were none is not read again."""
+    def _new_lines(self, file: BinaryIO) -> tuple[bytes, int]:
+        """Return what follows the position and the length of its whole lines.
+
+        A file that has not changed since there were none is not read again.
+        """
         there = os.fstat(file.fileno())
         if there.st_size < self._position:
             log.warning("File %s was truncated below position %d: reading from its start", self._path, self._position)
             self._position = 0
             self._rotates = bool(rotated_files(self._path))
         elif self._exhausted == (there.st_size, there.st_mtime_ns):
-            return b""
-        data = self._read_lines(file)
-        self._exhausted = None if data else (there.st_size, there.st_mtime_ns)
-        return data
+            return b"", 0
+        data, length = self._read_lines(file)
+        self._exhausted = None if length else (there.st_size, there.st_mtime_ns)
+        return data, length
 
-    def _read_lines(self, file: BinaryIO) -> bytes:
+    def _read_lines(self, file: BinaryIO) -> tuple[bytes, int]:
         size = self._chunk_bytes
         while True:
             file.seek(self._position)
             data = file.read(size)
             length = whole_lines(data, self._limit)
             if length or len(data) < size:
-                return data[:length]
+                return data, length
             size *= 2  # one line longer than the chunk
 
     def _after_rotation(self, file: BinaryIO) -> Chunk | None:
@@ -172,7 +175,7 @@ class LineFile:
         self._file, self._rotates = following or self._path.open("rb"), True
         file.close()
         self._quiet_since, self._exhausted, self._position = None, None, 0
-        return Chunk(without_terminator(rest), 0) if rest else None
+        return Chunk(without_terminator(rest, len(rest)), 0) if rest else None
 
     def _rotated(self, file: BinaryIO) -> bool:
         try:

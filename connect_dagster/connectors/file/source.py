@@ -39,7 +39,7 @@ from connect_dagster.plugin.lines import SourceLines
 log = logging.getLogger(__name__)
 
 FILENAME, POSITION, MARK = "filename", "position", "file"
-# Larger batches bring no speed, take more memory and delay other tasks (docs/decisions/0005-memory-of-the-jvm.md).
+# Each batch costs a Spark job; larger ones take more memory and delay other tasks.
 _BATCH_BYTES = 16 << 20
 _MISSING_SECONDS = 1.0
 
@@ -152,6 +152,8 @@ class FileStreamSourceTask(SourceTask):
         )
 
     def _utf8(self, chunk: Chunk) -> bytes:
+        if chunk.data.isascii():
+            return chunk.data
         try:
             pa.array([chunk.data], pa.binary()).cast(pa.string())
         except pa.ArrowInvalid as error:
@@ -215,8 +217,8 @@ class StandardInput:
         if not length:
             self._held += _available(sys.stdin.fileno(), _BATCH_BYTES)
             length = whole_lines(self._held, self._limit)
-        data, self._held = self._held[:length], self._held[length:]
-        return Chunk(without_terminator(data), 0) if data else None
+        data, self._held = self._held, self._held[length:]
+        return Chunk(without_terminator(data, length), 0) if length else None
 
     def close(self) -> None:
         """Leave standard input open: the task does not own it."""

@@ -247,7 +247,9 @@ class SourceBatches:
             if not self._is_too_large(error):
                 log.debug("A batch is planned by itself: %s", error)
             return self._encoded_frame(self._planned_frame(planned.batch.frame(self._spark)))
-        polled = planned.batch.table.num_rows if isinstance(planned.batch, SourceTable) else planned.batch.count
+        polled = table.num_rows
+        if self._pipeline.transforms:
+            polled = planned.batch.table.num_rows if isinstance(planned.batch, SourceTable) else planned.batch.count
         return Encoded(_with_heads(table, planned.kept.heads), (), polled, size=table.nbytes)
 
     def _encoded_frame(self, planned: Planned) -> Encoded:

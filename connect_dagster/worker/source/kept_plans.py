@@ -32,6 +32,8 @@ log = logging.getLogger(__name__)
 # Beyond these a Spark job costs less than the rows.
 MOST_ROWS, _MOST_BYTES = 500, 1 << 16
 _MOST_PLANS = 20
+# A text that is shorter than others were is the last for a while, as its source has no more.
+_WHOLE = 0.9
 
 
 Keepable = SourceTable | SourceLines
@@ -93,6 +95,7 @@ class KeptPlans:
         self._is_deterministic = is_deterministic(pipeline.transforms)
         self._plans: list[tuple[_Shape, KeptPlan | None]] = []
         self._slots: dict[bool, TextSlot] = {}
+        self._longest = 0
 
     def plan_for(self, batch: Keepable) -> KeptPlan | None:
         """Return the plan of a batch; ``None`` where the usual plan has to be made.
@@ -159,11 +162,16 @@ class KeptPlans:
             encoded = self._bound.over(encoded)
 
         def run(lines: SourceLines) -> pa.Table:
+            size = len(lines.data)
+            self._longest = max(self._longest, size)
             try:
-                slot.write(pieces(lines.data, -(-len(lines.data) // PIECES)))
-                return encoded.toArrow()
+                slot.write(pieces(lines.data, -(-size // PIECES)))
+                made = encoded.toArrow()
+                if size < self._longest * _WHOLE:
+                    slot.write([])
             except (OSError, PySparkException) as error:
                 raise NotKeptError(str(error)) from error
+            return made
 
         return run
 

@@ -51,7 +51,7 @@ class TextSlot:
             raise NotKeptError(f"Spark has read the files {order} of {PIECES}")
         self._files = [self._files[number] for number in order]
 
-    def write(self, pieces: Sequence[bytes]) -> None:
+    def write(self, pieces: Sequence[bytes | memoryview]) -> None:
         """Replace the content; a run that is under way must have ended.
 
         Args:
@@ -64,13 +64,14 @@ class TextSlot:
         for piece in pieces:
             if len(piece) >= _FILE_BYTES:
                 raise NotKeptError("a piece is longer than its file")
-            if piece.startswith(codecs.BOM_UTF8):
+            if piece[: len(codecs.BOM_UTF8)] == codecs.BOM_UTF8:
                 raise NotKeptError("a piece begins with a byte order mark, which Spark leaves out")
         for number, file in enumerate(self._files):
-            with file.open("wb") as content:
+            with file.open("r+b") as content:
                 if number < len(pieces):
                     content.write(pieces[number])
                     content.write(self._terminator)
+                content.truncate()  # at the end, so that the memory of the lines before is used again
 
     def close(self) -> None:
         """Remove the files."""

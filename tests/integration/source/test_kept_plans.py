@@ -287,7 +287,9 @@ def test_memory_that_is_full(spark: SparkSession, tmp_path: Path, monkeypatch: p
 def test_nothing_is_left_in_memory(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scratch._Process, "memory", tmp_path)
     own = source_batches(spark)
-    same(spark, own, lines(b"line\n" * 10_000 + b"end"))
+    for count, held in ((10_000, 50_004), (5_000, 0), (9_990, 49_954)):
+        same(spark, own, lines(b"line\n" * count + b"end"))
+        assert sum(file.stat().st_size for file in tmp_path.glob("*/*.txt")) == held
     own.close()
     assert [*tmp_path.iterdir()] == []
 

@@ -81,7 +81,8 @@ def test_a_limit_counts_lines_of_all_endings(limit: int, length: int) -> None:
     ],
 )
 def test_the_last_terminator_is_left_out(data: bytes, bare: bytes) -> None:
-    assert without_terminator(data) == bare
+    assert without_terminator(data, len(data)) == bare
+    assert without_terminator(data + b"\r\nrest", len(data)) == bare
 
 
 def test_a_file_that_is_not_there_yet(file: Path) -> None:
