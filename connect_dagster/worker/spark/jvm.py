@@ -57,7 +57,11 @@ _OPENED_PACKAGES = (
 )
 # In a file of options for Java's launcher.
 _IN_QUOTES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"})
+# The second compiler waits for twenty times as many calls and loops as by default: what is hot is so soon enough,
+# and the rest is not worth it (docs/decisions/0037-the-second-compiler-waits.md).
+_LATER = {"Invocation": 100_000, "MinInvocation": 12_000, "Compile": 300_000, "BackEdge": 800_000}
 _JVM_OPTIONS = (
+    *(f"-XX:Tier4{what}Threshold={count}" for what, count in _LATER.items()),
     "-XX:+UseParallelGC",
     "-XX:+IgnoreUnrecognizedVMOptions",
     "-Djdk.reflect.useDirectMethodHandle=false",
