@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.scratch import memory_folder
 from connect_dagster.worker.spark.kept_projection import NotKeptError
@@ -42,8 +43,9 @@ class TextSlot:
         for file in self._files:
             with file.open("wb") as empty:
                 empty.truncate(_FILE_BYTES)
-        self.df: DataFrame = spark.read.text(str(self._folder), lineSep=None if has_returns else "\n")
-        """The lines in their order, in the column ``value``."""
+        lines = spark.read.text(str(self._folder), lineSep=None if has_returns else "\n")
+        self.df: DataFrame = lines.select(F.coalesce("value", F.lit("")).alias("value"))
+        """The lines in their order, in the column ``value``, which Spark's own may be null for all that it knows."""
         # Spark reads files in its own order, which is settled when a DataFrame is made.
         self.write([str(number).encode() for number in range(PIECES)])
         order = [int(row.value) for row in self.df.collect()]
