@@ -101,8 +101,10 @@ class Place:
 @click.option("--repetitions", default=3, show_default=True, type=click.IntRange(min=1))
 def main(rows: int, repetitions: int) -> None:
     """Measure the JDBC connectors; ends with 1 when one failed or moved other rows than it was given."""
-    beside_java = Ratio("MariaDB to topic, JSON with schema", "Java tuned, the same rows", 2.2)
     source = Ratio("the same", "Spark's read of the table", 0.35)
+    beside_java = Ratio(
+        "MariaDB to topic, JSON with schema", "Java tuned, the same rows", 2.2, ours=source.ours, cpu=source.cpu
+    )
     upsert = Ratio("topic to MariaDB, upsert", "LOAD DATA of the rows", 0.5)
     insert = Ratio("topic to PostgreSQL, insert", "COPY of the rows", 0.5)
     upsert_too = Ratio("topic to PostgreSQL, upsert", "COPY of the rows", 0.35)
@@ -115,7 +117,6 @@ def main(rows: int, repetitions: int) -> None:
                 source.alone.append(rows / _spark_read(place))
                 beside_java.alone.append(_by_java(place))
                 topic = _to_topic(place, source)
-                beside_java.ours, beside_java.cpu = source.ours, source.cpu
                 upsert.alone.append(rows / _loaded(place, _fresh(place.maria, "loaded")))
                 insert.alone.append(rows / _copied(place, _fresh(place.postgres, "copied")))
                 upsert_too.alone.append(insert.alone[-1])
