@@ -32,7 +32,8 @@ class TextSlot:
 
     Raises:
         OSError: the files cannot be written.
-        NotKeptError: Spark divides files that are small.
+        NotKeptError: Spark does not read each file once.
+        Exception: Spark cannot read them, as where its settings divide files that are small.
     """
 
     def __init__(self, spark: SparkSession, has_returns: bool) -> None:
@@ -46,12 +47,19 @@ class TextSlot:
         lines = spark.read.text(str(self._folder), lineSep=None if has_returns else "\n")
         self.df: DataFrame = lines.select(F.coalesce("value", F.lit("")).alias("value"))
         """The lines in their order, in the column ``value``, which Spark's own may be null for all that it knows."""
-        # Spark reads files in its own order, which is settled when a DataFrame is made.
+        try:
+            self._files = self._in_order_of_spark()
+        except BaseException:
+            self.close()
+            raise
+
+    def _in_order_of_spark(self) -> list[Path]:
+        """Return the files in the order in which Spark reads them, which is settled when a DataFrame is made."""
         self.write([str(number).encode() for number in range(PIECES)])
         order = [int(row.value) for row in self.df.collect()]
         if sorted(order) != [*range(PIECES)]:
             raise NotKeptError(f"Spark has read the files {order} of {PIECES}")
-        self._files = [self._files[number] for number in order]
+        return [self._files[number] for number in order]
 
     def write(self, pieces: Sequence[bytes | memoryview]) -> None:
         """Replace the content; a run that is under way must have ended.

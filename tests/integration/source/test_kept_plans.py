@@ -110,9 +110,8 @@ def test_many_lines(spark: SparkSession, batches: SourceBatches, found: list[tup
 
 
 def test_long_lines_and_short_ones(spark: SparkSession, batches: SourceBatches) -> None:
-    for data in (b"x" * 5_000_000 + b"\ny", b"x" * 3_000_000):
-        same(spark, batches, lines(data))
-    for data in (b"y\n" + b"x" * 100_000, b"\n".join([b"x" * 50_000] * 20), b"x" * 20_000):
+    longest = (b"x" * 5_000_000 + b"\ny", b"x" * 3_000_000)
+    for data in (*longest, b"y\n" + b"x" * 100_000, b"\n".join([b"x" * 50_000] * 20), b"x" * 20_000):
         same(spark, batches, lines(data))
 
 
@@ -282,6 +281,19 @@ def test_memory_that_is_full(spark: SparkSession, tmp_path: Path, monkeypatch: p
     shutil.rmtree(folder)
     assert by_kept_plan(own, lines(data)).table.num_rows == 10_001
     own.close()
+
+
+def test_settings_that_divide_small_files(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scratch._Process, "memory", tmp_path)
+    own, setting = source_batches(spark), "spark.sql.files.maxPartitionBytes"
+    spark.conf.set(setting, 1 << 20)
+    try:
+        planned = own.planned(lines(b"line\n" * 10_000 + b"end"))
+    finally:
+        spark.conf.unset(setting)
+    assert not isinstance(planned, PlannedBefore)
+    assert own.encoded(planned).table.num_rows == 10_001
+    assert [*tmp_path.iterdir()] == []
 
 
 def test_nothing_is_left_in_memory(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
