@@ -24,7 +24,7 @@ from benchmarks.latency import latency_cell, sink_latency_cell
 from benchmarks.measure import InvalidCellError
 from benchmarks.quantities import Sample
 from benchmarks.report import Report, facts
-from benchmarks.start import start_cell
+from benchmarks.start import sink_start_cell, start_cell
 from benchmarks.throughput import sink_cell, source_cell
 from benchmarks.topics import Topics
 from benchmarks.workload import PLAIN, Format, Workload
@@ -41,6 +41,7 @@ class Kind(Enum):
     """A kind of cell; the value is its name on the command line."""
 
     START = "start"
+    SINK_START = "sink-start"
     SOURCE = "source"
     SINK = "sink"
     CHAIN = "chain"
@@ -52,6 +53,7 @@ class Kind(Enum):
 
 _RUNS: dict[Kind, Run] = {
     Kind.START: start_cell,
+    Kind.SINK_START: sink_start_cell,
     Kind.SOURCE: source_cell,
     Kind.SINK: sink_cell,
     Kind.CHAIN: chain_cell,

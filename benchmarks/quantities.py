@@ -54,6 +54,8 @@ class Quantity(Enum):
     RECORD_QUIET_P50 = ("record to file, after 11 s of quiet, p50", "ms", 1, (Target(40),))
     START = ("process start to first record", "s", 2, (Target(1.0, JAVA),))
     CREATE = ("create to first record, warm", "s", 3, ())
+    SINK_FIRST = ("sink, RUNNING to first record, first of a worker", "s", 2, (Target(2.0),))
+    SINK_FIRST_WARM = ("sink, RUNNING to first record, others", "s", 2, (Target(0.4),))
     GROUP_RUNNING = ("group of 3, first request to all RUNNING", "s", 2, (Target(1.0, JAVA),), IN_GROUPS)
     GROUP_LINES = ("group of 3, first request to all lines in files", "s", 2, (Target(1.5, JAVA),), IN_GROUPS)
     GROUP_STATUS_P50 = ("group of 3, GET /connectors?expand=status, p50", "ms", 1, (Target(1.0, JAVA),), IN_GROUPS)
