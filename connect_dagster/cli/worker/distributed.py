@@ -43,6 +43,7 @@ def run(props: Mapping[str, str], jvm: SparkJvm, ending: threading.Event, began:
         log_stop("Stopping due to error", error)
         return 2
     try:
+        process.warm_up()
         return process.run_until(ending)
     finally:
         process.stop()

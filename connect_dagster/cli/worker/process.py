@@ -85,7 +85,7 @@ class Parts(Generic[Config]):
         config: the worker's configuration.
         plugins: all plugins.
         transformer: for placeholders in configurations.
-        session: the Spark session, warm.
+        session: the Spark session.
         admin: settings of admin clients.
         worker_id: ``host:port``.
         url: where the worker takes requests.
@@ -130,6 +130,14 @@ class WorkerProcess(ABC, Generic[Config]):
             self._rest.stop()
             raise
 
+    def warm_up(self) -> None:
+        """Run Spark's first batch, which would take a first task as long: for a worker that has no task yet."""
+        try:
+            self._session.warm_up()
+        except Exception:
+            if self._session.alive:
+                log.warning("Spark has failed on its first batch, tasks may do so as well", exc_info=True)
+
     def run_until(self, ending: threading.Event) -> int:
         """Wait for the end, and return Java's exit code; a worker that cannot continue ends by itself."""
         while not ending.wait(1.0):
@@ -171,7 +179,6 @@ class WorkerProcess(ABC, Generic[Config]):
         server = ServerInfo(KAFKA_VERSION, KAFKA_COMMIT, admin.cluster_id())
         self._open_storage(config)
         self._session = Session(spark_settings(config.originals), jvm)
-        self._session.warm_up()
         log.info("Kafka Connect worker initialization took %dms", (time.monotonic() - began) * 1000)
         herder = self._start_herder(
             Parts(

@@ -41,6 +41,8 @@ def run(
     try:
         if not process.create_connectors(connector_files):
             return 3
+        if not connector_files:
+            process.warm_up()
         return process.run_until(ending)
     finally:
         process.stop()

@@ -53,7 +53,7 @@ _SHARE_OF_HEADS = 8
 # A topic of several may have most records of a batch.
 _MOST_SHARES = 4
 _OF_SPARKS_SINK = ("partition", "headers", "key", "value")
-_NONE = pa.table({"value": pa.array([], pa.binary())})
+_NONE = pa.Table.from_batches([], pa.schema([("value", pa.binary())]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,14 +11,20 @@ import sys
 import tempfile
 from pathlib import Path
 
+from confluent_kafka import Producer
 from pyspark.sql import DataFrame, SparkSession
 
+from connect_dagster.converters.json.converter import JsonConverter
+from connect_dagster.embedded.broker import EmbeddedBroker
+from connect_dagster.embedded.errors import EmbeddedError
 from connect_dagster.errors import ConnectError
 from connect_dagster.worker.spark.jvm import SparkJvm, class_archive
+from connect_dagster.worker.spark.kept_projection import KeptProjection
 from connect_dagster.worker.spark.session import Session
 from connect_dagster.worker.spark.settings import CLASS_PATH, spark_settings
 
 _WRITE_SECONDS = 120.0
+_TOPIC, _RECORDS = "lines", 1000
 
 
 def make() -> Path:
@@ -37,7 +43,7 @@ def make() -> Path:
             jvm = SparkJvm(settings, [f"-XX:ArchiveClassesAtExit={fresh}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"])
             one = Session(settings, jvm)
             one.warm_up()
-            _touch_streaming(one.spark)
+            _touch(one.spark)
             # A JVM that is killed may leave a part of it.
             if not one.stop(_WRITE_SECONDS) or not fresh.exists():
                 raise ConnectError(f"The JVM did not write it within {_WRITE_SECONDS:.0f} s")
@@ -45,14 +51,38 @@ def make() -> Path:
     return archive
 
 
-def _touch_streaming(spark: SparkSession) -> None:
-    """Run a query, so that the archive has the classes of Structured Streaming and of its Kafka source."""
-    with tempfile.TemporaryDirectory() as checkpoint:
-        rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 1).load()
-        writer = rows.writeStream.foreachBatch(_collect).option("checkpointLocation", checkpoint)
-        query = writer.trigger(once=True).start()
-        query.awaitTermination(60)
-    spark.readStream.format("kafka").options(subscribe="none", **{"kafka.bootstrap.servers": "127.0.0.1:9"}).load()
+def _touch(spark: SparkSession) -> None:
+    """Do what connectors do, so that the archive has the classes of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        _stream(spark, folder)
+    try:
+        with tempfile.TemporaryDirectory() as folder, EmbeddedBroker(Path(folder), 0) as broker:
+            _read_topic(spark, broker.bootstrap_servers)
+    except EmbeddedError as error:
+        sys.stderr.write(f"WARNING: the archive has no classes of Kafka's consumer, as no broker started: {error}\n")
+
+
+def _stream(spark: SparkSession, checkpoint: str) -> None:
+    """Run a query of Structured Streaming, as SparkSource does."""
+    rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 1).load()
+    writer = rows.writeStream.foreachBatch(_collect).option("checkpointLocation", checkpoint)
+    writer.trigger(once=True).start().awaitTermination(60)
+
+
+def _read_topic(spark: SparkSession, bootstrap_servers: str) -> None:
+    """Read records as sinks do: all by a job, then few by a kept projection."""
+    producer = Producer({"bootstrap.servers": bootstrap_servers})
+    for number in range(_RECORDS):
+        producer.produce(_TOPIC, b'{"schema":{"type":"string","optional":false},"payload":"%d"}' % number)
+    producer.flush()
+    options = {"subscribe": _TOPIC, "kafka.bootstrap.servers": bootstrap_servers}
+    records = spark.read.format("kafka").options(**options).load()
+    converter = JsonConverter()
+    converter.configure({}, is_key=False)
+    (decoder,) = converter.decoders(records, "value")
+    records.select(decoder.value).toArrow()
+    few = records.limit(1).toArrow()
+    KeptProjection(spark, few.schema, lambda df: df.select(decoder.value)).run(few)
 
 
 def _collect(df: DataFrame, _: int) -> None:

@@ -10,16 +10,25 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import cached_property
+from importlib import import_module
 
 import pyarrow as pa
-from py4j.protocol import Py4JError
-from pyspark.sql import SparkSession
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
+from connect_dagster.converters.json.converter import JsonConverter
+from connect_dagster.plugin.frames import executors_are_local
+from connect_dagster.plugin.schema import STRING_SCHEMA
+from connect_dagster.worker.spark import gateway_calls
 from connect_dagster.worker.spark import references as java_references
 from connect_dagster.worker.spark.jvm import SparkJvm
+from connect_dagster.worker.spark.kept_projection import NotKeptError
 from connect_dagster.worker.spark.settings import spark_settings
+from connect_dagster.worker.spark.text_slot import TextSlot
 
 _LEAST_BYTES, _MOST_BYTES = 1 << 20, 32 << 20
 # The records of a Spark task are held as rows, as Arrow and as bytes to send, and each core may have a task.
@@ -42,8 +51,11 @@ class Session:
 
     def __init__(self, settings: Mapping[str, str], jvm: SparkJvm) -> None:
         self._jvm = jvm
+        java_references.release_quickly()
+        gateway_calls.ask_for_numpy_late()
         try:
             self.spark = _connect(jvm, settings)
+            gateway_calls.remember_names(self.spark)
         except (OSError, Py4JError) as error:
             jvm.check_start(error)
             raise
@@ -72,14 +84,12 @@ class Session:
         return int(jvm.java.lang.Runtime.getRuntime().maxMemory())
 
     def warm_up(self) -> None:
-        """Run one small batch: Spark's first one takes seconds (planner, code generation, Arrow).
-
-        What is loaded after it stays: collections leave it out from then on.
-        """
-        blob = pa.table({"blob": ["a\nb\nc"]})
-        lines = self.spark.createDataFrame(blob).selectExpr("explode(split(blob, '\n')) as value")
-        lines.selectExpr("""cast(concat('{"payload":', to_json(struct(value)), '}') as binary) as value""").toArrow()
-        java_references.watch_from_here()
+        """Encode one line: Spark's first batch takes seconds (planner, code generation, Arrow)."""
+        with _a_line(self.spark) as line:
+            converter = JsonConverter()
+            converter.configure({}, is_key=False)
+            _, encoded = converter.encode_with_prefix(STRING_SCHEMA, F.col("value"))
+            line.select(encoded).toArrow()
 
     @property
     def alive(self) -> bool:
@@ -96,12 +106,29 @@ class Session:
         return self._jvm.stop(seconds)
 
 
+@contextmanager
+def _a_line(spark: SparkSession) -> Iterator[DataFrame]:
+    """Give a line in the way in which most tasks read theirs, where this Spark can."""
+    try:
+        slot = TextSlot(spark, has_returns=False) if executors_are_local(spark) else None
+    except (NotKeptError, OSError, PySparkException, Py4JJavaError):  # tasks tell of it
+        slot = None
+    if slot is None:
+        yield spark.createDataFrame(pa.table({"value": ["a line"]}))
+        return
+    with closing(slot):
+        slot.write([b"a line"])
+        yield slot.df
+
+
 def _connect(jvm: SparkJvm, settings: Mapping[str, str]) -> SparkSession:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder
     for name, value in settings.items():
         builder = builder.config(name, value)
     with _interrupt_handler_kept(), _gateway_named(*jvm.gateway()):
+        # PySpark's `lit` imports it, and with it pandas: a second, in which the JVM makes the session.
+        threading.Thread(target=import_module, args=("pyspark.testing.utils",), name="import").start()
         return builder.getOrCreate()
 
 

@@ -45,7 +45,7 @@ def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
     monkeypatch.setattr(class_archive, "class_archive", lambda: path)
     monkeypatch.setattr(class_archive, "SparkJvm", options)
-    monkeypatch.setattr(class_archive, "_touch_streaming", touch)
+    monkeypatch.setattr(class_archive, "_touch", touch)
     return path
 
 
