@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import functools
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar, TypeVarTuple
 
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkContext
@@ -19,6 +20,9 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 log = logging.getLogger(__name__)
+
+Arguments = TypeVarTuple("Arguments")
+Made = TypeVar("Made")
 
 _STRING, _DATE = "java.lang.String", "java.util.Date"
 _FUNCTION = "java.util.function.Function"
@@ -208,6 +212,27 @@ def _active_context() -> Any:
     if context is None or context._jvm is None:
         raise RuntimeError("Spark does not run in this process, so no Java class can be asked")
     return context
+
+
+def kept_in_jvm(size: int) -> Callable[[Callable[[*Arguments], Made]], Callable[[*Arguments], Made]]:
+    """Return a decorator for a function that makes expressions: tasks share what it has made of equal arguments.
+
+    Args:
+        size: how many results are kept, the last ones used.
+    """
+
+    def decorated(make: Callable[[*Arguments], Made]) -> Callable[[*Arguments], Made]:
+        @functools.lru_cache(maxsize=size)
+        def kept(_: Any, *arguments: *Arguments) -> Made:
+            return make(*arguments)
+
+        @functools.wraps(make)
+        def use(*arguments: *Arguments) -> Made:
+            return kept(jvm(), *arguments)
+
+        return use
+
+    return decorated
 
 
 def has_jvm() -> bool:

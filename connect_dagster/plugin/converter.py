@@ -14,9 +14,9 @@ from connect_dagster.plugin.frames import Frame, RecordFrame
 from connect_dagster.plugin.schema import Schema
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Decoder:
-    """Columns that read the records of one schema.
+    """Columns that read the records of one schema. Each is equal to itself alone.
 
     Attributes:
         schema: schema of the result; ``None`` for schemaless (JSON text).
@@ -102,6 +102,13 @@ class Converter(ABC):
         It is right for a batch only if every record matches it.
         """
         return None
+
+    def expect(self, record: bytes | None) -> bool:
+        """Expect records with the schema of this one; return whether ``expected_decoder`` has a decoder from now on.
+
+        Spares the converter the search of a first batch, where bytes tell it as much.
+        """
+        return False
 
 
 class Transform(ABC):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 
 from connect_dagster.isolation.plugins import Plugins
 from connect_dagster.plugin.config import under_prefix
@@ -37,6 +38,17 @@ class ConverterFactory:
         """
         return self._make(task, config, "key"), self._make(task, config, "value")
 
+    def classes_and_options(self, config: ConnectorConfig) -> tuple[tuple[str, str], ...]:
+        """Return all that key and value converter of a connector depend on."""
+        return tuple(
+            sorted(
+                (name, value)
+                for side in ("key", "value")
+                for name, value in self._source(config, side)[0].items()
+                if name.startswith(f"{side}.converter")
+            )
+        )
+
     def for_headers(self, task: str, config: ConnectorConfig) -> HeaderConverter:
         """Return the header converter of a connector's task.
 
@@ -53,11 +65,15 @@ class ConverterFactory:
         log.info("Set up the header converter %s for task %s using the %s config", described.class_name, task, whose)
         return converter
 
+    def _source(self, config: ConnectorConfig, side: str) -> tuple[Mapping[str, str], str]:
+        """Return the properties that name a converter, and whose they are."""
+        if getattr(config, f"{side}_converter"):
+            return config.originals, "connector"
+        return self._worker, "worker"
+
     def _make(self, task: str, config: ConnectorConfig, side: str) -> Converter:
         name = f"{side}.converter"
-        source, whose = (
-            (config.originals, "connector") if getattr(config, f"{side}_converter") else (self._worker, "worker")
-        )
+        source, whose = self._source(config, side)
         described = self._plugins.converter(source[name], source.get(f"{name}.plugin.version"))
         converter: Converter = described.plugin()
         converter.configure(under_prefix(source, f"{name}."), is_key=side == "key")

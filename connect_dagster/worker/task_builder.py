@@ -158,7 +158,13 @@ class TaskBuilder:
         transforms = self._transforms.chain(str(id), connector_config)
         metrics = self._metrics.source_task(id, task_plugins(connector, task, key, value, transforms))
         reporter = self._reporter(id, connector_config, metrics.errors)
-        pipeline = SourcePipeline(transforms, key, value, self._converters.for_headers(str(id), connector_config))
+        pipeline = SourcePipeline(
+            transforms,
+            key,
+            value,
+            self._converters.for_headers(str(id), connector_config),
+            alike=None if transforms else self._converters.classes_and_options(connector_config),
+        )
         executors = None if executors_are_local(self._session.spark) else ExecutorWriter(settings, str(id))
         return WorkerSourceTask(
             id,

@@ -17,7 +17,7 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import ClassVar
 
@@ -27,6 +27,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.errors import ConnectError, RetriableError
 from connect_dagster.expressions.arrow_text import text_bytes, write_all
+from connect_dagster.expressions.java_calls import kept_in_jvm
 from connect_dagster.expressions.text import as_java_text
 from connect_dagster.kafka_version import KAFKA_VERSION
 from connect_dagster.plugin.config import ConfigDef, Importance, config_key
@@ -65,12 +66,11 @@ class FileStreamSinkTask(SinkTask):
         self._file = FileStreamSinkConfig.parse(config).file or None
         self._descriptor = sys.stdout.fileno() if self._file is None else self._open(self._file)
         # Only a plain file, not a pipe, can be synced and truncated.
-        self._rendered: tuple[Schema | None, Column] | None = None
         self._plain = self._file is not None and stat.S_ISREG(os.fstat(self._descriptor).st_mode)
 
     def put(self, batch: SinkBatch) -> None:
         """Append a line for each record; all of them or, when the disk refuses, none."""
-        self._append(_lines(batch, self._line))
+        self._append(_lines(batch))
 
     def flush(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Write the lines to disk before their offsets are committed."""
@@ -92,13 +92,6 @@ class FileStreamSinkTask(SinkTask):
             log.warning("File %s does not end with a line: ending it, so that the next record begins a line", file)
             os.write(descriptor, b"\n")
         return descriptor
-
-    def _line(self, schema: Schema | None) -> Column:
-        """Return the text of a record with its terminator; cached for a schema, as it takes calls into the JVM."""
-        if self._rendered is None or self._rendered[0] is not schema:
-            text = as_text(schema, F.col("value"))
-            self._rendered = (schema, F.concat(text, F.lit("\n")).alias("line"))
-        return self._rendered[1]
 
     def _append(self, parts: list[pa.Buffer]) -> None:
         try:
@@ -171,16 +164,22 @@ class FileStreamSinkConnector(SinkConnector):
         return True
 
 
-def _lines(batch: SinkBatch, line: Callable[[Schema | None], Column]) -> list[pa.Buffer]:
+def _lines(batch: SinkBatch) -> list[pa.Buffer]:
     """Return the bytes to append. A single frame is in order; several are merged by partition and offset."""
     single = len(batch.frames) == 1
     place = [] if single else [F.col(name) for name in _PLACE]
-    tables = [frame.to_arrow(*place, line(frame.value_schema)) for frame in batch]
+    tables = [frame.to_arrow(*place, _line(frame.value_schema)) for frame in batch]
     if single:
         (merged,) = tables
     else:
         merged = pa.concat_tables(tables).sort_by([(name, "ascending") for name in _PLACE])
     return list(text_bytes(merged.column("line")))
+
+
+@kept_in_jvm(100)
+def _line(schema: Schema | None) -> Column:
+    """Return the text of a record with its terminator."""
+    return F.concat(as_text(schema, F.col("value")), F.lit("\n")).alias("line")
 
 
 def as_text(schema: Schema | None, column: Column) -> Column:

@@ -136,6 +136,10 @@ class JsonConverter(Converter, HeaderConverter):
             value = F.concat(F.lit('{"schema":null,"payload":'), value, F.lit("}"))
         return value.cast("binary")
 
+    def expect(self, record: bytes | None) -> bool:
+        """Expect the schema that stands before the payload."""
+        return self._reading.expect(record)
+
     def decoders(self, df: DataFrame, column: str) -> Sequence[Decoder]:
         """Return the decoders of a batch's binary column; runs a Spark job to find its schemas."""
         return self._reading.decoders(df, column)

@@ -22,6 +22,7 @@ from connect_dagster.converters.json import quick as json_quick
 from connect_dagster.converters.json.decoding import Decoded, JsonDecoding
 from connect_dagster.errors import DataError
 from connect_dagster.expressions import json_objects
+from connect_dagster.expressions.java_calls import kept_in_jvm
 from connect_dagster.plugin.converter import Decoder
 from connect_dagster.plugin.schema import Schema, SchemaType
 
@@ -82,14 +83,22 @@ class JsonReading:
         wanted = (self._likely, column)
         if wanted not in self._decoders:
             self._decoders = {kept: one for kept, one in self._decoders.items() if kept[0] == self._likely}
-            self._decoders[wanted] = self._make_likely(F.col(column))
+            self._decoders[wanted] = self._make_likely(column)
         return self._decoders[wanted]
 
-    def _make_likely(self, value: Column) -> Decoder:
+    def _make_likely(self, column: str) -> Decoder:
         if self._fixed is not None:
-            return self._decode_fixed(self._fixed, value)
+            return self._decode_fixed(self._fixed, F.col(column))
         assert self._likely is not None
-        return self._decoder(self._likely, value, _member_head(value))
+        return _decoder_of(self._likely, column, self._decoding.replace_null)
+
+    def expect(self, record: bytes | None) -> bool:
+        """Expect the head of a record; return whether it is a tombstone, or as Java writes it."""
+        head = Head(Form.TOMBSTONE) if record is None else _head_of_java(record)
+        if head is None or self._fixed is not None:
+            return False
+        self._likely = head
+        return True
 
     def decoders(self, df: DataFrame, column: str) -> Sequence[Decoder]:
         """Return one decoder for each schema in the batch; tombstones have none."""
@@ -154,6 +163,23 @@ class JsonReading:
         return self._schemas[head]
 
 
+@kept_in_jvm(100)
+def _decoder_of(head: Head, column: str, replace_null: bool) -> Decoder:
+    value = F.col(column)
+    return JsonReading(replace_null, 1, None)._decoder(head, value, _member_head(value))
+
+
+def _head_of_java(record: bytes) -> Head | None:
+    try:
+        text = record.decode()
+    except UnicodeDecodeError:
+        return None
+    beginning, found, _ = text.partition(_PAYLOAD_NEXT)
+    if not (found and beginning.startswith(_SCHEMA_FIRST) and _is_json(beginning)):
+        return None
+    return Head(Form.BEGINNING, beginning)
+
+
 def bare(decoding: JsonDecoding, schema: Schema, value: Column) -> Decoded:
     """Return the payloads alone, in a binary column."""
     text = _enveloped(value)
@@ -167,22 +193,26 @@ def _enveloped(value: Column) -> Column:
 class SchemalessReading:
     """Decoders for records that are JSON without a schema: the value stays JSON text. No bytes are null, as in Java."""
 
-    def __init__(self) -> None:
-        self._decoders: dict[str, Decoder] = {}
-
     def expected_decoder(self, column: str) -> Decoder:
-        """Return the one decoder there is, the same object at each call."""
-        if column not in self._decoders:
-            value = F.col(column)
-            found = F.when(json_quick.is_plain_string(value) | _is_valid(value), value.cast("string"))
-            readable = found.isNotNull() | (F.coalesce(F.octet_length(value), F.lit(0)) == 0)
-            decoded = F.when(~json_objects.is_null(found), found)
-            self._decoders[column] = Decoder(None, decoded, readable=readable, error=F.lit(MALFORMED))
-        return self._decoders[column]
+        """Return the one decoder there is."""
+        return _schemaless_decoder(column)
+
+    def expect(self, record: bytes | None) -> bool:
+        """Return true: all records have one decoder."""
+        return True
 
     def decoders(self, df: DataFrame, column: str) -> Sequence[Decoder]:
         """Return the one decoder for each batch."""
         return [self.expected_decoder(column)]
+
+
+@kept_in_jvm(10)
+def _schemaless_decoder(column: str) -> Decoder:
+    value = F.col(column)
+    found = F.when(json_quick.is_plain_string(value) | _is_valid(value), value.cast("string"))
+    readable = found.isNotNull() | (F.coalesce(F.octet_length(value), F.lit(0)) == 0)
+    decoded = F.when(~json_objects.is_null(found), found)
+    return Decoder(None, decoded, readable=readable, error=F.lit(MALFORMED))
 
 
 def _distinct(df: DataFrame, head: Column) -> list[Head]:

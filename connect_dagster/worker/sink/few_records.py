@@ -7,6 +7,8 @@ records may fail as data, the plan itself is evaluated first, so that what arriv
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -22,7 +24,7 @@ from connect_dagster.worker.frames import WorkerSinkFrame
 from connect_dagster.worker.spark.kept_projection import KeptProjection, MadeOnce, NotKeptError
 
 Plan = Callable[[DataFrame], DataFrame]
-_MOST_SELECTIONS = 8
+_MOST_SELECTIONS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,8 @@ class KeptSelections:
     """
 
     def __init__(self) -> None:
-        self._selections: dict[tuple[object, ...], _Selection] = {}
+        self._selections: OrderedDict[tuple[object, ...], _Selection] = OrderedDict()
+        self._lock = threading.Lock()  # tasks share a plan
 
     def run(self, few: FewRecords, plan: Plan, columns: Sequence[Column | str]) -> pa.Table | None:
         """Return the columns of records; ``None`` where the plan has to run as usual.
@@ -73,13 +76,12 @@ class KeptSelections:
             columns: of its result.
         """
         key = tuple(one if isinstance(one, str) else id(one) for one in columns)
-        known = self._selections.get(key)
-        if known is not None:
-            return known.run(few, plan)
-        if len(self._selections) >= _MOST_SELECTIONS:
-            self._selections.clear()
-        self._selections[key] = _Selection(columns)
-        return None
+        with self._lock:
+            known = self._selections.pop(key, None)
+            self._selections[key] = known or _Selection(columns)
+            if len(self._selections) > _MOST_SELECTIONS:
+                self._selections.popitem(last=False)
+        return None if known is None else known.run(few, plan)
 
 
 @dataclass(frozen=True, slots=True)

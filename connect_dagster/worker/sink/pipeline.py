@@ -16,10 +16,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from pyspark.sql import Column, DataFrame
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.errors import DataError
+from connect_dagster.expressions.java_calls import kept_in_jvm
 from connect_dagster.isolation.descriptions import class_name
 from connect_dagster.plugin.converter import Converter, Decoder
 from connect_dagster.plugin.frame_columns import FAILURE, ORIGINAL_COORDINATES, RAW_RECORD
@@ -161,15 +163,18 @@ class SinkPipeline:
             self._kept = self._plan(key, value, mode, checked=True)
         return self._kept
 
-    def guess(self, one_record: Callable[[], DataFrame]) -> None:
+    def guess(self, spark: SparkSession, first_record: Callable[[], pa.Table]) -> None:
         """Expect the schemas of one record, unless some are expected already; once, as some converters expect none."""
         sides = ((self.key_converter, "key"), (self.value_converter, "value"))
         unknown = [(converter, column) for converter, column in sides if converter.expected_decoder(column) is None]
-        if unknown and not self._guessed:
-            self._guessed = True
-            one = one_record()
-            for converter, column in unknown:
-                self._decoders(converter, one, column)
+        if not unknown or self._guessed:
+            return
+        self._guessed = True
+        record = first_record()
+        for converter, column in unknown:
+            if not (record.num_rows and converter.expect(record.column(column)[0].as_py())):
+                # In memory: Catalyst reduces the search of a single row to no job.
+                self._decoders(converter, spark.createDataFrame(record), column)
 
     @contextmanager
     def searched(self, df: DataFrame, mode: Mode | None = None) -> Iterator[SinkBatch]:
@@ -213,55 +218,100 @@ class SinkPipeline:
         return frames if mode.as_data else list(map(_strict, frames))
 
     def _plan(self, key: Decoder, value: Decoder, mode: Mode, *, checked: bool) -> _Plan:
+        expressions = _Expressions(
+            key_converter=type(self.key_converter),
+            value_converter=type(self.value_converter),
+            headers=self.headers,
+            reads_headers=self.reads_headers,
+            transformed=bool(self.transforms),
+            as_data=mode.as_data,
+            raw_records=mode.raw_records,
+            checked=checked,
+        )
+        # The frame that is kept with a plan is that of the transforms.
+        return expressions.plan(key, value) if self.transforms else _shared_plan(expressions, key, value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Expressions:
+    """All that the expressions of a plan depend on, beside its decoders.
+
+    Attributes:
+        key_converter: class of the converter.
+        value_converter: class of the converter.
+        headers: whether there is a column of headers.
+        reads_headers: whether there are headers to report.
+        transformed: whether transforms follow.
+        as_data: as in ``Mode``.
+        raw_records: as in ``Mode``.
+        checked: whether to check that each record has the expected schema.
+    """
+
+    key_converter: type[Converter]
+    value_converter: type[Converter]
+    headers: bool
+    reads_headers: bool
+    transformed: bool
+    as_data: bool
+    raw_records: bool
+    checked: bool
+
+    def plan(self, key: Decoder, value: Decoder) -> _Plan:
+        """Return the plan for records of two decoders."""
         conditions = []
-        if (checks := self._checks(key, mode, checked)) is not None:
+        if (checks := self._checks(key)) is not None:
             # A sink may not read the key: a filter, unlike a column, is always evaluated.
             conditions.append(checks)
         names = ("topic", "partition", "offset", "headers") if self.headers else ("topic", "partition", "offset")
         columns = {
             **{name: F.col(name) for name in names},
             "timestamp": F.unix_millis("timestamp"),
-            "key": self._column(key, mode, checked),
-            "value": self._column(value, mode, checked),
+            "key": self._column(key),
+            "value": self._column(value),
         }
-        if mode.as_data and (failure := self._failure(key, value, checked)) is not None:
+        if self.as_data and (failure := self._failure(key, value)) is not None:
             columns[FAILURE] = failure
-        if self.transforms:
+        if self.transformed:
             columns[ORIGINAL_COORDINATES] = F.struct("topic", "partition", "offset")
-        if mode.raw_records:
+        if self.raw_records:
             columns[RAW_RECORD] = raw_record_column(headers=self.reads_headers)
         return _Plan(key, value, conditions, {name: column.alias(name) for name, column in columns.items()})
 
-    def _failure(self, key: Decoder, value: Decoder, checked: bool) -> Column | None:
+    def _failure(self, key: Decoder, value: Decoder) -> Column | None:
         """Return the failure of an unreadable record; ``None`` when all can be read."""
         sides = ((KEY_CONVERTER, self.key_converter, key), (VALUE_CONVERTER, self.value_converter, value))
         found = [
-            F.when(_is_unreadable(decoder, checked), _failed(stage, converter, decoder))
+            F.when(_is_unreadable(decoder, self.checked), _failed(stage, converter, decoder))
             for stage, converter, decoder in sides
             if decoder.readable is not None
         ]
         return F.coalesce(*found) if found else None
 
-    def _checks(self, decoder: Decoder, mode: Mode, checked: bool) -> Column | None:
+    def _checks(self, decoder: Decoder) -> Column | None:
         """Return a check that is true or raises; ``None`` when no record can be wrong."""
         wrong = []
-        if checked and decoder.matches is not None:
+        if self.checked and decoder.matches is not None:
             wrong.append((_other(decoder), F.raise_error(F.lit(OTHER_SCHEMA))))
-        if decoder.readable is not None and not mode.as_data:
+        if decoder.readable is not None and not self.as_data:
             wrong.append((decoder.value.isNull() & ~decoder.readable, _unreadable(decoder)))
         checks = F.lit(True)
         for condition, error in reversed(wrong):
             checks = F.when(condition, error).otherwise(checks)
         return checks if wrong else None
 
-    def _column(self, decoder: Decoder, mode: Mode, checked: bool) -> Column:
+    def _column(self, decoder: Decoder) -> Column:
         # Not when(…, value): Spark evaluates a branch apart from its condition, and reads records twice.
         errors = []
-        if checked and decoder.matches is not None:
+        if self.checked and decoder.matches is not None:
             errors.append(F.when(_other(decoder), F.raise_error(F.lit(OTHER_SCHEMA))))
-        if decoder.readable is not None and not mode.as_data:
+        if decoder.readable is not None and not self.as_data:
             errors.append(F.when(~decoder.readable, _unreadable(decoder)))
         return F.coalesce(decoder.value, *errors) if errors else decoder.value
+
+
+@kept_in_jvm(100)
+def _shared_plan(expressions: _Expressions, key: Decoder, value: Decoder) -> _Plan:
+    return expressions.plan(key, value)
 
 
 def raw_record_column(*, headers: bool) -> Column:
@@ -292,8 +342,8 @@ def _is_unreadable(decoder: Decoder, checked: bool) -> Column:
     return unreadable & ~_other(decoder) if checked else unreadable
 
 
-def _failed(stage: str, converter: Converter, decoder: Decoder) -> Column:
-    parts = {"stage": stage, "executor": class_name(type(converter)), "exception": DataError.java_name}
+def _failed(stage: str, converter: type[Converter], decoder: Decoder) -> Column:
+    parts = {"stage": stage, "executor": class_name(converter), "exception": DataError.java_name}
     message = F.lit("") if decoder.error is None else decoder.error
     return F.struct(*(F.lit(text).alias(name) for name, text in parts.items()), message.alias("message"))
 

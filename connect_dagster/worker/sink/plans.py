@@ -134,8 +134,7 @@ class BatchPlans:
         if not self._expected:
             return None
         mode = self._mode()
-        # In memory: Catalyst reduces the search of a single row to no job.
-        self.pipeline.guess(lambda: self.spark.createDataFrame(self.batch.first_record()))
+        self.pipeline.guess(self.spark, self.batch.first_record)
         if self.batch.fetched is not None:
             few = FewRecords(self.spark, self.batch.fetched, lambda: self.batch.df)
             if (frame := self.pipeline.expected_of_few(few)) is not None:

@@ -9,14 +9,15 @@ once.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from connect_dagster.expressions.java_calls import kept_in_jvm
 from connect_dagster.plugin.frame_columns import FAILURE
 from connect_dagster.plugin.frames import SourceTable, executors_are_local
 from connect_dagster.plugin.lines import SourceLines, pieces
@@ -80,6 +81,26 @@ class _Shape:
     has_returns: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """A plan that tasks share.
+
+    Attributes:
+        alike: of their pipelines.
+        shape: of their batches, without the topic.
+        make: makes it.
+    """
+
+    alike: Hashable
+    shape: _Shape
+    make: Callable[[], KeptPlan | None] = field(compare=False)
+
+
+@kept_in_jvm(100)
+def _shared_plan(shared: _Shared) -> KeptPlan | None:
+    return shared.make()
+
+
 class KeptPlans:
     """Keeps the plans of one task.
 
@@ -110,7 +131,7 @@ class KeptPlans:
         for known, plan in self._plans:
             if known == shape:
                 return plan
-        plan = self._built(batch)
+        plan = self._of_alike(batch, shape) if isinstance(batch, SourceTable) else self._built(batch)
         self._plans = [(shape, plan), *self._plans[: _MOST_PLANS - 1]]
         return plan
 
@@ -129,6 +150,13 @@ class KeptPlans:
         if batch.topic is None and self._pipeline.needs_topic:  # records are encoded by topic, so they are looked at
             return None
         return _Shape(batch.table.schema, batch.topic, batch.ascii, batch.key_schema, batch.value_schema)
+
+    def _of_alike(self, batch: SourceTable, shape: _Shape) -> KeptPlan | None:
+        """Return the plan of a task that encodes alike, or make it; without transforms, topics change nothing else."""
+        if self._pipeline.alike is None or self._pipeline.needs_topic:
+            return self._built(batch)
+        plan = _shared_plan(_Shared(self._pipeline.alike, replace(shape, topic=None), lambda: self._built(batch)))
+        return None if plan is None else replace(plan, topic=batch.topic)
 
     def _built(self, batch: Keepable) -> KeptPlan | None:
         made: list[tuple[str | None, Mapping[str, bytes]]] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pyspark.sql import Column, DataFrame
@@ -58,6 +58,7 @@ class SourcePipeline:
         value_converter: of the connector.
         header_converter: of the connector.
         tolerance: applies the error policy to transforms and converters; ``None`` lets their errors through.
+        alike: equal for pipelines that encode alike; ``None`` where nothing is known of others.
     """
 
     transforms: Sequence[TransformationStage]
@@ -65,6 +66,7 @@ class SourcePipeline:
     value_converter: Converter
     header_converter: HeaderConverter
     tolerance: ToleranceOperator | None = None
+    alike: Hashable | None = None
     _made: dict[tuple[str, str | None], _Side] = field(default_factory=dict)
 
     @property

@@ -231,3 +231,31 @@ def test_what_arrives_behind_transforms_is_counted(spark: SparkSession) -> None:
         assert len(batch.records()) == 2
         assert plans.arrived == 2
         assert isinstance(batch.frames[0], FewRecordsFrame) is (number > 0)
+
+
+def test_a_task_needs_no_job_for_columns_that_another_has_selected(spark: SparkSession) -> None:
+    line, counts = F.upper("value").alias("line"), []
+    record = b'{"schema":{"type":"string","optional":false},"payload":"%d"}'
+    for number in range(3):
+        task = pipeline(JsonConverter)
+        task.key_converter = JsonConverter()
+        task.key_converter.configure({}, is_key=True)
+        table = rows(record % number)
+        table = table.set_column(0, "key", pa.nulls(1, pa.binary()))
+        task.guess(spark, lambda table=table: table)  # type: ignore[misc]
+        frame = frame_of(task, spark, table)
+        made: list[pa.Table] = []
+        counts.append(jobs(spark, lambda frame=frame, made=made: made.append(frame.to_arrow(line))))  # type: ignore[misc]
+        assert made[0].to_pylist() == [{"line": str(number)}]
+    assert counts[0] > 0
+    assert counts[1:] == [0, 0]
+
+
+def test_tasks_that_tolerate_failures_have_their_own_plan(spark: SparkSession) -> None:
+    table = rows(b'{"schema":{"type":"int32","optional":false},"payload":"x"}')
+    strict, tolerant = pipeline(JsonConverter), pipeline(JsonConverter, tolerate=True)
+    for task in (strict, tolerant):
+        task.guess(spark, lambda: table)
+    assert tolerant.expected_of_few(few(spark, table)) is None, "the record fails as data"
+    with pytest.raises(Exception, match=UNREADABLE):
+        frame_of(strict, spark, table).to_arrow("value")

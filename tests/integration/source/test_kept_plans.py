@@ -328,3 +328,23 @@ def test_a_converter_without_its_registry_fails_the_task_at_once(
     with pytest.raises(ConnectionRefusedError):
         source_batches(spark).planned(people({"name": "a", "born": 1}))
     assert len(asked) == 1
+
+
+def test_tasks_with_equal_converters_share_the_plans_of_rows(spark: SparkSession) -> None:
+    tasks = [
+        SourceBatches(
+            spark,
+            SourcePipeline((), converter(), converter(), SimpleHeaderConverter(), alike=alike),
+            ErrorPolicy(),
+        )
+        for alike in ("a", "a", "b", None)
+    ]
+    planned = [task.planned(lines(b"x\ny", topic)) for task, topic in zip(tasks, "tuvw", strict=True)]
+    assert all(isinstance(one, PlannedBefore) for one in planned)
+    runs = [one.kept.run for one in planned if isinstance(one, PlannedBefore)]
+    assert runs[0] is runs[1]
+    assert len({id(run) for run in runs}) == 3
+    assert [one.topic for one in planned] == [*"tuvw"]
+    tables = [task.encoded(one).table for task, one in zip(tasks, planned, strict=True)]
+    assert tables[0].num_rows == 2
+    assert all(table.equals(tables[0]) for table in tables)

@@ -208,3 +208,50 @@ def test_a_decimal_that_spark_cannot_hold_is_an_error_also_in_maps(spark: SparkS
     (decoder,) = converter().decoders(df, "v")
     assert decoder.readable is not None
     assert [row[0] for row in df.select(decoder.readable).collect()] == [True, False, True]
+
+
+JAVAS = b'{"schema":{"type":"string","optional":false},"payload":"a"}'
+
+
+@pytest.mark.parametrize(
+    ("record", "known"),
+    [
+        (JAVAS, True),
+        (None, True),
+        (JAVAS.replace(b':"a"', ':"ü😀"'.encode()), True),
+        (b'{"schema":{"type":"nothing"},"payload":1}', True),
+        (b'{"schema":{"type":"string","doc":",\\"payload\\":"},"payload":"a"}', True),
+        (b'{"schema":{"type":"string","doc":"x,\\"payload\\":"},"payload":"a"}', True),
+        (b'{"payload":"a","schema":{"type":"string"}}', False),
+        (b'{"schema": {"type":"string"},"payload":"a"}', True),
+        (b'{"schema":{"type":"string"},"payload' + b"\xff" + b'":"a"}', False),
+        (b'{"schema":{"a":{"b":1,"payload":2}},"payload":3}', False),
+        (b'"a"', False),
+        (b"", False),
+    ],
+)
+def test_a_record_that_is_expected_is_read_as_one_that_was_searched(
+    spark: SparkSession, record: bytes | None, known: bool
+) -> None:
+    searched, expecting = converter(), converter()
+    df = batch(spark, record)
+    (decoder,) = searched.decoders(df, "v")
+    assert expecting.expect(record) is known
+    expected = expecting.expected_decoder("v")
+    assert (expected is not None) is known
+    if expected is not None:
+        assert expected.schema == decoder.schema
+        found = [
+            df.select(*(one.alias(str(at)) for at, one in enumerate(columns) if one is not None)).collect()
+            for columns in ((each.value, each.readable, each.error) for each in (decoder, expected))
+        ]
+        assert found[0] == found[1]
+
+
+def test_tasks_share_what_reads_their_records(spark: SparkSession) -> None:
+    one, other = converter(), converter()
+    assert one.expect(JAVAS)
+    assert other.expect(JAVAS.replace(b':"a"', b':"b"'))
+    assert one.expected_decoder("v") is other.expected_decoder("v")
+    assert other.expect(None)
+    assert one.expected_decoder("v") is not other.expected_decoder("v")
