@@ -228,8 +228,9 @@ class SinkPipeline:
             raw_records=mode.raw_records,
             checked=checked,
         )
-        # The frame that is kept with a plan is that of the transforms.
-        return expressions.plan(key, value) if self.transforms else _shared_plan(expressions, key, value)
+        # The decoders of a search are new each time, and what transforms make is kept with their plan.
+        is_shared = checked and not self.transforms
+        return _shared_plan(expressions, key, value) if is_shared else expressions.plan(key, value)
 
 
 @dataclass(frozen=True, slots=True)
