@@ -36,7 +36,6 @@ def sink_start_cell(bench: Bench, contestant: Contestant, form: Format, _: int) 
     with bench.new_topics(1) as (topic,), bench.worker(contestant, form) as worker:
         bench.topics.fill(topic, [form.encode("".join(access_log(_LINES, 1)).encode())])
         worker.wait_ready()
-        worker.processes.settle()
         yield Sample(Row(Quantity.SINK_FIRST, form, 1), contestant, _first_of_sink(bench, worker, topic))
         others = [_first_of_sink(bench, worker, topic) for _ in range(_CREATED)]
         yield Sample(Row(Quantity.SINK_FIRST_WARM, form, 1), contestant, statistics.median(others))

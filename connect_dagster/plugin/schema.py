@@ -7,7 +7,7 @@ column then holds JSON text.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
@@ -68,7 +68,7 @@ class Schema:
     version: int | None = None
     doc: str | None = None
     parameters: tuple[tuple[str, str], ...] = ()
-    default: Any = None
+    default: Any = field(default=None, hash=False)  # a list or a dict has no hash
     fields: tuple[SchemaField, ...] = ()
     key_schema: Schema | None = None
     value_schema: Schema | None = None

@@ -171,10 +171,16 @@ class SinkPipeline:
             return
         self._guessed = True
         record = first_record()
-        for converter, column in unknown:
-            if not (record.num_rows and converter.expect(record.column(column)[0].as_py())):
-                # In memory: Catalyst reduces the search of a single row to no job.
-                self._decoders(converter, spark.createDataFrame(record), column)
+        searched = [
+            (converter, column)
+            for converter, column in unknown
+            if not (record.num_rows and converter.expect(record.column(column)[0].as_py()))
+        ]
+        if searched:
+            # In memory: Catalyst reduces the search of a single row to no job.
+            df = spark.createDataFrame(record)
+            for converter, column in searched:
+                self._decoders(converter, df, column)
 
     @contextmanager
     def searched(self, df: DataFrame, mode: Mode | None = None) -> Iterator[SinkBatch]:

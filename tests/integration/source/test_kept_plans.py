@@ -348,3 +348,14 @@ def test_tasks_with_equal_converters_share_the_plans_of_rows(spark: SparkSession
     tables = [task.encoded(one).table for task, one in zip(tasks, planned, strict=True)]
     assert tables[0].num_rows == 2
     assert all(table.equals(tables[0]) for table in tables)
+
+
+def test_a_default_that_is_a_list_or_a_dict_is_no_obstacle_to_sharing(spark: SparkSession) -> None:
+    """At 93a380f the task failed: unhashable type."""
+    names = Schema(SchemaType.ARRAY, value_schema=STRING_SCHEMA, default=["x"])
+    schema = Schema(SchemaType.STRUCT, fields=(SchemaField("names", names),), default={"names": []})
+    rows = pa.table({"value": pa.array([{"names": ["a"]}], to_arrow_type(schema.to_spark()))})
+    pipeline = SourcePipeline((), converter(), converter(), SimpleHeaderConverter(), alike="a")
+    batches = SourceBatches(spark, pipeline, ErrorPolicy())
+    batch = SourceTable(rows, PLACE, {}, topic="t", value_schema=schema)
+    assert b'"names":["a"]' in by_kept_plan(batches, batch).table.column("value")[0].as_py()
