@@ -32,6 +32,27 @@ _TASK_CONTEXT = "org.apache.spark.TaskContext"
 _STRING_UTILS = "org.apache.commons.lang3.StringUtils"
 
 
+def kept_in_jvm(size: int) -> Callable[[Callable[[*Arguments], Made]], Callable[[*Arguments], Made]]:
+    """Return a decorator for a function that makes expressions: tasks share what it has made of equal arguments.
+
+    Args:
+        size: how many results are kept, the last ones used.
+    """
+
+    def decorated(make: Callable[[*Arguments], Made]) -> Callable[[*Arguments], Made]:
+        @functools.lru_cache(maxsize=size)
+        def kept(_: Any, *arguments: *Arguments) -> Made:
+            return make(*arguments)
+
+        @functools.wraps(make)
+        def use(*arguments: *Arguments) -> Made:
+            return kept(jvm(), *arguments)
+
+        return use
+
+    return decorated
+
+
 class JavaRefusalError(Exception):
     """A Java class threw.
 
@@ -67,7 +88,7 @@ class SimpleDateFormat:
         """Return epoch milliseconds of text; null where it does not begin with such a date."""
         parsed = _call(_constant(self._format), "parse", _DATE, _as_java(F.coalesce(text, F.lit(""))))
         tried = _java(f"{_EXPRESSIONS}TryEval")(parsed)
-        return F.when(text.isNotNull(), column_of(_invoked(tried, "getTime", _spark_type(jvm(), "LongType"))))
+        return F.when(text.isNotNull(), column_of(_invoked(tried, "getTime", _spark_type("LongType"))))
 
 
 class TaskCounters:
@@ -94,13 +115,13 @@ class TaskCounters:
         return self._read("get", F.lit(place))
 
     def _read(self, method: str, *arguments: Column) -> Column:
-        return _changing(_constant(self._counts), method, _spark_type(jvm(), "LongType"), *map(expression, arguments))
+        return _changing(_constant(self._counts), method, _spark_type("LongType"), *map(expression, arguments))
 
 
 def tasks_of_stage() -> Column:
     """Return the number of Spark tasks that evaluate a plan's last stage; one where no job does (``TaskContext``)."""
-    context = _static(_TASK_CONTEXT, "get", _object_type(jvm(), _TASK_CONTEXT))
-    count = column_of(_invoked(context, "numPartitions", _spark_type(jvm(), "IntegerType")))
+    context = _static(_TASK_CONTEXT, "get", _object_type(_TASK_CONTEXT))
+    count = column_of(_invoked(context, "numPartitions", _spark_type("IntegerType")))
     return F.coalesce(count, F.lit(1))
 
 
@@ -114,7 +135,7 @@ class RecordCounter:
         # Its `add` returns nothing, which Spark calls for properties of Java beans alone.
         bean = _java(f"{_EXPRESSIONS}objects.InitializeJavaBean")
         counted = bean(_constant(self._total), _java("org.apache.spark.api.python.PythonUtils").toScalaMap(add))
-        self.condition: Column = ~_changing(counted, "isZero", _spark_type(jvm(), "BooleanType"))
+        self.condition: Column = ~_changing(counted, "isZero", _spark_type("BooleanType"))
         """True for each record, once it is counted."""
 
     @property
@@ -130,7 +151,7 @@ def text_function(function: Any, text: Column) -> Column:
         function: a ``java.util.function.Function`` from string to string, serializable.
         text: its argument.
     """
-    target = _java(f"{_EXPRESSIONS}Literal")(function, _object_type(jvm(), _FUNCTION))
+    target = _java(f"{_EXPRESSIONS}Literal")(function, _object_type(_FUNCTION))
     made = _as_string(_call(target, "apply", _STRING, _as_java(F.coalesce(text, F.lit("")))))
     return F.when(text.isNotNull(), made)
 
@@ -151,21 +172,21 @@ class JavaText:
 
     def replaced(self, search: str, replacement: str) -> JavaText:
         """Return the text with each occurrence replaced (Java: ``StringUtils.replace``)."""
-        string = _object_type(jvm(), _STRING)
+        string = _object_type(_STRING)
         parts = (_java(f"{_EXPRESSIONS}Literal").fromObject(part, string) for part in (search, replacement))
         return JavaText(_static(_STRING_UTILS, "replace", string, self._java, *parts))
 
     def json_characters(self) -> Column:
         """Return what Jackson writes between the quotes, as bytes; supplementary characters are not escaped."""
-        encoder = _static(_JSON_ENCODER, "getInstance", _object_type(jvm(), _JSON_ENCODER))
-        return column_of(_invoked(encoder, "quoteAsUTF8", _spark_type(jvm(), "BinaryType"), self._java))
+        encoder = _static(_JSON_ENCODER, "getInstance", _object_type(_JSON_ENCODER))
+        return column_of(_invoked(encoder, "quoteAsUTF8", _spark_type("BinaryType"), self._java))
 
     def has_supplementary(self) -> Column:
         """Return whether it has characters beyond 16 bits; null where it is null.
 
         Java knows of Latin text that it has none; Spark's ``char_length`` looks at each byte.
         """
-        integer = _spark_type(jvm(), "IntegerType")
+        integer = _spark_type("IntegerType")
         length = _invoked(self._java, "length", integer)
         count = _invoked(self._java, "codePointCount", integer, expression(F.lit(0)), length)
         return column_of(length) != column_of(count)
@@ -181,10 +202,10 @@ def has_java_text() -> bool:
 
 
 @functools.lru_cache(maxsize=8)
-def _has_java_text(jvm: Any, *names: str) -> bool:
+def _has_java_text(_: Any, *names: str) -> bool:
     try:
-        encoder, utils = (_class(jvm, name) for name in names)
-        string = _class(jvm, _STRING)
+        encoder, utils = (_class(name) for name in names)
+        string = _class(_STRING)
         _method(encoder, "getInstance")
         _method(encoder, "quoteAsUTF8", string)
         _method(utils, "replace", string, string, string)
@@ -214,27 +235,6 @@ def _active_context() -> Any:
     return context
 
 
-def kept_in_jvm(size: int) -> Callable[[Callable[[*Arguments], Made]], Callable[[*Arguments], Made]]:
-    """Return a decorator for a function that makes expressions: tasks share what it has made of equal arguments.
-
-    Args:
-        size: how many results are kept, the last ones used.
-    """
-
-    def decorated(make: Callable[[*Arguments], Made]) -> Callable[[*Arguments], Made]:
-        @functools.lru_cache(maxsize=size)
-        def kept(_: Any, *arguments: *Arguments) -> Made:
-            return make(*arguments)
-
-        @functools.wraps(make)
-        def use(*arguments: *Arguments) -> Made:
-            return kept(jvm(), *arguments)
-
-        return use
-
-    return decorated
-
-
 def has_jvm() -> bool:
     """Return whether Java classes can be asked."""
     return SparkContext._active_spark_context is not None
@@ -254,29 +254,25 @@ _EXPRESSION_UTILS = "org.apache.spark.sql.classic.ExpressionUtils"
 _EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions."
 
 
+@kept_in_jvm(64)
 def _java(name: str) -> Any:
-    return _looked_up(jvm(), name)
-
-
-@functools.lru_cache(maxsize=64)
-def _looked_up(jvm: Any, name: str) -> Any:
     """Return a Java class by its name, which takes py4j a call for each part of it."""
-    return functools.reduce(getattr, name.split("."), jvm)
+    return functools.reduce(getattr, name.split("."), jvm())
 
 
-@functools.lru_cache(maxsize=64)
-def _spark_type(jvm: Any, name: str) -> Any:
-    return scala_object(_looked_up(jvm, "org.apache.spark.sql.types"), name)
+@kept_in_jvm(64)
+def _spark_type(name: str) -> Any:
+    return scala_object(_java("org.apache.spark.sql.types"), name)
 
 
-@functools.lru_cache(maxsize=64)
-def _class(jvm: Any, name: str) -> Any:
-    return _looked_up(jvm, "java.lang.Class").forName(name)
+@kept_in_jvm(64)
+def _class(name: str) -> Any:
+    return _java("java.lang.Class").forName(name)
 
 
-@functools.lru_cache(maxsize=64)
-def _object_type(jvm: Any, name: str) -> Any:
-    return _looked_up(jvm, "org.apache.spark.sql.types.ObjectType")(_class(jvm, name))
+@kept_in_jvm(64)
+def _object_type(name: str) -> Any:
+    return _java("org.apache.spark.sql.types.ObjectType")(_class(name))
 
 
 def _made(make: Any, *arguments: Any) -> Any:
@@ -324,13 +320,13 @@ def _changing(target: Any, method: str, result: Any, *arguments: Any) -> Column:
 
 
 def _call(target: Any, method: str, result_class: str, *arguments: Any) -> Any:
-    return _invoked(target, method, _object_type(jvm(), result_class), *arguments)
+    return _invoked(target, method, _object_type(result_class), *arguments)
 
 
 def _new(class_name: str, argument: Column) -> Any:
     make = _java(f"{_EXPRESSIONS}objects.NewInstance")
-    kind = _object_type(jvm(), class_name)
-    return make(_class(jvm(), class_name), sequence(expression(argument)), sequence(), True, kind, _nobody())
+    kind = _object_type(class_name)
+    return make(_class(class_name), sequence(expression(argument)), sequence(), True, kind, _nobody())
 
 
 def _as_java(text: Column) -> Any:
@@ -338,13 +334,13 @@ def _as_java(text: Column) -> Any:
 
 
 def _as_string(java_text: Any) -> Column:
-    return column_of(_static(_UTF8, "fromString", _spark_type(jvm(), "StringType"), java_text))
+    return column_of(_static(_UTF8, "fromString", _spark_type("StringType"), java_text))
 
 
 def _static(class_name: str, method: str, result: Any, *arguments: Any) -> Any:
     invoke = _java(f"{_EXPRESSIONS}objects.StaticInvoke")
     given = (sequence(*arguments), sequence(), True, True, True, _nobody())
-    return invoke(_class(jvm(), class_name), result, method, *given)
+    return invoke(_class(class_name), result, method, *given)
 
 
 def _method(java_class: Any, name: str, *parameters: Any) -> Any:
