@@ -23,7 +23,6 @@ from connect_dagster.plugin.frames import SourceTable, executors_are_local
 from connect_dagster.plugin.lines import SourceLines, pieces
 from connect_dagster.plugin.schema import Schema
 from connect_dagster.worker.bytes_bound import EncodedBound
-from connect_dagster.worker.errors.failures import is_spark_failure
 from connect_dagster.worker.source.pipeline import SourcePipeline
 from connect_dagster.worker.spark.kept_projection import KeptProjection, NotKeptError
 from connect_dagster.worker.spark.text_slot import PIECES, TextSlot
@@ -205,11 +204,6 @@ class KeptPlans:
         return run
 
     def _slot(self, has_returns: bool) -> TextSlot:
-        try:
-            if has_returns not in self._slots:
-                self._slots[has_returns] = TextSlot(self._spark, has_returns)
-            return self._slots[has_returns]
-        except Exception as error:
-            if isinstance(error, OSError) or is_spark_failure(error):
-                raise NotKeptError(str(error)) from error
-            raise
+        if has_returns not in self._slots:
+            self._slots[has_returns] = TextSlot(self._spark, has_returns)
+        return self._slots[has_returns]

@@ -15,8 +15,7 @@ from functools import cached_property
 from importlib import import_module
 
 import pyarrow as pa
-from py4j.protocol import Py4JError, Py4JJavaError
-from pyspark.errors import PySparkException
+from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
@@ -111,7 +110,7 @@ def _a_line(spark: SparkSession) -> Iterator[DataFrame]:
     """Give a line in the way in which most tasks read theirs, where this Spark can."""
     try:
         slot = TextSlot(spark, has_returns=False) if executors_are_local(spark) else None
-    except (NotKeptError, OSError, PySparkException, Py4JJavaError):  # tasks tell of it
+    except NotKeptError:  # tasks tell of it
         slot = None
     if slot is None:
         yield spark.createDataFrame(pa.table({"value": ["a line"]}))

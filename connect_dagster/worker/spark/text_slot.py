@@ -12,6 +12,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
@@ -31,27 +33,33 @@ class TextSlot:
         has_returns: whether ``\r`` may end lines.
 
     Raises:
-        OSError: the files cannot be written.
-        NotKeptError: Spark does not read each file once.
-        Exception: Spark cannot read them, as where its settings divide files that are small.
+        NotKeptError: the files cannot be written, or Spark does not read each once, as where its settings divide files
+            that are small.
     """
 
     def __init__(self, spark: SparkSession, has_returns: bool) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="connect-dagster-text-", dir=memory_folder()))
         # The last line may be empty, and a newline behind a return would not be a terminator by itself.
         self._terminator = b"\r" if has_returns else b"\n"
-        self._files = [self._folder / f"{number}.txt" for number in range(PIECES)]
-        for file in self._files:
+        try:
+            self._folder = Path(tempfile.mkdtemp(prefix="connect-dagster-text-", dir=memory_folder()))
+            try:
+                self._files = self._empty_files()
+                lines = spark.read.text(str(self._folder), lineSep=None if has_returns else "\n")
+                self.df: DataFrame = lines.select(F.coalesce("value", F.lit("")).alias("value"))
+                """The lines in their order, in the column ``value``, which Spark's own may be null for all it knows."""
+                self._files = self._in_order_of_spark()
+            except BaseException:
+                self.close()
+                raise
+        except (OSError, PySparkException, Py4JJavaError) as error:
+            raise NotKeptError(str(error)) from error
+
+    def _empty_files(self) -> list[Path]:
+        files = [self._folder / f"{number}.txt" for number in range(PIECES)]
+        for file in files:
             with file.open("wb") as empty:
                 empty.truncate(_FILE_BYTES)
-        lines = spark.read.text(str(self._folder), lineSep=None if has_returns else "\n")
-        self.df: DataFrame = lines.select(F.coalesce("value", F.lit("")).alias("value"))
-        """The lines in their order, in the column ``value``, which Spark's own may be null for all that it knows."""
-        try:
-            self._files = self._in_order_of_spark()
-        except BaseException:
-            self.close()
-            raise
+        return files
 
     def _in_order_of_spark(self) -> list[Path]:
         """Return the files in the order in which Spark reads them, which is settled when a DataFrame is made."""
