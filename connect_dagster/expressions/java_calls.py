@@ -126,12 +126,16 @@ def tasks_of_stage() -> Column:
 
 
 class RecordCounter:
-    """A count of the records that come by a place of a plan, in all its Spark tasks (Spark: ``LongAccumulator``)."""
+    """A count of the records that come by a place of a plan, in all its Spark tasks (Spark: ``LongAccumulator``).
 
-    def __init__(self) -> None:
+    Args:
+        size: bytes of a record.
+    """
+
+    def __init__(self, size: Column) -> None:
         self._total = _active_context()._jsc.sc().longAccumulator()
         add = _java("java.util.HashMap")()
-        add.put("add", expression(F.lit(1).cast("long")))
+        add.put("add", expression(size.cast("long")))
         # Its `add` returns nothing, which Spark calls for properties of Java beans alone.
         bean = _java(f"{_EXPRESSIONS}objects.InitializeJavaBean")
         counted = bean(_constant(self._total), _java("org.apache.spark.api.python.PythonUtils").toScalaMap(add))
@@ -139,9 +143,14 @@ class RecordCounter:
         """True for each record, once it is counted."""
 
     @property
-    def value(self) -> int:
+    def records(self) -> int:
         """Return the count of all plans that have run."""
-        return int(self._total.value())
+        return int(self._total.count())
+
+    @property
+    def bytes(self) -> int:
+        """Return the sum of their sizes."""
+        return int(self._total.sum())
 
 
 def text_function(function: Any, text: Column) -> Column:

@@ -35,6 +35,10 @@ class Measured:
     bytes: int
     records: int
 
+    def since(self, before: Measured) -> Measured:
+        """Return the counts of what has been read after others."""
+        return Measured(self.bytes - before.bytes, self.records - before.records)
+
 
 class BatchTooLargeError(Exception):
     """A batch has more bytes than its Spark tasks may hold.

@@ -234,7 +234,7 @@ class TaskBuilder:
             target,
             config=config,
             settings=settings,
-            planner=SinkPlanner(self._session.spark, pipeline, ReadBound(settings.most_bytes)),
+            planner=SinkPlanner(self._session.spark, pipeline, ReadBound(settings.most_bytes), reader),
             transforms=transforms,
             open_consumer=lambda listener: SinkConsumer(
                 consumer,

@@ -11,7 +11,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,10 +19,9 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.plugin.frame_columns import FAILURE
 from connect_dagster.plugin.frames import SinkFrame
-from connect_dagster.worker.frames import WorkerSinkFrame
+from connect_dagster.worker.sink.planned_frame import Plan, PlannedFrame, identities
 from connect_dagster.worker.spark.kept_projection import KeptProjection, MadeOnce, NotKeptError
 
-Plan = Callable[[DataFrame], DataFrame]
 _MOST_SELECTIONS = 100
 
 
@@ -75,7 +73,7 @@ class KeptSelections:
             plan: over them, always the same.
             columns: of its result.
         """
-        key = tuple(one if isinstance(one, str) else id(one) for one in columns)
+        key = identities(columns)
         with self._lock:
             known = self._selections.pop(key, None)
             self._selections[key] = known or _Selection(columns)
@@ -100,53 +98,18 @@ class PlannedRecords:
     names: frozenset[str]
     selections: KeptSelections
 
-
-@dataclass(frozen=True, slots=True)
-class FewRecordsFrame(WorkerSinkFrame):
-    """A sink frame of few records; its copies with other columns or rows are frames as others.
-
-    Make one with :meth:`of`, without a DataFrame.
-    """
-
-    _planned: PlannedRecords | None = field(default=None, init=False, repr=False, compare=False)
-
-    @classmethod
-    def of(cls, planned: PlannedRecords, **others: Any) -> Self:
-        """Return the frame of records.
-
-        Args:
-            planned: the records.
-            others: the fields of the frame except ``df``.
-        """
-        frame = cls(df=None, **others)  # type: ignore[arg-type]
-        object.__delattr__(frame, "df")
-        object.__setattr__(frame, "_planned", planned)
-        return frame
-
-    def __getattr__(self, name: str) -> Any:
-        """Make the DataFrame when it is asked for."""
-        if name != "df" or self._planned is None:
-            raise AttributeError(name)
-        df = self._planned.plan(self._planned.few.df())
-        object.__setattr__(self, "df", df)
-        return df
-
     @property
     def count(self) -> int:
         """Return the number of records."""
-        return self.df.count() if self._planned is None else self._planned.few.rows.num_rows
+        return int(self.few.rows.num_rows)
 
-    def has(self, name: str) -> bool:
-        """Return whether ``df`` has this column."""
-        return WorkerSinkFrame.has(self, name) if self._planned is None else name in self._planned.names
+    def df(self) -> DataFrame:
+        """Return the records as a DataFrame."""
+        return self.plan(self.few.df())
 
-    def to_arrow(self, *columns: Column | str) -> pa.Table:
-        """Return columns of the records, evaluated without a job where that is possible."""
-        if (planned := self._planned) is not None:
-            made = planned.selections.run(planned.few, planned.plan, columns or ("*",))
-            if made is not None:
-                return made
-        return WorkerSinkFrame.to_arrow(self, *columns)
+    def select(self, columns: Sequence[Column | str]) -> pa.Table | None:
+        """Return columns of the records; ``None`` where the DataFrame has to be selected from."""
+        return self.selections.run(self.few, self.plan, columns)
 
 
 class KeptFrame:
@@ -184,7 +147,7 @@ class KeptFrame:
         }
         self._selections = KeptSelections()
 
-    def of(self, rows: pa.Table) -> FewRecordsFrame:
+    def of(self, rows: pa.Table) -> PlannedFrame:
         """Return the frame of records.
 
         Raises:
@@ -197,4 +160,4 @@ class KeptFrame:
             made = made.drop_columns([FAILURE])
         few = FewRecords(self._spark, made, lambda: self._spark.createDataFrame(made).coalesce(1))
         planned = PlannedRecords(few, lambda df: df, frozenset(made.column_names), self._selections)
-        return FewRecordsFrame.of(planned, **self._fields)
+        return PlannedFrame.of(planned, **self._fields)

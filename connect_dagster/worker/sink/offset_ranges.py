@@ -10,8 +10,9 @@ from __future__ import annotations
 import itertools
 import json
 import logging
+import math
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from py4j.protocol import Py4JError
@@ -19,7 +20,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from connect_dagster.expressions.java_calls import RecordCounter, scala_object, sequence
 from connect_dagster.plugin.records import TopicPartition
+from connect_dagster.worker.bytes_bound import Measured, size_of_record
 from connect_dagster.worker.errors.failures import is_spark_gone
+from connect_dagster.worker.spark.kept_projection import NotKeptError
 
 log = logging.getLogger(__name__)
 
@@ -27,8 +30,8 @@ _KAFKA = "kafka."
 _READERS = "KafkaBatchReaderFactory"
 _POLL_TIMEOUT, _FAIL_ON_LOSS, _HEADERS = "kafkaConsumer.pollTimeoutMs", "failOnDataLoss", "includeHeaders"
 # Below this, a second Spark task costs more than it saves.
-_LEAST_TO_SPLIT = 10_000
-_TASKS = 2
+LEAST_TO_SPLIT = 10_000
+TASKS = 2
 
 
 class OffsetRange(NamedTuple):
@@ -55,21 +58,37 @@ class OffsetRangeReader:
     def __init__(self, spark: SparkSession, options: Mapping[str, str]) -> None:
         self._spark = spark
         self._options = options
-        self._way: Callable[[list[OffsetRange]], DataFrame] | None = None
+        self._parts: _SourceParts | None = None
+        self._way: Callable[[Sequence[OffsetRange]], DataFrame] | None = None
         self._counter: RecordCounter | None = None
 
     @property
-    def records_read(self) -> int:
-        """Return the count of records that plans over :meth:`read_counted` have read; twice where one ran twice."""
-        return 0 if self._counter is None else self._counter.value
-
-    def read_counted(self, ranges: list[OffsetRange]) -> DataFrame:
-        """Return what :meth:`read` returns, and count the records once they are read."""
+    def counted(self) -> Measured:
+        """Return the counts of what plans over :meth:`read_counted` have read; twice where one ran twice."""
         if self._counter is None:
-            self._counter = RecordCounter()
-        return self.read(ranges).where(self._counter.condition)
+            return Measured(0, 0)
+        return Measured(self._counter.bytes, self._counter.records)
 
-    def read(self, ranges: list[OffsetRange]) -> DataFrame:
+    def read_counted(self, ranges: Sequence[OffsetRange]) -> DataFrame:
+        """Return what :meth:`read` returns, and count the records once they are read."""
+        return self._counting(self.read(ranges))
+
+    def slot(self, ranges: Sequence[OffsetRange]) -> RangeSlot:
+        """Return a DataFrame over these ranges, or others of the same layout, whose records are counted.
+
+        Raises:
+            NotKeptError: this Spark has other parts.
+        """
+        if self._parts is None:
+            raise NotKeptError("Spark's Kafka source is read as a whole")
+        return RangeSlot(self._parts, ranges, self._counting)
+
+    def _counting(self, df: DataFrame) -> DataFrame:
+        if self._counter is None:
+            self._counter = RecordCounter(size_of_record(df))
+        return df.where(self._counter.condition)
+
+    def read(self, ranges: Sequence[OffsetRange]) -> DataFrame:
         """Return the records of ranges in the columns of Spark's Kafka source; nothing is read yet.
 
         Args:
@@ -79,7 +98,7 @@ class OffsetRangeReader:
             self._way = self._way_of_this_spark(ranges)
         return self._way(ranges)
 
-    def _way_of_this_spark(self, ranges: list[OffsetRange]) -> Callable[[list[OffsetRange]], DataFrame]:
+    def _way_of_this_spark(self, ranges: Sequence[OffsetRange]) -> Callable[[Sequence[OffsetRange]], DataFrame]:
         try:
             parts = _SourceParts(self._spark, self._options)
             parts.read(ranges)
@@ -88,9 +107,10 @@ class OffsetRangeReader:
                 raise
             log.info("Spark's Kafka source has other parts than in Spark 4.1, it is read as a whole: %s", error)
             return self.read_publicly
+        self._parts = parts
         return parts.read
 
-    def read_publicly(self, ranges: list[OffsetRange]) -> DataFrame:
+    def read_publicly(self, ranges: Sequence[OffsetRange]) -> DataFrame:
         """Return what :meth:`read` returns, by Spark's public source, which asks the brokers for each plan."""
         assigned: dict[str, list[int]] = {}
         starts: dict[str, dict[str, int]] = {}
@@ -105,16 +125,69 @@ class OffsetRangeReader:
         return self._spark.read.format("kafka").options(**self._options, **asked).load()
 
 
-def of_tasks(ranges: list[OffsetRange]) -> Iterator[list[OffsetRange]]:
-    """Yield the ranges of each Spark task: one has all of a small batch, two at least share a large one."""
+def of_tasks(ranges: Sequence[OffsetRange]) -> Iterator[Sequence[OffsetRange]]:
+    """Yield the ranges of each Spark task: one has all of a small batch, none has more than half of a large one."""
     total = sum(one.size for one in ranges)
-    if total < _LEAST_TO_SPLIT:
+    if total < LEAST_TO_SPLIT:
         yield ranges
         return
     for one in ranges:
-        count = max(1, round(one.size * _TASKS / total)) if len(ranges) < _TASKS else 1
+        count = math.ceil(one.size * TASKS / total)
         cuts = [one.start + one.size * number // count for number in range(count + 1)]
         yield from ([one._replace(start=first, end=end)] for first, end in itertools.pairwise(cuts))
+
+
+Layout = tuple[tuple[TopicPartition, ...], ...]
+"""The partitions that each Spark task reads, in order."""
+
+
+def layout(ranges: Sequence[OffsetRange]) -> Layout:
+    """Return the partitions of each Spark task."""
+    return tuple(tuple(one.partition for one in task) for task in of_tasks(ranges))
+
+
+class RangeSlot:
+    """Ranges of offsets that one DataFrame reads, others of the same layout for each run: Spark plans it once.
+
+    A Spark task gets its ranges when a job submits it, so that a plan sees those that are set then.
+
+    Args:
+        parts: of Spark's Kafka source.
+        ranges: the first ones.
+        over: wraps what is read.
+
+    Raises:
+        NotKeptError: this Spark has other parts.
+    """
+
+    def __init__(
+        self, parts: _SourceParts, ranges: Sequence[OffsetRange], over: Callable[[DataFrame], DataFrame]
+    ) -> None:
+        try:
+            self._tasks = [[parts.range(one) for one in task] for task in of_tasks(ranges)]
+            self._start, self._end = (_writable(self._tasks[0][0], name) for name in ("fromOffset", "untilOffset"))
+            self.df: DataFrame = over(parts.over(self._tasks))
+            """The records, in the columns of Spark's Kafka source."""
+        except Py4JError as error:
+            raise NotKeptError(str(error)) from error
+
+    def set(self, ranges: Sequence[OffsetRange]) -> None:
+        """Read these from here on; a run that is under way must have ended.
+
+        Args:
+            ranges: of the layout of the first ones.
+        """
+        for task, wanted in zip(self._tasks, of_tasks(ranges), strict=True):
+            for java, one in zip(task, wanted, strict=True):
+                self._start.setLong(java, one.start)
+                self._end.setLong(java, one.end)
+
+
+def _writable(java_object: Any, name: str) -> Any:
+    """Return a field of an object's class, which may be written though it is a value in Scala."""
+    field = java_object.getClass().getDeclaredField(name)
+    field.setAccessible(True)
+    return field
 
 
 class _SourceParts:
@@ -142,14 +215,21 @@ class _SourceParts:
             jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(given), f"connect-dagster-{uuid.uuid4()}"
         )
 
-    def read(self, ranges: list[OffsetRange]) -> DataFrame:
+    def read(self, ranges: Sequence[OffsetRange]) -> DataFrame:
         """Return the records of ranges."""
-        partitions = sequence(*(sequence(*map(self._input, task)) for task in of_tasks(ranges)))
+        return self.over([map(self.range, task) for task in of_tasks(ranges)])
+
+    def over(self, tasks: Iterable[Iterable[Any]]) -> DataFrame:
+        """Return the records of Spark's ranges by task."""
+        partitions = sequence(*(sequence(*map(self._input, task)) for task in tasks))
         rdd = self._rdd(self._spark._jsc.sc(), partitions, self._readers, False, self._no_metrics)
         session: Any = self._spark._jsparkSession
         return DataFrame(session.internalCreateDataFrame(rdd, self._schema, False), self._spark)
 
-    def _input(self, one: OffsetRange) -> Any:
+    def range(self, one: OffsetRange) -> Any:
+        """Return a range of Spark."""
         partition = self._topic_partition(one.partition.topic, one.partition.partition)
-        read = self._range(partition, one.start, one.end, self._nothing)
-        return self._partition(read, self._params, self._poll_timeout, self._fails_on_loss, self._headers)
+        return self._range(partition, one.start, one.end, self._nothing)
+
+    def _input(self, java_range: Any) -> Any:
+        return self._partition(java_range, self._params, self._poll_timeout, self._fails_on_loss, self._headers)

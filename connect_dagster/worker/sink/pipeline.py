@@ -33,11 +33,13 @@ from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.frames import WorkerSinkFrame
 from connect_dagster.worker.sink.few_records import (
     FewRecords,
-    FewRecordsFrame,
     KeptFrame,
     KeptSelections,
     PlannedRecords,
 )
+from connect_dagster.worker.sink.offset_ranges import OffsetRange
+from connect_dagster.worker.sink.planned_frame import Planned, PlannedFrame
+from connect_dagster.worker.sink.range_queries import PlannedRanges, RangeQueries
 from connect_dagster.worker.spark.kept_projection import MadeOnce
 from connect_dagster.worker.transforms import TransformationStage, apply_chain, is_deterministic
 
@@ -121,7 +123,7 @@ class SinkPipeline:
         plan = self._expected_plan(mode)
         return None if plan is None else SinkBatch(tuple(self._planned(df, plan, mode)))
 
-    def expected_of_few(self, few: FewRecords) -> FewRecordsFrame | None:
+    def expected_of_few(self, few: FewRecords) -> PlannedFrame | None:
         """Return the frame of :meth:`expected`, as one that needs no job.
 
         Args:
@@ -135,11 +137,28 @@ class SinkPipeline:
             return None
         if self.transforms or FAILURE in plan.columns:
             return self._transformed(few, plan)
-        planned = PlannedRecords(few, plan.over, frozenset(plan.columns), plan.kept)
-        schemas = {"value_schema": plan.value.schema, "key_schema": plan.key.schema}
-        return FewRecordsFrame.of(planned, **schemas, header_converter=self.header_converter)
+        return self._frame(plan, PlannedRecords(few, plan.over, frozenset(plan.columns), plan.kept))
 
-    def _transformed(self, few: FewRecords, plan: _Plan) -> FewRecordsFrame | None:
+    def expected_of_ranges(self, ranges: Sequence[OffsetRange], queries: RangeQueries) -> PlannedFrame | None:
+        """Return the frame of :meth:`expected`, as one whose queries are planned once.
+
+        Args:
+            ranges: of the batch.
+            queries: of the task.
+
+        Returns:
+            ``None`` also where records may fail as data, or are transformed.
+        """
+        plan = self._expected_plan(Mode(as_data=self.tolerate))
+        if plan is None or self.transforms or FAILURE in plan.columns:
+            return None
+        return self._frame(plan, PlannedRanges(queries, ranges, plan.over, frozenset(plan.columns)))
+
+    def _frame(self, plan: _Plan, planned: Planned) -> PlannedFrame:
+        schemas = {"value_schema": plan.value.schema, "key_schema": plan.key.schema}
+        return PlannedFrame.of(planned, **schemas, header_converter=self.header_converter)
+
+    def _transformed(self, few: FewRecords, plan: _Plan) -> PlannedFrame | None:
         """Return the frame behind the transforms without failed records; ``None`` where there are some."""
         if self._seen is not plan:
             self._seen = plan

@@ -20,18 +20,20 @@ from connect_dagster.plugin.bisection import Bisection
 from connect_dagster.plugin.frame_columns import FAILURE, RAW_RECORD
 from connect_dagster.plugin.frames import SinkBatch, SinkFrame
 from connect_dagster.plugin.records import SinkRecord
-from connect_dagster.worker.bytes_bound import Measured, ReadBound, size_of_record
+from connect_dagster.worker.bytes_bound import ReadBound
 from connect_dagster.worker.errors.failures import VALUE_CONVERTER, FailedRecord, Failure, RawRecord, is_spark_gone
 from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.frames import Acting
 from connect_dagster.worker.record_frames import halves
 from connect_dagster.worker.sink.few_records import FewRecords
+from connect_dagster.worker.sink.offset_ranges import OffsetRangeReader
 from connect_dagster.worker.sink.pipeline import Mode, SinkPipeline
+from connect_dagster.worker.sink.range_queries import RangeQueries
 from connect_dagster.worker.sink.raw_records import Offsets, RecordEncoder, failed_records, raw_records, raw_records_at
 from connect_dagster.worker.sink.stream import MicroBatch
 from connect_dagster.worker.transforms import TRANSFORMATION
 
-_READ, _ARRIVED, _FAILED, _BYTES = "read", "arrived", "failed", "bytes"
+_READ, _ARRIVED, _FAILED = "read", "arrived", "failed"
 
 
 class SinkPlanner:
@@ -41,6 +43,7 @@ class SinkPlanner:
         spark: the worker's session.
         pipeline: converters and transforms.
         bound: of the bytes of a batch.
+        reader: of ranges of offsets.
         tolerance: of the task; ``None`` before it has one.
     """
 
@@ -49,10 +52,13 @@ class SinkPlanner:
         spark: SparkSession,
         pipeline: SinkPipeline,
         bound: ReadBound,
+        reader: OffsetRangeReader,
         tolerance: ToleranceOperator | None = None,
     ) -> None:
         self._spark = spark
         self._bound = bound
+        self._reader = reader
+        self._queries = RangeQueries(reader, bound.over)
         self._pipeline = pipeline if tolerance is None else replace(pipeline, tolerance=tolerance)
         self._encoder = RecordEncoder(
             spark, pipeline.key_converter, pipeline.value_converter, pipeline.header_converter
@@ -60,24 +66,14 @@ class SinkPlanner:
 
     def under(self, tolerance: ToleranceOperator) -> SinkPlanner:
         """Return the planner whose plugins are called through a tolerance operator."""
-        return SinkPlanner(self._spark, self._pipeline, self._bound, tolerance)
+        return SinkPlanner(self._spark, self._pipeline, self._bound, self._reader, tolerance)
 
-    def plans(self, batch: MicroBatch, *, measured: bool) -> BatchPlans:
-        """Return the plans of a batch.
-
-        Args:
-            batch: as it was read.
-            measured: whether to count its bytes.
-        """
-        if batch.fetched is not None:  # within bounds already
-            return BatchPlans(self._spark, self._pipeline, batch)
-        size: list[Observation] = []
-        df = self._bound.over(batch.df)
-        if measured:
-            size.append(Observation())
-            sums = (F.sum(size_of_record(df)).alias(_BYTES), F.count(F.lit(1)).alias(_READ))
-            df = df.observe(size[0], *sums)
-        return BatchPlans(self._spark, self._pipeline, replace(batch, make_df=lambda: df), size)
+    def plans(self, batch: MicroBatch) -> BatchPlans:
+        """Return the plans of a batch, as it was read."""
+        if batch.fetched is None:  # else it is within bounds already
+            make_df = batch.make_df
+            batch = replace(batch, make_df=lambda: self._bound.over(make_df()))
+        return BatchPlans(self._spark, self._pipeline, batch, self._queries)
 
     def raw_record(self, record: SinkRecord) -> RawRecord:
         """Return a record in the bytes that the converters make of it."""
@@ -91,7 +87,7 @@ class BatchPlans:
     spark: SparkSession
     pipeline: SinkPipeline
     batch: MicroBatch
-    _size: list[Observation] = field(default_factory=list)
+    queries: RangeQueries
     _read: list[Observation] = field(default_factory=list, init=False)
     _arriving: list[Observation] = field(default_factory=list, init=False)
     _may_fail: bool = field(default=False, init=False)
@@ -111,12 +107,6 @@ class BatchPlans:
             return self._few
         counted = _sum(self._arriving, _ARRIVED)
         return self.batch.size - self._poison if counted is None and self._poison else counted
-
-    @property
-    def measured(self) -> Measured | None:
-        """Return the bytes of the batch; ``None`` where they are not counted, or the task read nothing."""
-        size, records = _sum(self._size, _BYTES), _sum(self._size, _READ)
-        return Measured(size, records) if size and records else None
 
     @property
     def may_have_failed(self) -> bool:
@@ -141,6 +131,10 @@ class BatchPlans:
                 if self.pipeline.transforms:
                     self._few = frame.count
                 return SinkBatch((frame,))
+        if self.batch.ranges:
+            large = self.pipeline.expected_of_ranges(self.batch.ranges, self.queries)
+            if large is not None:
+                return SinkBatch((large,))
         planned = self.pipeline.expected(self.batch.df, mode)
         return None if planned is None else self._counted(planned)
 
@@ -255,7 +249,7 @@ def _without_poison_records(
         attempt(rows)
     except Exception:
         rest = pa.concat_tables(list(Bisection(rows, attempt, halves, rejected, is_spark_gone)))
-        return replace(batch, make_df=partial(spark.createDataFrame, rest), fetched=None), failed
+        return replace(batch, make_df=partial(spark.createDataFrame, rest), fetched=None, ranges=()), failed
     return batch, []
 
 

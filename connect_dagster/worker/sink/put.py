@@ -15,7 +15,7 @@ from connect_dagster.errors import ConnectError, RetriableError
 from connect_dagster.plugin.connector import SinkTask
 from connect_dagster.plugin.frames import SinkBatch
 from connect_dagster.plugin.records import SinkRecord
-from connect_dagster.worker.bytes_bound import BatchTooLargeError, Measured, too_large
+from connect_dagster.worker.bytes_bound import BatchTooLargeError, too_large
 from connect_dagster.worker.errors.failures import (
     FailedRecord,
     RawRecord,
@@ -58,10 +58,6 @@ class Plans(Protocol):
         """Return the number of records that arrived, if it is known."""
 
     @property
-    def measured(self) -> Measured | None:
-        """Return the bytes of the batch, if they were counted."""
-
-    @property
     def may_have_failed(self) -> bool:
         """Return whether a record may have failed as data."""
 
@@ -87,8 +83,8 @@ class Planner(Protocol):
     def under(self, tolerance: ToleranceOperator) -> Planner:
         """Return the planner whose plugins are called through a tolerance operator."""
 
-    def plans(self, batch: MicroBatch, *, measured: bool) -> Plans:
-        """Return the plans of a batch, which may count its bytes."""
+    def plans(self, batch: MicroBatch) -> Plans:
+        """Return the plans of a batch."""
 
     def raw_record(self, record: SinkRecord) -> RawRecord:
         """Return a record in bytes."""

@@ -6,7 +6,7 @@ so that a query's checkpoint, log and polls would be a second truth (docs/decisi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.plugin.records import TopicPartition
+from connect_dagster.worker.bytes_bound import Measured
 from connect_dagster.worker.sink.fetched_records import FetchedRecords
 from connect_dagster.worker.sink.offset_ranges import OffsetRange, OffsetRangeReader
 
@@ -40,6 +41,7 @@ class MicroBatch:
         end: offset after the batch of each partition, with offsets that compaction and transactions leave out.
         first_record: reads the first record of a partition, outside of the counts of the batch, if it still exists.
         fetched: the records, where the consumer has fetched them.
+        ranges: of offsets that ``make_df`` reads; empty where it reads no log.
     """
 
     make_df: Callable[[], DataFrame]
@@ -47,6 +49,7 @@ class MicroBatch:
     end: dict[TopicPartition, int]
     first_record: Callable[[], pa.Table]
     fetched: pa.Table | None = None
+    ranges: Sequence[OffsetRange] = ()
 
     @classmethod
     def of_fetched(cls, records: FetchedRecords, spark: SparkSession) -> MicroBatch:
@@ -116,16 +119,17 @@ class SinkStream:
         start, end = {one.partition: one.start for one in ranges}, {one.partition: one.end for one in ranges}
         # What has come last is first when a next batch cannot have all.
         self._position = {one: offset for one, offset in self._position.items() if one not in end} | end
-        return MicroBatch(partial(self._reader.read_counted, ranges), start, end, partial(self._first_record, ranges))
+        make_df, first_record = partial(self._reader.read_counted, ranges), partial(self._first_record, ranges)
+        return MicroBatch(make_df, start, end, first_record, ranges=ranges)
 
     def _first_record(self, ranges: list[OffsetRange]) -> pa.Table:
         largest = max(ranges, key=lambda one: one.size)
         return self._reader.read([largest._replace(end=largest.start + 1)]).toArrow()
 
     @property
-    def records_read(self) -> int:
-        """Return the count of records that Spark has read for the task."""
-        return self._reader.records_read
+    def counted(self) -> Measured:
+        """Return the counts of what Spark has read for the task."""
+        return self._reader.counted
 
 
 def shared_out(most: int, backlogs: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:

@@ -436,8 +436,8 @@ class WorkerSinkTask(WorkerTask):
             stream: counts the records that are read; ``None`` for fetched ones.
             asked: seconds that the brokers took to tell the ends of the partitions.
         """
-        self._batch, read_before = batch, 0 if stream is None else stream.records_read
-        plans = self._planner.plans(batch, measured=self._batch_size.is_reduced)
+        self._batch, before = batch, None if stream is None else stream.counted
+        plans = self._planner.plans(batch)
         attempt = PutAttempt(self._sink, plans, self._errors)
         try:
             while True:
@@ -464,14 +464,16 @@ class WorkerSinkTask(WorkerTask):
         finally:
             self._batch = None  # else the batch stays in memory
         took = self._clock.monotonic() - began
-        read = len(batch.fetched or ()) if stream is None else stream.records_read - read_before
+        read = len(batch.fetched or ())
+        if stream is not None and before is not None:
+            counted = stream.counted.since(before)
+            read = counted.records
+            self._batch_size.grow(counted)
         self._metrics.put_ended(took * 1000, batch.size, read, attempt.plans.arrived)
         seconds = {"latestOffset": asked, "addBatch": took, "triggerExecution": asked + took}
         milliseconds = {phase: round(one * 1000) for phase, one in seconds.items()}
         offsets = {str(partition): offset for partition, offset in (self._position | batch.end).items()}
         self.progress.batch_done(read, milliseconds, offsets)
-        if (measured := plans.measured) is not None:
-            self._batch_size.grow(measured)
         return True
 
     def _read_less(self, error: BatchTooLargeError) -> None:

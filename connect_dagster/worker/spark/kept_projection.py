@@ -90,11 +90,8 @@ class _Evaluation:
 
     def __init__(self, spark: SparkSession, schema: str, df: DataFrame) -> None:
         jvm: Any = spark._jvm
-        query = df._jdf.queryExecution()
-        now = jvm.org.apache.spark.sql.catalyst.trees.TreePattern.CURRENT_LIKE()
+        query = check_is_lasting(df)
         analyzed, plan = query.analyzed(), query.optimizedPlan()
-        if analyzed.containsPattern(now) or not analyzed.deterministic():
-            raise NotKeptError("an expression has another value each time")
         self._over: list[Callable[[Any], Any]] = []
         while not plan.children().isEmpty():
             self._over.append(_over_other_rows(plan))
@@ -132,6 +129,26 @@ class _Evaluation:
         given = self._arrow.toDataFrame(self._arrow.getBatchesFromStream(channel), self._schema, self._session)
         relation = given.queryExecution().logical()
         return relation.copy(self._columns, relation.data(), False, self._nothing)
+
+
+def check_is_lasting(df: DataFrame) -> Any:
+    """Return Spark's ``QueryExecution`` of a query whose results depend on its rows alone.
+
+    Raises:
+        NotKeptError: an expression has another value each time, such as the current time, or that of a subquery.
+    """
+    pattern = _java_trees(df).TreePattern
+    query = df._jdf.queryExecution()
+    analyzed = query.analyzed()
+    changing = (pattern.CURRENT_LIKE(), pattern.PLAN_EXPRESSION())
+    if any(map(analyzed.containsPattern, changing)) or not analyzed.deterministic():
+        raise NotKeptError("an expression has another value each time")
+    return query
+
+
+def _java_trees(df: DataFrame) -> Any:
+    jvm: Any = df.sparkSession._jvm
+    return jvm.org.apache.spark.sql.catalyst.trees
 
 
 def _over_other_rows(operator: Any) -> Callable[[Any], Any]:

@@ -53,10 +53,10 @@ def test_the_parts_of_the_source_read_what_the_source_reads(
         read = reader.read_counted(ranges).orderBy(*order).toArrow()
         assert read.equals(reader.read_publicly(ranges).orderBy(*order).toArrow())
         assert read.num_rows
-    counted = reader.records_read
+    counted = reader.counted.records
     reader.read(few).toArrow()
-    assert reader.records_read == counted
-    assert reader.read_counted(few).toArrow().num_rows == reader.records_read - counted
+    assert reader.counted.records == counted
+    assert reader.read_counted(few).toArrow().num_rows == reader.counted.records - counted
     assert reader._way != reader.read_publicly
 
 
@@ -78,4 +78,4 @@ def test_another_version_of_spark_is_read_by_its_public_source(
     read = reader.read_counted([OffsetRange(TopicPartition(topic, 0), 1, 3)]).toArrow()
     assert [value.as_py() for value in read["value"]] == [b"b", b"c"]
     assert "other parts than in Spark 4.1" in caplog.text
-    assert reader.records_read == 2
+    assert reader.counted.records == 2

@@ -215,11 +215,12 @@ class Reader:
     log: Log
     removed: dict[TopicPartition, int]
     fails_on_loss: bool
-    records_read: int = 0
+    counted: Measured = field(default_factory=lambda: Measured(0, 0))
 
     def read_counted(self, ranges: list[OffsetRange]) -> Any:
         rows = [row for one in sorted(ranges, key=lambda one: str(one.partition)) for row in self._rows(one)]
-        self.records_read += len(rows)
+        size = sum(SIZES.get(row.value[:5], 10) for row in rows)
+        self.counted = Measured(self.counted.bytes + size, self.counted.records + len(rows))
         return rows
 
     def read(self, ranges: list[OffsetRange]) -> Any:
@@ -302,7 +303,6 @@ class Plans:
     planner: "Planner"
     rows: list[Row]
     arrived: int | None = None
-    measured: Measured | None = None
     is_expected: bool = True
 
     @property
@@ -371,11 +371,8 @@ class Planner:
         self.tolerance = tolerance
         return self
 
-    def plans(self, batch: MicroBatch, *, measured: bool) -> Plans:
-        plans = Plans(self, list(cast("Any", batch.df)))
-        if measured:
-            plans.measured = Measured(sum(SIZES.get(row.value[:5], 10) for row in plans.rows), len(plans.rows))
-        return plans
+    def plans(self, batch: MicroBatch) -> Plans:
+        return Plans(self, list(cast("Any", batch.df)))
 
     def raw_record(self, record: SinkRecord) -> RawRecord:
         return RawRecord(record.topic, None, f"encoded {record.value}".encode(), offset=record.offset)

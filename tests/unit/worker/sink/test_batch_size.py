@@ -7,23 +7,34 @@ from hypothesis import strategies as st
 
 from connect_dagster.worker.bytes_bound import BatchTooLargeError, Measured, too_large
 from connect_dagster.worker.sink.batch_size import BatchSize
+from connect_dagster.worker.sink.offset_ranges import LEAST_TO_SPLIT
 from tests.unit.worker.sink.local_sink import FIRST, FITTING, RUN, LocalSink
 
 MOST_RECORDS, MOST_BYTES = 200_000, 32 << 20
 SMALL = Measured(bytes=2_000_000, records=20_000)
 
 
-def test_small_records_are_read_in_full_batches() -> None:
-    size = BatchSize(MOST_RECORDS, MOST_BYTES)
-    assert (size.records, size.is_reduced) == (MOST_RECORDS, False)
-    size.grow(SMALL)
-    assert size.records == MOST_RECORDS
+def test_the_first_batch_is_small_and_tells_the_size_of_the_next() -> None:
+    for read, expected in ((SMALL, MOST_RECORDS), (Measured(6_400_000, 10_000), 52_428)):
+        size = BatchSize(MOST_RECORDS, MOST_BYTES)
+        size.grow(Measured(0, 0))
+        assert size.records == LEAST_TO_SPLIT
+        size.grow(read)
+        assert size.records == expected
+    assert BatchSize(500, MOST_BYTES).records == 500
 
 
 def test_large_records_are_planned_for_half_of_the_bytes() -> None:
     size = BatchSize(MOST_RECORDS, MOST_BYTES)
     size.shrink(Measured(bytes=MOST_BYTES, records=320))
-    assert (size.records, size.is_reduced) == (160, True)
+    assert size.records == 160
+
+
+def test_many_records_are_planned_for_two_spark_tasks() -> None:
+    size = BatchSize(MOST_RECORDS, MOST_BYTES)
+    size.grow(SMALL)
+    size.shrink(Measured(bytes=MOST_BYTES, records=1 << 15))
+    assert size.records == 1 << 15
 
 
 def test_a_batch_that_is_too_large_again_is_halved_at_least() -> None:
@@ -48,7 +59,7 @@ def test_batches_grow_where_four_times_as_many_records_fit() -> None:
     size.grow(Measured(bytes=MOST_BYTES, records=2000))
     assert size.records == 1000
     size.grow(SMALL)
-    assert size.records == 167_772
+    assert size.records == MOST_RECORDS
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(1, 1 << 40), st.integers(1, 1 << 20))))

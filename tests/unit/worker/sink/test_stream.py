@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from connect_dagster.plugin.records import TopicPartition
+from connect_dagster.worker.bytes_bound import Measured
 from connect_dagster.worker.sink.offset_ranges import OffsetRange, OffsetRangeReader, of_tasks
 from connect_dagster.worker.sink.stream import OffsetOutOfRangeError, SinkStream, shared_out
 
@@ -17,7 +18,7 @@ A, B, C = (TopicPartition("t", number) for number in range(3))
 class Ranges:
     """A reader whose frames are the ranges themselves."""
 
-    records_read = 0
+    counted = Measured(0, 0)
 
     def read_counted(self, ranges: list[OffsetRange]) -> Any:
         return ranges
@@ -76,6 +77,8 @@ def test_spark_tasks_have_each_offset_once_and_in_order(sizes: dict[TopicPartiti
         assert parts[-1].end == whole.end
         assert all(before.end == after.start for before, after in itertools.pairwise(parts))
     assert len(tasks) == 1 or sum(one.size for one in ranges) >= 10_000
+
+    assert len(tasks) == 1 or max(one.size for task in tasks for one in task) <= sum(one.size for one in ranges) / 2 + 1
 
 
 def test_a_large_range_is_shared_by_two_spark_tasks_and_a_small_batch_by_none() -> None:

@@ -1,0 +1,111 @@
+"""Queries over ranges of offsets that are planned once, beside queries that are planned for each batch."""
+
+from collections.abc import Callable, Sequence
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
+
+from connect_dagster.plugin.records import TopicPartition
+from connect_dagster.worker.bytes_bound import ReadBound, too_large
+from connect_dagster.worker.sink.offset_ranges import OffsetRange, OffsetRangeReader
+from connect_dagster.worker.sink.range_queries import RangeQueries
+from connect_dagster.worker.sink.stream import source_options
+from connect_dagster.worker.spark.session import Session
+from tests.conftest import Broker
+from tests.integration.sink.kafka_topics import Topics
+
+RECORDS = 24_000
+COLUMNS = ("partition", "offset", "line")
+
+
+def lines(df: DataFrame) -> DataFrame:
+    return df.select("partition", "offset", F.col("value").cast("string").alias("line"))
+
+
+@pytest.fixture
+def topic(topics: Topics, topic_prefix: str) -> str:
+    name = topics.create(f"{topic_prefix}t", partitions=2)
+    for partition in (0, 1):
+        topics.write(name, (f"{partition}-{number}" for number in range(RECORDS)), partition)
+    return name
+
+
+@pytest.fixture
+def reader(spark_session: Session, broker: Broker) -> OffsetRangeReader:
+    options = source_options({"bootstrap.servers": broker.bootstrap_servers}, headers=False)
+    return OffsetRangeReader(spark_session.spark, options)
+
+
+def expected(ranges: Sequence[OffsetRange]) -> list[tuple[int, int, str]]:
+    places = sorted((one.partition.partition, offset) for one in ranges for offset in range(one.start, one.end))
+    return [(partition, offset, f"{partition}-{offset}") for partition, offset in places]
+
+
+def rows(table: pa.Table | None) -> list[tuple[int, int, str]]:
+    assert table is not None
+    return sorted(zip(*(table.column(name).to_pylist() for name in COLUMNS), strict=True))
+
+
+def test_a_query_that_is_planned_once_reads_the_ranges_of_each_batch(reader: OffsetRangeReader, topic: str) -> None:
+    first, second = (TopicPartition(topic, number) for number in (0, 1))
+    queries = RangeQueries(reader, lambda df: df)
+    half, end = RECORDS // 2, RECORDS
+    of_one = [[OffsetRange(first, 0, half)], [OffsetRange(first, half, end)], [OffsetRange(first, 5, half + 5)]]
+    of_two = [
+        [OffsetRange(first, 0, half), OffsetRange(second, 1, half)],
+        [OffsetRange(second, half, end), OffsetRange(first, half, end)],
+        [OffsetRange(second, 3, half), OffsetRange(first, 0, 4)],
+    ]
+    few = [[OffsetRange(second, number, number + 10), OffsetRange(first, 0, number)] for number in (7, 8, 9)]
+    for batches in (of_one, of_two, few):
+        read = reader.counted
+        for ranges in (*batches, *batches):
+            assert rows(queries.run(ranges, lines, COLUMNS)) == expected(ranges)
+        counted = reader.counted.since(read)
+        wanted = [one for ranges in (*batches, *batches) for one in expected(ranges)]
+        assert counted.records == len(wanted)
+        assert counted.bytes == sum(len(line) for _, _, line in wanted)
+
+
+def test_its_bound_counts_from_the_start_in_each_batch(reader: OffsetRangeReader, topic: str) -> None:
+    one = TopicPartition(topic, 0)
+    queries = RangeQueries(reader, ReadBound(8_000).over)
+    for start in range(5):
+        made = queries.run([OffsetRange(one, start, start + 1000)], lines, COLUMNS)
+        assert rows(made) == expected([OffsetRange(one, start, start + 1000)])
+    with pytest.raises(Exception, match="too large") as caught:
+        queries.run([OffsetRange(one, 0, 2000)], lines, COLUMNS)
+    assert too_large(caught.value)
+    assert rows(queries.run([OffsetRange(one, 0, 1000)], lines, COLUMNS)) == expected([OffsetRange(one, 0, 1000)])
+
+
+@pytest.mark.parametrize("changing", [F.current_timestamp, F.rand], ids=["time", "random"])
+def test_what_changes_is_planned_as_usual(
+    reader: OffsetRangeReader, topic: str, changing: Callable[[], Column]
+) -> None:
+    queries = RangeQueries(reader, lambda df: df)
+    ranges, columns = [OffsetRange(TopicPartition(topic, 0), 0, 10)], [changing()]
+    for _ in range(3):
+        assert queries.run(ranges, lines, columns) is None
+
+
+def test_other_columns_are_another_query(reader: OffsetRangeReader, topic: str) -> None:
+    queries = RangeQueries(reader, lambda df: df)
+    ranges = [OffsetRange(TopicPartition(topic, 0), 0, 10)]
+    for number in (*range(10), 0):
+        made = queries.run(ranges, lines, [(F.col("offset") + number).alias("sum")])
+        assert made is not None
+        assert sorted(made.column("sum").to_pylist()) == [offset + number for offset in range(10)]
+
+
+def test_a_source_without_these_parts_is_planned_as_usual(
+    reader: OffsetRangeReader, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("connect_dagster.worker.sink.offset_ranges._READERS", "NoSuchReaders")
+    queries = RangeQueries(reader, lambda df: df)
+    ranges = [OffsetRange(TopicPartition(topic, 0), 0, 10)]
+    assert reader.read(ranges).count() == 10
+    for _ in range(3):
+        assert queries.run(ranges, lines, COLUMNS) is None
