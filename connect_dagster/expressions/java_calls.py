@@ -28,6 +28,8 @@ _STRING, _DATE = "java.lang.String", "java.util.Date"
 _FUNCTION = "java.util.function.Function"
 _UTF8 = "org.apache.spark.unsafe.types.UTF8String"
 _JSON_ENCODER = "com.fasterxml.jackson.core.io.JsonStringEncoder"
+_JACKSON = "com.fasterxml.jackson.databind."
+_JSON_NODE = f"{_JACKSON}JsonNode"
 _TASK_CONTEXT = "org.apache.spark.TaskContext"
 _STRING_UTILS = "org.apache.commons.lang3.StringUtils"
 
@@ -224,6 +226,87 @@ def _has_java_text(_: Any, *names: str) -> bool:
         text.column()
     except (Py4JError, CapturedException, TypeError, AttributeError) as error:
         log.debug("JSON strings are written and read by Spark's functions alone: %s", error)
+        return False
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class JsonNode:
+    """A JSON value within a plan, as Jackson reads it (Java: ``JsonNode``); null where there is none.
+
+    Make none where :func:`has_json_nodes` is false.
+    """
+
+    _java: Any
+
+    @classmethod
+    def read(cls, value: Column, start: int, length: Column) -> JsonNode:
+        """Return the JSON in a part of a binary column; null where that is malformed, or more than one value.
+
+        Args:
+            value: UTF-8.
+            start: first byte of the part, from 0.
+            length: bytes of the part (a column of integers).
+        """
+        part = map(expression, (value, F.lit(start), length))
+        read = _call(_constant(_json_reader()), "readTree", _JSON_NODE, *part)
+        return cls(_java(f"{_EXPRESSIONS}TryEval")(read))
+
+    def member(self, name: str) -> JsonNode:
+        """Return a member of an object; null where it is absent, the last one where there are several."""
+        named = _java(f"{_EXPRESSIONS}Literal").fromObject(name, _object_type(_STRING))
+        return JsonNode(_call(self._java, "get", _JSON_NODE, named))
+
+    def is_nothing(self) -> Column:
+        """Return whether a value is absent, or JSON's null."""
+        return F.coalesce(self._flag("isNull"), F.lit(True))
+
+    def is_object(self) -> Column:
+        """Return whether it is an object; null where it is absent."""
+        return self._flag("isObject")
+
+    def string(self) -> Column:
+        """Return a string; null where it is another value."""
+        return _as_string(_call(self._java, "textValue", _STRING))
+
+    def boolean(self) -> Column:
+        """Return a boolean; null where it is another value."""
+        return F.when(self._flag("isBoolean"), self._flag("booleanValue"))
+
+    def long(self) -> Column:
+        """Return an integer of 64 bits; null where it is another value."""
+        fits = self._flag("isIntegralNumber") & self._flag("canConvertToLong")
+        return F.when(fits, column_of(_invoked(self._java, "longValue", _spark_type("LongType"))))
+
+    def double(self) -> Column:
+        """Return a number; null where it is another value."""
+        return F.when(self._flag("isNumber"), column_of(_invoked(self._java, "doubleValue", _spark_type("DoubleType"))))
+
+    def _flag(self, method: str) -> Column:
+        return column_of(_invoked(self._java, method, _spark_type("BooleanType")))
+
+
+@kept_in_jvm(1)
+def _json_reader() -> Any:
+    """Return a reader that refuses text behind a value."""
+    reader = _java(f"{_JACKSON}ObjectMapper")().reader()
+    return getattr(reader, "with")(_java(f"{_JACKSON}DeserializationFeature").FAIL_ON_TRAILING_TOKENS)
+
+
+def has_json_nodes() -> bool:
+    """Return whether Spark has the parts that :class:`JsonNode` is made of, which belong to no public interface."""
+    return has_jvm() and _has_json_nodes(jvm(), _JSON_NODE)
+
+
+@functools.lru_cache(maxsize=8)
+def _has_json_nodes(_: Any, node_class: str) -> bool:
+    try:
+        _class(node_class)
+        node = JsonNode.read(F.lit(bytearray(b"{}")), 0, F.lit(2)).member("a")
+        for part in (node.is_nothing(), node.is_object(), node.string(), node.boolean(), node.long(), node.double()):
+            expression(part)
+    except (Py4JError, CapturedException, TypeError, AttributeError) as error:
+        log.debug("JSON objects are read by Spark's parser alone: %s", error)
         return False
     return True
 

@@ -1,39 +1,36 @@
-"""Quick reading of JSON without a parser: strings, and flat objects whose members are as Jackson writes them.
+"""Quick reading of JSON without Spark's parser: strings, and objects without arrays and maps.
 
-In a string no more than quotes and backslashes may be escaped; an object's text is cut where its members seem to begin.
-The guess is checked by writing it again: a text equal to what Jackson writes for the guessed values is these values'
-JSON, whatever is in it. All other texts are left to the parser.
+In a string no more than quotes and backslashes may be escaped. The guess is checked by writing it again: a text equal
+to what Jackson writes for the guessed value is its JSON, whatever is in it. Jackson reads objects as it does for Java's
+converter, without copies of the text, and only members with the type of their field are taken. All other texts are left
+to the parser.
 """
 
 from __future__ import annotations
 
+import functools
+import operator
+
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.converters.json.decoding import Decoded, JsonDecoding
-from connect_dagster.expressions.java_calls import JavaText, has_java_text
-from connect_dagster.plugin.schema import DECIMAL, Schema, SchemaField, SchemaType
+from connect_dagster.converters.json.decoding import JsonDecoding
+from connect_dagster.expressions.java_calls import JavaText, JsonNode, has_java_text, has_json_nodes
+from connect_dagster.plugin.schema import DECIMAL, Schema, SchemaType
 
 _NAME = "payload"
-_TO_THE_END = 2**31 - 1
-_KEEP_NULLS = {"ignoreNullFields": "false"}
-_NESTED = (SchemaType.STRUCT, SchemaType.ARRAY, SchemaType.MAP)
 # More make code that Java does not compile.
-_MOST_FIELDS = 50
+_MOST_FIELDS, _TOO_MANY = 50, 1000
 
 
-def quick_string(value: Column, beginning: str, otherwise: Decoded) -> Decoded:
-    """Return the string after ``beginning`` and before a closing brace.
+def quick_string(value: Column, beginning: str) -> Column:
+    """Return the string after ``beginning`` and before a closing brace; null where a record is not so simple.
 
     Args:
         value: a binary column of objects.
         beginning: text up to the string, ending in ``"payload":``.
-        otherwise: how to read records that are not so simple.
     """
-    guess, right = _guessed_string(value, beginning.encode(), b"}")
-    # An element of an array, not a branch: Spark evaluates the guess once only outside of branches.
-    quickly = F.get(F.array(guess), F.when(right, F.lit(0)))
-    return Decoded(F.coalesce(quickly, otherwise.value), otherwise.valid)
+    return _only_where(*_guessed_string(value, beginning.encode(), b"}"))
 
 
 def is_plain_string(value: Column) -> Column:
@@ -77,53 +74,70 @@ def _without_escapes(text: Column) -> Column:
     return F.when(text.contains("\\\\"), F.replace(quotes, F.lit("\\\\"), F.lit("\\"))).otherwise(quotes)
 
 
-def is_flat(schema: Schema) -> bool:
-    """Return whether it has fields, not too many, and none within another."""
-    return 0 < len(schema.fields) <= _MOST_FIELDS and all(field.schema.type not in _NESTED for field in schema.fields)
+def is_quick(schema: Schema) -> bool:
+    """Return whether it is a struct with fields, not too many, and no array or map within."""
+    return schema.type is SchemaType.STRUCT and 0 < _count(schema) <= _MOST_FIELDS and has_json_nodes()
 
 
-def quick_struct(decoding: JsonDecoding, schema: Schema, value: Column, beginning: str, otherwise: Decoded) -> Decoded:
-    """Return the object after ``beginning`` and before a closing brace.
+def _count(schema: Schema) -> int:
+    """Return the number of fields, those of fields included; far too many where one is an array, a map or empty."""
+    if schema.type in (SchemaType.ARRAY, SchemaType.MAP):
+        return _TOO_MANY
+    if schema.type is not SchemaType.STRUCT:
+        return 1
+    return sum(_count(field.schema) for field in schema.fields) or _TOO_MANY
+
+
+def quick_struct(decoding: JsonDecoding, schema: Schema, value: Column, beginning: str) -> Column:
+    """Return the object after ``beginning`` and before a closing brace; null where a record is not so simple.
 
     Args:
         decoding: makes values of what is read.
-        schema: a flat struct.
+        schema: a struct that :func:`is_quick`.
         value: a binary column of objects.
         beginning: text up to the object.
-        otherwise: how to read records that are not so simple.
     """
     known = beginning.encode()
-    start = len(known)
-    members = F.substring(value, F.lit(start + 3), F.octet_length(value) - F.lit(start + 4)).cast("string")
-    raw = F.struct(*(_guess(decoding, field, members, number) for number, field in enumerate(schema.fields, 1)))
-    payload = F.substring(value, F.lit(start + 1), F.octet_length(value) - F.lit(start + 1)).cast("string")
-    right = (
-        value.startswith(F.lit(bytearray(known)))
-        & value.endswith(F.lit(bytearray(b"}")))
-        & (payload == F.to_json(raw, _KEEP_NULLS))
-        & decoding.valid(schema, raw)
-    )
+    # An object that begins without blanks: Jackson guesses the encoding by the first bytes.
+    framed = value.startswith(F.lit(bytearray(known + b'{"'))) & value.endswith(F.lit(bytearray(b"}")))
+    payload = JsonNode.read(value, len(known), F.octet_length(value) - F.lit(len(known) + 1))
+    raw, found = _read(decoding, schema, payload)
+    return _only_where(decoding.value(schema, raw), framed & found & decoding.valid(schema, raw))
+
+
+def _only_where(guess: Column, right: Column) -> Column:
     # An element of an array, not a branch: Spark evaluates the guess once only outside of branches.
-    quickly = F.get(F.array(decoding.value(schema, raw)), F.when(right, F.lit(0)))
-    return Decoded(F.coalesce(quickly, otherwise.value), otherwise.valid)
+    return F.get(F.array(guess), F.when(right, F.lit(0)))
 
 
-def _guess(decoding: JsonDecoding, field: SchemaField, members: Column, number: int) -> Column:
-    """Return the raw value of a field, null where its text is none."""
-    member = F.split_part(members, F.lit(',"'), F.lit(number))
-    text = F.substring(member, len(field.name) + 3, _TO_THE_END)
-    return _raw(decoding, field.schema, text).alias(field.name)
+def _read(decoding: JsonDecoding, schema: Schema, node: JsonNode) -> tuple[Column, Column]:
+    """Return the raw value of a node, as Spark's parser would make it, and whether it does; never null."""
+    if schema.type is SchemaType.STRUCT:
+        fields = [(field.name, *_read(decoding, field.schema, node.member(field.name))) for field in schema.fields]
+        raw = F.when(node.is_object(), F.struct(*(one.alias(name) for name, one, _ in fields)))
+        found = functools.reduce(operator.and_, (found for _, _, found in fields))
+        return raw, node.is_nothing() | (F.coalesce(node.is_object(), F.lit(False)) & found)
+    raw = _raw(decoding, schema, node)
+    return raw, raw.isNotNull() | node.is_nothing()
 
 
-def _raw(decoding: JsonDecoding, schema: Schema, text: Column) -> Column:
-    if schema.name == DECIMAL:
-        return F.try_parse_json(text)
+def _raw(decoding: JsonDecoding, schema: Schema, node: JsonNode) -> Column:
+    """Return the raw value of a node; null where it is another one, or the parser has to read it."""
+    if schema.name == DECIMAL:  # numbers have more digits in the text
+        return F.try_parse_json(F.concat(F.lit('"'), node.string(), F.lit('"')))
     raw_type = decoding.raw_type(schema)
-    quoted = F.when(text != "null", F.substring(text, F.lit(2), F.length(text) - F.lit(2)))
     match raw_type.typeName():
         case "string":
-            return quoted
+            return node.string()
         case "binary":
-            return F.try_to_binary(quoted, F.lit("base64"))
+            return F.try_to_binary(node.string(), F.lit("base64"))
+        case "boolean":
+            return node.boolean()
+        case "double":
+            return node.double()
+        case "float":
+            # A double that is rounded may be off by one from the float in the text, but not where floats are written.
+            rounded = node.double().cast(raw_type)
+            return F.when(rounded.cast("string").cast("double") == node.double(), rounded)
         case _:
-            return text.try_cast(raw_type)
+            return node.long().try_cast(raw_type)

@@ -72,7 +72,8 @@ class JsonReading:
         self._fixed = fixed
         self._schemas: OrderedDict[Head, Schema | DataError | None] = OrderedDict()
         self._likely: Head | None = None
-        self._decoders: dict[tuple[Head | None, str], Decoder] = {}
+        self._all_simple = True
+        self._decoders: dict[tuple[Head | None, bool, str], Decoder] = {}
 
     def expected_decoder(self, column: str) -> Decoder | None:
         """Return the decoder of the batch before, where it had only one schema; the same object while it is the same
@@ -80,9 +81,9 @@ class JsonReading:
         """
         if self._fixed is None and self._likely is None:
             return None
-        wanted = (self._likely, column)
+        wanted = (self._likely, self._all_simple, column)
         if wanted not in self._decoders:
-            self._decoders = {kept: one for kept, one in self._decoders.items() if kept[0] == self._likely}
+            self._decoders = {kept: one for kept, one in self._decoders.items() if kept[:2] == wanted[:2]}
             self._decoders[wanted] = self._make_likely(column)
         return self._decoders[wanted]
 
@@ -90,14 +91,14 @@ class JsonReading:
         if self._fixed is not None:
             return self._decode_fixed(self._fixed, F.col(column))
         assert self._likely is not None
-        return _decoder_of(self._likely, column, self._decoding.replace_null)
+        return _decoder_of(self._likely, column, self._decoding.replace_null, self._all_simple)
 
     def expect(self, record: bytes | None) -> bool:
         """Expect the head of a record; return whether it is a tombstone, or as Java writes it."""
         head = Head(Form.TOMBSTONE) if record is None else _head_of_java(record)
         if head is None or self._fixed is not None:
             return False
-        self._likely = head
+        self._all_simple, self._likely = True, head
         return True
 
     def decoders(self, df: DataFrame, column: str) -> Sequence[Decoder]:
@@ -110,7 +111,9 @@ class JsonReading:
         if any(head.form is Form.BEGINNING and not _is_json(head.text) for head in heads):
             mark = _member_head(value)
             heads = _distinct(df, mark)
-        self._likely = heads[0] if len(heads) == 1 else None
+        only = heads[0] if len(heads) == 1 else None
+        # A search for what was expected: there was a record that is not so simple.
+        self._all_simple, self._likely = only is None or only != self._likely, only
         return [self._decoder(head, value, mark) for head in heads]
 
     def _decoder(self, head: Head, value: Column, mark: Column) -> Decoder:
@@ -136,17 +139,29 @@ class JsonReading:
         if head.form is Form.BEGINNING and schema is not None and schema.type in (SchemaType.STRUCT, SchemaType.MAP):
             counted = _is_flat(head, value) | counted
         decoded = _whole(self._payload(schema, read), read, counted).only_where(matches)
-        if head.form is Form.BEGINNING and schema is not None:
-            decoded = self._quick(schema, value, head.text + _PAYLOAD_NEXT, decoded)
+        quick = self._quick(head, schema, value)
+        if quick is not None:
+            decoded = Decoded(F.coalesce(quick, decoded.value), decoded.valid)
         return _checked(schema, decoded, matches, _error(schema, text))
 
-    def _quick(self, schema: Schema, value: Column, beginning: str, parsed: Decoded) -> Decoded:
-        """Read without a parser where the payload is simple enough, else as parsed."""
+    def _quick(self, head: Head, schema: Schema | None, value: Column) -> Column | None:
+        """Return the values of records that are simple, null for others; ``None`` where none is."""
+        if head.form is not Form.BEGINNING or schema is None:
+            return None
+        beginning = head.text + _PAYLOAD_NEXT
         if schema.type is SchemaType.STRING:
-            return json_quick.quick_string(value, beginning, otherwise=parsed)
-        if json_quick.is_flat(schema):
-            return json_quick.quick_struct(self._decoding, schema, value, beginning, otherwise=parsed)
-        return parsed
+            return json_quick.quick_string(value, beginning)
+        if json_quick.is_quick(schema):
+            return json_quick.quick_struct(self._decoding, schema, value, beginning)
+        return None
+
+    def _simple_decoder(self, head: Head, value: Column) -> Decoder | None:
+        """Return a decoder of simple records alone, a small expression; ``None`` where there is none."""
+        schema = self._schema(head) if head.form is Form.BEGINNING else None
+        if not isinstance(schema, Schema):
+            return None
+        quick = self._quick(head, schema, value)
+        return None if quick is None else Decoder(schema, quick, quick.isNotNull())
 
     def _payload(self, schema: Schema | None, text: Column) -> Decoded:
         return self._decoding.payload_text(text) if schema is None else self._decoding.payload(schema, text)
@@ -164,9 +179,10 @@ class JsonReading:
 
 
 @kept_in_jvm(100)
-def _decoder_of(head: Head, column: str, replace_null: bool) -> Decoder:
-    value = F.col(column)
-    return JsonReading(replace_null, 1, None)._decoder(head, value, _member_head(value))
+def _decoder_of(head: Head, column: str, replace_null: bool, all_simple: bool) -> Decoder:
+    value, reading = F.col(column), JsonReading(replace_null, 1, None)
+    simple = reading._simple_decoder(head, value) if all_simple else None
+    return simple or reading._decoder(head, value, _member_head(value))
 
 
 def _head_of_java(record: bytes) -> Head | None:

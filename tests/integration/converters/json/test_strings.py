@@ -12,7 +12,6 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.converters.json import quick as json_quick
-from connect_dagster.converters.json.decoding import JsonDecoding
 from connect_dagster.converters.json.encoding import JsonEncoding
 from connect_dagster.expressions import java_calls
 from connect_dagster.plugin.schema import OPTIONAL_STRING_SCHEMA, STRING_SCHEMA, Schema, SchemaType
@@ -96,12 +95,9 @@ def written() -> dict[str, Column]:
 
 def read() -> dict[str, Column]:
     value = F.col("v")
-    parsed = JsonDecoding().payload(
-        OPTIONAL_STRING_SCHEMA, F.when(F.is_valid_utf8(value.cast("string")), value.cast("string"))
-    )
     # A text that no record has shows a wrong guess.
-    decoded = json_quick.quick_string(value, BEGINNING, replace(parsed, value=F.lit("\0by the parser")))
-    return {"value": decoded.value, "plain": json_quick.is_plain_string(value)}
+    decoded = F.coalesce(json_quick.quick_string(value, BEGINNING), F.lit("\0by the parser"))
+    return {"value": decoded, "plain": json_quick.is_plain_string(value)}
 
 
 @settings(max_examples=4)

@@ -1,4 +1,4 @@
-"""Flat objects are read without a parser where they can be, and then as the parser reads them."""
+"""Objects are read without Spark's parser where they can be, and then as the parser reads them."""
 
 import base64
 import json
@@ -11,11 +11,10 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.converters.json import envelope as json_envelope
 from connect_dagster.converters.json import quick as json_quick
-from connect_dagster.converters.json.decoding import Decoded, JsonDecoding
+from connect_dagster.converters.json.decoding import JsonDecoding
 from connect_dagster.converters.json.reading import JsonReading
+from connect_dagster.expressions import java_calls
 from connect_dagster.plugin.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema, SchemaField, SchemaType
-
-pytestmark = pytest.mark.nightly
 
 RECORDS = 3000
 DAY = 86_400_000
@@ -27,9 +26,19 @@ FIELDS = {
     "price": Schema(SchemaType.BYTES, optional=True, name=DECIMAL, parameters=(("scale", "2"),)),
     "note": Schema(SchemaType.STRING, optional=True, default='it,"s":1'),
     "needed": Schema(SchemaType.INT32),
+    "place": Schema(
+        SchemaType.STRUCT,
+        optional=True,
+        fields=(
+            SchemaField("city", Schema(SchemaType.STRING)),
+            SchemaField("zip", Schema(SchemaType.INT32, optional=True)),
+        ),
+    ),
 }
 SCHEMA = Schema(SchemaType.STRUCT, fields=tuple(SchemaField(name, schema) for name, schema in FIELDS.items()))
 BEGINNING = f'{{"schema":{json_envelope.schema_text(SCHEMA)},"payload":'
+OTHER = BEGINNING.replace('"field":"note"', '"field":"notes"')
+STARTS = (BEGINNING, f"{BEGINNING} ", OTHER)
 TEXTS = ["", "a", "서울", "a,b", 'x,"string":"y', "null", "\\", "\n", "{}", "1.0", " "]
 EXTREMES = [sign * (1 << bits) - take for sign in (1, -1) for bits in (15, 31, 63) for take in (0, 1)]
 PUT_IN = ['"', ",", ":", "\\", " ", "0", "1", "-", ".", "e", "n", "}", "{", "null", "\t", "\x01", "\ud55c", '",', ',"']
@@ -39,6 +48,8 @@ def value(schema: Schema, chance: random.Random) -> Any:
     if schema.optional and chance.random() < 0.1:
         return None
     match schema.type:
+        case SchemaType.STRUCT:
+            return {field.name: value(field.schema, chance) for field in schema.fields if chance.random() < 0.9}
         case SchemaType.STRING:
             return chance.choice(TEXTS) if chance.random() < 0.2 else "text"
         case SchemaType.BYTES:
@@ -70,11 +81,12 @@ def records(spark: SparkSession) -> DataFrame:
     return spark.createDataFrame([(bytearray(one),) for one in values], "v binary").cache()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("replace_null", [True, pytest.param(False, marks=pytest.mark.nightly)])
 def test_the_same_as_by_the_parser(records: DataFrame, replace_null: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     read = []
-    for is_flat in (json_quick.is_flat, lambda schema: False):
-        monkeypatch.setattr(json_quick, "is_flat", is_flat)
+    for is_quick in (json_quick.is_quick, lambda schema: False):
+        monkeypatch.setattr(json_quick, "is_quick", is_quick)
         (decoder,) = JsonReading(replace_null, 10, None).decoders(records, "v")
         readable = decoder.readable
         assert decoder.schema == SCHEMA
@@ -87,8 +99,51 @@ def test_the_same_as_by_the_parser(records: DataFrame, replace_null: bool, monke
     assert {row.readable for row in slowly} == {True, False}
 
 
+@pytest.mark.nightly
 def test_many_are_read_without_the_parser(records: DataFrame) -> None:
-    nothing = Decoded(F.lit(None), F.lit(False))
-    quick = json_quick.quick_struct(JsonDecoding(), SCHEMA, F.col("v"), BEGINNING, nothing).value
+    quick = json_quick.quick_struct(JsonDecoding(), SCHEMA, F.col("v"), BEGINNING)
     (row,) = records.select(F.count_if(quick.isNotNull()).alias("found")).collect()
     assert row.found > RECORDS / 6
+
+
+def test_the_parser_reads_a_stream_with_a_record_that_is_not_so_simple(spark: SparkSession) -> None:
+    """What is expected is a small expression for simple records, until one is not."""
+    reading = JsonReading(True, 10, None)
+    texts = [[f'{start}{{"needed":{number}}}}}' for number in range(3)] for start in STARTS]
+    simple, spaced, others = ([text.encode() for text in some] for some in texts)
+
+    def read(values: list[bytes]) -> list[int | None]:
+        decoder = reading.expected_decoder("v")
+        assert decoder is not None
+        rows = spark.createDataFrame([(bytearray(one),) for one in values], "v binary")
+        return [row.needed for row in rows.select(decoder.value["needed"].alias("needed")).collect()]
+
+    assert reading.expect(simple[0])
+    assert read(simple) == [0, 1, 2]
+    assert read([*simple, *spaced]) == [0, 1, 2, None, None, None]
+    both = spark.createDataFrame([(bytearray(one),) for one in (*simple, *spaced)], "v binary")
+    (decoder,) = reading.decoders(both, "v")
+    assert decoder.readable is not None
+    assert read([*simple, *spaced]) == [0, 1, 2] * 2
+    expected = reading.expected_decoder("v")
+    assert expected is not None
+    assert expected.readable is not None
+
+    (decoder,) = reading.decoders(spark.createDataFrame([(bytearray(one),) for one in others], "v binary"), "v")
+    expected = reading.expected_decoder("v")
+    assert expected is not None
+    assert expected.readable is None
+    assert read(others) == [0, 1, 2]
+
+
+def test_without_jackson_the_parser_reads_all(records: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert json_quick.is_quick(SCHEMA)
+    monkeypatch.setattr(java_calls, "_JSON_NODE", "com.fasterxml.jackson.databind.NoSuchNode")
+    assert not json_quick.is_quick(SCHEMA)
+
+
+def test_structs_with_lists_and_large_ones_are_left_to_the_parser() -> None:
+    numbers = Schema(SchemaType.ARRAY, value_schema=Schema(SchemaType.INT32))
+    for fields in ([], [numbers], [Schema(SchemaType.INT32)] * 51, [Schema(SchemaType.STRUCT, fields=())]):
+        named = tuple(SchemaField(f"f{number}", schema) for number, schema in enumerate(fields))
+        assert not json_quick.is_quick(Schema(SchemaType.STRUCT, fields=named))
