@@ -24,16 +24,15 @@ from connect_dagster.errors import ConnectError
 from connect_dagster.java.properties import load_properties
 from connect_dagster.scratch import process_scratch
 from connect_dagster.worker import logs
-from connect_dagster.worker.spark.jvm import SparkJvm
-from connect_dagster.worker.spark.settings import spark_settings
+from connect_dagster.worker.spark.session_start import SessionStart
 
 log = logging.getLogger(__name__)
 
 _M_ARENA_MAX = -8
 _ARENAS = 2
 
-Run = Callable[[dict[str, str], Sequence[str], SparkJvm, threading.Event, float], int]
-"""Runs a worker from its properties, further arguments, a starting JVM, an event that ends it, and the start of the
+Run = Callable[[dict[str, str], Sequence[str], SessionStart, threading.Event, float], int]
+"""Runs a worker from its properties, further arguments, a starting session, an event that ends it, and the start of the
 process (``time.monotonic``); returns the exit code."""
 
 
@@ -49,19 +48,19 @@ def distributed(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run_standalone(
-    props: dict[str, str], connector_files: Sequence[str], jvm: SparkJvm, ending: threading.Event, began: float
+    props: dict[str, str], connector_files: Sequence[str], session: SessionStart, ending: threading.Event, began: float
 ) -> int:
     from connect_dagster.cli.worker.standalone import run
 
-    return run(props, connector_files, jvm, ending, began)
+    return run(props, connector_files, session, ending, began)
 
 
 def _run_distributed(
-    props: dict[str, str], _: Sequence[str], jvm: SparkJvm, ending: threading.Event, began: float
+    props: dict[str, str], _: Sequence[str], session: SessionStart, ending: threading.Event, began: float
 ) -> int:
     from connect_dagster.cli.worker.distributed import run
 
-    return run(props, jvm, ending, began)
+    return run(props, session, ending, began)
 
 
 def _run_command(title: str, usage: str, arguments: Sequence[str] | None, run: Run) -> None:
@@ -86,11 +85,11 @@ def _run_command(title: str, usage: str, arguments: Sequence[str] | None, run: R
     with process_scratch():
         try:
             props = load_properties(words[0])
-            jvm = SparkJvm(spark_settings(props))
+            session = SessionStart(props)
         except (ConnectError, EmbeddedError) as error:
             log.error("Stopping due to error: %s", error)
             sys.exit(2)
-        sys.exit(run(props, words[1:], jvm, ending, began))
+        sys.exit(run(props, words[1:], session, ending, began))
 
 
 def _bound_arenas() -> None:

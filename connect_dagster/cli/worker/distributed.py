@@ -21,25 +21,25 @@ from connect_dagster.storage.internal_topics import config_topic, offset_topic, 
 from connect_dagster.storage.kafka_offset_store import KafkaOffsetStore
 from connect_dagster.storage.kafka_status_store import StatusStore
 from connect_dagster.storage.lease import Lease
-from connect_dagster.worker.spark.jvm import SparkJvm
+from connect_dagster.worker.spark.session_start import SessionStart
 from connect_dagster.worker.worker import Worker
 
 _CONVERTERS = ("key.converter", "value.converter", "header.converter")
 
 
-def run(props: Mapping[str, str], jvm: SparkJvm, ending: threading.Event, began: float) -> int:
+def run(props: Mapping[str, str], session: SessionStart, ending: threading.Event, began: float) -> int:
     """Run a worker of a group until ``ending`` is set; return the exit code.
 
     Args:
         props: the worker's properties.
-        jvm: the starting JVM for its Spark session.
+        session: the starting Spark session.
         ending: ends the worker when set.
         began: when the process began (``time.monotonic``), for the log.
     """
     try:
-        process = DistributedProcess(DistributedConfig, props, jvm, began)
+        process = DistributedProcess(DistributedConfig, props, session, began)
     except Exception as error:
-        jvm.stop(0)
+        session.stop()
         log_stop("Stopping due to error", error)
         return 2
     try:

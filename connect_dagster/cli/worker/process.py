@@ -28,9 +28,8 @@ from connect_dagster.plugin.config import Type, parse_value, under_prefix
 from connect_dagster.rest.server import RestServer
 from connect_dagster.worker import logs
 from connect_dagster.worker.config.worker import WorkerConfig
-from connect_dagster.worker.spark.jvm import SparkJvm
 from connect_dagster.worker.spark.session import Session
-from connect_dagster.worker.spark.settings import spark_settings
+from connect_dagster.worker.spark.session_start import SessionStart
 
 log = logging.getLogger(__name__)
 
@@ -110,14 +109,16 @@ class WorkerProcess(ABC, Generic[Config]):
     Args:
         config_class: reads the worker's properties.
         props: the worker's properties.
-        jvm: the JVM for its Spark session.
+        session: the starting Spark session.
         began: when the process began, for the log.
 
     Raises:
         ConnectError: a property is wrong, a port is taken, the brokers do not respond, Spark does not start.
     """
 
-    def __init__(self, config_class: type[Config], props: Mapping[str, str], jvm: SparkJvm, began: float) -> None:
+    def __init__(
+        self, config_class: type[Config], props: Mapping[str, str], session: SessionStart, began: float
+    ) -> None:
         plugins = Plugins.of(props)
         self._transformer = ConfigTransformer.of(props, plugins)
         logs.hide(self._transformer.hidden)
@@ -125,7 +126,7 @@ class WorkerProcess(ABC, Generic[Config]):
         self._rest = RestServer.of(config)
         self._rest.bind()
         try:
-            self._start(config, plugins, jvm, began)
+            self._start(config, plugins, session, began)
         except BaseException:
             self._rest.stop()
             raise
@@ -174,11 +175,11 @@ class WorkerProcess(ABC, Generic[Config]):
         """Return the error that ended the herder, if there is one."""
         return None
 
-    def _start(self, config: Config, plugins: Plugins, jvm: SparkJvm, began: float) -> None:
+    def _start(self, config: Config, plugins: Plugins, session: SessionStart, began: float) -> None:
         admin = WorkerAdmin(config)
         server = ServerInfo(KAFKA_VERSION, KAFKA_COMMIT, admin.cluster_id())
         self._open_storage(config)
-        self._session = Session(spark_settings(config.originals), jvm)
+        self._session = session.session(config.originals)
         log.info("Kafka Connect worker initialization took %dms", (time.monotonic() - began) * 1000)
         herder = self._start_herder(
             Parts(

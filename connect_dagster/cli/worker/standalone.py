@@ -14,28 +14,32 @@ from connect_dagster.herder.validation.validator import Validator
 from connect_dagster.plugin.connector_file import read_connector_file
 from connect_dagster.storage.file_offset_store import FileOffsetStore
 from connect_dagster.worker.config.worker import StandaloneConfig
-from connect_dagster.worker.spark.jvm import SparkJvm
+from connect_dagster.worker.spark.session_start import SessionStart
 from connect_dagster.worker.worker import Worker
 
 log = logging.getLogger(__name__)
 
 
 def run(
-    props: Mapping[str, str], connector_files: Sequence[str], jvm: SparkJvm, ending: threading.Event, began: float
+    props: Mapping[str, str],
+    connector_files: Sequence[str],
+    session: SessionStart,
+    ending: threading.Event,
+    began: float,
 ) -> int:
     """Run a worker with these connectors until ``ending`` is set; return the exit code.
 
     Args:
         props: the worker's properties.
         connector_files: a file for each connector.
-        jvm: the starting JVM for its Spark session.
+        session: the starting Spark session.
         ending: ends the worker when set.
         began: when the process began (``time.monotonic``), for the log.
     """
     try:
-        process = StandaloneProcess(StandaloneConfig, props, jvm, began)
+        process = StandaloneProcess(StandaloneConfig, props, session, began)
     except Exception as error:
-        jvm.stop(0)
+        session.stop()
         log_stop("Stopping due to error", error)
         return 2
     try:

@@ -15,6 +15,7 @@ from connect_dagster.embedded import jars
 SPARK_PREFIX = "spark."
 CLASS_PATH = "spark.driver.extraClassPath"
 _JARS = "spark.jars"
+_PLUGIN_PATH, _PLACEHOLDER = "plugin.path", "${"
 _DRIVER_SERVICE = "META-INF/services/java.sql.Driver"
 # A jar may lie in a folder, one folder down, or where Confluent packs those of a connector.
 _DRIVER_PLACES = ("*.jar", "*/*.jar", "*/lib/*.jar")
@@ -76,6 +77,13 @@ def spark_settings(worker: Mapping[str, str]) -> dict[str, str]:
     return {**merged, _JARS: ",".join(filter(None, (merged.get(_JARS), _joined(shipped, ","))))}
 
 
+def is_complete(worker: Mapping[str, str]) -> bool:
+    """Return whether no property that the Spark settings depend on has a placeholder, which config providers fill."""
+    return not any(
+        _PLACEHOLDER in value for name, value in worker.items() if name.startswith(SPARK_PREFIX) or name == _PLUGIN_PATH
+    )
+
+
 def driver_jars(worker: Mapping[str, str]) -> list[Path]:
     """Return the jars of all drivers in their order: those on ``plugin.path`` that register one, then ours.
 
@@ -85,7 +93,7 @@ def driver_jars(worker: Mapping[str, str]) -> list[Path]:
     Raises:
         JarUnavailable: one of ours is missing and cannot be downloaded.
     """
-    folders = (folder.strip() for folder in worker.get("plugin.path", "").split(","))
+    folders = (folder.strip() for folder in worker.get(_PLUGIN_PATH, "").split(","))
     given = [jar for folder in folders if folder for jar in _drivers_in(Path(folder))]
     return [*dict.fromkeys(given), *jars.resolve("jdbc-drivers")]
 
