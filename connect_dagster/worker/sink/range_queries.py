@@ -47,14 +47,17 @@ class RangeQueries:
             columns: of its result.
 
         Returns:
-            ``None`` where the query has to be planned as usual: it depends on more than the records.
+            ``None`` where the query has to be planned as usual: it depends on more than the records, or is the first
+            one over a small batch, which may remain the only one.
         """
         ordered = sorted(ranges, key=lambda one: (one.partition.topic, one.partition.partition))
         key = (plan, layout(ordered), *identities(columns))
-        query = self._queries.pop(key, None) or _Query(plan, columns)
-        self._queries[key] = query
+        known = self._queries.pop(key, None)
+        self._queries[key] = query = known or _Query(plan, columns)
         if len(self._queries) > _MOST_KEPT:
             self._queries.popitem(last=False)
+        if known is None and len(key[1]) == 1:
+            return None
         return query.run(ordered, self._reader, self._over)
 
 
