@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.expressions.java_calls import TaskCounters, tasks_of_stage
+from connect_dagster.expressions.java_calls import TaskCounters, kept_in_jvm, tasks_of_stage
 from connect_dagster.worker.errors.failures import chain
 
 _TEXT = "connect_dagster: the batch is too large"
@@ -69,7 +69,6 @@ class ReadBound:
 
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
-        self._check: Column | None = None
 
     def over(self, df: DataFrame) -> DataFrame:
         """Return the records, whose evaluation fails where a Spark task reads too many bytes.
@@ -77,12 +76,16 @@ class ReadBound:
         Args:
             df: columns of Spark's Kafka source.
         """
-        if self._check is None:  # kept: it takes dozens of calls into the JVM
-            counters = TaskCounters(2)
-            several = counters.after_adding(_RECORDS, F.lit(1)) > 1
-            excess = counters.after_adding(_BYTES, size_of_record(df)) > self._most_bytes
-            self._check = F.when(several & excess, _raised(counters)).otherwise(F.lit(True))
-        return df.where(self._check)
+        return df.where(_read_check(self._most_bytes, tuple(df.columns)))
+
+
+@kept_in_jvm(20)
+def _read_check(most_bytes: int, columns: tuple[str, ...]) -> Column:
+    """Return a condition that is true or raises; tasks share it, as it takes dozens of calls into the JVM."""
+    counters = TaskCounters(2)
+    several = counters.after_adding(_RECORDS, F.lit(1)) > 1
+    excess = counters.after_adding(_BYTES, size_of_record(columns)) > most_bytes
+    return F.when(several & excess, _raised(counters)).otherwise(F.lit(True))
 
 
 class EncodedBound:
@@ -122,15 +125,17 @@ class EncodedBound:
         counters = TaskCounters(2)
         # Both count each record, also where the first alone would decide.
         counted = counters.after_adding(_RECORDS, F.lit(1)) > 0
-        size = size_of_record(df) + omitted if omitted else size_of_record(df)
+        size = size_of_record(tuple(df.columns))
+        size = size + omitted if omitted else size
         excess = counters.after_adding(_BYTES, size) * tasks_of_stage() > self._most_bytes * frames
         return F.when(counted & excess, _raised(counters)).otherwise(F.col("value"))
 
 
-def size_of_record(df: DataFrame) -> Column:
-    """Return the bytes of a record's key, value and headers, as far as there are such columns."""
-    sizes = [F.octet_length(name) for name in ("key", "value") if name in df.columns]
-    if "headers" in df.columns:
+@kept_in_jvm(20)
+def size_of_record(columns: tuple[str, ...]) -> Column:
+    """Return the bytes of a record's key, value and headers, as far as they are among these columns."""
+    sizes = [F.octet_length(name) for name in ("key", "value") if name in columns]
+    if "headers" in columns:
         sizes.append(F.aggregate("headers", F.lit(0), lambda sum, one: sum + _size_of_header(one)))
     return sum((F.coalesce(size, F.lit(0)) for size in sizes[1:]), F.coalesce(sizes[0], F.lit(0)))
 

@@ -85,7 +85,7 @@ class OffsetRangeReader:
 
     def _counting(self, df: DataFrame) -> DataFrame:
         if self._counter is None:
-            self._counter = RecordCounter(size_of_record(df))
+            self._counter = RecordCounter(size_of_record(tuple(df.columns)))
         return df.where(self._counter.condition)
 
     def read(self, ranges: Sequence[OffsetRange]) -> DataFrame:

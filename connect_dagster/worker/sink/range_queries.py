@@ -51,12 +51,13 @@ class RangeQueries:
             one over a small batch, which may remain the only one.
         """
         ordered = sorted(ranges, key=lambda one: (one.partition.topic, one.partition.partition))
-        key = (plan, layout(ordered), *identities(columns))
+        partitions = layout(ordered)
+        key = (plan, partitions, *identities(columns))
         known = self._queries.pop(key, None)
         self._queries[key] = query = known or _Query(plan, columns)
         if len(self._queries) > _MOST_KEPT:
             self._queries.popitem(last=False)
-        if known is None and len(key[1]) == 1:
+        if known is None and len(partitions) == 1:
             return None
         return query.run(ordered, self._reader, self._over)
 
