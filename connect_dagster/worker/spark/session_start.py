@@ -5,6 +5,7 @@ Light to import: the JVM starts with it before PySpark is loaded.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Mapping
 from concurrent.futures import Future
@@ -54,7 +55,9 @@ class SessionStart:
         return self._session.result()
 
     def stop(self) -> None:
-        """End the JVM, of a worker that does not start."""
+        """End the JVM, of a worker that does not start: its process ends, too."""
+        # Where py4j reports that the JVM is gone, which the thread may be about to call.
+        logging.getLogger().addFilter(lambda _: False)
         self._jvm.stop(0)
 
     def _fill(self, session: Future[Session], settings: Mapping[str, str]) -> None:
