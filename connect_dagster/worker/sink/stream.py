@@ -89,12 +89,15 @@ class SinkStream:
         reader: of the task.
         start: the first offset to read of each partition.
         most_records: of a batch.
+
+    Attributes:
+        most_records: of the next batch.
     """
 
     def __init__(self, reader: OffsetRangeReader, start: Offsets, most_records: int) -> None:
         self._reader = reader
         self._position = dict(start)
-        self._most_records = most_records
+        self.most_records = most_records
 
     def next(self, ends: Offsets) -> MicroBatch | None:
         """Return the batch after the one before; ``None`` without records.
@@ -108,7 +111,7 @@ class SinkStream:
         if any(ends.get(partition, offset) < offset for partition, offset in self._position.items()):
             raise OffsetOutOfRangeError
         backlogs = {one: ends.get(one, offset) - offset for one, offset in self._position.items()}
-        shares = shared_out(self._most_records, backlogs)
+        shares = shared_out(self.most_records, backlogs)
         ranges = [
             OffsetRange(one, self._position[one], self._position[one] + count)
             for one, count in shares.items()

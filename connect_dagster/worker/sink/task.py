@@ -130,7 +130,6 @@ class WorkerSinkTask(WorkerTask):
         self._stream: SinkStream | None = None
         self._streamed: frozenset[TopicPartition] = frozenset()
         self._batch_size = BatchSize(settings.most_records, settings.most_bytes)
-        self._streamed_records = self._batch_size.records
         self._watched: frozenset[TopicPartition] = frozenset()
         self._look_at = 0.0  # for offsets without records, while it sleeps
         self._is_fetching = True  # unless the consumer could not serve the position: then Spark reads first
@@ -259,9 +258,11 @@ class WorkerSinkTask(WorkerTask):
         return rewound or self._readable() != (self._watched or self._streamed)
 
     def _steer(self) -> None:
-        """Start the stream that the task needs: from other offsets, partitions, or with other batches."""
-        if self._stream_is_outdated() or self._streamed_records != self._batch_size.records:
+        """Start the stream that the task needs: from other offsets, or of other partitions."""
+        if self._stream_is_outdated():
             self._stop_stream()
+        elif self._stream is not None:
+            self._stream.most_records = self._batch_size.records
         rewound = self._context.take_rewound()
         rewound = {partition: offset for partition, offset in rewound.items() if partition in self._position}
         self._position.update(rewound)
@@ -276,7 +277,7 @@ class WorkerSinkTask(WorkerTask):
         elif not self._context.rewound and (readable := self._readable()):
             start, most = {partition: self._position[partition] for partition in readable}, self._batch_size.records
             self._stream = self._open_stream(start, most)
-            self._streamed, self._streamed_records = readable, most
+            self._streamed = readable
 
     def _reset_positions(self) -> Mapping[TopicPartition, Reset] | None:
         """Move the positions that are not in their logs; return those, or ``None`` when the logs are not known now.

@@ -6,9 +6,9 @@ from tests.databases import Database, MariaDB
 from tests.integration.jdbc.sink.conftest import ROUTED, Records, Sink, Sinks, paused, resumed
 from tests.integration.jdbc.sink.test_sink_faults import SHORT, TOO_LONG, UPSERT, refused, tolerant
 
-RECORDS = 40_000
+RECORDS = 36_000
 # Three big batches, and one that is small enough to be written at once.
-BATCH = 12_000
+BATCH = 10_000
 BATCHES = {"consumer.override.max.poll.records": str(BATCH)}
 COUNT = "SELECT COUNT(*), COUNT(DISTINCT id) FROM {table}"
 TABLE = "(id INT, name VARCHAR(5))"
