@@ -139,11 +139,14 @@ class SinkPipeline:
             return self._transformed(few, plan)
         return self._frame(plan, PlannedRecords(few, plan.over, frozenset(plan.columns), plan.kept))
 
-    def expected_of_ranges(self, ranges: Sequence[OffsetRange], queries: RangeQueries) -> PlannedFrame | None:
+    def expected_of_ranges(
+        self, ranges: Sequence[OffsetRange], read: Callable[[], DataFrame], queries: RangeQueries
+    ) -> PlannedFrame | None:
         """Return the frame of :meth:`expected`, as one whose queries are planned once.
 
         Args:
             ranges: of the batch.
+            read: returns the batch as a DataFrame.
             queries: of the task.
 
         Returns:
@@ -152,7 +155,7 @@ class SinkPipeline:
         plan = self._expected_plan(Mode(as_data=self.tolerate))
         if plan is None or self.transforms or FAILURE in plan.columns:
             return None
-        return self._frame(plan, PlannedRanges(queries, ranges, plan.over, frozenset(plan.columns)))
+        return self._frame(plan, PlannedRanges(queries, ranges, read, plan.over, frozenset(plan.columns)))
 
     def _frame(self, plan: _Plan, planned: Planned) -> PlannedFrame:
         schemas = {"value_schema": plan.value.schema, "key_schema": plan.key.schema}

@@ -132,7 +132,8 @@ class BatchPlans:
                     self._few = frame.count
                 return SinkBatch((frame,))
         if self.batch.ranges:
-            large = self.pipeline.expected_of_ranges(self.batch.ranges, self.queries)
+            batch = self.batch
+            large = self.pipeline.expected_of_ranges(batch.ranges, lambda: batch.df, self.queries)
             if large is not None:
                 return SinkBatch((large,))
         planned = self.pipeline.expected(self.batch.df, mode)

@@ -7,7 +7,7 @@ that are selected and the partitions that each Spark task reads; the ranges are 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -33,10 +33,6 @@ class RangeQueries:
         self._reader = reader
         self._over = over
         self._queries: OrderedDict[tuple[object, ...], _Query] = OrderedDict()
-
-    def df(self, ranges: Sequence[OffsetRange]) -> DataFrame:
-        """Return the records of ranges, for a query that is planned as usual."""
-        return self._over(self._reader.read_counted(ranges))
 
     def run(self, ranges: Sequence[OffsetRange], plan: Plan, columns: Sequence[Column | str]) -> pa.Table | None:
         """Return columns of the records of ranges.
@@ -91,19 +87,21 @@ class PlannedRanges:
     Attributes:
         queries: of the task.
         ranges: of the batch.
+        read: returns their records as a DataFrame, in the columns of Spark's Kafka source.
         plan: of the frame.
         names: of the columns that it makes.
     """
 
     queries: RangeQueries
     ranges: Sequence[OffsetRange]
+    read: Callable[[], DataFrame]
     plan: Plan
     names: frozenset[str]
     count: None = field(default=None, init=False)
 
     def df(self) -> DataFrame:
         """Return the records as a DataFrame."""
-        return self.plan(self.queries.df(self.ranges))
+        return self.plan(self.read())
 
     def select(self, columns: Sequence[Column | str]) -> pa.Table | None:
         """Return columns of the records; ``None`` where the DataFrame has to be selected from."""

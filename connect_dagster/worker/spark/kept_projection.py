@@ -137,18 +137,14 @@ def check_is_lasting(df: DataFrame) -> Any:
     Raises:
         NotKeptError: an expression has another value each time, such as the current time, or that of a subquery.
     """
-    pattern = _java_trees(df).TreePattern
+    jvm: Any = df.sparkSession._jvm
+    pattern = jvm.org.apache.spark.sql.catalyst.trees.TreePattern
     query = df._jdf.queryExecution()
     analyzed = query.analyzed()
     changing = (pattern.CURRENT_LIKE(), pattern.PLAN_EXPRESSION())
     if any(map(analyzed.containsPattern, changing)) or not analyzed.deterministic():
         raise NotKeptError("an expression has another value each time")
     return query
-
-
-def _java_trees(df: DataFrame) -> Any:
-    jvm: Any = df.sparkSession._jvm
-    return jvm.org.apache.spark.sql.catalyst.trees
 
 
 def _over_other_rows(operator: Any) -> Callable[[Any], Any]:

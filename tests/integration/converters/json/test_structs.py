@@ -107,7 +107,7 @@ def test_many_are_read_without_the_parser(records: DataFrame) -> None:
 
 
 def test_the_parser_reads_a_stream_with_a_record_that_is_not_so_simple(spark: SparkSession) -> None:
-    """What is expected is a small expression for simple records, until one is not."""
+    """Expect simple records alone, by a small expression, until a record is not simple."""
     reading = JsonReading(True, 10, None)
     texts = [[f'{start}{{"needed":{number}}}}}' for number in range(3)] for start in STARTS]
     simple, spaced, others = ([text.encode() for text in some] for some in texts)
