@@ -74,16 +74,8 @@ def _round(bench: Bench, worker: Running, extra: Mapping[str, str]) -> Window:
 
 
 def _await_full(bench: Bench, worker: Running, topic: str, file: LogFile) -> None:
-    polls = 0
-
-    def full() -> bool:
-        nonlocal polls
-        polls += 1
-        if polls % 100 == 0:
-            worker.check()
-        return bench.topics.end_offset(topic) >= file.lines
-
-    Deadline(_LEAST_SECONDS + file.lines / _SLOWEST, f"{file.lines} lines are moved").wait(full, _POLL_SECONDS)
+    deadline = Deadline(_LEAST_SECONDS + file.lines / _SLOWEST, f"{file.lines} lines are moved")
+    worker.await_end(deadline, lambda: bench.topics.end_offset(topic) >= file.lines, _POLL_SECONDS)
 
 
 def _check(bench: Bench, topic: str, file: LogFile) -> None:

@@ -1,5 +1,6 @@
 """The workers that are compared, each a child process with a REST API, and their settings."""
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -8,7 +9,7 @@ from typing import Any, Protocol
 
 import requests
 
-from benchmarks.measure import InvalidCellError, ProcessTree
+from benchmarks.measure import Deadline, InvalidCellError, ProcessTree
 from benchmarks.workload import Format
 from tests.conformance.java_cluster import JavaDistributed
 from tests.conformance.java_connect import JavaStandalone
@@ -20,6 +21,7 @@ Part = Mapping[str, Any]  # state, worker and trace of a connector or a task
 _REST_SECONDS = 100.0
 _CONFLICT = 409
 _START_SECONDS = 120.0
+_CHECK_SECONDS = 2.0  # asking takes the worker's time
 _QUOTED_LOG = 3000
 
 # As `connect-standalone.sh` and `connect-distributed.sh` of Apache Kafka start it.
@@ -197,6 +199,21 @@ class Running:
     def check(self) -> None:
         """Raise `InvalidCellError` with the trace when a connector or task has failed."""
         self.parts()
+
+    def await_end(self, deadline: Deadline, is_done: Callable[[], bool], poll_seconds: float) -> None:
+        """Poll until a cell is done, and look every two seconds whether a connector or task has failed.
+
+        Raises:
+            InvalidCellError: one has failed, or the time is over.
+        """
+        polls, polls_per_check = itertools.count(1), round(_CHECK_SECONDS / poll_seconds)
+
+        def done() -> bool:
+            if next(polls) % polls_per_check == 0:
+                self.check()
+            return is_done()
+
+        deadline.wait(done, poll_seconds)
 
     def parts(self) -> dict[str, list[Part]]:
         """Return the states of each connector and, after it, of its tasks, by the connector's name.

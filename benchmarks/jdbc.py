@@ -7,7 +7,6 @@ table row by row (`TableSource.java`). Everything is done once before the clock 
 JVM still compiles through its first million rows. Each repetition has both sides of every ratio in turn.
 """
 
-import itertools
 import os
 import statistics
 import subprocess
@@ -46,7 +45,6 @@ _JAVA_ROWS = "10000"
 _SLOWEST = 2_000  # rows a second
 _LEAST_SECONDS = 60.0
 _POLL_SECONDS = 0.05
-_POLLS_PER_CHECK = 40
 _BLOCK = 1 << 20
 
 
@@ -291,14 +289,7 @@ def _timed(
     worker.create(connector)
     deadline = Deadline(_LEAST_SECONDS + rows / _SLOWEST, f"{connector['name']} moves {rows} rows")
 
-    polls = itertools.count(1)
-
-    def done() -> bool:
-        if next(polls) % _POLLS_PER_CHECK == 0:
-            worker.check()
-        return reached() >= rows
-
-    deadline.wait(done, _POLL_SECONDS)
+    worker.await_end(deadline, lambda: reached() >= rows, _POLL_SECONDS)
     window = watch.stop()
     worker.delete(connector["name"])
     rate, cpu = rows / window.seconds, window.cpu_seconds * 1e6 / rows

@@ -10,7 +10,6 @@ from benchmarks.quantities import Quantity, Row, Sample
 from benchmarks.workload import Format, LogFile
 
 _POLL_SECONDS = 0.02
-_CHECK_EVERY = 100  # polls
 # Far slower than any worker: a cell that takes longer has failed.
 _SLOWEST = 3_000
 _LEAST_SECONDS = 60.0
@@ -102,18 +101,13 @@ def _cell(
 
 
 def _await_all(worker: Running, lines: int, full: list[Callable[[], bool]]) -> None:
-    polls = 0
-
     def all_full() -> bool:
-        nonlocal polls
-        polls += 1
-        if polls % _CHECK_EVERY == 0:
-            worker.check()
         while full and full[-1]():
             full.pop()
         return not full
 
-    Deadline(_LEAST_SECONDS + lines / _SLOWEST, f"{lines} lines are moved").wait(all_full, _POLL_SECONDS)
+    deadline = Deadline(_LEAST_SECONDS + lines / _SLOWEST, f"{lines} lines are moved")
+    worker.await_end(deadline, all_full, _POLL_SECONDS)
 
 
 def _topic_full(bench: Bench, topic: str, file: LogFile) -> Callable[[], bool]:
