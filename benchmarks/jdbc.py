@@ -105,8 +105,8 @@ def main(rows: int, repetitions: int) -> None:
     beside_java = Ratio(
         "MariaDB to topic, JSON with schema", "Java tuned, the same rows", 2.2, ours=source.ours, cpu=source.cpu
     )
-    upsert = Ratio("topic to MariaDB, upsert", "LOAD DATA of the rows", 0.5)
-    insert = Ratio("topic to PostgreSQL, insert", "COPY of the rows", 0.5)
+    upsert = Ratio("topic to MariaDB, upsert", "LOAD DATA of the rows", 0.35)
+    insert = Ratio("topic to PostgreSQL, insert", "COPY of the rows", 0.35)
     upsert_too = Ratio("topic to PostgreSQL, upsert", "COPY of the rows", 0.35)
     try:
         with _place(rows) as place:

@@ -396,6 +396,21 @@ def scala_object(package: Any, name: str) -> Any:
     return getattr(getattr(package, f"{name}$"), "MODULE$")
 
 
+def writable_field(java_object: Any, name: str) -> Any:
+    """Return a field of an object's class, which may be written though it is a value in Scala.
+
+    Args:
+        java_object: of a class that declares the field itself.
+        name: of the field.
+
+    Raises:
+        Py4JError: there is none.
+    """
+    field = java_object.getClass().getDeclaredField(name)
+    field.setAccessible(True)
+    return field
+
+
 def _nobody() -> Any:
     return _java("scala.Option").empty()
 

@@ -46,7 +46,15 @@ if TYPE_CHECKING:
     )
     from connect_dagster.plugin.converter import Converter, Decoder, Predicate, Transform
     from connect_dagster.plugin.errors import ConfigError, ConnectError, DataError, NotFoundError, RetriableError
-    from connect_dagster.plugin.frames import Frame, RecordFrame, SinkBatch, SinkFrame, SourceFrame, SourceTable
+    from connect_dagster.plugin.frames import (
+        Frame,
+        RecordFrame,
+        SinkBatch,
+        SinkFrame,
+        SourceFrame,
+        SourceQuery,
+        SourceTable,
+    )
     from connect_dagster.plugin.header_converter import HeaderConverter
     from connect_dagster.plugin.lines import SourceBatch, SourceLines
     from connect_dagster.plugin.records import Header, SinkRecord, SourceRecord, TopicPartition
@@ -109,6 +117,7 @@ __all__ = [
     "SourceConnector",
     "SourceFrame",
     "SourceLines",
+    "SourceQuery",
     "SourceRecord",
     "SourceTable",
     "SourceTask",

@@ -6,7 +6,7 @@ A frame has one key schema and one value schema. Records of several schemas are 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self, TypeVar, cast
 
@@ -213,6 +213,45 @@ class SourceTable(Positioned):
             self.value_schema,
             self.key_schema,
             self.ascii,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SourceQuery(Positioned):
+    """Records on their way to Kafka, read by a DataFrame that Spark plans once for any number of polls.
+
+    The other attributes are those of ``SourceFrame``.
+
+    Attributes:
+        df: the same object for all batches that differ in their rows alone; runs one at a time.
+        set_rows: called right before ``df`` runs: it reads the rows of this batch from then on.
+        read: returns the rows of this batch as a separate DataFrame, for what cannot use ``df``.
+    """
+
+    df: DataFrame
+    set_rows: Callable[[], object]
+    read: Callable[[], DataFrame]
+    source_partition: Mapping[str, Any]
+    source_offset: Mapping[str, Any] | None
+    other_offsets: Offsets = ()
+    topic: str | None = None
+    value_schema: Schema | None = field(default=STRING_SCHEMA)
+    key_schema: Schema | None = None
+
+    def frame(self, _: SparkSession) -> SourceFrame:
+        """Return the records as a frame, which is planned by itself."""
+        return self.over(self.read())
+
+    def over(self, df: DataFrame) -> SourceFrame:
+        """Return a frame of other records with the attributes of these."""
+        return SourceFrame(
+            df,
+            self.source_partition,
+            self.source_offset,
+            self.other_offsets,
+            self.topic,
+            self.value_schema,
+            self.key_schema,
         )
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.plugin.frames import Offsets, Positioned, SourceFrame, SourceTable
+from connect_dagster.plugin.frames import Offsets, Positioned, SourceFrame, SourceQuery, SourceTable
 
 _PIECE_BYTES = 1 << 20
 _TERMINATOR = r"\r\n|\n|\r"
@@ -80,7 +80,7 @@ class SourceLines(Positioned):
         )
 
 
-SourceBatch = SourceFrame | SourceTable | SourceLines
+SourceBatch = SourceFrame | SourceTable | SourceLines | SourceQuery
 """Records of one poll."""
 
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 
-from connect_dagster.expressions.java_calls import RecordCounter, scala_object, sequence
+from connect_dagster.expressions.java_calls import RecordCounter, scala_object, sequence, writable_field
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.worker.bytes_bound import Measured, size_of_record
 from connect_dagster.worker.errors.failures import is_spark_gone
@@ -165,7 +165,7 @@ class RangeSlot:
     ) -> None:
         try:
             self._tasks = [[parts.range(one) for one in task] for task in of_tasks(ranges)]
-            self._start, self._end = (_writable(self._tasks[0][0], name) for name in ("fromOffset", "untilOffset"))
+            self._start, self._end = (writable_field(self._tasks[0][0], name) for name in ("fromOffset", "untilOffset"))
             self.df: DataFrame = over(parts.over(self._tasks))
             """The records, in the columns of Spark's Kafka source."""
         except Py4JError as error:
@@ -181,13 +181,6 @@ class RangeSlot:
             for java, one in zip(task, wanted, strict=True):
                 self._start.setLong(java, one.start)
                 self._end.setLong(java, one.end)
-
-
-def _writable(java_object: Any, name: str) -> Any:
-    """Return a field of an object's class, which may be written though it is a value in Scala."""
-    field = java_object.getClass().getDeclaredField(name)
-    field.setAccessible(True)
-    return field
 
 
 class _SourceParts:

@@ -22,7 +22,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from connect_dagster.isolation.descriptions import class_name
 from connect_dagster.plugin.bisection import Bisection
 from connect_dagster.plugin.frame_columns import FAILURE, RAW_RECORD, ROW
-from connect_dagster.plugin.frames import SourceFrame, SourceTable, executors_are_local
+from connect_dagster.plugin.frames import SourceFrame, SourceQuery, SourceTable, executors_are_local
 from connect_dagster.plugin.lines import SourceBatch, SourceLines
 from connect_dagster.worker.bytes_bound import EncodedBound, too_large
 from connect_dagster.worker.errors.failures import (
@@ -48,8 +48,6 @@ log = logging.getLogger(__name__)
 
 # Up to here Python splits text before Spark has begun a job.
 _FEW_BYTES = 1 << 14
-# Python puts the omitted heads before the records, which takes none of the JVM's heap: they count in part.
-_SHARE_OF_HEADS = 8
 # A topic of several may have most records of a batch.
 _MOST_SHARES = 4
 _OF_SPARKS_SINK = ("partition", "headers", "key", "value")
@@ -182,10 +180,11 @@ class SourceBatches:
         kept = self._kept_plan(batch)
         if kept is not None:
             return PlannedBefore(batch, kept)
-        return self._planned_frame(batch.frame(self._spark), in_worker=True)
+        return self._planned_frame(batch.frame(self._spark), in_worker=not isinstance(batch, SourceQuery))
 
     def _kept_plan(self, batch: Keepable) -> KeptPlan | None:
-        if self._spills:
+        # Executors that send records run each plan with Spark's sink.
+        if self._spills or (self._executors is not None and isinstance(batch, SourceQuery)):
             return None
         try:
             return self._kept.plan_for(batch)
@@ -247,10 +246,18 @@ class SourceBatches:
             if not self._is_too_large(error):
                 log.debug("A batch is planned by itself: %s", error)
             return self._encoded_frame(self._planned_frame(planned.batch.frame(self._spark)))
-        polled = table.num_rows
-        if self._pipeline.transforms:
-            polled = planned.batch.table.num_rows if isinstance(planned.batch, SourceTable) else planned.batch.count
+        polled = self._polled_before(planned, table.num_rows) if self._pipeline.transforms else table.num_rows
         return Encoded(_with_heads(table, planned.kept.heads), (), polled, size=table.nbytes)
+
+    def _polled_before(self, planned: PlannedBefore, rows: int) -> int:
+        """Return the number of records of a batch, of which transforms have left a number of rows."""
+        match planned.batch:
+            case SourceTable(table=table):
+                return int(table.num_rows)
+            case SourceLines(count=count):
+                return count
+            case _:
+                return rows if planned.kept.df is None else self._polled(planned.kept.df, rows)
 
     def _encoded_frame(self, planned: Planned) -> Encoded:
         if planned.plan is None:
@@ -268,8 +275,7 @@ class SourceBatches:
         if self._spills:
             return None
         if self._bound is not None:
-            heads = sum(map(len, planned.heads.values())) // _SHARE_OF_HEADS
-            plan = self._bound.over(plan, frames=min(planned.frames, _MOST_SHARES), omitted=heads)
+            plan = self._bound.over(plan, frames=min(planned.frames, _MOST_SHARES), heads=planned.heads)
         try:
             table = _in_order(plan.toArrow())
         except Exception as error:

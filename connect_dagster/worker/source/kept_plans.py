@@ -2,8 +2,8 @@
 
 A plan depends on the columns, the topic and the schemas of its records. It is kept where nothing else goes into it: the
 converters are expressions of these, and so are transforms that are ``deterministic``; others may look at their records,
-or at the time. The few records of a table are evaluated without a job; text is read by a DataFrame that Spark plans
-once.
+or at the time. The few records of a table are evaluated without a job; text and queries are read by a DataFrame that
+Spark plans once.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from connect_dagster.expressions.java_calls import kept_in_jvm
 from connect_dagster.plugin.frame_columns import FAILURE
-from connect_dagster.plugin.frames import SourceTable, executors_are_local
+from connect_dagster.plugin.frames import SourceQuery, SourceTable, executors_are_local
 from connect_dagster.plugin.lines import SourceLines, pieces
 from connect_dagster.plugin.schema import Schema
 from connect_dagster.worker.bytes_bound import EncodedBound
@@ -37,7 +38,7 @@ _MOST_PLANS = 20
 _WHOLE = 0.9
 
 
-Keepable = SourceTable | SourceLines
+Keepable = SourceTable | SourceLines | SourceQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +49,13 @@ class KeptPlan:
         run: makes the columns for a producer, without the heads.
         topic: of all records; ``None`` where each has its own.
         heads: common prefix of all bytes of a column.
+        df: runs for each query; ``None`` for other batches.
     """
 
     run: Callable[[Any], pa.Table]
     topic: str | None
     heads: Mapping[str, bytes]
+    df: DataFrame | None = None
 
     def encoded(self, batch: Keepable) -> pa.Table:
         """Return the encoded records, without the heads.
@@ -70,9 +73,9 @@ class KeptPlan:
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """All that a plan depends on; ``columns`` are ``None`` of text."""
+    """All that a plan depends on; ``columns`` are those of a table, or the DataFrame of a query."""
 
-    columns: pa.Schema | None
+    columns: pa.Schema | DataFrame | None
     topic: str | None
     ascii: bool
     key_schema: Schema | None = None
@@ -144,9 +147,11 @@ class KeptPlans:
             if not executors_are_local(self._spark):
                 return None
             return _Shape(None, batch.topic, batch.data.isascii(), has_returns=batch.has_returns)
-        if not 0 < batch.table.num_rows <= MOST_ROWS or batch.table.nbytes > _MOST_BYTES:
-            return None
         if batch.topic is None and self._pipeline.needs_topic:  # records are encoded by topic, so they are looked at
+            return None
+        if isinstance(batch, SourceQuery):
+            return _Shape(batch.df, batch.topic, False, batch.key_schema, batch.value_schema)
+        if not 0 < batch.table.num_rows <= MOST_ROWS or batch.table.nbytes > _MOST_BYTES:
             return None
         return _Shape(batch.table.schema, batch.topic, batch.ascii, batch.key_schema, batch.value_schema)
 
@@ -172,6 +177,12 @@ class KeptPlans:
             return encoded
 
         try:
+            if isinstance(batch, SourceQuery):
+                query = plan(batch.df)
+                topic, heads = made[0]
+                if self._bound is not None:
+                    query = self._bound.over(query, heads=heads)
+                return KeptPlan(_runs_of(query), topic, heads, query)
             run = self._of_text(batch, plan) if isinstance(batch, SourceLines) else self._of_rows(batch, plan)
         except NotKeptError as error:
             log.debug("A plan is made for each batch: %s", error)
@@ -207,3 +218,14 @@ class KeptPlans:
         if has_returns not in self._slots:
             self._slots[has_returns] = TextSlot(self._spark, has_returns)
         return self._slots[has_returns]
+
+
+def _runs_of(query: DataFrame) -> Callable[[SourceQuery], pa.Table]:
+    def run(batch: SourceQuery) -> pa.Table:
+        try:
+            batch.set_rows()
+            return query.toArrow()
+        except (Py4JError, PySparkException) as error:
+            raise NotKeptError(str(error)) from error
+
+    return run

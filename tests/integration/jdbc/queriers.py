@@ -5,10 +5,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from connect_dagster.connectors.jdbc.source.connector import JdbcSourceTask
-from connect_dagster.plugin.frames import SourceFrame
+from connect_dagster.plugin.frames import SourceFrame, SourceQuery
+from connect_dagster.plugin.lines import SourceBatch
 from tests.databases import Database
 
 
@@ -22,7 +23,7 @@ class Offsets:
         found = self.stored.get(frozenset(partition.items()))
         return None if found is None else dict(found)
 
-    def commit(self, frame: SourceFrame) -> None:
+    def commit(self, frame: SourceBatch) -> None:
         for partition, offset in frame.offsets:
             if offset is None:
                 self.stored.pop(frozenset(partition.items()), None)
@@ -46,7 +47,7 @@ class Running:
     task: JdbcSourceTask
     offsets: Offsets
 
-    def frames(self, polls: int = 60) -> Iterator[SourceFrame]:
+    def frames(self, polls: int = 60) -> Iterator[SourceBatch]:
         """Frames until the task has nothing more."""
         quiet = 0
         for _ in range(polls):
@@ -66,14 +67,22 @@ class Running:
             self.delivered(frame)
         return found
 
-    def delivered(self, frame: SourceFrame) -> None:
+    def delivered(self, frame: SourceBatch) -> None:
         self.offsets.commit(frame)
         self.task.delivered(frame)
 
 
-def taken(frame: SourceFrame) -> list[Any]:
-    """Values of a frame; keys and values where it has keys."""
-    rows = frame.df.toArrow().to_pylist()
+def taken(frame: SourceBatch) -> list[Any]:
+    """Values of a frame, or of a query as it runs in a plan that is kept; keys and values where it has keys."""
+    assert isinstance(frame, SourceFrame | SourceQuery)
+    if isinstance(frame, SourceQuery):
+        frame.set_rows()
+    return rows_of(frame.df)
+
+
+def rows_of(df: DataFrame) -> list[Any]:
+    """Values of records; keys and values where they have keys."""
+    rows = df.toArrow().to_pylist()
     return [(row["key"], row["value"]) if "key" in row else row["value"] for row in rows]
 
 

@@ -9,10 +9,12 @@ from unittest.mock import Mock
 import pytest
 from pyspark.sql import SparkSession
 
-from connect_dagster.connectors.jdbc.sql_errors import DatabaseUnavailableError
+from connect_dagster.connectors.jdbc.source import query_slot
+from connect_dagster.connectors.jdbc.sql_errors import DatabaseError, DatabaseUnavailableError
 from connect_dagster.errors import ConnectError
+from connect_dagster.plugin.frames import SourceFrame, SourceQuery
 from tests.databases import Database, MariaDB
-from tests.integration.jdbc.queriers import Offsets, taken, task
+from tests.integration.jdbc.queriers import Offsets, Running, rows_of, taken, task
 
 CHANGED = {"timestamp_column_name": "modified"}
 BOTH = {**CHANGED, "incrementing_column_name": "id"}
@@ -377,3 +379,63 @@ def test_postgresql_in_each_mode(spark: SparkSession, postgresql_database: Datab
                 assert running.offsets.shown() == [
                     ({"protocol": "1", "table": "public.T x"}, {**AT_SAME, "timestamp": AT_SAME["timestamp"] + 500_000})
                 ]
+
+
+@pytest.mark.parametrize("kind", ["mariadb", "postgresql"])
+def test_a_query_reads_the_rows_of_each_batch_by_one_plan(
+    spark: SparkSession, mariadb_database: Database, postgresql_database: Database, kind: str
+) -> None:
+    """Also in another order than that of the polls, and after columns have changed."""
+    database = mariadb_database if kind == "mariadb" else postgresql_database
+    database.execute("CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(20), modified TIMESTAMP NOT NULL)")
+    columns = {"incrementing_column_name": "id", "batch_max_rows": "4500"}
+    with task(spark, database, "incrementing", "t", **columns) as running:
+        fill_more(database, 0, 9000)
+        first, second = queries(running)
+        fill_more(database, 9000, 9010)
+        (few,) = queries(running)
+        fill_more(database, 9010, 9020)
+        (few_more,) = queries(running)
+        database.execute("ALTER TABLE t ADD COLUMN more INT")
+        fill_more(database, 9020, 9030)
+        (wider,) = queries(running)
+        assert first.df is second.df is not few.df
+        assert few.df is few_more.df is not wider.df
+        for query in (second, wider, few_more, first, few, second):
+            assert taken(query) == rows_of(query.read())
+        assert [row["id"] for row in taken(few)] == list(range(9001, 9011))
+        assert [row["id"] for row in taken(second)] == list(range(4501, 9001))
+        assert [row["more"] for row in taken(wider)] == [None] * 10
+
+
+def fill_more(database: Database, after: int, last: int) -> None:
+    rows = ", ".join(f"({id}, 'n{id}', '2024-02-29 12:00:{id % 60:02}.5')" for id in range(after + 1, last + 1))
+    database.execute(f"INSERT INTO t (id, name, modified) VALUES {rows}")
+
+
+def queries(running: Running) -> list[SourceQuery]:
+    found = []
+    for query in running.frames():
+        assert isinstance(query, SourceQuery)
+        found.append(query)
+    return found
+
+
+def test_batches_are_planned_each_where_spark_has_other_parts(
+    spark: SparkSession, mariadb_database: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(query_slot, "_TEXT", "renamed")
+    fill(mariadb_database, 250)
+    columns = {"incrementing_column_name": "id", "batch_max_rows": "100"}
+    with caplog.at_level("INFO"), task(spark, mariadb_database, "incrementing", "t", **columns) as running:
+        frames = list(running.frames())
+        assert [type(frame) for frame in frames] == [SourceFrame] * 3
+        assert [row["id"] for frame in frames for row in taken(frame)] == list(range(1, 251))
+    assert caplog.text.count("Spark's JDBC source has other parts than in Spark 4.1") == 1
+
+
+def test_rows_are_read_again_when_the_database_was_away(spark: SparkSession, mariadb_database: Database) -> None:
+    fill(mariadb_database, 2)
+    with task(spark, mariadb_database, "incrementing", "t", incrementing_column_name="id") as running:
+        assert running.task.reread_delay(DatabaseUnavailableError("away")) is not None
+        assert running.task.reread_delay(DatabaseError("refused")) is None

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from connect_dagster.plugin.frames import SourceFrame
+from connect_dagster.plugin.frames import SourceFrame, SourceQuery
 from connect_dagster.plugin.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema
 from tests.databases import Database
 from tests.integration.jdbc.queriers import taken, task
@@ -79,8 +79,9 @@ def fill(database: Database, columns: dict[str, tuple[str, str, str, str | None,
 
 def only_frame(spark: SparkSession, database: Database, **more: str) -> SourceFrame:
     with task(spark, database, "incrementing", "t", incrementing_column_name="id", **more) as running:
-        (frame,) = running.frames()
-        return frame
+        (query,) = running.frames()
+        assert isinstance(query, SourceQuery)
+        return query.frame(spark)
 
 
 def fields(schema: Schema | None) -> dict[str, Schema]:

@@ -5,19 +5,20 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pyspark.sql import Column, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_type
 
 from connect_dagster import scratch
 from connect_dagster.converters.json.converter import JsonConverter
 from connect_dagster.converters.plain.simple_header_converter import SimpleHeaderConverter
 from connect_dagster.plugin.converter import Predicate, Transform
-from connect_dagster.plugin.frames import SourceTable
+from connect_dagster.plugin.frames import SourceQuery, SourceTable
 from connect_dagster.plugin.lines import SourceBatch, SourceLines, pieces
 from connect_dagster.plugin.records import Header, SourceRecord
 from connect_dagster.plugin.schema import STRING_SCHEMA, Schema, SchemaField, SchemaType
@@ -35,6 +36,7 @@ from connect_dagster.worker.errors.policy import ErrorPolicy
 from connect_dagster.worker.record_frames import tables_of
 from connect_dagster.worker.source.batches import Encoded, PlannedBefore, SourceBatches
 from connect_dagster.worker.source.pipeline import SourcePipeline
+from connect_dagster.worker.spark.text_slot import TextSlot
 from connect_dagster.worker.transforms import TransformationStage
 
 PLACE = {"file": "a"}
@@ -76,7 +78,7 @@ def by_kept_plan(batches: SourceBatches, batch: SourceBatch) -> Encoded:
     return batches.encoded(planned)
 
 
-def same(spark: SparkSession, batches: SourceBatches, batch: SourceTable | SourceLines) -> pa.Table:
+def same(spark: SparkSession, batches: SourceBatches, batch: SourceTable | SourceLines | SourceQuery) -> pa.Table:
     """Return what a kept plan makes of a batch, which is what its own plan makes."""
     kept, own = by_kept_plan(batches, batch), batches.encoded(batches.planned(batch.frame(spark)))
     assert (kept.polled, kept.counted(), [*kept.failed]) == (own.polled, own.counted(), [*own.failed])
@@ -304,6 +306,74 @@ def test_nothing_is_left_in_memory(spark: SparkSession, tmp_path: Path, monkeypa
         assert sum(file.stat().st_size for file in tmp_path.glob("*/*.txt")) == held
     own.close()
     assert [*tmp_path.iterdir()] == []
+
+
+@pytest.fixture
+def slot(spark: SparkSession) -> Iterator[TextSlot]:
+    made = TextSlot(spark, has_returns=False)
+    yield made
+    made.close()
+
+
+def query(slot: TextSlot, *lines: str, schema: Schema = STRING_SCHEMA, df: DataFrame | None = None) -> SourceQuery:
+    """Return a query over lines; those that are ``null`` have no value."""
+    data = "\n".join(lines).encode()
+    rows = slot.df.sparkSession.createDataFrame([(line,) for line in lines], slot.df.schema)
+
+    def value(df: DataFrame) -> DataFrame:
+        return df.selectExpr("nullif(value, 'null') AS value")
+
+    kept = value(slot.df) if df is None else df
+    return SourceQuery(kept, lambda: slot.write([data]), lambda: value(rows), PLACE, {}, topic="t", value_schema=schema)
+
+
+@pytest.mark.parametrize("chain", ["none", *TEXT_CHAINS])
+@pytest.mark.parametrize("bound", [EncodedBound(64 << 20), None])
+def test_queries(spark: SparkSession, slot: TextSlot, chain: str, bound: EncodedBound | None) -> None:
+    own = source_batches(spark, TEXT_CHAINS[chain]() if chain in TEXT_CHAINS else (), bound=bound)
+    first = query(slot, "a", "b")
+    second = query(slot, "é", *["c"] * 5_000, df=first.df)
+    for batch in (first, second, first):
+        same(spark, own, batch)
+    one, other = own.planned(first), own.planned(second)
+    assert isinstance(one, PlannedBefore)
+    assert isinstance(other, PlannedBefore)
+    assert one.kept is other.kept
+
+
+def test_all_rows_of_a_query_count_as_polled(spark: SparkSession, slot: TextSlot) -> None:
+    own = source_batches(spark, [TransformationStage("drop", Filter(), **of_tombstones())])
+    batch = query(slot, "a", "null", "b", schema=TEXT)
+    for _ in range(2):
+        encoded = by_kept_plan(own, batch)
+        assert (encoded.polled, encoded.table.num_rows) == (3, 2)
+
+
+@pytest.mark.parametrize("tolerate", [True, False])
+def test_a_row_of_a_query_that_fails(spark: SparkSession, slot: TextSlot, tolerate: bool) -> None:
+    own = source_batches(spark, policy=ErrorPolicy(tolerate=tolerate))
+    encoded = by_kept_plan(own, query(slot, "a", "null", "b"))
+    (failed,) = encoded.failed
+    assert failed.failure.message == "Conversion error: null value for field that is required and has no default value"
+    assert (encoded.table.num_rows, encoded.polled) == (2, 3)
+
+
+def test_a_query_that_is_too_large_goes_through_the_disk(spark: SparkSession, slot: TextSlot) -> None:
+    own = source_batches(spark, bound=EncodedBound(100_000))
+    small = query(slot, "a")
+    large = query(slot, *["x" * 1_000] * 200, df=small.df)
+    assert by_kept_plan(own, small).table.num_rows == 1
+    assert by_kept_plan(own, large).table.num_rows == 200
+    assert not isinstance(own.planned(large), PlannedBefore)
+    assert own.encoded(own.planned(small)).table.num_rows == 1
+    assert isinstance(own.planned(small), PlannedBefore)
+
+
+def test_executors_that_send_records_plan_each_query(spark: SparkSession, slot: TextSlot) -> None:
+    pipeline = SourcePipeline((), converter(), converter(), SimpleHeaderConverter())
+    own = SourceBatches(spark, pipeline, ErrorPolicy(), None, Mock())
+    planned = own.planned(query(slot, "a", "b"))
+    assert own.remote(planned) is not None
 
 
 @given(found=LINES, size=st.integers(1, 40))

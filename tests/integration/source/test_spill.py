@@ -15,7 +15,7 @@ from connect_dagster.connectors.spark.source import SparkSourceTask
 from connect_dagster.converters.json.converter import JsonConverter
 from connect_dagster.converters.plain.simple_header_converter import SimpleHeaderConverter
 from connect_dagster.plugin.frames import SourceFrame
-from connect_dagster.plugin.lines import SourceLines
+from connect_dagster.plugin.lines import SourceBatch, SourceLines
 from connect_dagster.plugin.records import Header, SourceRecord
 from connect_dagster.plugin.schema import STRING_SCHEMA, Schema, SchemaField, SchemaType
 from connect_dagster.testing.contexts import source_context
@@ -61,7 +61,7 @@ def source_batches(
     return SourceBatches(spark, pipeline, policy or ErrorPolicy(), bound)
 
 
-def encoded(batches: SourceBatches, frame: SourceFrame) -> Encoded:
+def encoded(batches: SourceBatches, frame: SourceBatch) -> Encoded:
     return batches.encoded(batches.planned(frame))
 
 
@@ -109,7 +109,7 @@ def test_the_next_batches_are_not_tried_in_memory(
     tried: list[object] = []
     over = EncodedBound.over
 
-    def counted(self: EncodedBound, df: DataFrame, **words: int) -> DataFrame:
+    def counted(self: EncodedBound, df: DataFrame, **words: Any) -> DataFrame:
         tried.append(df)
         return over(self, df, **words)
 

@@ -53,7 +53,6 @@ from connect_dagster.connectors.jdbc.sql_errors import DatabaseError, DatabaseUn
 from connect_dagster.errors import ConfigError, ConnectError
 from connect_dagster.expressions import java_patterns
 from connect_dagster.plugin.connector import Properties, SourceConnector, SourceTask
-from connect_dagster.plugin.frames import SourceFrame
 from connect_dagster.plugin.lines import SourceBatch
 
 log = logging.getLogger(__name__)
@@ -95,7 +94,7 @@ class JdbcSourceTask(SourceTask):
             target = Target(select, quoting.table(table), topic, table_partition(table), table)
             self._queriers.append(self._scheduled(target, table))
 
-    def poll(self) -> SourceFrame | None:
+    def poll(self) -> SourceBatch | None:
         """Return the next batch of the table that is due first."""
         next_due = min(self._queriers, key=lambda scheduled: scheduled.due)
         wait = next_due.due - time.monotonic()
@@ -115,7 +114,7 @@ class JdbcSourceTask(SourceTask):
 
     def reread_delay(self, error: Exception) -> float | None:
         """Return the delay before rows are read again, for a database that may come back."""
-        found = sql_error(error, "Rows cannot be read")
+        found = error if isinstance(error, DatabaseError) else sql_error(error, "Rows cannot be read")
         if not isinstance(found, DatabaseUnavailableError):
             return None
         self._rereads += 1

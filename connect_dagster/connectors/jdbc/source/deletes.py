@@ -19,7 +19,7 @@ from connect_dagster.connectors.jdbc.source.columns import ReadColumns, spark_na
 from connect_dagster.connectors.jdbc.source.queriers import TableQuerier
 from connect_dagster.connectors.jdbc.source.row_reader import Key, RowReader
 from connect_dagster.errors import ConfigError
-from connect_dagster.plugin.frames import SourceFrame, executors_are_local
+from connect_dagster.plugin.frames import executors_are_local
 from connect_dagster.plugin.lines import SourceBatch
 
 _SEEN, _FRESH = "seen", "fresh"
@@ -53,7 +53,7 @@ class DeleteScan:
             )
         self._folder = self._key_folder()
         self._due = time.monotonic()
-        self._sent: SourceFrame | None = None
+        self._sent: SourceBatch | None = None
         self._busy = False
         self._rested = False
 
@@ -62,7 +62,7 @@ class DeleteScan:
         """Return whether the next batch is due now."""
         return self._rows.busy or self._busy
 
-    def next(self) -> SourceFrame | None:
+    def next(self) -> SourceBatch | None:
         """Return rows first, then deletes; full batches postpone scans, a few rows at each poll do not."""
         self._busy = False
         if self._rested and self._is_due():
@@ -99,13 +99,13 @@ class DeleteScan:
     def _is_due(self) -> bool:
         return self._sent is None and time.monotonic() >= self._due
 
-    def _scan(self) -> SourceFrame | None:
+    def _scan(self) -> SourceBatch | None:
         with self._reader.translated_errors():
             found = self._scanned()
         self._due = time.monotonic() + self._interval
         return found
 
-    def _scanned(self) -> SourceFrame | None:
+    def _scanned(self) -> SourceBatch | None:
         reader = self._reader
         sql = reader.selecting(", ".join(reader.dialect.quoting.name(column.name) for column in self._columns.columns))
         shutil.rmtree(self._folder / _FRESH, ignore_errors=True)

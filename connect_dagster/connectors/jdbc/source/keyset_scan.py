@@ -17,7 +17,7 @@ from connect_dagster.connectors.jdbc.source.timestamp_incrementing import (
     TimestampIncrementingOffset,
     snapshot_partition,
 )
-from connect_dagster.plugin.frames import SourceFrame
+from connect_dagster.plugin.lines import SourceBatch
 
 # Keys of the timestamp and number before the scan, by their origin: a stored offset or the configuration.
 _STORED, _INITIAL = ("begin_nanos", "begin_incrementing"), ("initial_nanos", "initial_incrementing")
@@ -71,7 +71,7 @@ class KeysetScan:
         if self._ahead is not None and reader.outgrown(self._ahead.rows):
             self._ahead = self._page(after)
 
-    def next(self) -> SourceFrame | None:
+    def next(self) -> SourceBatch | None:
         """Return the next batch, ``None`` after the last one."""
         page = self._ahead
         if page is None:
@@ -80,18 +80,18 @@ class KeysetScan:
         if ahead is None:
             frame = self._last(page)
         else:
-            frame = self._reader.range_frame(page, [[self._name]], self._partition, self._saved_state(page.high))
+            frame = self._reader.range_query(page, [[self._name]], self._partition, self._saved_state(page.high))
             self._began = True
         self._ahead = ahead  # last: if the database fails before, this batch is read again
         return frame
 
-    def _last(self, page: Range) -> SourceFrame:
+    def _last(self, page: Range) -> SourceBatch:
         partition = self._reader.target.partition
         tombstone = ((self._partition, None),) if self._began else ()
         if self._end is None:
             scan = self._partition if self._began else {}
-            return self._reader.range_frame(page, [[self._name]], scan, None)
-        return self._reader.range_frame(page, [[self._name]], partition, self._end.to_offset(), *tombstone)
+            return self._reader.range_query(page, [[self._name]], scan, None)
+        return self._reader.range_query(page, [[self._name]], partition, self._end.to_offset(), *tombstone)
 
     @property
     def _partition(self) -> dict[str, str]:

@@ -18,7 +18,6 @@ from connect_dagster.connectors.jdbc.source.timestamp_incrementing import (
     snapshot_partition,
 )
 from connect_dagster.connectors.jdbc.source.visibility_horizon import VisibilityHorizon
-from connect_dagster.plugin.frames import SourceFrame
 from connect_dagster.plugin.lines import SourceBatch
 
 log = logging.getLogger(__name__)
@@ -27,7 +26,7 @@ log = logging.getLogger(__name__)
 class TableQuerier(Protocol):
     """Read one target."""
 
-    def next(self) -> SourceFrame | None:
+    def next(self) -> SourceBatch | None:
         """Return the next batch; ``None`` when there is none now.
 
         Raises:
@@ -64,7 +63,7 @@ class BulkTableQuerier:
         """Return whether a read is unfinished."""
         return self._scan is not None or self._spools.reading
 
-    def next(self) -> SourceFrame | None:
+    def next(self) -> SourceBatch | None:
         """Return the next batch; waits only briefly for one that is spooled on disk."""
         if not self.busy:
             self._begin()
@@ -149,7 +148,7 @@ class TimestampIncrementingTableQuerier:
         self._scan = None
         self._spools.close()
 
-    def next(self) -> SourceFrame | None:
+    def next(self) -> SourceBatch | None:
         """Return the next batch, of an unfinished large read or of new rows."""
         self._full = False
         frame = self._next_of_large()
@@ -159,7 +158,7 @@ class TimestampIncrementingTableQuerier:
 
     # A large read
 
-    def _next_of_large(self) -> SourceFrame | None:
+    def _next_of_large(self) -> SourceBatch | None:
         if self._scan is not None:
             if (frame := self._scan.next()) is not None:
                 return frame
@@ -180,7 +179,7 @@ class TimestampIncrementingTableQuerier:
         same = f"{self._criteria.timestamp} = {self._timestamp_literal(end)}"
         return bool(self._aggregate(same, limit + 1, "COUNT(*)", "long")[0] > limit)
 
-    def _read_large(self, where: str) -> SourceFrame | None:
+    def _read_large(self, where: str) -> SourceBatch | None:
         end = self._page(where, None)[0]
         if end is None:
             return None
@@ -207,7 +206,7 @@ class TimestampIncrementingTableQuerier:
         elif self._first:
             self._offset = begin.offset
 
-    def _resume(self, where: str) -> SourceFrame | None:
+    def _resume(self, where: str) -> SourceBatch | None:
         """Return the first batch of the rest of an unfinished read."""
         assert self._saved is not None
         after, end, _ = self._saved
@@ -227,7 +226,7 @@ class TimestampIncrementingTableQuerier:
         key = self._reader.key() if self._saved_is_invalid else None
         return [(snapshot_partition(self._reader.target.partition, key.columns[0]), None)] if key else []
 
-    def _spool(self, sql: str) -> SourceFrame | None:
+    def _spool(self, sql: str) -> SourceBatch | None:
         offset = None if self._first else self._offset
         rows = SpooledRows(self._reader, sql, self._timestamps, self._incrementing, offset, self._instant)
         self._spools.begin(rows, self._set_offset)
@@ -238,7 +237,7 @@ class TimestampIncrementingTableQuerier:
 
     # New rows
 
-    def _next_new(self) -> SourceFrame | None:
+    def _next_new(self) -> SourceBatch | None:
         reader = self._reader
         suffix = reader.config.query_suffix.strip()
         reader.announce(" ".join(filter(None, (f"{reader.target.select}{self._criteria.text}", suffix))))
@@ -266,7 +265,7 @@ class TimestampIncrementingTableQuerier:
         else:
             rows_of = Range(until)
         order = (self._timestamps, [self._incrementing])
-        frame = reader.range_frame(rows_of, order, reader.target.partition, end.to_offset(), *self._invalid_scan())
+        frame = reader.range_query(rows_of, order, reader.target.partition, end.to_offset(), *self._invalid_scan())
         self._full = rows >= limit
         # Last: if the database fails before, the same rows are new again.
         self._saved_is_invalid = False

@@ -6,6 +6,7 @@ the connection was lost has the same rows.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import logging
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
+from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
@@ -28,8 +30,9 @@ from connect_dagster.connectors.jdbc.source.columns import (
     read_columns,
 )
 from connect_dagster.connectors.jdbc.source.config import JdbcSourceConfig
+from connect_dagster.connectors.jdbc.source.query_slot import QuerySlot
 from connect_dagster.connectors.jdbc.source.timestamp_incrementing import Partition, Zone
-from connect_dagster.plugin.frames import SourceFrame
+from connect_dagster.plugin.frames import Offsets, SourceFrame, SourceQuery
 from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
 
 log = logging.getLogger(__name__)
@@ -45,6 +48,8 @@ _GROWTH = 4
 _FIRST_ROWS, _MOST_ROWS = 200, 150_000
 # A smaller batch is read as fast by one connection.
 _PARALLEL_ROWS = 4_000
+# Queries that are planned: over one connection and over several, before and after columns or sizes have changed.
+_MOST_KEPT = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,15 @@ class Target:
     def schema_name(self) -> str | None:
         """Return the name of the records' schema."""
         return None if self.table is None else self.table.name
+
+
+_SparkOptions = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    slot: QuerySlot
+    df: DataFrame
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +160,8 @@ class RowReader:
         self._key: Key | None = None
         self._schema = Schema(SchemaType.STRUCT)
         self._columns = Options(self.dialect, config.numeric_mapping, config.granularity, config.zone)
+        self._read_columns = functools.lru_cache(maxsize=1)(self._columns_of)
+        self._planned = functools.lru_cache(maxsize=_MOST_KEPT)(self._plan)
 
     @property
     def dialect(self) -> Dialect:
@@ -193,7 +209,7 @@ class RowReader:
 
     def read_columns(self) -> ReadColumns:
         """Return the fields of the target's current columns."""
-        return read_columns(self.described(), self._columns, self.target.name)
+        return self._read_columns(tuple(self.described()))
 
     def key(self) -> Key | None:
         """Return the table's primary key; ``None`` without one."""
@@ -256,9 +272,8 @@ class RowReader:
             columns: the columns to read.
             parts: conditions that divide the rows, each read over a separate connection.
         """
-        options = {**self._database.spark_options(), **self._reading_options(), "customSchema": columns.custom_schema}
-        url = options.pop("url")
-        table = f"({sql}) connect_rows"
+        options = dict(self._options(columns))
+        url, table = options.pop("url"), _table(sql)
         with self.translated_errors():
             if parts:
                 return self.spark.read.jdbc(url, table, predicates=list(parts), properties=options)
@@ -285,35 +300,40 @@ class RowReader:
             offset: after the rows; ``None`` deletes the stored one.
             others: further source partitions with their offsets.
         """
-        schema = self._same(columns.schema(self.target.schema_name))
-        made = [columns.struct().alias("value")]
-        key_schema = self._key_schema(columns)
-        if key_schema is not None:
-            made.append(columns.only([field.name for field in key_schema.fields]).struct().alias("key"))
-        return SourceFrame(
-            df=rows.select(*made),
-            source_partition=place,
-            source_offset=offset,
-            other_offsets=others,
-            topic=self.target.topic,
-            value_schema=schema,
-            key_schema=key_schema,
-        )
+        return self._frame(self._records(rows, columns), columns, place, offset, others)
 
-    def range_frame(
+    def range_query(
         self,
         rows: Range,
         order: Sequence[Sequence[str]],
         place: Partition,
         offset: dict[str, Any] | None,
         *others: tuple[Partition, dict[str, Any] | None],
-    ) -> SourceFrame:
+    ) -> SourceQuery | SourceFrame:
         """Return the rows of a range as records, sorted by columns of the target as :func:`ordered` does."""
         columns = self.read_columns()
         select = None if columns.all or self.target.table is None else self._named(columns)
         sql = self.statement(rows.where, select=select)
-        found = self.rows(sql, columns, rows.parts(self.config.parallel_reads))
-        return self.frame(ordered(found, columns, order), columns, place, offset, *others)
+        parts = tuple(rows.parts(self.config.parallel_reads))
+        sorted_by = tuple(map(tuple, order))
+
+        def read() -> DataFrame:
+            return self._records(ordered(self.rows(sql, columns, parts), columns, sorted_by), columns)
+
+        planned = self._planned(columns, self._options(columns), sorted_by, len(parts))
+        if planned is None:
+            return self._frame(read(), columns, place, offset, others)
+        return SourceQuery(
+            df=planned.df,
+            set_rows=lambda: planned.slot.set(_table(sql), parts),
+            read=read,
+            source_partition=place,
+            source_offset=offset,
+            other_offsets=others,
+            topic=self.target.topic,
+            value_schema=self._same(columns.schema(self.target.schema_name)),
+            key_schema=self._key_schema(columns),
+        )
 
     def deleted_frame(self, keys: DataFrame, columns: ReadColumns) -> SourceFrame:
         """Return tombstones for keys, given as they were read."""
@@ -327,6 +347,41 @@ class RowReader:
             topic=self.target.topic,
             value_schema=None,
             key_schema=schema,
+        )
+
+    def _columns_of(self, described: tuple[JdbcColumn, ...]) -> ReadColumns:
+        return read_columns(described, self._columns, self.target.name)
+
+    def _plan(
+        self, columns: ReadColumns, _: _SparkOptions, order: Sequence[Sequence[str]], parts: int
+    ) -> _Planned | None:
+        """Return a DataFrame for ranges; ``None`` where this Spark plans for each."""
+        rows = self.rows(self.target.select, columns, ["1 = 0"] * parts)
+        try:
+            slot = QuerySlot(rows)
+        except (Py4JError, TypeError, AttributeError) as error:
+            log.info("Spark's JDBC source has other parts than in Spark 4.1, each batch is planned: %s", error)
+            return None
+        return _Planned(slot, self._records(ordered(rows, columns, order), columns))
+
+    def _records(self, rows: DataFrame, columns: ReadColumns) -> DataFrame:
+        made = [columns.struct().alias("value")]
+        key_schema = self._key_schema(columns)
+        if key_schema is not None:
+            made.append(columns.only([field.name for field in key_schema.fields]).struct().alias("key"))
+        return rows.select(*made)
+
+    def _frame(
+        self, records: DataFrame, columns: ReadColumns, place: Partition, offset: dict[str, Any] | None, others: Offsets
+    ) -> SourceFrame:
+        return SourceFrame(
+            df=records,
+            source_partition=place,
+            source_offset=offset,
+            other_offsets=others,
+            topic=self.target.topic,
+            value_schema=self._same(columns.schema(self.target.schema_name)),
+            key_schema=self._key_schema(columns),
         )
 
     def _same(self, schema: Schema) -> Schema:
@@ -362,6 +417,10 @@ class RowReader:
         of_batch = self._rows_of_batch or 0
         return min(_FETCH_ROWS, max(_SAMPLE_ROWS, of_batch // _FETCHES_OF_BATCH), of_batch or _SAMPLE_ROWS)
 
+    def _options(self, columns: ReadColumns) -> _SparkOptions:
+        options = {**self._database.spark_options(), **self._reading_options(), "customSchema": columns.custom_schema}
+        return tuple(options.items())
+
     def _reading_options(self) -> dict[str, str]:
         # A driver holds the rows that it has fetched, in the JVM's heap.
         options = {"fetchsize": str(self._fetch_rows())}
@@ -369,6 +428,10 @@ class RowReader:
             level = self.config.isolation.replace("_", " ")
             options["sessionInitStatement"] = self.dialect.session_isolation.format(level)
         return options
+
+
+def _table(sql: str) -> str:
+    return f"({sql}) connect_rows"
 
 
 def fitted_rows(current: int, most: int, rows: int, size: int) -> int:

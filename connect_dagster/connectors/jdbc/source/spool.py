@@ -144,7 +144,7 @@ class _File(Part):
         return not pq.read_metadata(self.file).num_rows
 
     def last_rows(self, columns: Sequence[str]) -> pa.Table:
-        return pq.read_table(self.file, columns=[*columns])
+        return pq.read_table(self.file, columns=[*columns], coerce_int96_timestamp_unit="us")
 
     def delete(self) -> None:
         self.file.unlink(missing_ok=True)
