@@ -116,14 +116,36 @@ def test_a_frozen_broker_is_survived(own: EmbeddedBroker, pair: Pair, files: Lin
         reader.await_values(files.lines)
 
 
+def started_jvm(worker: DistributedProcess) -> psutil.Process:
+    """Return the JVM of a worker that is starting."""
+    found: list[psutil.Process] = []
+
+    def is_there() -> bool:
+        found[:] = [child for child in psutil.Process(worker.pid).children(recursive=True) if is_of_spark(child)]
+        return bool(found)
+
+    worker.wait_until(is_there, "start a JVM", 60)
+    return found[0]
+
+
+def is_of_spark(process: psutil.Process) -> bool:
+    try:
+        return process.name() == "java" and "-version" not in process.cmdline()
+    except psutil.NoSuchProcess:  # one that has told its version
+        return False
+
+
 def test_a_worker_that_waits_for_brokers_at_its_start_can_be_stopped(own: EmbeddedBroker, tmp_path: Path) -> None:
     worker = DistributedProcess(group_properties(own.bootstrap_servers, "waiting-", **GROUP), tmp_path / "worker")
     worker.start()
     try:
-        # The cluster's id is asked first; then Spark comes up, and only then are the topics read.
+        # The cluster's id is asked first; then Spark has to be up, and only then are the topics read.
+        jvm = started_jvm(worker)
+        jvm.suspend()
         worker.wait_log("REST server listening", 60)
         time.sleep(1)
         own.pause()
+        jvm.resume()
         worker.wait_log("Herder starting", 120)
         assert call(worker.rest_url, "GET", "/health").status == 503
         assert worker.stop(timeout=30) == 0

@@ -4,8 +4,12 @@ import functools
 import random
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.databases import Database, MariaDB, PostgreSQL
@@ -30,16 +34,17 @@ def ddl(table: str) -> str:
 
 
 def changes(database: Database, table: str, count: int) -> Iterator[str]:
-    """Yield random inserts, updates and deletes."""
+    """Yield random inserts, updates and deletes of rows that are there now: a scan has seen these."""
     chance = random.Random(f"{table} {count}")
-    there = {id for (id,) in database.query(f"SELECT id FROM {table}")}
+    seen = {id for (id,) in database.query(f"SELECT id FROM {table}")}
+    there = {*seen}
     for _ in range(count):
         id = chance.randrange(count // 3)
         values = {name: sample(kind, chance) for name, kind in COLUMNS[table].items()}
         if id not in there:
             there.add(id)
             yield f"INSERT INTO {table} (id, {', '.join(values)}) VALUES ({id}, {', '.join(values.values())})"
-        elif chance.random() < 0.3:
+        elif id in seen and chance.random() < 0.3:
             there.remove(id)
             yield f"DELETE FROM {table} WHERE id = {id}"
         else:
@@ -66,7 +71,7 @@ def converters(registry: str) -> dict[str, str]:
 
 @pytest.mark.nightly
 def test_s5_29_five_sinks_follow_their_source_tables(
-    sinks: Sinks, mariadb: MariaDB, postgresql: PostgreSQL, schema_registry: str
+    sinks: Sinks, mariadb: MariaDB, postgresql: PostgreSQL, schema_registry: str, tmp_path: Path
 ) -> None:
     tables, process = mariadb.new_database("ops"), sinks.process
     copies = postgresql.new_database()
@@ -78,7 +83,8 @@ def test_s5_29_five_sinks_follow_their_source_tables(
         "tasks.max": "1",
         # Rows of the same millisecond are read together.
         "timestamp.delay.interval.ms": "200",
-        "delete.scan.interval.ms": "8000",
+        "delete.scan.interval.ms": "4000",
+        "delete.scan.location": str(tmp_path),
     }
     connectors = {f"{sinks.prefix}mysqlavro-ops": ops}
     for name in COLUMNS:
@@ -103,12 +109,23 @@ def test_s5_29_five_sinks_follow_their_source_tables(
             clean.callback(process.call, "DELETE", f"/connectors/{name}")
         for name in connectors:
             process.wait_states(name, "RUNNING", "RUNNING", timeout=60)
-        for count in (30, 300):
+        for count in (30, 300, 200):
             for name in COLUMNS:
                 tables.execute(*changes(tables, name, count))
             for name in COLUMNS:
                 assert tables.query(f"SELECT COUNT(*) FROM {name}") != [(0,)]
                 process.wait_until(functools.partial(follows, copies, tables, name), f"have {name} follow", 120)
+                process.wait_until(functools.partial(is_scanned, tmp_path, tables, name), f"scan {name}", 60)
+
+
+def is_scanned(scans: Path, tables: Database, name: str) -> bool:
+    """Return whether the last scan for deletes has seen all rows of a table."""
+    folders = [folder for folder in scans.glob("*/*/seen") if unquote(folder.parent.name).split(".")[-1] == name]
+    try:
+        seen = [id for folder in folders for id in pq.read_table(folder).column("id").to_pylist()]
+    except (OSError, pa.ArrowInvalid):  # the next scan is taking its place
+        return False
+    return sorted(seen) == [id for (id,) in tables.query(f"SELECT id FROM {name} ORDER BY id")]
 
 
 def follows(copies: Database, tables: Database, name: str) -> bool:
