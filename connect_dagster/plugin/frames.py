@@ -175,8 +175,31 @@ class SourceFrame(RecordFrame, Positioned):
         return self._with(df=self.df.withColumn(name, column), topic=topic)
 
 
+class Framed(Positioned):
+    """Records that become a frame: the attributes of a ``SourceFrame`` apart from ``df``."""
+
+    __slots__ = ()
+    topic: str | None
+    value_schema: Schema | None
+    key_schema: Schema | None
+    ascii: bool
+
+    def over(self, df: DataFrame) -> SourceFrame:
+        """Return a frame of other records with the attributes of these."""
+        return SourceFrame(
+            df,
+            self.source_partition,
+            self.source_offset,
+            self.other_offsets,
+            self.topic,
+            self.value_schema,
+            self.key_schema,
+            self.ascii,
+        )
+
+
 @dataclass(frozen=True, slots=True)
-class SourceTable(Positioned):
+class SourceTable(Framed):
     """Records on their way to Kafka in an Arrow table.
 
     The worker plans the tables of equal columns, topic and schemas once, and runs no Spark job for a few records: from
@@ -202,22 +225,9 @@ class SourceTable(Positioned):
         """Return the records as a frame."""
         return self.over(spark.createDataFrame(self.table))
 
-    def over(self, df: DataFrame) -> SourceFrame:
-        """Return a frame of other records with the attributes of these."""
-        return SourceFrame(
-            df,
-            self.source_partition,
-            self.source_offset,
-            self.other_offsets,
-            self.topic,
-            self.value_schema,
-            self.key_schema,
-            self.ascii,
-        )
-
 
 @dataclass(frozen=True, slots=True)
-class SourceQuery(Positioned):
+class SourceQuery(Framed):
     """Records on their way to Kafka, read by a DataFrame that Spark plans once for any number of polls.
 
     The other attributes are those of ``SourceFrame``.
@@ -237,22 +247,11 @@ class SourceQuery(Positioned):
     topic: str | None = None
     value_schema: Schema | None = field(default=STRING_SCHEMA)
     key_schema: Schema | None = None
+    ascii: bool = False
 
     def frame(self, _: SparkSession) -> SourceFrame:
         """Return the records as a frame, which is planned by itself."""
         return self.over(self.read())
-
-    def over(self, df: DataFrame) -> SourceFrame:
-        """Return a frame of other records with the attributes of these."""
-        return SourceFrame(
-            df,
-            self.source_partition,
-            self.source_offset,
-            self.other_offsets,
-            self.topic,
-            self.value_schema,
-            self.key_schema,
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,7 +150,7 @@ class KeptPlans:
         if batch.topic is None and self._pipeline.needs_topic:  # records are encoded by topic, so they are looked at
             return None
         if isinstance(batch, SourceQuery):
-            return _Shape(batch.df, batch.topic, False, batch.key_schema, batch.value_schema)
+            return _Shape(batch.df, batch.topic, batch.ascii, batch.key_schema, batch.value_schema)
         if not 0 < batch.table.num_rows <= MOST_ROWS or batch.table.nbytes > _MOST_BYTES:
             return None
         return _Shape(batch.table.schema, batch.topic, batch.ascii, batch.key_schema, batch.value_schema)

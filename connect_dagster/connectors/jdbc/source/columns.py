@@ -303,19 +303,19 @@ def _timestamp(column: JdbcColumn, options: Options) -> _Field:
     def made(shown: SparkColumn) -> SparkColumn:
         return shown if options.zone == "UTC" else F.to_utc_timestamp(shown, options.zone)
 
-    return _granular(column, options, "TIMESTAMP", made)
+    return _granular(column, options, made)
 
 
 def _instant(column: JdbcColumn, options: Options) -> _Field:
-    return _granular(column, options, "TIMESTAMP", lambda value: value)
+    return _granular(column, options, lambda value: value)
 
 
-def _granular(column: JdbcColumn, options: Options, read_as: str, instant: Made) -> _Field:
+def _granular(column: JdbcColumn, options: Options, instant: Made) -> _Field:
     optional = column.optional
     if options.granularity == "connect_logical":
-        return Schema(SchemaType.INT64, optional, TIMESTAMP, 1), read_as, instant
+        return Schema(SchemaType.INT64, optional, TIMESTAMP, 1), "TIMESTAMP", instant
     kind, written = _GRANULARITIES[options.granularity]
-    return Schema(kind, optional), read_as, lambda value: written(instant(value), options.zone)
+    return Schema(kind, optional), "TIMESTAMP", lambda value: written(instant(value), options.zone)
 
 
 def _iso(digits: int) -> Callable[[SparkColumn, str], SparkColumn]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import functools
 import itertools
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
@@ -36,6 +36,8 @@ from connect_dagster.plugin.frames import Offsets, SourceFrame, SourceQuery
 from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
 
 log = logging.getLogger(__name__)
+
+Made = TypeVar("Made")
 
 _FETCH_ROWS = 2_000
 # An eighth of a batch is a megabyte, as estimated: rows that become 50 times larger have 50.
@@ -300,7 +302,8 @@ class RowReader:
             offset: after the rows; ``None`` deletes the stored one.
             others: further source partitions with their offsets.
         """
-        return self._frame(self._records(rows, columns), columns, place, offset, others)
+        records = self._records(rows, columns)
+        return self._batch(functools.partial(SourceFrame, records), columns, place, offset, others)
 
     def range_query(
         self,
@@ -322,18 +325,9 @@ class RowReader:
 
         planned = self._planned(columns, self._options(columns), sorted_by, len(parts))
         if planned is None:
-            return self._frame(read(), columns, place, offset, others)
-        return SourceQuery(
-            df=planned.df,
-            set_rows=lambda: planned.slot.set(_table(sql), parts),
-            read=read,
-            source_partition=place,
-            source_offset=offset,
-            other_offsets=others,
-            topic=self.target.topic,
-            value_schema=self._same(columns.schema(self.target.schema_name)),
-            key_schema=self._key_schema(columns),
-        )
+            return self._batch(functools.partial(SourceFrame, read()), columns, place, offset, others)
+        query = functools.partial(SourceQuery, planned.df, lambda: planned.slot.set(_table(sql), parts), read)
+        return self._batch(query, columns, place, offset, others)
 
     def deleted_frame(self, keys: DataFrame, columns: ReadColumns) -> SourceFrame:
         """Return tombstones for keys, given as they were read."""
@@ -371,11 +365,15 @@ class RowReader:
             made.append(columns.only([field.name for field in key_schema.fields]).struct().alias("key"))
         return rows.select(*made)
 
-    def _frame(
-        self, records: DataFrame, columns: ReadColumns, place: Partition, offset: dict[str, Any] | None, others: Offsets
-    ) -> SourceFrame:
-        return SourceFrame(
-            df=records,
+    def _batch(
+        self,
+        make: Callable[..., Made],
+        columns: ReadColumns,
+        place: Partition,
+        offset: dict[str, Any] | None,
+        others: Offsets,
+    ) -> Made:
+        return make(
             source_partition=place,
             source_offset=offset,
             other_offsets=others,
@@ -417,8 +415,12 @@ class RowReader:
         of_batch = self._rows_of_batch or 0
         return min(_FETCH_ROWS, max(_SAMPLE_ROWS, of_batch // _FETCHES_OF_BATCH), of_batch or _SAMPLE_ROWS)
 
+    @functools.cached_property
+    def _connecting(self) -> Mapping[str, str]:
+        return self._database.spark_options()  # asks all drivers for the URL
+
     def _options(self, columns: ReadColumns) -> _SparkOptions:
-        options = {**self._database.spark_options(), **self._reading_options(), "customSchema": columns.custom_schema}
+        options = {**self._connecting, **self._reading_options(), "customSchema": columns.custom_schema}
         return tuple(options.items())
 
     def _reading_options(self) -> dict[str, str]:
