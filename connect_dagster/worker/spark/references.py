@@ -22,6 +22,9 @@ log = logging.getLogger(__name__)
 
 _RELEASE_SECONDS = 0.05
 _LONG_SECONDS = 0.002
+_LOOK_SECONDS = 60.0
+
+_last_look = time.monotonic()
 
 
 def release_quickly() -> None:
@@ -33,8 +36,13 @@ def let_go() -> None:
     """Release JVM objects that are not used any more; call it after each batch.
 
     A collection is long where much is loaded and many tasks keep their plans. Then all that is alive is left out of the
-    next ones, which take a tenth of a millisecond again.
+    next ones, which take a tenth of a millisecond again; once a minute it is looked at, as it may not be alive any
+    more, such as connections of clients that came and went.
     """
+    global _last_look
+    if time.monotonic() - _last_look > _LOOK_SECONDS:
+        _last_look = time.monotonic()
+        gc.unfreeze()
     began = time.thread_time()
     gc.collect()
     if time.thread_time() - began > _LONG_SECONDS:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
+import weakref
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 
@@ -91,6 +93,23 @@ def test_a_declared_size_is_refused_before_the_body(herder: MemoryHerder) -> Non
 def test_an_undeclared_size_is_counted(herder: MemoryHerder, size: int, status: int) -> None:
     """Failed: the body was read as a whole."""
     assert Asking(create_app(herder, limits=SMALL))("GET", "/", b" " * size).status == status
+
+
+def test_a_body_that_is_too_large_is_freed_at_once(herder: MemoryHerder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Failed: it was part of a cycle, so that bodies of 400 MB filled the memory until the collector came."""
+    read: list[weakref.ref[bytearray]] = []
+
+    class Body(bytearray):
+        def __init__(self) -> None:
+            read.append(weakref.ref(self))
+
+    monkeypatch.setattr("connect_dagster.rest.app.bytearray", Body, raising=False)
+    gc.disable()
+    try:
+        assert Asking(create_app(herder, limits=SMALL))("GET", "/", b" " * 1001).status == 413
+        assert [body() for body in read] == [None]
+    finally:
+        gc.enable()
 
 
 def test_bodies_share_their_memory(herder: MemoryHerder) -> None:
