@@ -163,8 +163,16 @@ class HttpConnection(H11Protocol):
         self.conn = self._parser = _Parser(h11.SERVER, HEAD_BYTES)
         self._connections = connections
         self._phase: Phase | None = None
-        self._application = self.app
-        self.app = self._answer
+        self._is_lost = False
+
+    @property
+    def app(self) -> Any:
+        """Return the application that uvicorn calls; not kept, as a connection that refers to itself is freed late."""
+        return self._answer
+
+    @app.setter
+    def app(self, application: Any) -> None:
+        self._application = application
 
     async def _answer(self, scope: Any, receive: Any, send: Any) -> None:
         """Handle a request, unless nobody waits for its response: clients that ask and leave keep others waiting."""
@@ -188,6 +196,8 @@ class HttpConnection(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Release what the connection held."""
         super().connection_lost(exc)
+        self._is_lost = True
+        self._unset_keepalive_if_required()
         self._connections.leave(self)
 
     def data_received(self, data: bytes) -> None:
@@ -229,6 +239,8 @@ class HttpConnection(H11Protocol):
         self.transport.abort()
 
     def _follow(self) -> None:
+        if self._is_lost:  # a response may end later
+            return
         waits = self.flow.write_paused or self.transport.is_closing()
         phase = Phase.TAKING if waits else _phase(self.conn)
         if phase is not self._phase:

@@ -41,6 +41,8 @@ START_SECONDS = 10.0
 STOP_SECONDS = 60.0
 # Connections that the system keeps ready at least; beyond them a client tries again after a second.
 _BACKLOG = 128
+# Connections that are accepted in a row, while nothing else is done.
+_ACCEPTED = 100
 
 
 class RestServer:
@@ -204,7 +206,6 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._tls = tls
         self._connections = Connections(limits)
-        # They are accepted in a row, which exceeds the limit of connections for a moment.
         self._backlog = max(_BACKLOG, limits.connections)
         self.ready = threading.Event()
         self._thread = threading.Thread(target=self.run, args=(sockets,), name="rest-server", daemon=True)
@@ -220,9 +221,10 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, then set the event. In place of uvicorn's, whose connections know no limits."""
         loop = asyncio.get_running_loop()
-        self.servers = [
-            await loop.create_server(self._accepted, sock=bound, backlog=self._backlog) for bound in sockets or ()
-        ]
+        self.servers = []
+        for bound in sockets or ():
+            self.servers.append(await loop.create_server(self._accepted, sock=bound, backlog=_ACCEPTED))
+            bound.listen(self._backlog)  # asyncio has one number for both
         self.started = True
         self.ready.set()
 

@@ -32,8 +32,8 @@ LONGEST_SECONDS = 1.0
 LINE_SECONDS = 0.2
 # Long enough for records that a source reads only now.
 DELIVERY_SECONDS = 15.0
-# Bodies may take twice 128 MB; with what the allocator keeps of them, repeated attacks level off at 400.
-GROWTH_MEGABYTES = 450
+# Bodies may take twice 128 MB while they are read.
+GROWTH_MEGABYTES = 300
 
 
 class Attacked:

@@ -269,6 +269,30 @@ def test_clients_that_do_not_read_keep_nobody_out(herder: MemoryHerder, connect:
         assert requests.get(server.advertised_url, timeout=5).status_code == 200
 
 
+def test_a_connection_is_freed_with_its_end(herder: MemoryHerder, connect: Callable[..., Client]) -> None:
+    """Failed: it referred to itself, so that thousands of clients that left were collected together, in a second."""
+    with limited(herder, PATIENT_FIVE) as server:
+        gc.collect()
+        gc.disable()
+        try:
+            for leaves_at_once in (True, False) * 20:
+                client = connect(server)
+                client.send(b"GET / HTTP/1.1\r\nHost: worker\r\n\r\n")
+                if not leaves_at_once:
+                    client.read(b"}")
+                client.close()
+            deadline = time.monotonic() + 10
+            while (alive := _alive()) and time.monotonic() < deadline:
+                time.sleep(0.05)
+            assert alive == 0
+        finally:
+            gc.enable()
+
+
+def _alive() -> int:
+    return sum(isinstance(one, HttpConnection) for one in gc.get_objects())
+
+
 def test_the_longest_idle_connection_makes_room(herder: MemoryHerder, connect: Callable[..., Client]) -> None:
     with limited(herder, PATIENT_FIVE) as server:
         clients = [connect(server) for _ in range(5)]
