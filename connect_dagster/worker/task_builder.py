@@ -186,6 +186,7 @@ class TaskBuilder:
                 metrics.turn_waited,
                 self._is_member,
                 executors.cancel if executors is not None else lambda: None,
+                receipts=task.wants_receipts,
             ),
             open_offsets=lambda: self._offsets.open(id.connector, connector_config.originals),
             flush_seconds=self._worker.offset_flush_timeout_ms / 1000,
