@@ -41,6 +41,86 @@ SOURCE_ALIAS, TARGET_ALIAS = "source.cluster.alias", "target.cluster.alias"
 EMIT_OFFSET_SYNCS = "emit.offset-syncs.enabled"
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
+# Options of the connectors and of clients that read what they write.
+REPLICATION_POLICY = config_key(
+    REPLICATION_POLICY_CLASS,
+    type=Type.CLASS,
+    default=DEFAULT_REPLICATION_POLICY,
+    importance=Importance.LOW,
+    validator=one_of_java_or_python(REPLICATION_POLICY_CLASS),
+    doc="Class that names replicated topics. DefaultReplicationPolicy puts the alias of the source and a separator "
+    "before the name; IdentityReplicationPolicy keeps the name, so that flows in both directions form a loop.",
+)
+SEPARATOR = config_key(
+    "replication.policy.separator",
+    type=Type.STRING,
+    default=".",
+    importance=Importance.LOW,
+    doc="Separator between the alias and the name of a topic.",
+)
+INTERNAL_SEPARATOR = config_key(
+    "replication.policy.internal.topic.separator.enabled",
+    type=Type.BOOLEAN,
+    default=True,
+    importance=Importance.LOW,
+    doc="Whether a separator that is set also separates the parts of the names of the offset-syncs and checkpoints "
+    "topics. With false these names have dots, as in versions before this option.",
+)
+FORWARDING = config_key(
+    FORWARDING_ADMIN_CLASS,
+    type=Type.CLASS,
+    default=FORWARDING_ADMIN,
+    importance=Importance.LOW,
+    validator=one_of_java_or_python(FORWARDING_ADMIN_CLASS),
+    doc="Class whose calls create and alter topics, configurations and ACLs (KIP-787). A subclass can send them to "
+    "another system than the cluster.",
+)
+
+# Options that the source and the checkpoint connector have, each in its place.
+TOPIC_FILTER = config_key(
+    TOPIC_FILTER_CLASS,
+    type=Type.CLASS,
+    default=DEFAULT_TOPIC_FILTER,
+    importance=Importance.LOW,
+    validator=one_of_java_or_python(TOPIC_FILTER_CLASS),
+    doc="Class that selects topics. DefaultTopicFilter uses topics and topics.exclude.",
+)
+CONSUMER_POLL_TIMEOUT = config_key(
+    "consumer.poll.timeout.ms",
+    type=Type.LONG,
+    default=1_000,
+    importance=Importance.LOW,
+    doc="Longest wait for records in one poll of a consumer.",
+)
+OFFSET_SYNCS_LOCATION = config_key(
+    "offset-syncs.topic.location",
+    type=Type.STRING,
+    default=Side.SOURCE.value,
+    importance=Importance.LOW,
+    validator=one_of(Side.SOURCE.value, Side.TARGET.value),
+    doc="Cluster with the offset-syncs topic: source or target. The source and the checkpoint connector of a flow need "
+    "the same value.",
+)
+METRIC_NAMES_FORMATS = config_key(
+    "metric.names.formats",
+    type=Type.LIST,
+    default=("legacy",),
+    importance=Importance.LOW,
+    validator=UniqueValues(empty=False, allowed=("legacy", "new")),
+    doc="Names of the metrics: legacy for those under kafka.connect.mirror, new for those of plugins with connector "
+    "and task, or both.",
+)
+
+
+def _access(key: ConfigKey) -> ConfigKey:
+    if key.name != "security.protocol":
+        return key
+    return replace(key, validator=one_of_ignoring_case(*_PROTOCOLS))
+
+
+SECURITY = tuple(map(_access, ACCESS))
+"""Options for access to a secured cluster."""
+
 
 class MirrorConnectorConfig(ConfigDef):
     """Options of a connector of a flow; the settings of its clients are in ``client_settings``."""
@@ -71,37 +151,10 @@ class MirrorConnectorConfig(ConfigDef):
         importance=Importance.LOW,
         doc="Longest time for administrative work in one of the clusters, such as to list or create topics.",
     )
-    replication_policy_class: str = config_key(
-        REPLICATION_POLICY_CLASS,
-        type=Type.CLASS,
-        default=DEFAULT_REPLICATION_POLICY,
-        importance=Importance.LOW,
-        validator=one_of_java_or_python(REPLICATION_POLICY_CLASS),
-        doc="Class that names replicated topics. DefaultReplicationPolicy puts the alias of the source and a separator "
-        "before the name; IdentityReplicationPolicy keeps the name, so that flows in both directions form a loop.",
-    )
-    replication_policy_separator: str = config_key(
-        "replication.policy.separator",
-        default=".",
-        importance=Importance.LOW,
-        doc="Separator between the alias and the name of a topic.",
-    )
-    internal_topic_separator_enabled: bool = config_key(
-        "replication.policy.internal.topic.separator.enabled",
-        default=True,
-        importance=Importance.LOW,
-        doc="Whether a separator that is set also separates the parts of the names of the offset-syncs and checkpoints "
-        "topics. With false these names have dots, as in versions before this option.",
-    )
-    forwarding_admin_class: str = config_key(
-        FORWARDING_ADMIN_CLASS,
-        type=Type.CLASS,
-        default=FORWARDING_ADMIN,
-        importance=Importance.LOW,
-        validator=one_of_java_or_python(FORWARDING_ADMIN_CLASS),
-        doc="Class whose calls create and alter topics, configurations and ACLs (KIP-787). A subclass can send them to "
-        "another system than the cluster.",
-    )
+    replication_policy_class: str = REPLICATION_POLICY
+    replication_policy_separator: str = SEPARATOR
+    internal_topic_separator_enabled: bool = INTERNAL_SEPARATOR
+    forwarding_admin_class: str = FORWARDING
     metric_reporters: tuple[str, ...] = config_key(
         "metric.reporters",
         default=("org.apache.kafka.common.metrics.JmxReporter",),
@@ -122,7 +175,7 @@ class MirrorConnectorConfig(ConfigDef):
         """Return the options in Java's order: the shared ones, the access to a cluster, the connector's own."""
         declared = super().table().keys
         shared = len(MirrorConnectorConfig.model_fields)
-        return ConfigTable((*declared[:shared], *_ACCESS, *declared[shared:]))
+        return ConfigTable((*declared[:shared], *SECURITY, *declared[shared:]))
 
     @classmethod
     def parse(cls, props: Properties, find_class: FindClass | None = None) -> Self:
@@ -161,54 +214,9 @@ class MirrorConnectorConfig(ConfigDef):
         return client_settings(self.originals, role, self.label)
 
 
-# Options that the source and the checkpoint connector have, each in its place.
-TOPIC_FILTER = config_key(
-    TOPIC_FILTER_CLASS,
-    type=Type.CLASS,
-    default=DEFAULT_TOPIC_FILTER,
-    importance=Importance.LOW,
-    validator=one_of_java_or_python(TOPIC_FILTER_CLASS),
-    doc="Class that selects topics. DefaultTopicFilter uses topics and topics.exclude.",
-)
-CONSUMER_POLL_TIMEOUT = config_key(
-    "consumer.poll.timeout.ms",
-    type=Type.LONG,
-    default=1_000,
-    importance=Importance.LOW,
-    doc="Longest wait for records in one poll of a consumer.",
-)
-OFFSET_SYNCS_LOCATION = config_key(
-    "offset-syncs.topic.location",
-    type=Type.STRING,
-    default=Side.SOURCE.value,
-    importance=Importance.LOW,
-    validator=one_of(Side.SOURCE.value, Side.TARGET.value),
-    doc="Cluster with the offset-syncs topic: source or target. The source and the checkpoint connector of a flow need "
-    "the same value.",
-)
-METRIC_NAMES_FORMATS = config_key(
-    "metric.names.formats",
-    type=Type.LIST,
-    default=("legacy",),
-    importance=Importance.LOW,
-    validator=UniqueValues(empty=False, allowed=("legacy", "new")),
-    doc="Names of the metrics: legacy for those under kafka.connect.mirror, new for those of plugins with connector "
-    "and task, or both.",
-)
-
-
 def interval_seconds(enabled: bool, seconds: int) -> int | None:
     """Return the interval of repeated work, ``None`` where it is switched off or negative."""
     return seconds if enabled and seconds >= 0 else None
-
-
-def _access(key: ConfigKey) -> ConfigKey:
-    if key.name != "security.protocol":
-        return key
-    return replace(key, validator=one_of_ignoring_case(*_PROTOCOLS))
-
-
-_ACCESS = tuple(map(_access, ACCESS))
 
 
 def _value_of(name: str, values: list[ConfigValue]) -> ConfigValue:
