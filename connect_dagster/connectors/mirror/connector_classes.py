@@ -6,7 +6,7 @@ Other classes written in Java cannot be loaded here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from connect_dagster.errors import ConfigError, ConnectError
@@ -50,15 +50,16 @@ def simple_name(class_name: str) -> str:
     return class_name.rpartition(".")[2]
 
 
-def with_java_classes(find_class: FindClass | None) -> FindClass:
+def with_java_classes(find_class: FindClass | None, accepted: Collection[str] = ()) -> FindClass:
     """Return a search that also finds Java's classes that have a counterpart here.
 
     Args:
         find_class: finds Python classes; ``None`` accepts their names unseen.
+        accepted: further names to accept unseen.
     """
 
     def find(name: str) -> str | None:
-        if name in _KNOWN or find_class is None:
+        if name in _KNOWN or name in accepted or find_class is None:
             return name
         found = find_class(name)
         if found is None:

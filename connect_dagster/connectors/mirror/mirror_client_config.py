@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import Self
 
 from connect_dagster.connectors.mirror.client_settings import BOOTSTRAP_SERVERS, CLUSTER_KEYS
-from connect_dagster.connectors.mirror.connector_classes import with_java_classes
 from connect_dagster.connectors.mirror.flow_settings import Resolve, cluster_settings
 from connect_dagster.connectors.mirror.shared_options import (
     FORWARDING,
@@ -18,6 +17,7 @@ from connect_dagster.connectors.mirror.shared_options import (
     REPLICATION_POLICY,
     SECURITY,
     SEPARATOR,
+    class_finder,
 )
 from connect_dagster.kafka.settings.java_settings import ClientKind
 from connect_dagster.plugin.config import ConfigDef, ConfigTable, FindClass, Importance, UniqueValues, config_key
@@ -45,7 +45,7 @@ class MirrorClientConfig(ConfigDef):
 
     @classmethod
     def parse(cls, props: Properties, find_class: FindClass | None = None) -> Self:
-        return super().parse(props, with_java_classes(find_class))
+        return super().parse(props, class_finder(props, find_class))
 
     @classmethod
     def of_cluster(cls, properties: Mapping[str, str], alias: str, resolve: Resolve) -> Self:

@@ -122,6 +122,12 @@ SECURITY = tuple(map(_access, ACCESS))
 """Options for access to a secured cluster."""
 
 
+def class_finder(props: Properties, find_class: FindClass | None) -> FindClass:
+    """Return the search for classes of a configuration. Those for access are left to the clients."""
+    of_clients = (props.get(key.name) or "" for key in SECURITY if key.type is Type.CLASS)
+    return with_java_classes(find_class, {name.strip() for name in of_clients})
+
+
 class MirrorConnectorConfig(ConfigDef):
     """Options of a connector of a flow; the settings of its clients are in ``client_settings``."""
 
@@ -179,12 +185,12 @@ class MirrorConnectorConfig(ConfigDef):
 
     @classmethod
     def parse(cls, props: Properties, find_class: FindClass | None = None) -> Self:
-        return super().parse(props, with_java_classes(find_class))
+        return super().parse(props, class_finder(props, find_class))
 
     @classmethod
     def validate_all(cls, props: Properties, find_class: FindClass | None = None) -> list[ConfigValue]:
         """Return the checked value of each option, with the errors of the whole configuration at their options."""
-        values = super().validate_all(props, with_java_classes(find_class))
+        values = super().validate_all(props, class_finder(props, find_class))
         for name, error in cls.errors_of(props).items():
             _value_of(name, values).errors.append(error)
         return values

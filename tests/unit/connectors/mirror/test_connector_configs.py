@@ -200,6 +200,11 @@ def test_python_classes_are_found_as_other_plugins_are() -> None:
     assert config.topic_filter_class == "acme.filters.Mine"
 
 
+def test_classes_of_clients_are_left_to_the_clients() -> None:
+    handler = {"sasl.login.callback.handler.class": " com.acme.Login ", "ssl.engine.factory.class": "com.acme.Tls"}
+    assert errors(MirrorHeartbeatConfig, handler) == {}
+
+
 def test_java_classes_need_no_search() -> None:
     for name in ("DefaultReplicationPolicy", "IdentityReplicationPolicy"):
         config = MirrorSourceConfig.parse({**LEAST, "replication.policy.class": f"{MIRROR}{name}"}, lambda _: None)
