@@ -35,6 +35,10 @@ _FORCED: Mapping[ClientKind, Mapping[str, str]] = {ClientKind.CONSUMER: {"enable
 _NONE: Mapping[str, str] = {}
 
 
+NO_GROUP: Mapping[str, object] = {"group.id": "connect-dagster-mirror"}
+"""librdkafka's setting for consumers without a group, which it asks for all the same: nothing joins it or commits."""
+
+
 class Side(Enum):
     """The clusters of a flow."""
 

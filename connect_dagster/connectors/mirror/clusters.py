@@ -169,10 +169,17 @@ class ForwardingAdmin:
 
     def topic_acls(self) -> list[AclBinding]:
         """Return the ACLs of topics."""
-        anything = AclBindingFilter(
-            ResourceType.TOPIC, None, ResourcePatternType.ANY, None, None, AclOperation.ANY, AclPermissionType.ANY
+        anything: Any = None  # which the declared types do not include
+        wanted = AclBindingFilter(
+            ResourceType.TOPIC,
+            anything,
+            ResourcePatternType.ANY,
+            anything,
+            anything,
+            AclOperation.ANY,
+            AclPermissionType.ANY,
         )
-        found = self._client.describe_acls(anything, request_timeout=self._seconds)
+        found = self._client.describe_acls(wanted, request_timeout=self._seconds)
         return list(self._result(found))
 
     def create_acls(self, bindings: Sequence[AclBinding]) -> Errors:
@@ -257,7 +264,7 @@ class ForwardingAdmin:
 
 
 def _setting(entry: ConfigEntry) -> TopicSetting:
-    from_file = entry.source == ConfigSource.STATIC_BROKER_CONFIG.value
+    from_file = ConfigSource(entry.source) is ConfigSource.STATIC_BROKER_CONFIG
     return TopicSetting(
         entry.name,
         entry.value,

@@ -7,65 +7,65 @@ finds modules.
 from __future__ import annotations
 
 import importlib
-from typing import TypeVar
+from typing import Any, cast
 
+from connect_dagster.connectors.mirror.checkpoint_config import MirrorCheckpointConfig
 from connect_dagster.connectors.mirror.client_settings import Role
 from connect_dagster.connectors.mirror.clusters import ForwardingAdmin
-from connect_dagster.connectors.mirror.connector_classes import FORWARDING_ADMIN
-from connect_dagster.connectors.mirror.filters import BUNDLED_FILTERS, ConfigPropertyFilter, GroupFilter, TopicFilter
-from connect_dagster.connectors.mirror.names import (
-    DefaultReplicationPolicy,
-    IdentityReplicationPolicy,
-    ReplicationPolicy,
+from connect_dagster.connectors.mirror.connector_classes import (
+    CONFIG_PROPERTY_FILTER_CLASS,
+    FORWARDING_ADMIN,
+    FORWARDING_ADMIN_CLASS,
+    GROUP_FILTER_CLASS,
+    REPLICATION_POLICY_CLASS,
+    TOPIC_FILTER_CLASS,
 )
+from connect_dagster.connectors.mirror.filters import BUNDLED_FILTERS, ConfigPropertyFilter, GroupFilter, TopicFilter
+from connect_dagster.connectors.mirror.names import BUNDLED_POLICIES, ReplicationPolicy
 from connect_dagster.connectors.mirror.shared_options import MirrorConnectorConfig
+from connect_dagster.connectors.mirror.source_config import MirrorSourceConfig
 from connect_dagster.errors import ConfigError
 
-Plugin = TypeVar("Plugin", ReplicationPolicy, TopicFilter, GroupFilter, ConfigPropertyFilter)
-
-_BUNDLED: dict[str | None, type] = {
-    **BUNDLED_FILTERS,
-    DefaultReplicationPolicy.java_class: DefaultReplicationPolicy,
-    IdentityReplicationPolicy.java_class: IdentityReplicationPolicy,
-    FORWARDING_ADMIN: ForwardingAdmin,
-}
+_BUNDLED: dict[str | None, type] = {**BUNDLED_FILTERS, **BUNDLED_POLICIES, FORWARDING_ADMIN: ForwardingAdmin}
 
 
-def configured(kind: type[Plugin], option: str, name: str, config: MirrorConnectorConfig) -> Plugin:
-    """Return an object of a class that a configuration names, configured.
+def policy_of(config: MirrorConnectorConfig) -> ReplicationPolicy:
+    """Return the replication policy. Raises ConfigError, as the others do: there is no such class."""
+    return cast("ReplicationPolicy", _configured(ReplicationPolicy, REPLICATION_POLICY_CLASS, config))
 
-    Args:
-        kind: base of the class.
-        option: names it, for errors.
-        name: of the class: Java's, or a Python module and class.
-        config: of the connector.
 
-    Raises:
-        ConfigError: there is no such class, or it is of another kind.
-    """
-    made = _class(kind, option, name)()
+def topic_filter_of(config: MirrorSourceConfig | MirrorCheckpointConfig) -> TopicFilter:
+    """Return the filter of topics."""
+    return cast("TopicFilter", _configured(TopicFilter, TOPIC_FILTER_CLASS, config))
+
+
+def group_filter_of(config: MirrorCheckpointConfig) -> GroupFilter:
+    """Return the filter of consumer groups."""
+    return cast("GroupFilter", _configured(GroupFilter, GROUP_FILTER_CLASS, config))
+
+
+def property_filter_of(config: MirrorSourceConfig) -> ConfigPropertyFilter:
+    """Return the filter of the settings of topics."""
+    return cast("ConfigPropertyFilter", _configured(ConfigPropertyFilter, CONFIG_PROPERTY_FILTER_CLASS, config))
+
+
+def admin_of(config: MirrorConnectorConfig, role: Role) -> ForwardingAdmin:
+    """Return an admin client of one of the clusters."""
+    kind = _class(ForwardingAdmin, FORWARDING_ADMIN_CLASS, config)
+    return cast("ForwardingAdmin", kind(config.client_settings(role)))
+
+
+def _configured(base: type, option: str, config: MirrorConnectorConfig) -> Any:
+    made = _class(base, option, config)()
     made.configure(config.originals)
     return made
 
 
-def policy_of(config: MirrorConnectorConfig) -> ReplicationPolicy:
-    """Return the replication policy. Raises ConfigError."""
-    return configured(ReplicationPolicy, "replication.policy.class", config.replication_policy_class, config)
-
-
-def admin_of(config: MirrorConnectorConfig, role: Role) -> ForwardingAdmin:
-    """Return an admin client of one of the clusters. Raises ConfigError."""
-    kind = _class(ForwardingAdmin, "forwarding.admin.class", config.forwarding_admin_class)
-    return kind(config.client_settings(role))
-
-
-Kind = TypeVar("Kind")
-
-
-def _class(kind: type[Kind], option: str, name: str) -> type[Kind]:
+def _class(base: type, option: str, config: MirrorConnectorConfig) -> type[Any]:
+    name = str(getattr(config, option.replace(".", "_")))
     found = _BUNDLED.get(name) or _python_class(option, name)
-    if not (isinstance(found, type) and issubclass(found, kind)):
-        raise ConfigError.invalid(option, name, f"the class must be a {kind.__name__}")
+    if not (isinstance(found, type) and issubclass(found, base)):
+        raise ConfigError.invalid(option, name, f"the class must be a {base.__name__}")
     return found
 
 

@@ -2,17 +2,15 @@
 
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 SECONDS = 60.0
-
-Headers = Sequence[tuple[str, bytes | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +21,7 @@ class Record:
     key: bytes | None
     value: bytes | None
     timestamp: tuple[int, int]
-    headers: Headers | None
+    headers: list[tuple[str, bytes | None]] | None
 
     @property
     def content(self) -> tuple[Any, ...]:
@@ -72,7 +70,9 @@ class Cluster:
             while any(len(found[number]) < count for number, count in counts.items()):
                 for one in consumer.consume(10_000, 0.2):
                     if one.error() is None:
-                        made = Record(one.offset() or 0, one.key(), one.value(), one.timestamp(), one.headers())
+                        made = Record(
+                            one.offset() or 0, one.key(), one.value(), one.timestamp(), cast("Any", one.headers())
+                        )
                         found[one.partition() or 0].append(made)
                 state = {number: len(records) for number, records in found.items()}
                 assert time.monotonic() < deadline, f"{topic} has {state}, not {dict(counts)}"

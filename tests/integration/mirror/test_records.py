@@ -4,7 +4,6 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-
 from tests.integration.mirror.clusters import Cluster
 from tests.integration.mirror.conftest import Flow
 

@@ -19,16 +19,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from connect_dagster.connectors.mirror.assignment import group_task_configs, is_assignable
+from connect_dagster.connectors.mirror.checkpoint.task import MirrorCheckpointTask
 from connect_dagster.connectors.mirror.checkpoint_config import MirrorCheckpointConfig
 from connect_dagster.connectors.mirror.client_settings import CHECKPOINT_SOURCE_ADMIN, CHECKPOINT_TARGET_ADMIN
-from connect_dagster.connectors.mirror.connector_classes import CHECKPOINT_CONNECTOR
-from connect_dagster.connectors.mirror.filters import GroupFilter, TopicFilter
-from connect_dagster.connectors.mirror.offsets import check_checkpoint_offsets
-
-from connect_dagster.connectors.mirror.checkpoint.task import MirrorCheckpointTask
 from connect_dagster.connectors.mirror.clusters import ForwardingAdmin
+from connect_dagster.connectors.mirror.connector_classes import CHECKPOINT_CONNECTOR
 from connect_dagster.connectors.mirror.internal_topics import create_internal_topic
-from connect_dagster.connectors.mirror.plugin_classes import admin_of, configured, policy_of
+from connect_dagster.connectors.mirror.offsets import check_checkpoint_offsets
+from connect_dagster.connectors.mirror.plugin_classes import admin_of, group_filter_of, policy_of, topic_filter_of
 from connect_dagster.connectors.mirror.scheduler import Scheduler
 from connect_dagster.errors import RetriableError
 from connect_dagster.kafka_version import KAFKA_VERSION
@@ -58,8 +56,8 @@ class MirrorCheckpointConnector(SourceConnector):
         if not parsed.enabled:
             return
         self._source: ForwardingAdmin = admin_of(parsed, CHECKPOINT_SOURCE_ADMIN)
-        self._topic_filter = configured(TopicFilter, "topic.filter.class", parsed.topic_filter_class, parsed)
-        self._group_filter = configured(GroupFilter, "group.filter.class", parsed.group_filter_class, parsed)
+        self._topic_filter = topic_filter_of(parsed)
+        self._group_filter = group_filter_of(parsed)
         self._scheduler = scheduler = Scheduler(
             f"MirrorCheckpointConnector: {parsed.label}", parsed.admin_timeout_seconds
         )

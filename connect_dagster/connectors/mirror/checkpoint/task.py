@@ -11,23 +11,22 @@ from typing import Any
 
 import pyarrow as pa
 from confluent_kafka import KafkaException
+
 from connect_dagster.connectors.mirror.assignment import assigned_groups
+from connect_dagster.connectors.mirror.checkpoint.group_offsets import GroupOffsetSync
+from connect_dagster.connectors.mirror.checkpoint.log_reader import LogReader
 from connect_dagster.connectors.mirror.checkpoint_config import MirrorCheckpointTaskConfig
 from connect_dagster.connectors.mirror.client_settings import (
     CHECKPOINT_SOURCE_ADMIN,
     CHECKPOINT_TARGET_ADMIN,
     CHECKPOINTS_CONSUMER,
 )
-from connect_dagster.connectors.mirror.filters import TopicFilter
 from connect_dagster.connectors.mirror.names import checkpoint_topic
 from connect_dagster.connectors.mirror.offsets import NO_OFFSET, checkpoint_partition
+from connect_dagster.connectors.mirror.plugin_classes import admin_of, policy_of, topic_filter_of
 from connect_dagster.connectors.mirror.records import Checkpoint, OffsetSync
-from connect_dagster.connectors.mirror.translation import CommittedOffset, OffsetSyncStore, checkpoints_to_emit
-
-from connect_dagster.connectors.mirror.checkpoint.group_offsets import GroupOffsetSync
-from connect_dagster.connectors.mirror.checkpoint.log_reader import LogReader
-from connect_dagster.connectors.mirror.plugin_classes import admin_of, configured, policy_of
 from connect_dagster.connectors.mirror.scheduler import Scheduler
+from connect_dagster.connectors.mirror.translation import CommittedOffset, OffsetSyncStore, checkpoints_to_emit
 from connect_dagster.kafka.settings.java_settings import ClientKind
 from connect_dagster.plugin.connector import Properties, SourceTask
 from connect_dagster.plugin.frames import SourceTable
@@ -49,7 +48,7 @@ class MirrorCheckpointTask(SourceTask):
         self._config = parsed = MirrorCheckpointTaskConfig.parse(config)
         self._groups = assigned_groups(config)
         self._policy = policy_of(parsed)
-        self._filter = configured(TopicFilter, "topic.filter.class", parsed.topic_filter_class, parsed)
+        self._filter = topic_filter_of(parsed)
         self._source, self._target = (
             admin_of(parsed, role) for role in (CHECKPOINT_SOURCE_ADMIN, CHECKPOINT_TARGET_ADMIN)
         )

@@ -20,16 +20,14 @@ from typing import Any, ClassVar
 from connect_dagster.connectors.mirror.assignment import partition_task_configs
 from connect_dagster.connectors.mirror.client_settings import REPLICATION_SOURCE_ADMIN, REPLICATION_TARGET_ADMIN
 from connect_dagster.connectors.mirror.connector_classes import SOURCE_CONNECTOR
-from connect_dagster.connectors.mirror.filters import ConfigPropertyFilter, TopicFilter
-from connect_dagster.connectors.mirror.offsets import check_source_offsets
-from connect_dagster.connectors.mirror.source_config import MirrorSourceConfig
-
 from connect_dagster.connectors.mirror.internal_topics import create_internal_topic
-from connect_dagster.connectors.mirror.plugin_classes import admin_of, configured, policy_of
+from connect_dagster.connectors.mirror.offsets import check_source_offsets
+from connect_dagster.connectors.mirror.plugin_classes import admin_of, policy_of, property_filter_of, topic_filter_of
 from connect_dagster.connectors.mirror.scheduler import Scheduler
 from connect_dagster.connectors.mirror.source.task import MirrorSourceTask
 from connect_dagster.connectors.mirror.source.topic_sync import TopicSync
 from connect_dagster.connectors.mirror.source.topics import MirroredTopics, Replication
+from connect_dagster.connectors.mirror.source_config import MirrorSourceConfig
 from connect_dagster.errors import ConnectError
 from connect_dagster.kafka.settings.java_settings import ClientKind
 from connect_dagster.kafka_version import KAFKA_VERSION
@@ -110,7 +108,7 @@ def _rules_of(config: MirrorSourceConfig) -> Replication:
     return Replication(
         config.flow,
         policy_of(config),
-        configured(TopicFilter, "topic.filter.class", config.topic_filter_class, config),
-        configured(ConfigPropertyFilter, "config.property.filter.class", config.config_property_filter_class, config),
+        topic_filter_of(config),
+        property_filter_of(config),
         config.heartbeats_replication_enabled,
     )
