@@ -77,7 +77,7 @@ class FlowWorker:
     _writing: threading.Thread | None = field(default=None)
 
     def write_connectors(self) -> None:
-        """Write the configurations that the group does not have yet, on a thread: the herder's would wait for itself."""
+        """Write the configurations that the group lacks, on a thread: the herder's would wait for itself."""
         self._writing = threading.Thread(target=self._write_all, name=f"configure-{self.config.flow}", daemon=True)
         self._writing.start()
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
+from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 SECONDS = 60.0
 
@@ -49,6 +49,14 @@ class Cluster:
         """The number of a topic's partitions; 0 without the topic."""
         found = self.admin.list_topics(timeout=SECONDS).topics.get(topic)
         return 0 if found is None else len(found.partitions)
+
+    def grow(self, topic: str, partitions: int) -> None:
+        """Give a topic more partitions."""
+        self.admin.create_partitions([NewPartitions(topic, partitions)])[topic].result(SECONDS)
+
+    def delete(self, topic: str) -> None:
+        """Delete a topic."""
+        self.admin.delete_topics([topic])[topic].result(SECONDS)
 
     def produce(self, topic: str, records: Iterable[Mapping[str, Any]]) -> None:
         """Write records: arguments of `Producer.produce`."""
