@@ -16,14 +16,12 @@ from connect_dagster.kafka.settings.common import COMMON
 from connect_dagster.kafka.settings.java_settings import ClientKind
 from connect_dagster.plugin.config import under_prefix
 
-BOOTSTRAP_SERVERS = "bootstrap.servers"
+BOOTSTRAP_SERVERS, SECURITY_PROTOCOL = "bootstrap.servers", "security.protocol"
 
-ACCESS = tuple(
-    row.key for prefix in ("security.protocol", "ssl.", "sasl.") for row in COMMON if row.name.startswith(prefix)
-)
+TLS_AND_SASL = tuple(row.key for prefix in ("ssl.", "sasl.") for row in COMMON if row.name.startswith(prefix))
 """Definitions of the settings for access to a secured cluster."""
 
-CLUSTER_KEYS = frozenset({BOOTSTRAP_SERVERS, *(key.name for key in ACCESS)})
+CLUSTER_KEYS = frozenset({BOOTSTRAP_SERVERS, SECURITY_PROTOCOL, *(key.name for key in TLS_AND_SASL)})
 """Settings of a cluster that all its clients share (Java: ``MirrorClientConfig.CLIENT_CONFIG_DEF``)."""
 
 # Options of the connectors, and the framework's overrides, which begin like settings of clients.

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Self
 
-from connect_dagster.connectors.mirror.client_settings import BOOTSTRAP_SERVERS, CLUSTER_KEYS
+from connect_dagster.connectors.mirror.client_settings import BOOTSTRAP_SERVERS, CLUSTER_KEYS, TLS_AND_SASL
 from connect_dagster.connectors.mirror.flow_settings import Resolve, cluster_settings
 from connect_dagster.connectors.mirror.shared_options import (
     FORWARDING,
     INTERNAL_SEPARATOR,
+    PROTOCOL,
     REPLICATION_POLICY,
-    SECURITY,
     SEPARATOR,
     class_finder,
 )
@@ -37,11 +37,12 @@ class MirrorClientConfig(ConfigDef):
     replication_policy_separator: str = SEPARATOR
     internal_topic_separator_enabled: bool = INTERNAL_SEPARATOR
     forwarding_admin_class: str = FORWARDING
+    security_protocol: str = PROTOCOL
 
     @classmethod
     def table(cls) -> ConfigTable:
-        """Return the options, with those for access to a secured cluster."""
-        return super().table().with_keys(SECURITY)
+        """Return the options, with those of TLS and SASL."""
+        return super().table().with_keys(TLS_AND_SASL)
 
     @classmethod
     def parse(cls, props: Properties, find_class: FindClass | None = None) -> Self:

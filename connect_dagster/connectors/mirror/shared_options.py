@@ -6,10 +6,16 @@ Java's definition also has the framework's keys; the worker adds them to every c
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Self
 
-from connect_dagster.connectors.mirror.client_settings import ACCESS, Role, Side, client_settings, entity_label
+from connect_dagster.connectors.mirror.client_settings import (
+    SECURITY_PROTOCOL,
+    TLS_AND_SASL,
+    Role,
+    Side,
+    client_settings,
+    entity_label,
+)
 from connect_dagster.connectors.mirror.connector_classes import (
     DEFAULT_REPLICATION_POLICY,
     DEFAULT_TOPIC_FILTER,
@@ -23,7 +29,6 @@ from connect_dagster.connectors.mirror.connector_classes import (
 from connect_dagster.connectors.mirror.flow import Flow
 from connect_dagster.plugin.config import (
     ConfigDef,
-    ConfigKey,
     ConfigTable,
     ConfigValue,
     FindClass,
@@ -39,7 +44,6 @@ from connect_dagster.plugin.config.table import Properties
 ENABLED = "enabled"
 SOURCE_ALIAS, TARGET_ALIAS = "source.cluster.alias", "target.cluster.alias"
 EMIT_OFFSET_SYNCS = "emit.offset-syncs.enabled"
-_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
 # Options of the connectors and of clients that read what they write.
 REPLICATION_POLICY = config_key(
@@ -74,6 +78,15 @@ FORWARDING = config_key(
     validator=one_of_java_or_python(FORWARDING_ADMIN_CLASS),
     doc="Class whose calls create and alter topics, configurations and ACLs (KIP-787). A subclass can send them to "
     "another system than the cluster.",
+)
+
+PROTOCOL = config_key(
+    SECURITY_PROTOCOL,
+    type=Type.STRING,
+    default="PLAINTEXT",
+    importance=Importance.MEDIUM,
+    validator=one_of_ignoring_case("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
+    doc="PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL. With a cluster before it, the protocol for that cluster.",
 )
 
 # Options that the source and the checkpoint connector have, each in its place.
@@ -112,19 +125,9 @@ METRIC_NAMES_FORMATS = config_key(
 )
 
 
-def _access(key: ConfigKey) -> ConfigKey:
-    if key.name != "security.protocol":
-        return key
-    return replace(key, validator=one_of_ignoring_case(*_PROTOCOLS))
-
-
-SECURITY = tuple(map(_access, ACCESS))
-"""Options for access to a secured cluster."""
-
-
 def class_finder(props: Properties, find_class: FindClass | None) -> FindClass:
     """Return the search for classes of a configuration. Those for access are left to the clients."""
-    of_clients = (props.get(key.name) or "" for key in SECURITY if key.type is Type.CLASS)
+    of_clients = (props.get(key.name) or "" for key in TLS_AND_SASL if key.type is Type.CLASS)
     return with_java_classes(find_class, {name.strip() for name in of_clients})
 
 
@@ -168,6 +171,7 @@ class MirrorConnectorConfig(ConfigDef):
         validator=UniqueValues(),
         doc="Java classes that receive metrics. Without effect here: metrics are in the worker's REST API.",
     )
+    security_protocol: str = PROTOCOL
     config_providers: tuple[str, ...] = config_key(
         "config.providers",
         default=(),
@@ -178,10 +182,10 @@ class MirrorConnectorConfig(ConfigDef):
 
     @classmethod
     def table(cls) -> ConfigTable:
-        """Return the options in Java's order: the shared ones, the access to a cluster, the connector's own."""
+        """Return the options in Java's order: the shared ones, TLS and SASL, the connector's own."""
         declared = super().table().keys
         shared = len(MirrorConnectorConfig.model_fields)
-        return ConfigTable((*declared[:shared], *SECURITY, *declared[shared:]))
+        return ConfigTable((*declared[:shared], *TLS_AND_SASL, *declared[shared:]))
 
     @classmethod
     def parse(cls, props: Properties, find_class: FindClass | None = None) -> Self:
