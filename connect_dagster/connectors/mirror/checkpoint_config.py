@@ -10,7 +10,7 @@ from connect_dagster.connectors.mirror.connector_classes import (
     GROUP_FILTER_CLASS,
     one_of_java_or_python,
 )
-from connect_dagster.connectors.mirror.filter_defaults import DEFAULT_GROUPS, DEFAULT_GROUPS_EXCLUDE
+from connect_dagster.connectors.mirror.filters import GROUPS_EXCLUDE_KEY, GROUPS_KEY
 from connect_dagster.connectors.mirror.shared_options import (
     CONSUMER_POLL_TIMEOUT,
     EMIT_OFFSET_SYNCS,
@@ -31,20 +31,8 @@ class MirrorCheckpointConfig(MirrorConnectorConfig):
     """Configuration of the connector that emits checkpoints and sets offsets of groups in the target."""
 
     consumer_poll_timeout_ms: int = CONSUMER_POLL_TIMEOUT
-    groups: tuple[str, ...] = config_key(
-        "groups",
-        default=DEFAULT_GROUPS,
-        importance=Importance.HIGH,
-        validator=UniqueValues(),
-        doc="Consumer groups to replicate: ids or regular expressions, between commas.",
-    )
-    groups_exclude: tuple[str, ...] = config_key(
-        "groups.exclude",
-        default=DEFAULT_GROUPS_EXCLUDE,
-        importance=Importance.HIGH,
-        validator=UniqueValues(),
-        doc="Consumer groups that are not replicated, although groups accepts them: ids or regular expressions.",
-    )
+    groups: tuple[str, ...] = GROUPS_KEY
+    groups_exclude: tuple[str, ...] = GROUPS_EXCLUDE_KEY
     group_filter_class: str = config_key(
         GROUP_FILTER_CLASS,
         type=Type.CLASS,

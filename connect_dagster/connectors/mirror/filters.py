@@ -136,23 +136,27 @@ class NamePatterns:
         return "|".join(self.patterns)
 
 
+TOPICS_KEY = config_key(
+    TOPICS,
+    default=_EVERYTHING,
+    validator=UniqueValues(),
+    importance=Importance.HIGH,
+    doc="Topics to mirror: names or Java regular expressions that match a whole name.",
+)
+TOPICS_EXCLUDE_KEY = config_key(
+    TOPICS_EXCLUDE,
+    default=(r"mm2.*\.internal", r".*\.replica", "__.*"),
+    validator=UniqueValues(),
+    importance=Importance.HIGH,
+    doc="Topics that are not mirrored, also where `topics` has them.",
+)
+
+
 class TopicFilterConfig(ConfigDef):
     """Options of ``DefaultTopicFilter``."""
 
-    topics: tuple[str, ...] = config_key(
-        TOPICS,
-        default=_EVERYTHING,
-        validator=UniqueValues(),
-        importance=Importance.HIGH,
-        doc="Topics to mirror: names or Java regular expressions that match a whole name.",
-    )
-    topics_exclude: tuple[str, ...] = config_key(
-        TOPICS_EXCLUDE,
-        default=(r"mm2.*\.internal", r".*\.replica", "__.*"),
-        validator=UniqueValues(),
-        importance=Importance.HIGH,
-        doc="Topics that are not mirrored, also where `topics` has them.",
-    )
+    topics: tuple[str, ...] = TOPICS_KEY
+    topics_exclude: tuple[str, ...] = TOPICS_EXCLUDE_KEY
 
 
 class DefaultTopicFilter(TopicFilter):
@@ -173,23 +177,27 @@ class DefaultTopicFilter(TopicFilter):
         return _accepted(topics, self._included, self._excluded)
 
 
+GROUPS_KEY = config_key(
+    GROUPS,
+    default=_EVERYTHING,
+    validator=UniqueValues(),
+    importance=Importance.HIGH,
+    doc="Consumer groups to translate offsets of: ids or Java regular expressions that match a whole id.",
+)
+GROUPS_EXCLUDE_KEY = config_key(
+    GROUPS_EXCLUDE,
+    default=("console-consumer-.*", "connect-.*", "__.*"),
+    validator=UniqueValues(),
+    importance=Importance.HIGH,
+    doc="Consumer groups that are left out, also where `groups` has them.",
+)
+
+
 class GroupFilterConfig(ConfigDef):
     """Options of ``DefaultGroupFilter``."""
 
-    groups: tuple[str, ...] = config_key(
-        GROUPS,
-        default=_EVERYTHING,
-        validator=UniqueValues(),
-        importance=Importance.HIGH,
-        doc="Consumer groups to translate offsets of: ids or Java regular expressions that match a whole id.",
-    )
-    groups_exclude: tuple[str, ...] = config_key(
-        GROUPS_EXCLUDE,
-        default=("console-consumer-.*", "connect-.*", "__.*"),
-        validator=UniqueValues(),
-        importance=Importance.HIGH,
-        doc="Consumer groups that are left out, also where `groups` has them.",
-    )
+    groups: tuple[str, ...] = GROUPS_KEY
+    groups_exclude: tuple[str, ...] = GROUPS_EXCLUDE_KEY
 
 
 class DefaultGroupFilter(GroupFilter):
@@ -210,30 +218,34 @@ class DefaultGroupFilter(GroupFilter):
         return _accepted(groups, self._included, self._excluded)
 
 
+PROPERTIES_EXCLUDE_KEY = config_key(
+    PROPERTIES_EXCLUDE,
+    default=(
+        "follower.replication.throttled.replicas",
+        "leader.replication.throttled.replicas",
+        "message.timestamp.difference.max.ms",
+        "log.message.timestamp.before.max.ms",
+        "log.message.timestamp.after.max.ms",
+        "message.timestamp.type",
+        "unclean.leader.election.enable",
+        "min.insync.replicas",
+    ),
+    validator=UniqueValues(),
+    importance=Importance.HIGH,
+    doc="Topic configurations that are not mirrored: names or Java regular expressions that match a whole name.",
+)
+USE_DEFAULTS_FROM_KEY = config_key(
+    USE_DEFAULTS_FROM,
+    default="target",
+    doc="The cluster whose defaults hold for configurations that a topic does not set: source or target.",
+)
+
+
 class ConfigPropertyFilterConfig(ConfigDef):
     """Options of ``DefaultConfigPropertyFilter``."""
 
-    properties_exclude: tuple[str, ...] = config_key(
-        PROPERTIES_EXCLUDE,
-        default=(
-            "follower.replication.throttled.replicas",
-            "leader.replication.throttled.replicas",
-            "message.timestamp.difference.max.ms",
-            "log.message.timestamp.before.max.ms",
-            "log.message.timestamp.after.max.ms",
-            "message.timestamp.type",
-            "unclean.leader.election.enable",
-            "min.insync.replicas",
-        ),
-        validator=UniqueValues(),
-        importance=Importance.HIGH,
-        doc="Topic configurations that are not mirrored: names or Java regular expressions that match a whole name.",
-    )
-    use_defaults_from: str | None = config_key(
-        USE_DEFAULTS_FROM,
-        default="target",
-        doc="The cluster whose defaults hold for configurations that a topic does not set: source or target.",
-    )
+    properties_exclude: tuple[str, ...] = PROPERTIES_EXCLUDE_KEY
+    use_defaults_from: str | None = USE_DEFAULTS_FROM_KEY
 
 
 class DefaultConfigPropertyFilter(ConfigPropertyFilter):

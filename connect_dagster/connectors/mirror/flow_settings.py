@@ -11,10 +11,11 @@ from collections.abc import Callable, Collection, Mapping
 from connect_dagster.connectors.mirror.checkpoint_config import MirrorCheckpointConfig
 from connect_dagster.connectors.mirror.client_settings import CLUSTER_KEYS
 from connect_dagster.connectors.mirror.connector_classes import simple_name
+from connect_dagster.connectors.mirror.filters import USE_DEFAULTS_FROM
 from connect_dagster.connectors.mirror.flow import Flow
 from connect_dagster.connectors.mirror.heartbeat_config import MirrorHeartbeatConfig
 from connect_dagster.connectors.mirror.shared_options import ENABLED, SOURCE_ALIAS, TARGET_ALIAS
-from connect_dagster.connectors.mirror.source_config import USE_DEFAULTS_FROM, MirrorSourceConfig
+from connect_dagster.connectors.mirror.source_config import MirrorSourceConfig
 from connect_dagster.plugin.config import under_prefix
 
 Properties = Mapping[str, str]

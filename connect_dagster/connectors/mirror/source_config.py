@@ -10,10 +10,11 @@ from connect_dagster.connectors.mirror.connector_classes import (
     DEFAULT_CONFIG_PROPERTY_FILTER,
     one_of_java_or_python,
 )
-from connect_dagster.connectors.mirror.filter_defaults import (
-    DEFAULT_CONFIG_PROPERTIES_EXCLUDE,
-    DEFAULT_TOPICS,
-    DEFAULT_TOPICS_EXCLUDE,
+from connect_dagster.connectors.mirror.filters import (
+    PROPERTIES_EXCLUDE_KEY,
+    TOPICS_EXCLUDE_KEY,
+    TOPICS_KEY,
+    USE_DEFAULTS_FROM_KEY,
 )
 from connect_dagster.connectors.mirror.shared_options import (
     CONSUMER_POLL_TIMEOUT,
@@ -27,9 +28,6 @@ from connect_dagster.connectors.mirror.shared_options import (
 from connect_dagster.plugin.config import Importance, Type, UniqueValues, config_key
 from connect_dagster.plugin.config.table import Properties
 
-USE_DEFAULTS_FROM = "use.defaults.from"
-"""An option of the default filter of configurations, which Java's connector does not define."""
-
 _EXACTLY_ONCE = "exactly.once.support"
 _OFFSET_SYNCS_KEYS = ("offset-syncs-", "offset-syncs.topic.")
 
@@ -37,27 +35,9 @@ _OFFSET_SYNCS_KEYS = ("offset-syncs-", "offset-syncs.topic.")
 class MirrorSourceConfig(MirrorConnectorConfig):
     """Configuration of the connector that replicates topics, their configurations and ACLs."""
 
-    topics: tuple[str, ...] = config_key(
-        "topics",
-        default=DEFAULT_TOPICS,
-        importance=Importance.HIGH,
-        validator=UniqueValues(),
-        doc="Topics to replicate: names or regular expressions, between commas.",
-    )
-    topics_exclude: tuple[str, ...] = config_key(
-        "topics.exclude",
-        default=DEFAULT_TOPICS_EXCLUDE,
-        importance=Importance.HIGH,
-        validator=UniqueValues(),
-        doc="Topics that are not replicated, although topics accepts them: names or regular expressions.",
-    )
-    config_properties_exclude: tuple[str, ...] = config_key(
-        "config.properties.exclude",
-        default=DEFAULT_CONFIG_PROPERTIES_EXCLUDE,
-        importance=Importance.HIGH,
-        validator=UniqueValues(),
-        doc="Settings of topics that are not replicated: names or regular expressions, between commas.",
-    )
+    topics: tuple[str, ...] = TOPICS_KEY
+    topics_exclude: tuple[str, ...] = TOPICS_EXCLUDE_KEY
+    config_properties_exclude: tuple[str, ...] = PROPERTIES_EXCLUDE_KEY
     topic_filter_class: str = TOPIC_FILTER
     config_property_filter_class: str = config_key(
         CONFIG_PROPERTY_FILTER_CLASS,
@@ -144,13 +124,7 @@ class MirrorSourceConfig(MirrorConnectorConfig):
         doc="Whether to replicate heartbeats topics although the topic filter does not accept them.",
     )
     metric_names_formats: tuple[str, ...] = METRIC_NAMES_FORMATS
-    use_defaults_from: str = config_key(
-        USE_DEFAULTS_FROM,
-        default=Side.TARGET.value,
-        importance=Importance.MEDIUM,
-        doc="Settings that a source topic leaves at their default: with source the replicated topic gets the value of "
-        "the source cluster, otherwise the default of the target cluster. Read by DefaultConfigPropertyFilter.",
-    )
+    use_defaults_from: str | None = USE_DEFAULTS_FROM_KEY
 
     @classmethod
     def errors_of(cls, props: Properties) -> Mapping[str, str]:

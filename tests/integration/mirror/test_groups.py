@@ -1,5 +1,6 @@
 """Offsets of consumer groups are translated, and set on the target."""
 
+import itertools
 from typing import Any
 
 from confluent_kafka import Consumer
@@ -92,7 +93,7 @@ def test_lb_09_heartbeats_come_each_second(flow: Flow, source: Cluster, target: 
     flow.start("Heartbeat")
     eventually(lambda: len(beats(flow, target)) >= 3, "three heartbeats")
     times = beats(flow, target)
-    gaps = [later - earlier for earlier, later in zip(times, times[1:], strict=False)]
+    gaps = [later - earlier for earlier, later in itertools.pairwise(times)]
     assert all(500 < gap < 5_000 for gap in gaps), gaps
 
 
