@@ -1,7 +1,12 @@
 """Topics of the target follow those of the source."""
 
 import pytest
-from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # they are public, but not declared as such
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    ResourceType,
+)
 
 from tests.integration.mirror.clusters import Cluster, eventually
 from tests.integration.mirror.conftest import Flow
