@@ -10,7 +10,7 @@ obey two rules (Java's invariants B and C, of which all others follow):
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from connect_dagster.connectors.mirror.records import Checkpoint, OffsetSync
@@ -60,11 +60,7 @@ class OffsetSyncStore:
         self._read_to_end = True
 
     def syncs(self, partition: TopicPartition) -> Syncs:
-        """Return the kept syncs of a source partition, the newest first, each once."""
-        return _each_once(self._syncs.get(partition, ()))
-
-    def places(self, partition: TopicPartition) -> Syncs:
-        """Return the sync in each place of a source partition, 64 or none."""
+        """Return the sync in each of the 64 places of a source partition; nothing where none is known."""
         return self._syncs.get(partition, ())
 
     def translate(self, partition: TopicPartition, upstream: int) -> int | None:
@@ -164,7 +160,3 @@ def _is_recent(newer: OffsetSync, older: OffsetSync, place: int) -> bool:
 def _is_apart(newer: OffsetSync, older: OffsetSync, place: int) -> bool:
     """Check the lower bound of two neighbours, of which the newer is in the given place."""
     return newer is older or newer.upstream_offset - older.upstream_offset >= 1 << max(place - 2, 0)
-
-
-def _each_once(syncs: Iterable[OffsetSync]) -> Syncs:
-    return tuple({id(sync): sync for sync in syncs}.values())
