@@ -247,7 +247,7 @@ def _store_case(chance: random.Random) -> dict[str, Any]:
 
 def _state(store: OffsetSyncStore) -> list[tuple[int, int, int]]:
     """Return each kept sync with the first place that it has."""
-    places = store.places(ORDERS)
+    places = store.syncs(ORDERS)
     return [
         (place, sync.upstream_offset, sync.downstream_offset)
         for place, sync in enumerate(places)
@@ -289,7 +289,7 @@ def _checkpoint_case(chance: random.Random) -> dict[str, Any]:
 
 def test_the_same_work_of_tasks(golden: Golden, mirror: JavaMirror) -> None:
     config = {"name": "flow", "connector.class": "Mirror", "source.cluster.alias": "eu"}
-    cases = [
+    cases: list[dict[str, Any]] = [
         {
             "config": config,
             "partitions": [[f"t-{number % 3}", number] for number in range(partitions)],

@@ -66,8 +66,7 @@ class PartitionState:
         breaks |= np.diff(downstream, prepend=self.downstream) < 0
         breaks[0] |= self.last_sync == _NONE
         breaks |= self.lag_max < 0
-        due = [np.flatnonzero(breaks), *self._stale(breaks, downstream)]
-        places = np.unique(np.concatenate(due))
+        places = np.sort(np.concatenate([np.flatnonzero(breaks), *self._stale(breaks, downstream)]))
         self.upstream, self.downstream = int(upstream[-1]), int(downstream[-1])
         if places.size:
             self.last_sync = int(downstream[places[-1]])

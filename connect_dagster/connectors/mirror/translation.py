@@ -10,10 +10,8 @@ obey two rules (Java's invariants B and C, of which all others follow):
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 
 from connect_dagster.connectors.mirror.records import Checkpoint, OffsetSync
 from connect_dagster.plugin.records import TopicPartition
@@ -62,11 +60,7 @@ class OffsetSyncStore:
         self._read_to_end = True
 
     def syncs(self, partition: TopicPartition) -> Syncs:
-        """Return the kept syncs of a source partition, the newest first, each once."""
-        return _each_once(self._syncs.get(partition, ()))
-
-    def places(self, partition: TopicPartition) -> Syncs:
-        """Return the sync in each place of a source partition, 64 or none."""
+        """Return the sync in each of the 64 places of a source partition; nothing where none is known."""
         return self._syncs.get(partition, ())
 
     def translate(self, partition: TopicPartition, upstream: int) -> int | None:
@@ -137,22 +131,25 @@ def _with_newest(known: Syncs, newest: OffsetSync) -> Syncs:
     place, or else by their new neighbour. The rest stays as it is.
     """
     syncs = [newest, *known[1:]]
-    unused = _first_places(known)
+    unused = 0
     for place in range(1, SYNCS_PER_PARTITION):
         newer = syncs[place - 1]
         if _is_recent(newer, syncs[place], place - 1):
             break
         # One that is too near to this neighbour is so to all that follow.
-        while unused and unused[0][0] < place and not _is_apart(newer, unused[0][1], place - 1):
-            unused.popleft()
+        while unused < place and (known[unused] is newer or not _is_apart(newer, known[unused], place - 1)):
+            unused += 1
         syncs[place] = newer
-        if unused and unused[0][0] < place and _fits(unused[0][1], newer, known[place + 1 :], place):
-            syncs[place] = unused.popleft()[1]
+        if unused < place and _fits(known, unused, newer, place):
+            syncs[place] = known[unused]
+            unused += 1
     return tuple(syncs)
 
 
-def _fits(sync: OffsetSync, newer: OffsetSync, older: Syncs, place: int) -> bool:
-    return _is_recent(newer, sync, place - 1) and (not older or _is_apart(sync, older[0], place))
+def _fits(known: Syncs, unused: int, newer: OffsetSync, place: int) -> bool:
+    """Return whether a sync that is apart from its newer neighbour may have a place."""
+    last = place + 1 == SYNCS_PER_PARTITION
+    return _is_recent(newer, known[unused], place - 1) and (last or _is_apart(known[unused], known[place + 1], place))
 
 
 def _is_recent(newer: OffsetSync, older: OffsetSync, place: int) -> bool:
@@ -163,13 +160,3 @@ def _is_recent(newer: OffsetSync, older: OffsetSync, place: int) -> bool:
 def _is_apart(newer: OffsetSync, older: OffsetSync, place: int) -> bool:
     """Check the lower bound of two neighbours, of which the newer is in the given place."""
     return newer is older or newer.upstream_offset - older.upstream_offset >= 1 << max(place - 2, 0)
-
-
-def _first_places(syncs: Syncs) -> deque[tuple[int, OffsetSync]]:
-    """Return each sync with the first place that it has."""
-    changes = (place for place, (newer, older) in enumerate(pairwise(syncs), start=1) if newer is not older)
-    return deque((place, syncs[place]) for place in (0, *changes))
-
-
-def _each_once(syncs: Iterable[OffsetSync]) -> Syncs:
-    return tuple({id(sync): sync for sync in syncs}.values())
