@@ -21,6 +21,7 @@ from connect_dagster.connectors.mirror.connector_classes import (
     TOPIC_FILTER_CLASS,
 )
 from connect_dagster.connectors.mirror.filters import BUNDLED_FILTERS, ConfigPropertyFilter, GroupFilter, TopicFilter
+from connect_dagster.connectors.mirror.mirror_client_config import MirrorClientConfig
 from connect_dagster.connectors.mirror.names import BUNDLED_POLICIES, ReplicationPolicy
 from connect_dagster.connectors.mirror.shared_options import MirrorConnectorConfig
 from connect_dagster.connectors.mirror.source_config import MirrorSourceConfig
@@ -31,6 +32,11 @@ _BUNDLED: dict[str | None, type] = {**BUNDLED_FILTERS, **BUNDLED_POLICIES, FORWA
 
 def policy_of(config: MirrorConnectorConfig) -> ReplicationPolicy:
     """Return the replication policy. Raises ConfigError, as the others do: there is no such class."""
+    return cast("ReplicationPolicy", _configured(ReplicationPolicy, REPLICATION_POLICY_CLASS, config))
+
+
+def policy_of_client(config: MirrorClientConfig) -> ReplicationPolicy:
+    """Return the replication policy of a client that reads what MirrorMaker writes."""
     return cast("ReplicationPolicy", _configured(ReplicationPolicy, REPLICATION_POLICY_CLASS, config))
 
 
@@ -55,13 +61,13 @@ def admin_of(config: MirrorConnectorConfig, role: Role) -> ForwardingAdmin:
     return cast("ForwardingAdmin", kind(config.client_settings(role)))
 
 
-def _configured(base: type, option: str, config: MirrorConnectorConfig) -> Any:
+def _configured(base: type, option: str, config: MirrorConnectorConfig | MirrorClientConfig) -> Any:
     made = _class(base, option, config)()
     made.configure(config.originals)
     return made
 
 
-def _class(base: type, option: str, config: MirrorConnectorConfig) -> type[Any]:
+def _class(base: type, option: str, config: MirrorConnectorConfig | MirrorClientConfig) -> type[Any]:
     name = str(getattr(config, option.replace(".", "_")))
     found = _BUNDLED.get(name) or _python_class(option, name)
     if not (isinstance(found, type) and issubclass(found, base)):
