@@ -102,7 +102,9 @@ def _policy(separator: str | None) -> dict[str, str]:
 
 
 def _as_json(offsets: GroupOffsets) -> str:
-    return json.dumps([{"topic": one.topic, "partition": one.partition, "offset": at.offset} for one, at in _in_order(offsets)])
+    return json.dumps(
+        [{"topic": one.topic, "partition": one.partition, "offset": at.offset} for one, at in _in_order(offsets)]
+    )
 
 
 def _as_table(offsets: GroupOffsets) -> str:

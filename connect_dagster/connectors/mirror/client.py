@@ -123,7 +123,9 @@ class MirrorClient:
             while True:
                 messages = consumer.consume(_BATCH, seconds)
                 if not messages:
-                    raise KafkaException(KafkaError(KafkaError._TIMED_OUT, f"{topic} was not read within {seconds:g} s"))
+                    raise KafkaException(
+                        KafkaError(KafkaError._TIMED_OUT, f"{topic} was not read within {seconds:g} s")
+                    )
                 for message in messages:
                     if (error := message.error()) is None:
                         yield from _decoded(message.key(), message.value())
