@@ -18,12 +18,14 @@ import click
 from dagster import DagsterInstance, DagsterRunStatus
 
 from connect_dagster.client.interrupts import uninterrupted
+from connect_dagster.client.rest_client import KafkaConnectClient, KafkaConnectError
 from connect_dagster.embedded.broker import EmbeddedBroker
 from connect_dagster.embedded.errors import EmbeddedError
 from connect_dagster.embedded.ports import free_port, is_free
+from connect_dagster.protocol.states import State
 from examples.demo.access_log import AccessLogWriter
 from examples.demo.evidence import Evidence, count_lines, gather, newest_worker_run
-from examples.demo.project import TOPIC, DemoProject
+from examples.demo.project import SINK, SOURCE, TOPIC, DemoProject
 
 WORKER_SECONDS = 180
 DELIVERY_SECONDS = 180
@@ -81,6 +83,7 @@ def _demo(stack: contextlib.ExitStack, directory: Path, lines: int, once: bool) 
     project.write()
     instance = _start_dagster(stack, project)
     _await_worker(project, instance)
+    _await_connectors(project)
     writer = AccessLogWriter(project.access_log, lines, RATE, 0 if once else TRICKLE)
     stack.callback(writer.stop)
     writer.start()
@@ -161,6 +164,24 @@ def _await_worker(project: DemoProject, instance: DagsterInstance) -> None:
             raise DemoFailed(f"no worker responds at {project.rest_url} after {WORKER_SECONDS} s; {told or 'no run'}")
         time.sleep(0.2)
     say(f"Kafka Connect REST {project.rest_url}/connectors")
+
+
+def _await_connectors(project: DemoProject) -> None:
+    """Wait until the connectors run that Dagster declares: lines that come sooner would wait for them."""
+    say("Dagster applies the connectors that the project declares")
+    deadline, client = time.monotonic() + WORKER_SECONDS, project.client()
+    while not _all_run(client):
+        if time.monotonic() > deadline:
+            raise DemoFailed(f"{SOURCE} and {SINK} do not run at {project.rest_url} after {WORKER_SECONDS} s")
+        time.sleep(0.2)
+    say("connectors RUNNING")
+
+
+def _all_run(client: KafkaConnectClient) -> bool:
+    try:
+        return all(client.status(name).has_reached(State.RUNNING) for name in (SOURCE, SINK))
+    except KafkaConnectError:  # one is not there yet, or the group rebalances
+        return False
 
 
 def _watch(project: DemoProject, lines: int) -> int:
