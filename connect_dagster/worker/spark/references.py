@@ -39,10 +39,8 @@ def let_go() -> None:
     next ones, which take a tenth of a millisecond again; once a minute it is looked at, as it may not be alive any
     more, such as connections of clients that came and went.
     """
-    global _last_look
     if time.monotonic() - _last_look > _LOOK_SECONDS:
-        _last_look = time.monotonic()
-        gc.unfreeze()
+        look_at_all()
     began = time.thread_time()
     gc.collect()
     if time.thread_time() - began > _LONG_SECONDS:
@@ -51,6 +49,8 @@ def let_go() -> None:
 
 def look_at_all() -> None:
     """Have the next collection look at what was left out; call it at a task's end, for what it has kept."""
+    global _last_look
+    _last_look = time.monotonic()
     gc.unfreeze()
 
 
