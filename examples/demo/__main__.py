@@ -18,11 +18,11 @@ import click
 from dagster import DagsterInstance, DagsterRunStatus
 
 from connect_dagster.client.interrupts import uninterrupted
-from connect_dagster.client.rest_client import KafkaConnectClient, KafkaConnectError
+from connect_dagster.client.operations import Wait, await_states
 from connect_dagster.embedded.broker import EmbeddedBroker
 from connect_dagster.embedded.errors import EmbeddedError
 from connect_dagster.embedded.ports import free_port, is_free
-from connect_dagster.protocol.states import State
+from connect_dagster.plugin.connector_file import DesiredState
 from examples.demo.access_log import AccessLogWriter
 from examples.demo.evidence import Evidence, count_lines, gather, newest_worker_run
 from examples.demo.project import SINK, SOURCE, TOPIC, DemoProject
@@ -169,19 +169,11 @@ def _await_worker(project: DemoProject, instance: DagsterInstance) -> None:
 def _await_connectors(project: DemoProject) -> None:
     """Wait until the connectors run that Dagster declares: lines that come sooner would wait for them."""
     say("Dagster applies the connectors that the project declares")
-    deadline, client = time.monotonic() + WORKER_SECONDS, project.client()
-    while not _all_run(client):
-        if time.monotonic() > deadline:
-            raise DemoFailed(f"{SOURCE} and {SINK} do not run at {project.rest_url} after {WORKER_SECONDS} s")
-        time.sleep(0.2)
+    goals = dict.fromkeys((SOURCE, SINK), DesiredState.RUNNING)
+    if unreached := await_states(project.client(), goals, Wait(WORKER_SECONDS)):
+        states = "; ".join(f"{name}: {state}" for name, state in unreached.items())
+        raise DemoFailed(f"not all connectors run at {project.rest_url} after {WORKER_SECONDS} s: {states}")
     say("connectors RUNNING")
-
-
-def _all_run(client: KafkaConnectClient) -> bool:
-    try:
-        return all(client.status(name).has_reached(State.RUNNING) for name in (SOURCE, SINK))
-    except KafkaConnectError:  # one is not there yet, or the group rebalances
-        return False
 
 
 def _watch(project: DemoProject, lines: int) -> int:
