@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, ClassVar, Protocol
 
+import pyarrow as pa
 from pyspark.sql import Column, SparkSession
 
 from connect_dagster.plugin.config import ConfigDef
@@ -123,10 +124,12 @@ class SourceTask(ABC):
     Attributes:
         at_driver: whether the task reads the records itself, in the worker, which is Spark's driver; its log names such
             tasks where the executors run on other machines.
+        wants_receipts: whether its frames may have a column ``receipt``.
     """
 
     context: SourceTaskContext
     at_driver: ClassVar[bool] = False
+    wants_receipts: ClassVar[bool] = False
 
     @abstractmethod
     def start(self, config: Properties) -> None:
@@ -169,8 +172,19 @@ class SourceTask(ABC):
         table that the worker made of it. An exception makes the task FAILED.
         """
 
+    def received(self, batch: SourceBatch, receipts: pa.Table) -> None:  # noqa: B027 (optional hook)
+        """Handle the places that records have got in Kafka (Java: the ``RecordMetadata`` of ``commitRecord``).
+
+        Called before ``delivered``, from the same thread, for batches with a column ``receipt``.
+
+        Args:
+            batch: as it was polled.
+            receipts: columns ``receipt`` as in the batch, ``topic`` (string), ``partition`` (int), ``offset`` (long),
+                in the order of the records, without those that a transform left out, or that Kafka rejected.
+        """
+
     def commit(self) -> None:  # noqa: B027 (optional hook)
-        """Handle a commit of offsets."""
+        """Handle a commit of offsets; also called at each interval without any to commit."""
 
     @abstractmethod
     def stop(self) -> None:

@@ -98,6 +98,7 @@ class GroupDriver:
         clock: seconds of a monotonic clock.
         wait: waits for an event, at most for a number of seconds.
         forwarding: sends requests to the leader (see ``TaskReconfigurer``).
+        on_leading: called on the herder's thread each time this worker becomes the leader.
 
     Attributes:
         state: of the group loop.
@@ -125,6 +126,7 @@ class GroupDriver:
         clock: Callable[[], float] = time.monotonic,
         wait: Wait = threading.Event.wait,
         forwarding: Executor | None = None,
+        on_leading: Callable[[], None] = lambda: None,
     ) -> None:
         client_id = config.client_id or f"connect-{worker.id}"
         self._log = LogContext(__name__, client_id, config.group_id)
@@ -135,6 +137,8 @@ class GroupDriver:
         self.statuses = statuses
         self._lease = lease
         self._check_before_joining = check_before_joining
+        self._on_leading = on_leading
+        self._led = False
         self._clock = clock
         self._wait = wait
         self.keys = SessionKeys.of(config)
@@ -408,6 +412,7 @@ class GroupDriver:
                 self._rebalances.rebalance_started(self._clock())
             case messages.RebalanceMeasured(generation, leader_url):
                 self._rebalances.rebalance_succeeded(self._clock(), generation, leader_url)
+                self._note_leading()
             case messages.RunRequests():
                 # A heartbeat must not wait for many requests that each wait for the brokers.
                 self._requests.run_due(self._config.heartbeat_interval_ms / 1000)
@@ -426,6 +431,11 @@ class GroupDriver:
                 self._log.log(level, "%s", text)
             case _:
                 raise TypeError(f"{action} cannot be carried out")
+
+    def _note_leading(self) -> None:
+        led, self._led = self._led, self.leads
+        if self._led and not led:
+            self._on_leading()
 
     def _read_to_end(self) -> messages.ConfigRead | messages.ConfigNotRead:
         with self.stages("reading to the end of the config topic"):

@@ -152,6 +152,7 @@ class WorkerSourceTask(WorkerTask):
             pending, self._committable = self._committable, {}
             if not pending or self._offsets is None:
                 self._metrics.commit_ended(0, succeeded=True)
+                self._committed.set()
                 return False
             try:
                 self._offsets.save(list(pending.values()))
@@ -241,7 +242,14 @@ class WorkerSourceTask(WorkerTask):
         send = self._batches.remote(planned)
         remote = None if send is None else lambda: noted(send())
         delivery.submit(
-            Batch(encode, planned.topic, delivered, lambda rejected: self._tolerated(rejected, batch), remote)
+            Batch(
+                encode,
+                planned.topic,
+                delivered,
+                lambda rejected: self._tolerated(rejected, batch),
+                remote,
+                lambda receipts: self._source.received(batch, receipts),
+            )
         )
 
     def _encoded(self, planned: Planned | PlannedBefore) -> Encoded:
