@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TypeAlias
 
 import click
-from confluent_kafka import KafkaException
 
 from connect_dagster.cli.table_text import table_text
 from connect_dagster.cli.topics.brokers import brokers_options, chosen_brokers, unanswered
@@ -46,13 +46,9 @@ def mirror_command(context: click.Context, bootstrap_server: str, command_config
 def read(brokers: Brokers, topic: str, kind: str | None) -> None:
     """Print offset syncs, checkpoints or heartbeats, a line each, as Kafka's formatters do."""
     decode = _DECODERS[kind or _kind_of(topic)]
-    try:
+    with _one_sentence(brokers):
         for message in read_topic(brokers, topic, _SECONDS, isolation="read_uncommitted"):
             _print(decode, message.key(), message.value(), message.offset())
-    except UnansweredError as error:
-        raise unanswered(brokers, str(error)) from error
-    except BrokersError as error:
-        raise click.ClickException(str(error)) from error
 
 
 @mirror_command.command()
@@ -63,19 +59,25 @@ def read(brokers: Brokers, topic: str, kind: str | None) -> None:
 @click.pass_obj
 def translate(brokers: Brokers, group: str, source: str, separator: str | None, as_json: bool) -> None:
     """Print the offsets from which GROUP goes on in this cluster, by its last checkpoints."""
-    try:
+    with _one_sentence(brokers):
         client = MirrorClient({**client_settings(brokers), **_policy(separator)})
         offsets = client.remote_consumer_offsets(source, group.__eq__, _SECONDS).get(group)
-    except ConnectError as error:
-        raise click.ClickException(str(error)) from error
-    except KafkaException as error:
-        raise unanswered(brokers, error.args[0].str()) from error
     if offsets is None:
         raise click.ClickException(
-            f"There is no checkpoint of group {group!r} from cluster {source!r}: has the group committed offsets there, "
-            "and does MirrorCheckpointConnector run with groups that include it?"
+            f"There is no checkpoint of group {group!r} from cluster {source!r}: has the group committed offsets "
+            "there, and does MirrorCheckpointConnector run with groups that include it?"
         )
     click.echo(_as_json(offsets) if as_json else _as_table(offsets))
+
+
+@contextmanager
+def _one_sentence(brokers: Brokers) -> Iterator[None]:
+    try:
+        yield
+    except UnansweredError as error:
+        raise unanswered(brokers, str(error)) from error
+    except (BrokersError, ConnectError) as error:
+        raise click.ClickException(str(error)) from error
 
 
 def _kind_of(topic: str) -> str:
@@ -102,17 +104,14 @@ def _policy(separator: str | None) -> dict[str, str]:
 
 
 def _as_json(offsets: GroupOffsets) -> str:
-    return json.dumps(
-        [{"topic": one.topic, "partition": one.partition, "offset": at.offset} for one, at in _in_order(offsets)]
-    )
+    return json.dumps([{"topic": topic, "partition": number, "offset": at} for topic, number, at in _rows(offsets)])
 
 
 def _as_table(offsets: GroupOffsets) -> str:
     return table_text(
-        ["topic", "partition", "offset"],
-        [[one.topic, str(one.partition), str(at.offset)] for one, at in _in_order(offsets)],
+        ["TOPIC", "PARTITION", "OFFSET"], [[topic, str(number), str(at)] for topic, number, at in _rows(offsets)]
     )
 
 
-def _in_order(offsets: GroupOffsets) -> list[tuple[object, ...]]:
-    return sorted(offsets.items(), key=lambda item: (item[0].topic, item[0].partition))
+def _rows(offsets: GroupOffsets) -> list[tuple[str, int, int]]:
+    return sorted((one.topic, one.partition, committed.offset) for one, committed in offsets.items())

@@ -11,26 +11,25 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping
 
-from confluent_kafka import OFFSET_BEGINNING, KafkaError, KafkaException, TopicPartition
-
-from connect_dagster.connectors.mirror.client_settings import NO_GROUP
+from connect_dagster.connectors.mirror.client_settings import BOOTSTRAP_SERVERS
 from connect_dagster.connectors.mirror.clusters import ForwardingAdmin
 from connect_dagster.connectors.mirror.mirror_client_config import MirrorClientConfig
 from connect_dagster.connectors.mirror.names import ReplicationPolicy
-from connect_dagster.connectors.mirror.plugin_classes import policy_of_client
+from connect_dagster.connectors.mirror.plugin_classes import policy_of
 from connect_dagster.connectors.mirror.records import Checkpoint
 from connect_dagster.connectors.mirror.translation import CommittedOffset
-from connect_dagster.kafka import clients
+from connect_dagster.kafka.access import Brokers
+from connect_dagster.kafka.errors import brokers_errors
 from connect_dagster.kafka.settings.java_settings import ClientKind
-from connect_dagster.plugin import records
+from connect_dagster.kafka.topic_reading import read_topic
+from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.protocol.wire import MalformedBytes
 
 log = logging.getLogger(__name__)
 
-GroupOffsets = dict[records.TopicPartition, CommittedOffset]
+GroupOffsets = dict[TopicPartition, CommittedOffset]
 
 _PARTITION = 0
-_BATCH = 1000
 
 
 class MirrorClient:
@@ -46,25 +45,25 @@ class MirrorClient:
     def __init__(self, properties: Mapping[str, str]) -> None:
         self._config = MirrorClientConfig.parse(properties)
         self._admin = ForwardingAdmin(self._config.client_settings(ClientKind.ADMIN))
-        self.policy: ReplicationPolicy = policy_of_client(self._config)
+        self.policy: ReplicationPolicy = policy_of(self._config)
 
     def heartbeat_topics(self) -> set[str]:
         """Return the topics of heartbeats, the cluster's own and mirrored ones.
 
         Raises:
-            KafkaException: the brokers do not respond; so do the other methods.
+            BrokersError: the brokers refuse it, or do not respond; so do the other methods.
         """
-        return {topic for topic in self._admin.topics() if self.policy.is_heartbeats_topic(topic)}
+        return {topic for topic in self._topics() if self.policy.is_heartbeats_topic(topic)}
 
     def checkpoint_topics(self) -> set[str]:
         """Return the topics of checkpoints."""
-        return {topic for topic in self._admin.topics() if self.policy.is_checkpoints_topic(topic)}
+        return {topic for topic in self._topics() if self.policy.is_checkpoints_topic(topic)}
 
     def remote_topics(self, source: str | None = None) -> set[str]:
         """Return the topics that are mirrored, of all clusters or those that come directly from one."""
         return {
             topic
-            for topic in self._admin.topics()
+            for topic in self._topics()
             if not self.policy.is_internal_topic(topic)
             and (found := self.policy.topic_source(topic)) is not None
             and source in (None, found)
@@ -92,10 +91,10 @@ class MirrorClient:
         Args:
             source: alias of the other cluster.
             wanted: returns whether a group's are asked for.
-            seconds: longest wait for the checkpoints.
+            seconds: longest wait for a checkpoint.
 
         Raises:
-            KafkaException: the checkpoints cannot be read within this time.
+            BrokersError: there is no topic of checkpoints, or it cannot be read.
         """
         offsets: dict[str, GroupOffsets] = {}
         for checkpoint in self._checkpoints(self.policy.checkpoints_topic(source), seconds):
@@ -115,26 +114,15 @@ class MirrorClient:
             yield source
             upstream = self.policy.upstream_topic(upstream)
 
+    def _topics(self) -> dict[str, int]:
+        with brokers_errors():
+            return self._admin.topics()
+
     def _checkpoints(self, topic: str, seconds: float) -> Iterator[Checkpoint]:
-        extras = {**NO_GROUP, "enable.partition.eof": True, "auto.offset.reset": "earliest"}
-        consumer = clients.consumer(self._config.client_settings(ClientKind.CONSUMER), extras)
-        try:
-            consumer.assign([TopicPartition(topic, _PARTITION, OFFSET_BEGINNING)])
-            while True:
-                messages = consumer.consume(_BATCH, seconds)
-                if not messages:
-                    raise KafkaException(
-                        KafkaError(KafkaError._TIMED_OUT, f"{topic} was not read within {seconds:g} s")
-                    )
-                for message in messages:
-                    if (error := message.error()) is None:
-                        yield from _decoded(message.key(), message.value())
-                    elif error.code() == KafkaError._PARTITION_EOF:
-                        return
-                    else:
-                        raise KafkaException(error)
-        finally:
-            consumer.close()
+        settings = self._config.client_settings(ClientKind.CONSUMER)
+        brokers = Brokers(settings[BOOTSTRAP_SERVERS], settings)
+        for message in read_topic(brokers, topic, seconds, _PARTITION, "read_uncommitted"):
+            yield from _decoded(message.key(), message.value())
 
 
 def _decoded(key: bytes | None, value: bytes | None) -> Iterator[Checkpoint]:

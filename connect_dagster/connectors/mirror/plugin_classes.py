@@ -30,13 +30,8 @@ from connect_dagster.errors import ConfigError
 _BUNDLED: dict[str | None, type] = {**BUNDLED_FILTERS, **BUNDLED_POLICIES, FORWARDING_ADMIN: ForwardingAdmin}
 
 
-def policy_of(config: MirrorConnectorConfig) -> ReplicationPolicy:
+def policy_of(config: MirrorConnectorConfig | MirrorClientConfig) -> ReplicationPolicy:
     """Return the replication policy. Raises ConfigError, as the others do: there is no such class."""
-    return cast("ReplicationPolicy", _configured(ReplicationPolicy, REPLICATION_POLICY_CLASS, config))
-
-
-def policy_of_client(config: MirrorClientConfig) -> ReplicationPolicy:
-    """Return the replication policy of a client that reads what MirrorMaker writes."""
     return cast("ReplicationPolicy", _configured(ReplicationPolicy, REPLICATION_POLICY_CLASS, config))
 
 

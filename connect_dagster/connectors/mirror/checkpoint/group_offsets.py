@@ -10,9 +10,9 @@ import logging
 from collections.abc import Collection, Mapping
 
 from confluent_kafka import KafkaError, KafkaException
-from connect_dagster.connectors.mirror.records import Checkpoint
 
 from connect_dagster.connectors.mirror.clusters import ForwardingAdmin, GroupOffset
+from connect_dagster.connectors.mirror.records import Checkpoint
 from connect_dagster.plugin.records import TopicPartition
 
 log = logging.getLogger(__name__)

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from enum import Enum
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
-from connect_dagster.connectors.mirror.client_settings import NO_GROUP
 
+from connect_dagster.connectors.mirror.client_settings import NO_GROUP
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.log_offsets import is_passing
 from connect_dagster.kafka.settings.java_settings import Settings

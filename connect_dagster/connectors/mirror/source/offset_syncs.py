@@ -8,9 +8,9 @@ import threading
 import numpy as np
 import numpy.typing as npt
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
+
 from connect_dagster.connectors.mirror.records import OffsetSync
 from connect_dagster.connectors.mirror.sync_state import OffsetSyncQueue
-
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.plugin.records import TopicPartition

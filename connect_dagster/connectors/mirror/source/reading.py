@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka import TopicPartition as KafkaPartition
-from connect_dagster.connectors.mirror.client_settings import NO_GROUP
 
 from connect_dagster.backoff import Backoff
+from connect_dagster.connectors.mirror.client_settings import NO_GROUP
 from connect_dagster.errors import ConnectError
 from connect_dagster.expressions.offset_ranges import OffsetRange, shared_out
 from connect_dagster.kafka import clients

@@ -9,15 +9,15 @@ from functools import partial
 from typing import Any, ClassVar
 
 import pyarrow as pa
+
 from connect_dagster.connectors.mirror.assignment import assigned_partitions
 from connect_dagster.connectors.mirror.client_settings import REPLICATION_CONSUMER, OffsetSyncsTopic
 from connect_dagster.connectors.mirror.offsets import position, source_offset, source_partition
-from connect_dagster.connectors.mirror.source_config import MirrorSourceTaskConfig
-
 from connect_dagster.connectors.mirror.plugin_classes import policy_of
 from connect_dagster.connectors.mirror.source.offset_syncs import OffsetSyncWriter
 from connect_dagster.connectors.mirror.source.reading import PartitionReader, Read
 from connect_dagster.connectors.mirror.source.record_columns import mirrored_frame, mirrored_table, places_by_partition
+from connect_dagster.connectors.mirror.source_config import MirrorSourceTaskConfig
 from connect_dagster.expressions.offset_ranges import Layout, OffsetRange, OffsetRangeReader, RangeSlot, layout
 from connect_dagster.kafka.clients import range_options
 from connect_dagster.kafka.settings.java_settings import ClientKind

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from confluent_kafka import KafkaError
+
+from connect_dagster.connectors.mirror.clusters import Alteration, ForwardingAdmin, TopicSetting
 from connect_dagster.connectors.mirror.filters import ConfigPropertyFilter, TopicFilter, topics_to_replicate
 from connect_dagster.connectors.mirror.flow import Flow
 from connect_dagster.connectors.mirror.names import ReplicationPolicy
-
-from connect_dagster.connectors.mirror.clusters import Alteration, ForwardingAdmin, TopicSetting
 from connect_dagster.kafka.topic_admin import NewTopic
 from connect_dagster.plugin.records import TopicPartition
 
