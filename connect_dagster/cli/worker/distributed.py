@@ -12,6 +12,7 @@ from connect_dagster.herder.connector_offsets import OffsetEditor
 from connect_dagster.herder.distributed.config import DistributedConfig
 from connect_dagster.herder.distributed.group_driver import GroupDriver
 from connect_dagster.herder.distributed.herder import DistributedHerder
+from connect_dagster.herder.distributed.leader_client import LeaderClient
 from connect_dagster.herder.interface import Herder
 from connect_dagster.herder.validation.validator import Validator
 from connect_dagster.isolation.plugins import Plugins
@@ -107,7 +108,10 @@ class GroupStores:
 
 
 def herder_of(
-    parts: Parts[DistributedConfig], stores: GroupStores, on_leading: Callable[[], None] = lambda: None
+    parts: Parts[DistributedConfig],
+    stores: GroupStores,
+    on_leading: Callable[[], None] = lambda: None,
+    namespace: str = "",
 ) -> DistributedHerder:
     """Return the herder of a worker of a group; it is not started yet.
 
@@ -115,6 +119,7 @@ def herder_of(
         parts: of the worker.
         stores: of its group.
         on_leading: called each time the worker becomes the leader.
+        namespace: of the group in paths of the REST API (see ``LeaderClient``).
     """
     config = parts.config
     worker = Worker(
@@ -137,7 +142,7 @@ def herder_of(
         stores.statuses,
         stores.lease,
         parts.url,
-        parts.rest,
+        LeaderClient(parts.rest, config.inter_worker_signature_algorithm, namespace),
         lambda state: _check_before_joining(state, parts.plugins, config.missing_plugins),
         on_leading=on_leading,
     )

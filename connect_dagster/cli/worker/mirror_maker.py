@@ -1,7 +1,8 @@
 """Assemble and run MirrorMaker's dedicated process: a worker for each flow of its file (Java: ``MirrorMaker``).
 
-The worker of a flow is a member of a group on the flow's target, and has no REST API for users. The leader of the group
-writes the configurations of the three connectors where they differ from those of the file.
+The worker of a flow is a member of a group on the flow's target, and has no REST API for users: with
+``dedicated.mode.enable.internal.rest`` one for the other processes. The leader of the group writes the configurations
+of the three connectors where they differ from those of the file.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass, field
 
 from connect_dagster.cli.worker.distributed import GroupStores, herder_of
 from connect_dagster.cli.worker.process import Parts, WorkerAdmin, log_stop
-from connect_dagster.client.inter_worker import RestClient
+from connect_dagster.connectors.mirror.flow import Flow
 from connect_dagster.connectors.mirror.flow_configs import FlowConfig, looping_flows, read_flows, unused_properties
 from connect_dagster.herder.distributed.config import DistributedConfig
 from connect_dagster.herder.distributed.herder import DistributedHerder
@@ -23,6 +24,10 @@ from connect_dagster.herder.interface import NotLeaderError, ServerInfo
 from connect_dagster.isolation.config_transformer import ConfigTransformer
 from connect_dagster.isolation.plugins import Plugins
 from connect_dagster.kafka_version import KAFKA_COMMIT, KAFKA_VERSION
+from connect_dagster.rest.limits import LIMITS
+from connect_dagster.rest.mirror_routes import mirror_app
+from connect_dagster.rest.server import RestServer
+from connect_dagster.rest.settings import RestSettings
 from connect_dagster.worker import logs
 from connect_dagster.worker.config.source import SourceConnectorConfig
 from connect_dagster.worker.spark.session import Session
@@ -31,6 +36,7 @@ from connect_dagster.worker.spark.session_start import SessionStart
 log = logging.getLogger(__name__)
 
 _NO_URL = "NOTUSED"
+_REST_SECONDS = 5
 
 
 def run(
@@ -133,6 +139,7 @@ class MirrorProcess:
                 flow.back,
             )
         parsed = {one: DistributedConfig.parse(one.worker, plugins.find_class) for one in flows}
+        self._rest = _bound_rest(next(iter(parsed.values()))) if config.internal_rest else None
         servers = {
             one: ServerInfo(KAFKA_VERSION, KAFKA_COMMIT, WorkerAdmin(each).cluster_id()) for one, each in parsed.items()
         }
@@ -140,9 +147,12 @@ class MirrorProcess:
         self._workers = [self._worker(one, parsed[one], plugins, servers[one]) for one in flows]
 
     def start(self) -> None:
-        """Join all groups."""
+        """Join all groups. Raises ConnectError: the internal REST API did not come up."""
         for worker in self._workers:
             worker.herder.start()
+        if self._rest is not None:
+            herders = {one.config.flow: one.herder for one in self._workers}
+            self._rest.serve(mirror_app(herders, self._rest.client, LIMITS))
         log.info("Kafka MirrorMaker started with flows %s", ", ".join(str(one.config.flow) for one in self._workers))
 
     def run_until(self, ending: threading.Event) -> int:
@@ -160,6 +170,8 @@ class MirrorProcess:
     def stop(self) -> None:
         """Leave all groups, and stop Spark."""
         log.info("Kafka MirrorMaker stopping")
+        if self._rest is not None:
+            self._rest.stop(_REST_SECONDS)
         threads = [threading.Thread(target=self._stop_worker, args=(one,)) for one in self._workers]
         for thread in threads:
             thread.start()
@@ -181,12 +193,22 @@ class MirrorProcess:
             self._transformer,
             self._session,
             WorkerAdmin(config),
-            f"{socket.getfqdn()}/{flow.flow}/{uuid.uuid4()}",
-            _NO_URL,
-            RestClient(),
+            _worker_id(flow.flow, self._rest),
+            _NO_URL if self._rest is None else self._rest.advertised_url,
+            None if self._rest is None else self._rest.client,
             server,
         )
         made: list[FlowWorker] = []
-        herder = herder_of(parts, stores, lambda: made[0].write_connectors())
+        herder = herder_of(parts, stores, lambda: made[0].write_connectors(), f"{flow.flow.rest_namespace}/")
         made.append(FlowWorker(flow, stores, herder))
         return made[0]
+
+
+def _bound_rest(config: DistributedConfig) -> RestServer:
+    rest = RestServer(RestSettings.internal(config))
+    rest.bind()
+    return rest
+
+
+def _worker_id(flow: Flow, rest: RestServer | None) -> str:
+    return f"{socket.getfqdn()}/{flow}/{uuid.uuid4()}" if rest is None else f"{rest.worker_id}/{flow}"

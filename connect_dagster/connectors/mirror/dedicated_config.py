@@ -48,7 +48,9 @@ class DedicatedConfig(ConfigDef):
 
     @property
     def rest(self) -> dict[str, str]:
-        """Return the settings of the internal REST API, in the names that a worker has for them."""
+        """Return the settings of the internal REST API, in the names that a worker has for them; none without it."""
+        if not self.internal_rest:
+            return {}
         return {name: value for name, value in self.originals.items() if name.startswith(REST_PREFIXES)}
 
     def flows(self, targets: Collection[str] = ()) -> list[Flow]:

@@ -29,9 +29,9 @@ class Flow:
         return Flow(self.target, self.source)
 
     @property
-    def rest_namespace(self) -> tuple[str, str]:
-        """Return both aliases as parts of a path of the internal REST API (Java: ``MirrorMaker.encodePath``)."""
-        return _path_part(self.source), _path_part(self.target)
+    def rest_namespace(self) -> str:
+        """Return the beginning of the flow's paths in the internal REST API (Java: ``MirrorMaker.encodePath``)."""
+        return f"{_path_part(self.source)}/{_path_part(self.target)}"
 
 
 def _path_part(alias: str) -> str:

@@ -80,7 +80,7 @@ def read_flows(
         ConfigError: a property is wrong, or a flow lacks the brokers of a cluster.
     """
     config = DedicatedConfig.parse(resolve(properties))
-    found = [_flow_config(properties, flow, framework_keys, resolve) for flow in config.flows(targets)]
+    found = [_flow_config(config, properties, flow, framework_keys, resolve) for flow in config.flows(targets)]
     for one in found:
         _check_brokers(one)
     return config, found
@@ -104,13 +104,15 @@ def unused_properties(config: DedicatedConfig, framework_keys: Collection[str]) 
     return (name for name in config.originals if name not in known and not name.startswith(prefixes))
 
 
-def _flow_config(properties: Properties, flow: Flow, framework_keys: Collection[str], resolve: Resolve) -> FlowConfig:
+def _flow_config(
+    config: DedicatedConfig, properties: Properties, flow: Flow, framework_keys: Collection[str], resolve: Resolve
+) -> FlowConfig:
     connectors = {
         simple_name(connector): connector_settings(properties, flow, connector, framework_keys)
         for connector in CONNECTORS
     }
     # Java's process lets its connectors override every setting of their clients, whatever is given.
-    worker = {**worker_settings(properties, flow, resolve), POLICY: "All"}
+    worker = {**worker_settings(properties, flow, resolve), **config.rest, POLICY: "All"}
     return FlowConfig(flow, worker, connectors, dict(resolve(connectors[simple_name(SOURCE_CONNECTOR)])))
 
 

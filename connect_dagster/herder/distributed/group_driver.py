@@ -14,7 +14,6 @@ from concurrent.futures import Executor, Future, wait
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
-from connect_dagster.client.inter_worker import RestClient
 from connect_dagster.errors import ConnectError, NotFoundError
 from connect_dagster.herder import loggers
 from connect_dagster.herder.distributed import group_messages as messages
@@ -23,6 +22,7 @@ from connect_dagster.herder.distributed.config import DistributedConfig
 from connect_dagster.herder.distributed.group_loop import step
 from connect_dagster.herder.distributed.group_state import GroupState, Rules
 from connect_dagster.herder.distributed.leader import Owners
+from connect_dagster.herder.distributed.leader_client import LeaderClient
 from connect_dagster.herder.distributed.membership import WorkerGroupMember
 from connect_dagster.herder.distributed.pending_config_updates import PendingConfigUpdates
 from connect_dagster.herder.distributed.session_keys import SessionKeys
@@ -92,7 +92,7 @@ class GroupDriver:
         statuses: the status topic.
         lease: this worker's membership, which the stores check as well.
         url: REST URL of this worker.
-        rest: for requests to the leader.
+        leader: for requests to the leader.
         check_before_joining: called with the group's configuration; raises when the worker must not join.
         open_member: makes the membership.
         clock: seconds of a monotonic clock.
@@ -120,7 +120,7 @@ class GroupDriver:
         statuses: StatusStore,
         lease: Lease,
         url: str,
-        rest: RestClient,
+        leader: LeaderClient,
         check_before_joining: Callable[[ClusterConfigState], None],
         open_member: OpenMember = WorkerGroupMember,
         clock: Callable[[], float] = time.monotonic,
@@ -162,8 +162,7 @@ class GroupDriver:
             worker,
             self.configs,
             self,
-            rest,
-            config.inter_worker_signature_algorithm,
+            leader,
             self._requests,
             self.stages,
             forwarding,
