@@ -17,6 +17,7 @@ from pyspark.sql import Column, SparkSession
 from connect_dagster.plugin.config import ConfigDef
 from connect_dagster.plugin.frames import SinkBatch, SinkFrame
 from connect_dagster.plugin.lines import SourceBatch
+from connect_dagster.plugin.metrics import Metrics
 from connect_dagster.plugin.records import SinkRecord, SourceRecord, TopicPartition
 
 Properties = Mapping[str, str]
@@ -49,6 +50,10 @@ class SourceTaskContext(Protocol):
     @property
     def offsets(self) -> OffsetReader:
         """Return a reader of the connector's committed offsets."""
+
+    @property
+    def metrics(self) -> Metrics:
+        """Return the metrics of the task, to which it may add further ones."""
 
 
 class ErrantRecordReporter(Protocol):

@@ -16,13 +16,13 @@ from connect_dagster.isolation.plugin_source import class_path
 from connect_dagster.isolation.plugins import PluginDescription, Plugins
 from connect_dagster.kafka.override_policy import ClientPolicy
 from connect_dagster.plugin.connector import Connector
+from connect_dagster.plugin.samples import Windows
 from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.protocol.work import Work
 from connect_dagster.storage.offset_store import OffsetStore
 from connect_dagster.worker.config.sink import SinkConnectorConfig
 from connect_dagster.worker.config.source import SourceConnectorConfig
 from connect_dagster.worker.config.worker import WorkerConfig
-from connect_dagster.worker.metrics.samples import Windows
 from connect_dagster.worker.metrics.worker_metrics import WorkerMetrics
 from connect_dagster.worker.reload_watch import ReloadWatch
 from connect_dagster.worker.source.task import WorkerSourceTask

@@ -11,6 +11,7 @@ from connect_dagster.connectors.mirror.connector_classes import (
     one_of_java_or_python,
 )
 from connect_dagster.connectors.mirror.filters import GROUPS_EXCLUDE_KEY, GROUPS_KEY
+from connect_dagster.connectors.mirror.metrics import Place
 from connect_dagster.connectors.mirror.shared_options import (
     CONSUMER_POLL_TIMEOUT,
     EMIT_OFFSET_SYNCS,
@@ -142,3 +143,8 @@ class MirrorCheckpointTaskConfig(MirrorCheckpointConfig):
     def label(self) -> str:
         """Return the name in client ids and logs, with the number of the task."""
         return task_label(self.flow, self.originals.get("name", ""), self.task_index)
+
+    @property
+    def place(self) -> Place:
+        """Return the task for its metrics."""
+        return Place(self.flow, self.originals.get("name", ""), self.task_index or 0, self.metric_names_formats)

@@ -16,6 +16,7 @@ from connect_dagster.connectors.mirror.filters import (
     TOPICS_KEY,
     USE_DEFAULTS_FROM_KEY,
 )
+from connect_dagster.connectors.mirror.metrics import Place
 from connect_dagster.connectors.mirror.shared_options import (
     CONSUMER_POLL_TIMEOUT,
     EMIT_OFFSET_SYNCS,
@@ -183,3 +184,8 @@ class MirrorSourceTaskConfig(MirrorSourceConfig):
     def label(self) -> str:
         """Return the name in client ids and logs, with the number of the task."""
         return task_label(self.flow, self.originals.get("name", ""), self.task_index)
+
+    @property
+    def place(self) -> Place:
+        """Return the task for its metrics."""
+        return Place(self.flow, self.originals.get("name", ""), self.task_index or 0, self.metric_names_formats)

@@ -6,8 +6,8 @@ import threading
 import time
 from collections.abc import Callable
 
+from connect_dagster.plugin.metrics import Reading
 from connect_dagster.protocol.states import TaskId
-from connect_dagster.worker.metrics.families import Reading
 from connect_dagster.worker.metrics.groups import TASK_ERRORS
 
 

@@ -7,28 +7,7 @@ that text as a label (docs/decisions/0008-metric-names.md). Java: ``ConnectMetri
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """One type of beans.
-
-    Attributes:
-        type: the bean's type.
-        prefix: what names in Prometheus begin with.
-        tags: labels that distinguish the beans of the type.
-        numbers: descriptions of the numbers, by Kafka's name.
-        texts: descriptions of the texts, by Kafka's name.
-    """
-
-    type: str
-    prefix: str
-    tags: tuple[str, ...] = ()
-    numbers: Mapping[str, str] = field(default_factory=dict)
-    texts: Mapping[str, str] = field(default_factory=dict)
-
+from connect_dagster.plugin.metrics import Group
 
 _TASK = ("connector", "task")
 _PLUGIN_TEXTS = {

@@ -5,18 +5,21 @@ Tasks record from their threads, once a batch or more rarely; requests read from
 
 from __future__ import annotations
 
+import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from connect_dagster.plugin.metrics import Read, Reading, Value
 from connect_dagster.plugin.records import TopicPartition
+from connect_dagster.plugin.samples import Samples, Windows
 from connect_dagster.protocol.states import State, TaskId
 from connect_dagster.worker.metrics.errors import ErrorMetrics
-from connect_dagster.worker.metrics.families import Reading, Value
 from connect_dagster.worker.metrics.groups import SINK_TASK, SOURCE_TASK, TASK, TRANSFORM
-from connect_dagster.worker.metrics.samples import Samples, Windows
+
+log = logging.getLogger(__name__)
 
 Offsets = Mapping[TopicPartition, int]
 
@@ -51,14 +54,21 @@ class TaskMetrics:
         windows: how much of the past counts.
         plugins: the task's plugins.
         clock: seconds of a clock that never goes back.
+
+    Attributes:
+        id: the task.
+        windows: how much of the past counts.
+        errors: of records.
     """
 
     def __init__(
         self, id: TaskId, windows: Windows, plugins: TaskPlugins, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.id = id
+        self.windows = windows
         self.errors = ErrorMetrics(id)
         self._plugins = plugins
+        self._of_plugin: list[Read] = []
         self._clock = clock
         self._lock = threading.Lock()
         self._moved = clock()
@@ -71,6 +81,10 @@ class TaskMetrics:
     def state(self) -> State:
         """Return the state that was reported last."""
         return self._states.state
+
+    def add(self, read: Read) -> None:
+        """Show further readings with those of the task."""
+        self._of_plugin.append(read)
 
     def changed(self, state: State) -> None:
         """Record a state of the task."""
@@ -94,7 +108,14 @@ class TaskMetrics:
             )
             for one in self._plugins.transforms
         ]
-        return [Reading(TASK, place, own), *special, self.errors.read(), *transforms]
+        return [Reading(TASK, place, own), *special, self.errors.read(), *transforms, *self._plugin_readings(now)]
+
+    def _plugin_readings(self, now: float) -> Iterator[Reading]:
+        for read in self._of_plugin:
+            try:
+                yield from read(now)
+            except Exception:
+                log.warning("Metrics that the plugin of task %s has added cannot be read", self.id, exc_info=True)
 
     def _common(self, now: float) -> dict[str, Value]:
         return {

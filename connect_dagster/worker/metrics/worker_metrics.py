@@ -14,10 +14,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from connect_dagster.isolation.plugins import PluginDescription
+from connect_dagster.plugin.metrics import Reading, Value
+from connect_dagster.plugin.samples import Samples, Windows
 from connect_dagster.protocol.states import State, TaskId
-from connect_dagster.worker.metrics.families import Family, Reading, Value, families
+from connect_dagster.worker.metrics.families import Family, families
 from connect_dagster.worker.metrics.groups import APP_INFO, CONNECTOR, COORDINATOR, REBALANCE, WORKER, WORKER_CONNECTOR
-from connect_dagster.worker.metrics.samples import Samples, Windows
 from connect_dagster.worker.metrics.tasks import SinkTaskMetrics, SourceTaskMetrics, TaskMetrics, TaskPlugins
 
 ConnectorListener = Callable[[str, State, str | None], None]

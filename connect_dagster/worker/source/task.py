@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 from connect_dagster.errors import RetriableError
 from connect_dagster.plugin.connector import OffsetReader, SourceTask
 from connect_dagster.plugin.lines import SourceBatch
+from connect_dagster.plugin.metrics import Metrics
 from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.storage.offset_store import SourceOffsets
 from connect_dagster.worker.errors.failures import KAFKA_PRODUCE, FailedRecord, Failure
@@ -86,6 +87,7 @@ class SourceContext:
 
     spark: SparkSession
     offsets: OffsetReader
+    metrics: Metrics
 
 
 class WorkerSourceTask(WorkerTask):
@@ -168,7 +170,7 @@ class WorkerSourceTask(WorkerTask):
         self._reporter.open()
         self._delivery = self._make_delivery()
         self._offsets = offsets = self._open_offsets()
-        self._source.context = SourceContext(self.spark, offsets)
+        self._source.context = SourceContext(self.spark, offsets, self._metrics)
         self._source.start(self._config)
         log.info("WorkerSourceTask{id=%s} Source task finished initialization and start", self.id)
 

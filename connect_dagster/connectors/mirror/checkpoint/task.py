@@ -21,6 +21,7 @@ from connect_dagster.connectors.mirror.client_settings import (
     CHECKPOINT_TARGET_ADMIN,
     CHECKPOINTS_CONSUMER,
 )
+from connect_dagster.connectors.mirror.metrics import CheckpointMetrics
 from connect_dagster.connectors.mirror.names import checkpoint_topic
 from connect_dagster.connectors.mirror.offsets import NO_OFFSET, checkpoint_partition
 from connect_dagster.connectors.mirror.plugin_classes import admin_of, policy_of, topic_filter_of
@@ -30,6 +31,7 @@ from connect_dagster.connectors.mirror.translation import CommittedOffset, Offse
 from connect_dagster.kafka.settings.java_settings import ClientKind
 from connect_dagster.plugin.connector import Properties, SourceTask
 from connect_dagster.plugin.frames import SourceTable
+from connect_dagster.plugin.lines import SourceBatch
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.plugin.schema import BYTES_SCHEMA
 from connect_dagster.protocol.wire import MalformedBytes
@@ -59,6 +61,7 @@ class MirrorCheckpointTask(SourceTask):
         self._emitted: dict[str, dict[TopicPartition, Checkpoint]] | None = None  # None until they are read
         self._syncs: OffsetSyncStore | None = None
         self._readers: list[LogReader] = []
+        self._metrics = CheckpointMetrics(self.context.metrics, parsed.place)
         self._scheduler = Scheduler(f"MirrorCheckpointTask: {parsed.label}", parsed.admin_timeout_seconds)
         self._scheduler.run_soon(self._load, "starting checkpoint and offset sync stores")
         log.info("Checkpointing %d consumer groups %s: %s.", len(self._groups), parsed.flow, ", ".join(self._groups))
@@ -75,6 +78,13 @@ class MirrorCheckpointTask(SourceTask):
         now = int(time.time() * _MILLISECOND)
         found = [one for group in self._groups for one in self._checkpoints_of(group, emitted, syncs)]
         return _table(found, self._topic, now) if found else None
+
+    def delivered(self, batch: SourceBatch) -> None:
+        """Measure the checkpoints that the target has."""
+        assert isinstance(batch, SourceTable)
+        took = int(time.time() * _MILLISECOND) - batch.table.column("timestamp")[0].as_py()
+        for place, _ in batch.offsets:
+            self._metrics.delivered(place["group"], TopicPartition(place["topic"], place["partition"]), took)
 
     def stop(self) -> None:
         """End the background work, and close the clients."""

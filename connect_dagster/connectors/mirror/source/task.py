@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -12,11 +13,16 @@ import pyarrow as pa
 
 from connect_dagster.connectors.mirror.assignment import assigned_partitions
 from connect_dagster.connectors.mirror.client_settings import REPLICATION_CONSUMER, OffsetSyncsTopic
+from connect_dagster.connectors.mirror.metrics import PartitionMetrics
 from connect_dagster.connectors.mirror.offsets import position, source_offset, source_partition
 from connect_dagster.connectors.mirror.plugin_classes import policy_of
 from connect_dagster.connectors.mirror.source.offset_syncs import OffsetSyncWriter
 from connect_dagster.connectors.mirror.source.reading import PartitionReader, Read
-from connect_dagster.connectors.mirror.source.record_columns import mirrored_frame, mirrored_table, places_by_partition
+from connect_dagster.connectors.mirror.source.record_columns import (
+    delivered_by_partition,
+    mirrored_frame,
+    mirrored_table,
+)
 from connect_dagster.connectors.mirror.source_config import MirrorSourceTaskConfig
 from connect_dagster.expressions.offset_ranges import Layout, OffsetRange, OffsetRangeReader, RangeSlot, layout
 from connect_dagster.kafka.clients import range_options
@@ -33,6 +39,7 @@ _BATCH_RECORDS = 100_000
 _BATCH_BYTES = 32 << 20
 _MOST_SLOTS = 4
 _MILLISECOND = 1000
+_NANOSECONDS = 1_000_000  # of a millisecond
 
 
 class MirrorSourceTask(SourceTask):
@@ -56,6 +63,9 @@ class MirrorSourceTask(SourceTask):
         self._ranges = OffsetRangeReader(self.context.spark, range_options(settings, headers=True))
         self._slots: OrderedDict[Layout, RangeSlot] = OrderedDict()
         self._syncs = _syncs_of(parsed, parsed.offset_syncs) if parsed.emit_offset_syncs_enabled else None
+        remote = [TopicPartition(self._remote[one.topic], one.partition) for one in partitions]
+        self._metrics = PartitionMetrics(self.context.metrics, parsed.place, remote)
+        self._read_at: dict[int, int] = {}
         log.info(
             "Replicating %d topic-partitions %s: %s.", len(partitions), parsed.flow, ", ".join(map(str, partitions))
         )
@@ -65,7 +75,9 @@ class MirrorSourceTask(SourceTask):
         read = self._reader.poll(self._poll_seconds)
         if read is None:
             return None
-        return self._table(read) if read.fetched is not None else self._query(read)
+        batch = self._table(read) if read.fetched is not None else self._query(read)
+        self._read_at[id(batch)] = _now()
+        return batch
 
     def encoded(self, batch: SourceBatch, records: int, size: int) -> None:
         """Fit the number of records of a batch to their size."""
@@ -73,12 +85,18 @@ class MirrorSourceTask(SourceTask):
             self._reader.most_records = max(1, min(_BATCH_RECORDS, _BATCH_BYTES * records // max(1, size)))
 
     def received(self, batch: SourceBatch, receipts: pa.Table) -> None:
-        """Take the offsets of the records in both clusters."""
-        if self._syncs is None:
-            return
-        for topic, number, places in places_by_partition(receipts):
-            upstream, downstream = (places.column(name).to_numpy() for name in ("upstream", "offset"))
-            self._syncs.delivered(TopicPartition(topic, number), upstream, downstream)
+        """Measure the records that the target has, and take their offsets in both clusters."""
+        now = _now()
+        read_at = self._read_at.get(id(batch), now)
+        for one in delivered_by_partition(receipts):
+            remote = TopicPartition(self._remote[one.partition.topic], one.partition.partition)
+            self._metrics.delivered(remote, read_at, now, one.timestamps, one.sizes)
+            if self._syncs is not None:
+                self._syncs.delivered(one.partition, one.upstream, one.downstream)
+
+    def delivered(self, batch: SourceBatch) -> None:
+        """Forget the batch."""
+        self._read_at.pop(id(batch), None)
 
     def commit(self) -> None:
         """Write the last offset syncs of partitions."""
@@ -92,7 +110,7 @@ class MirrorSourceTask(SourceTask):
         if hasattr(self, "_reader"):
             self._reader.close()
 
-    def _table(self, read: Read) -> SourceTable:
+    def _table(self, read: Read) -> SourceBatch:
         assert read.fetched is not None
         made = mirrored_table(read.fetched.rows, self._remote)
         return SourceTable(made, *self._offsets(read), **_SCHEMAS)
@@ -132,6 +150,10 @@ class MirrorSourceTask(SourceTask):
 
 
 _SCHEMAS: Mapping[str, Any] = {"value_schema": BYTES_SCHEMA, "key_schema": OPTIONAL_BYTES_SCHEMA}
+
+
+def _now() -> int:
+    return time.time_ns() // _NANOSECONDS
 
 
 def _syncs_of(config: MirrorSourceTaskConfig, topic: OffsetSyncsTopic) -> OffsetSyncWriter:
