@@ -9,6 +9,7 @@ import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HexFormat;
@@ -18,6 +19,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.function.Predicate;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
@@ -57,6 +60,7 @@ public class MirrorInJava {
             case "tasks": return tasks(question);
             case "alter": return alter(question);
             case "keys": return keys();
+            case "client": return client(question);
             default: throw new IllegalArgumentException(question.toString());
         }
     }
@@ -209,6 +213,22 @@ public class MirrorInJava {
                 new Checkpoint("billing", partition, 1000, 990, "").connectPartition(),
                 new Heartbeat("eu", "us", 0).connectPartition(),
                 MirrorUtils.wrapOffset(1000));
+    }
+
+    /** Asks a cluster, as users of {@link RemoteClusterUtils} do. */
+    private static Object client(JsonNode question) throws Exception {
+        Map<String, Object> cluster = JSON.convertValue(question.get("cluster"), OBJECT);
+        String alias = question.get("alias").asText();
+        Map<TopicPartition, OffsetAndMetadata> offsets = RemoteClusterUtils.translateOffsets(
+                cluster, alias, question.get("group").asText(), Duration.ofSeconds(30));
+        Map<String, Long> translated = new TreeMap<>();
+        offsets.forEach((partition, offset) -> translated.put(partition.toString(), offset.offset()));
+        return Map.of(
+                "offsets", translated,
+                "hops", RemoteClusterUtils.replicationHops(cluster, alias),
+                "heartbeats", new TreeSet<>(RemoteClusterUtils.heartbeatTopics(cluster)),
+                "checkpoints", new TreeSet<>(RemoteClusterUtils.checkpointTopics(cluster)),
+                "upstream", new TreeSet<>(RemoteClusterUtils.upstreamClusters(cluster)));
     }
 
     private static <T extends Configurable> T made(String className, JsonNode config) throws Exception {

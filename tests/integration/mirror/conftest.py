@@ -4,7 +4,6 @@ import os
 import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -53,13 +52,17 @@ def target(broker: Broker) -> Cluster:
 @pytest.fixture(scope="module")
 def worker(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DistributedProcess]:
     """A worker on the target, for the flows of a module."""
-    props = group_properties(broker.bootstrap_servers, f"mirror-{uuid.uuid4().hex[:8]}-")
-    bytes_only = dict.fromkeys(
+    with DistributedProcess(mirror_properties(broker.bootstrap_servers), tmp_path_factory.mktemp("worker")) as running:
+        yield running
+
+
+def mirror_properties(bootstrap_servers: str, **more: str) -> dict[str, str]:
+    """Properties of workers of a new group that leave records as they are; `more` with `_` for the dots."""
+    converters = dict.fromkeys(
         ("key.converter", "value.converter", "header.converter"),
         "org.apache.kafka.connect.converters.ByteArrayConverter",
     )
-    with DistributedProcess({**props, **bytes_only}, tmp_path_factory.mktemp("worker")) as running:
-        yield running
+    return {**group_properties(bootstrap_servers, f"mirror-{uuid.uuid4().hex[:8]}-", **more), **converters}
 
 
 @dataclass(slots=True)
@@ -119,8 +122,3 @@ def flow(source: Cluster, target: Cluster, worker: DistributedProcess) -> Iterat
     made = Flow(f"s{uuid.uuid4().hex[:8]}", source, target, worker)
     yield made
     made.end()
-
-
-@pytest.fixture
-def work_folder(tmp_path: Path) -> Path:
-    return tmp_path

@@ -1,11 +1,14 @@
 """The dedicated process runs the flows of its file."""
 
+import itertools
 import subprocess
 import uuid
 from pathlib import Path
 
 import pytest
 
+from connect_dagster.embedded.broker import EmbeddedBroker
+from connect_dagster.embedded.ports import free_port
 from tests.integration.mirror.clusters import Cluster, eventually
 from tests.integration.mirror.conftest import SHORT
 from tests.integration.mirror.dedicated import COMMAND, DedicatedProcess
@@ -88,6 +91,77 @@ def test_lb_08_both_ways_without_a_cycle(source: Cluster, target: Cluster, tag: 
     with DedicatedProcess(mm2(source, target, tag, **ways), tmp_path):
         target.read(f"A{tag}.{topic}", {0: 100})
         source.read(f"B{tag}.{topic}", {0: 100})
-        eventually(lambda: True, "both have looked for topics again")
-        names = {*source.admin.list_topics(timeout=30).topics, *target.admin.list_topics(timeout=30).topics}
-        assert {one for one in names if one.endswith(topic)} == {topic, f"A{tag}.{topic}", f"B{tag}.{topic}"}
+        later = f"later-{topic}"
+        source.create(later)
+        eventually(lambda: target.partitions(f"A{tag}.{later}") == 1, "topics are looked for again")
+        assert topics_of(source, topic) == {topic, f"B{tag}.{topic}", later}
+        assert topics_of(target, topic) == {topic, f"A{tag}.{topic}", f"A{tag}.{later}"}
+        assert target.ends(f"A{tag}.{topic}") == source.ends(f"B{tag}.{topic}") == {0: 100}
+
+
+def topics_of(cluster: Cluster, ending: str) -> set[str]:
+    return {one for one in cluster.admin.list_topics(timeout=30).topics if one.endswith(ending)}
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("shape", ["all", "ring"])
+def test_lb_08_three_clusters(
+    source: Cluster, target: Cluster, own_broker: EmbeddedBroker, tag: str, tmp_path: Path, shape: str
+) -> None:
+    """Each cluster holds the topic of the two others, in a ring one of them by way of the other."""
+    topic = f"lb08-{tag}"
+    clusters = {"A": source, "B": target, "C": Cluster(own_broker.bootstrap_servers)}
+    for cluster in clusters.values():
+        cluster.create(topic)
+        cluster.produce(topic, ({"value": str(number).encode()} for number in range(100)))
+    ways = itertools.permutations("ABC", 2) if shape == "all" else [("A", "B"), ("B", "C"), ("C", "A")]
+    file = mm2(source, target, tag, topics=f".*{topic}", clusters=f"A{tag},B{tag},C{tag}")
+    file |= {f"C{tag}.bootstrap.servers": own_broker.bootstrap_servers}
+    file |= {f"{one}{tag}->{other}{tag}.enabled": "true" for one, other in ways}
+    before = {"A": "C", "B": "A", "C": "B"}
+    with DedicatedProcess(file, tmp_path):
+        for alias, cluster in clusters.items():
+            others = sorted({"A", "B", "C"} - {alias})
+            if shape == "all":
+                expected = {f"{other}{tag}.{topic}" for other in others}
+            else:
+                first = before[alias]
+                expected = {f"{first}{tag}.{topic}", f"{first}{tag}.{before[first]}{tag}.{topic}"}
+            for one in expected:
+                cluster.read(one, {0: 100})
+            assert topics_of(cluster, topic) == {topic, *expected}
+            assert all(cluster.ends(one) == {0: 100} for one in expected)
+
+
+@pytest.mark.nightly
+def test_processes_with_the_internal_rest_api_share_the_work(
+    source: Cluster, target: Cluster, tag: str, tmp_path: Path
+) -> None:
+    """Also where the process that runs the connector does not lead: it hands the configurations of tasks over."""
+    topic = source.create(f"shared-{tag}", 4)
+    file = mm2(
+        source,
+        target,
+        tag,
+        **{
+            f"A{tag}->B{tag}.enabled": "true",
+            "topics": topic,
+            "tasks.max": "4",
+            "dedicated.mode.enable.internal.rest": "true",
+            "scheduled.rebalance.max.delay.ms": "0",
+        },
+    )
+    one, other = (
+        DedicatedProcess({**file, "listeners": f"http://127.0.0.1:{free_port()}"}, tmp_path / name, [f"B{tag}"])
+        for name in ("one", "other")
+    )
+    with one, other:
+        source.produce(topic, ({"value": b"1", "partition": number} for number in range(4)))
+        target.read(f"A{tag}.{topic}", dict.fromkeys(range(4), 1))
+        source.grow(topic, 6)
+        source.produce(topic, ({"value": b"2", "partition": number} for number in (4, 5)))
+        target.read(f"A{tag}.{topic}", {4: 1, 5: 1})
+        one.stop()
+        source.produce(topic, ({"value": b"3", "partition": number} for number in range(6)))
+        target.read(f"A{tag}.{topic}", {**dict.fromkeys(range(4), 2), 4: 2, 5: 2})
+        assert other.stop() == 0
