@@ -23,7 +23,7 @@ def mm2(source: Cluster, target: Cluster, tag: str, **more: str) -> dict[str, st
         f"B{tag}.bootstrap.servers": target.bootstrap_servers,
         **SHORT,
         **internal,
-        "offset.flush.interval.ms": "1000",
+        **{f"{alias}{tag}.offset.flush.interval.ms": "1000" for alias in "AB"},
         **more,
     }
 
@@ -148,7 +148,7 @@ def test_processes_with_the_internal_rest_api_share_the_work(
             "topics": topic,
             "tasks.max": "4",
             "dedicated.mode.enable.internal.rest": "true",
-            "scheduled.rebalance.max.delay.ms": "0",
+            f"B{tag}.scheduled.rebalance.max.delay.ms": "0",
         },
     )
     one, other = (
