@@ -12,7 +12,7 @@ Value = float | str
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class MetricGroup:
     """One type of beans.
 
     Attributes:
@@ -31,7 +31,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class MetricReading:
     """Current values of one bean.
 
     Attributes:
@@ -40,12 +40,12 @@ class Reading:
         values: numbers and texts by Kafka's names; what is not known is left out.
     """
 
-    group: Group
+    group: MetricGroup
     tags: tuple[str, ...]
     values: Mapping[str, Value]
 
 
-Read = Callable[[float], Iterable[Reading]]
+Read = Callable[[float], Iterable[MetricReading]]
 """Returns readings at a time, in seconds of ``time.monotonic``; called from any thread."""
 
 
@@ -53,11 +53,14 @@ class Metrics(Protocol):
     """The metrics of one task.
 
     Example:
-        >>> ROWS = Group("my-source-metrics", "my_source", ("table",), {"row-total": "Rows read since the task began."})
+        >>> ROWS = MetricGroup("my-metrics", "my_source", ("table",), {"row-total": "Rows read since the task began."})
         >>> class MySourceTask(SourceTask):
         ...     def start(self, config):
         ...         self.rows = 0
-        ...         self.context.metrics.add(lambda now: [Reading(ROWS, ("orders",), {"row-total": self.rows})])
+        ...         self.context.metrics.add(self.readings)
+        ...
+        ...     def readings(self, now):
+        ...         return [MetricReading(ROWS, ("orders",), {"row-total": self.rows})]
     """
 
     @property

@@ -17,7 +17,7 @@ from pyspark.sql import types as spark_types
 from connect_dagster.errors import ConnectError
 from connect_dagster.plugin.connector import OffsetReader, SourceTaskContext
 from connect_dagster.plugin.frames import SinkBatch, SinkFrame
-from connect_dagster.plugin.metrics import Metrics, Read, Reading
+from connect_dagster.plugin.metrics import MetricReading, Metrics, Read
 from connect_dagster.plugin.samples import Windows
 from connect_dagster.plugin.schema import Schema
 
@@ -61,7 +61,7 @@ class CollectedMetrics:
         """Keep it."""
         self.added.append(read)
 
-    def readings(self, now: float) -> list[Reading]:
+    def readings(self, now: float) -> list[MetricReading]:
         """Return all readings at a time, in seconds of ``time.monotonic``."""
         return [reading for read in self.added for reading in read(now)]
 

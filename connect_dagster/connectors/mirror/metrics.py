@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from connect_dagster.connectors.mirror.flow import Flow
-from connect_dagster.plugin.metrics import Group, Metrics, Reading
+from connect_dagster.plugin.metrics import MetricGroup, MetricReading, Metrics
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.plugin.samples import Samples, Windows
 
@@ -35,7 +35,7 @@ def _times(name: str, what: str) -> dict[str, str]:
     }
 
 
-PARTITIONS = Group(
+PARTITIONS = MetricGroup(
     "MirrorSourceConnector",
     "kafka_connect_mirror_mirrorsourceconnector",
     ("source", "target", "topic", "partition"),
@@ -48,7 +48,7 @@ PARTITIONS = Group(
         **_times("replication-latency-ms", "Age of records when the target had them:"),
     },
 )
-CHECKPOINTS = Group(
+CHECKPOINTS = MetricGroup(
     "MirrorCheckpointConnector",
     "kafka_connect_mirror_mirrorcheckpointconnector",
     ("source", "target", "group", "topic", "partition"),
@@ -72,7 +72,9 @@ class Place:
     task: int
     formats: Sequence[str]
 
-    def readings(self, group: Group, tags: tuple[str, ...], values: Mapping[str, float]) -> Iterator[Reading]:
+    def readings(
+        self, group: MetricGroup, tags: tuple[str, ...], values: Mapping[str, float]
+    ) -> Iterator[MetricReading]:
         """Yield a reading for each format.
 
         Args:
@@ -82,12 +84,12 @@ class Place:
         """
         tags = (self.flow.source, self.flow.target, *tags)
         if "legacy" in self.formats:
-            yield Reading(group, tags, values)
+            yield MetricReading(group, tags, values)
         if "new" in self.formats:
             as_plugin = replace(
                 group, type="plugins", prefix="kafka_connect_plugins", tags=(*_PLUGIN_TAGS, *group.tags)
             )
-            yield Reading(as_plugin, (self.connector, str(self.task), *tags), values)
+            yield MetricReading(as_plugin, (self.connector, str(self.task), *tags), values)
 
 
 class _Times:
@@ -179,7 +181,7 @@ class PartitionMetrics:
                 read_at - timed, delivered_at - timed, sizes.size, int(sizes.sum()), self._clock()
             )
 
-    def _readings(self, now: float) -> Iterator[Reading]:
+    def _readings(self, now: float) -> Iterator[MetricReading]:
         for partition, measured in self._partitions.items():
             with self._lock:
                 values = measured.values(now)
@@ -215,7 +217,7 @@ class CheckpointMetrics:
             times = self._groups.setdefault((group, partition), _Times(self._windows))
             times.record(np.array([milliseconds], np.int64), self._clock())
 
-    def _readings(self, now: float) -> Iterator[Reading]:
+    def _readings(self, now: float) -> Iterator[MetricReading]:
         with self._lock:
             values = {key: times.values("checkpoint-latency-ms", now) for key, times in self._groups.items()}
         for (group, partition), found in values.items():

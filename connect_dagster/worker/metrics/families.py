@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from connect_dagster.plugin.metrics import Group, Reading, Value
+from connect_dagster.plugin.metrics import MetricGroup, MetricReading, Value
 from connect_dagster.worker.metrics.groups import GROUPS
 
 
@@ -37,9 +37,9 @@ class Family:
         return self.name.endswith("_total")
 
 
-def families(readings: Iterable[Reading]) -> tuple[Family, ...]:
+def families(readings: Iterable[MetricReading]) -> tuple[Family, ...]:
     """Return readings by name: the worker's groups in the order of the table, then those of plugins."""
-    by_group: dict[tuple[str, tuple[str, ...]], list[Reading]] = {_key(group): [] for group in GROUPS}
+    by_group: dict[tuple[str, tuple[str, ...]], list[MetricReading]] = {_key(group): [] for group in GROUPS}
     groups = {_key(group): group for group in GROUPS}
     for reading in readings:
         key = _key(reading.group)
@@ -48,19 +48,19 @@ def families(readings: Iterable[Reading]) -> tuple[Family, ...]:
     return tuple(family for key, group in groups.items() for family in _of_group(group, by_group[key]))
 
 
-def _key(group: Group) -> tuple[str, tuple[str, ...]]:
+def _key(group: MetricGroup) -> tuple[str, tuple[str, ...]]:
     # Plugins are isolated from each other: two of them may have equal groups.
     return group.prefix, group.tags
 
 
-def _of_group(group: Group, readings: list[Reading]) -> Iterator[Family]:
+def _of_group(group: MetricGroup, readings: list[MetricReading]) -> Iterator[Family]:
     for name, help in {**group.texts, **group.numbers}.items():
         samples = tuple(_sample(one, name, one.values[name]) for one in readings if name in one.values)
         if samples:
             yield Family(f"{group.prefix}_{_underscored(name)}", help, samples)
 
 
-def _sample(reading: Reading, name: str, value: Value) -> Sample:
+def _sample(reading: MetricReading, name: str, value: Value) -> Sample:
     labels = dict(zip(reading.group.tags, reading.tags, strict=True))
     if isinstance(value, str):
         return Sample(labels | {_underscored(name).removesuffix("_info"): value}, 1.0)

@@ -7,7 +7,7 @@ that text as a label (docs/decisions/0008-metric-names.md). Java: ``ConnectMetri
 
 from __future__ import annotations
 
-from connect_dagster.plugin.metrics import Group
+from connect_dagster.plugin.metrics import MetricGroup
 
 _TASK = ("connector", "task")
 _PLUGIN_TEXTS = {
@@ -16,7 +16,7 @@ _PLUGIN_TEXTS = {
     "connector-version": "Version of the connector.",
 }
 
-APP_INFO = Group(
+APP_INFO = MetricGroup(
     "app-info",
     "kafka_connect",
     ("clientid",),
@@ -24,7 +24,7 @@ APP_INFO = Group(
     {"version-info": "Version of Kafka Connect.", "commit-id-info": "Commit of Kafka Connect."},
 )
 
-WORKER = Group(
+WORKER = MetricGroup(
     "connect-worker-metrics",
     "kafka_connect_worker",
     (),
@@ -45,7 +45,7 @@ WORKER = Group(
     },
 )
 
-WORKER_CONNECTOR = Group(
+WORKER_CONNECTOR = MetricGroup(
     "connect-worker-metrics",
     "kafka_connect_worker",
     ("connector",),
@@ -58,7 +58,7 @@ WORKER_CONNECTOR = Group(
     },
 )
 
-REBALANCE = Group(
+REBALANCE = MetricGroup(
     "connect-worker-rebalance-metrics",
     "kafka_connect_worker_rebalance",
     (),
@@ -73,7 +73,7 @@ REBALANCE = Group(
     {"connect-protocol": "Protocol that the group has agreed on.", "leader-name": "URL of the group's leader."},
 )
 
-COORDINATOR = Group(
+COORDINATOR = MetricGroup(
     "connect-coordinator-metrics",
     "kafka_connect_coordinator",
     ("clientid",),
@@ -92,14 +92,14 @@ COORDINATOR = Group(
     },
 )
 
-CONNECTOR = Group(
+CONNECTOR = MetricGroup(
     "connector-metrics",
     "kafka_connect_connector",
     ("connector",),
     texts={"status": "State of the connector, in lower case.", **_PLUGIN_TEXTS},
 )
 
-TASK = Group(
+TASK = MetricGroup(
     "connector-task-metrics",
     "kafka_connect_connector_task",
     _TASK,
@@ -127,7 +127,7 @@ TASK = Group(
     },
 )
 
-SOURCE_TASK = Group(
+SOURCE_TASK = MetricGroup(
     "source-task-metrics",
     "kafka_connect_source_task",
     _TASK,
@@ -146,7 +146,7 @@ SOURCE_TASK = Group(
     },
 )
 
-SINK_TASK = Group(
+SINK_TASK = MetricGroup(
     "sink-task-metrics",
     "kafka_connect_sink_task",
     _TASK,
@@ -170,7 +170,7 @@ SINK_TASK = Group(
     },
 )
 
-TASK_ERRORS = Group(
+TASK_ERRORS = MetricGroup(
     "task-error-metrics",
     "kafka_connect_task_error",
     _TASK,
@@ -186,7 +186,7 @@ TASK_ERRORS = Group(
     },
 )
 
-TRANSFORM = Group(
+TRANSFORM = MetricGroup(
     "connector-transform-metrics",
     "kafka_connect_connector_transform",
     (*_TASK, "transform"),

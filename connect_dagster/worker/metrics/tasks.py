@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from connect_dagster.plugin.metrics import Read, Reading, Value
+from connect_dagster.plugin.metrics import MetricReading, Read, Value
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.plugin.samples import Samples, Windows
 from connect_dagster.protocol.states import State, TaskId
@@ -96,21 +96,21 @@ class TaskMetrics:
         with self._lock:
             self._commit_ended(milliseconds, self._clock(), succeeded)
 
-    def read(self, now: float) -> list[Reading]:
+    def read(self, now: float) -> list[MetricReading]:
         """Return all groups of the task."""
         place = (self.id.connector, str(self.id.task))
         with self._lock:
             own = {**self._plugins.texts, **self._common(now)}
             special = self._special(now)
         transforms = [
-            Reading(
+            MetricReading(
                 TRANSFORM, (*place, one.alias), {"transform-class": one.class_name, "transform-version": one.version}
             )
             for one in self._plugins.transforms
         ]
-        return [Reading(TASK, place, own), *special, self.errors.read(), *transforms, *self._plugin_readings(now)]
+        return [MetricReading(TASK, place, own), *special, self.errors.read(), *transforms, *self._plugin_readings(now)]
 
-    def _plugin_readings(self, now: float) -> Iterator[Reading]:
+    def _plugin_readings(self, now: float) -> Iterator[MetricReading]:
         for read in self._of_plugin:
             try:
                 yield from read(now)
@@ -131,7 +131,7 @@ class TaskMetrics:
             "last-record-seconds-ago": now - self._moved,
         }
 
-    def _special(self, now: float) -> list[Reading]:
+    def _special(self, now: float) -> list[MetricReading]:
         """Return the metrics of this direction; called with the lock held."""
         return []
 
@@ -200,7 +200,7 @@ class SourceTaskMetrics(TaskMetrics):
         self._active = count
         self._active_counts.record(count, now)
 
-    def _special(self, now: float) -> list[Reading]:
+    def _special(self, now: float) -> list[MetricReading]:
         values: dict[str, Value] = {
             "source-record-poll-rate": self._polls.rate(now),
             "source-record-poll-total": self._polled,
@@ -214,7 +214,7 @@ class SourceTaskMetrics(TaskMetrics):
             "turn-wait-max-time-ms": self._turn_waits.maximum(now),
             "turn-wait-time-ms-total": self._turn_waited,
         }
-        return [Reading(SOURCE_TASK, (self.id.connector, str(self.id.task)), values)]
+        return [MetricReading(SOURCE_TASK, (self.id.connector, str(self.id.task)), values)]
 
 
 class SinkTaskMetrics(TaskMetrics):
@@ -301,7 +301,7 @@ class SinkTaskMetrics(TaskMetrics):
         lags = [max(0, end - self._position[place]) for place, end in self._ends.items() if place in self._position]
         return max(lags, default=math.nan)
 
-    def _special(self, now: float) -> list[Reading]:
+    def _special(self, now: float) -> list[MetricReading]:
         values: dict[str, Value] = {
             "sink-record-read-rate": self._reads.rate(now),
             "sink-record-read-total": self._read,
@@ -320,7 +320,7 @@ class SinkTaskMetrics(TaskMetrics):
             "sink-record-active-count-max": self._active_counts.maximum(now),
             "sink-record-active-count-avg": self._active_counts.average(now),
         }
-        return [Reading(SINK_TASK, (self.id.connector, str(self.id.task)), values)]
+        return [MetricReading(SINK_TASK, (self.id.connector, str(self.id.task)), values)]
 
 
 class StateTimes:
