@@ -64,7 +64,7 @@ def translate(brokers: Brokers, group: str, source: str, separator: str | None, 
         offsets = client.remote_consumer_offsets(source, group.__eq__, _SECONDS).get(group)
     if offsets is None:
         raise click.ClickException(
-            f"There is no checkpoint of group {group!r} from cluster {source!r}: has the group committed offsets "
+            f"Group {group!r} of cluster {source!r} has no checkpoint here: has the group committed offsets "
             "there, and does MirrorCheckpointConnector run with groups that include it?"
         )
     click.echo(_as_json(offsets) if as_json else _as_table(offsets))

@@ -94,7 +94,7 @@ class MirrorClient:
             seconds: longest wait for a checkpoint.
 
         Raises:
-            BrokersError: there is no topic of checkpoints, or it cannot be read.
+            BrokersError: the topic of checkpoints does not exist, or cannot be read.
         """
         offsets: dict[str, GroupOffsets] = {}
         for checkpoint in self._checkpoints(self.policy.checkpoints_topic(source), seconds):

@@ -1,7 +1,7 @@
 """Requests of MirrorMaker to a cluster: topics, their settings and ACLs, groups and their offsets.
 
 Java: ``org.apache.kafka.clients.admin.ForwardingAdmin`` (KIP-787). All changes of a connector pass through one object,
-so that a company whose clusters are changed by a service of its own replaces the methods that create and alter.
+so that a company whose clusters are changed by a separate service replaces the methods that create and alter.
 """
 
 from __future__ import annotations

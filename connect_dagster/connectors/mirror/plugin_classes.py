@@ -1,6 +1,6 @@
 """Policies, filters and admin clients of a flow, from the classes that its configuration names.
 
-Java's classes have a counterpart here; a class of a user's own is named by its module and name, and found as Python
+Java's classes have a counterpart here; a user's class is named by its module and name, and found as Python
 finds modules.
 """
 
@@ -31,7 +31,7 @@ _BUNDLED: dict[str | None, type] = {**BUNDLED_FILTERS, **BUNDLED_POLICIES, FORWA
 
 
 def policy_of(config: MirrorConnectorConfig | MirrorClientConfig) -> ReplicationPolicy:
-    """Return the replication policy. Raises ConfigError, as the others do: there is no such class."""
+    """Return the replication policy. Raises ConfigError, as the others do: the class does not exist."""
     return cast("ReplicationPolicy", _configured(ReplicationPolicy, REPLICATION_POLICY_CLASS, config))
 
 

@@ -33,7 +33,7 @@ class LeaderClient:
         """Send the configurations of a connector's tasks.
 
         Args:
-            leader_url: with a ``/`` at its end; ``None`` while there is no leader.
+            leader_url: with a ``/`` at its end; ``None`` while the group has none.
             connector: name of the connector.
             configs: one for each task.
             key: the session key of the group.

@@ -46,7 +46,7 @@ class MirrorCheckpointTask(SourceTask):
     """Emit checkpoints of consumer groups, and set the groups' offsets on the target where that is asked for."""
 
     def start(self, config: Properties) -> None:
-        """Begin to read the logs in the background: until they are read there are no checkpoints."""
+        """Begin to read the logs in the background: none is emitted until they are read."""
         self._config = parsed = MirrorCheckpointTaskConfig.parse(config)
         self._groups = assigned_groups(config)
         self._policy = policy_of(parsed)
