@@ -10,6 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 from connect_dagster.connectors.jdbc.source.connector import JdbcSourceTask
 from connect_dagster.plugin.frames import SourceFrame, SourceQuery
 from connect_dagster.plugin.lines import SourceBatch
+from connect_dagster.plugin.metrics import Metrics
+from connect_dagster.testing.contexts import CollectedMetrics
 from tests.databases import Database
 
 
@@ -38,6 +40,7 @@ class Offsets:
 class Context:
     spark: SparkSession
     offsets: Offsets
+    metrics: Metrics = field(default_factory=CollectedMetrics)
 
 
 @dataclass(slots=True)

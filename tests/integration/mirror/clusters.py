@@ -1,5 +1,6 @@
 """A cluster as tests of flows write and read it."""
 
+import functools
 import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping
@@ -37,7 +38,8 @@ class Cluster:
 
     @property
     def admin(self) -> AdminClient:
-        return AdminClient({"bootstrap.servers": self.bootstrap_servers})
+        """The same client each time: one that nobody holds ends, and its requests with it."""
+        return _admin(self.bootstrap_servers)
 
     def create(self, topic: str, partitions: int = 1, **config: str) -> str:
         """Create a topic; answers its name. Settings have `_` for the dots of their names."""
@@ -129,6 +131,11 @@ class Cluster:
                 "isolation.level": "read_uncommitted",
             }
         )
+
+
+@functools.cache
+def _admin(bootstrap_servers: str) -> AdminClient:
+    return AdminClient({"bootstrap.servers": bootstrap_servers})
 
 
 def eventually(condition: Callable[[], bool], aim: str, seconds: float = SECONDS) -> None:

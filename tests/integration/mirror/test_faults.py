@@ -52,7 +52,7 @@ def pair(tmp_path: Path) -> Iterator[Pair]:
         clusters = Cluster(source.bootstrap_servers), Cluster(target.bootstrap_servers)
         clusters[0].create(TOPIC, 2)
         options = {"A->B.enabled": "true", "topics": TOPIC, "offset.lag.max": "10", "B.session.timeout.ms": "6000"}
-        yield Pair({"source": source, "target": target}, mm2(*clusters, "", **options))
+        yield Pair({"source": source, "target": target}, {**mm2(*clusters, ""), **options})
 
 
 @pytest.mark.nightly

@@ -44,15 +44,19 @@ def test_dedicated_processes_take_turns(
 
     with Writer(source, topic) as writer:
         for turn, kind in enumerate([JavaMirrorMaker, DedicatedProcess, JavaMirrorMaker, DedicatedProcess]):
-            made = kind(file, tmp_path / f"{turn}")
-            with made as process:
+            process = kind(file, tmp_path / f"{turn}")
+            process.start()
+            try:
                 before, checkpoint = sum(target.ends(remote).values()) if turn else 0, translated() if turn else 0
                 eventually(lambda: target.partitions(remote) == 2, "the topic is there", 120)
                 eventually(lambda: sum(target.ends(remote).values()) > before + 400, f"{kind.__name__} mirrors", 120)  # noqa: B023
                 source.commit(group, {(topic, 0): writer.count // 2 - 200})
                 eventually(lambda: translated() > checkpoint, f"{kind.__name__} translates")  # noqa: B023
+            finally:
                 if killed:
                     process.kill()
+                else:
+                    process.stop(30)
         ending = DedicatedProcess(file, tmp_path / "end")
         ending.start()
     try:
