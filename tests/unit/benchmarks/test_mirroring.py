@@ -72,8 +72,8 @@ def mirroring(topics: Any, exit_code: int | None = None) -> Mirroring:
 
 def bench(source: Kept, target: Kept) -> MirrorBench:
     own = ProcessTree(os.getpid())
-    clusters = [Cluster("localhost:1", cast("Topics", topics), own) for topics in (source, target)]
-    return MirrorBench(Path(), *clusters, Effort(1, 1, 1))
+    first, second = [Cluster("localhost:1", cast("Topics", topics), own) for topics in (source, target)]
+    return MirrorBench(Path(), first, second, Effort(1, 1, 1))
 
 
 def test_the_topic_is_asked_for_its_records_once_it_has_all_partitions() -> None:
