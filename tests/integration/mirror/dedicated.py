@@ -20,10 +20,18 @@ class DedicatedProcess:
         props: of its file.
         workdir: for the file and the log.
         targets: aliases of `--clusters`.
+        jvm: Spark settings of its JVM; those for a short life by default, so give others to a process to be measured.
     """
 
-    def __init__(self, props: Mapping[str, str], workdir: Path, targets: Sequence[str] = ()) -> None:
-        self._props = {**QUICK_JVM, **props}
+    def __init__(
+        self,
+        props: Mapping[str, str],
+        workdir: Path,
+        targets: Sequence[str] = (),
+        *,
+        jvm: Mapping[str, str] = QUICK_JVM,
+    ) -> None:
+        self._props = {**jvm, **props}
         self._workdir = workdir
         self._targets = targets
         self._log = workdir / "mirror-maker.log"
@@ -36,6 +44,16 @@ class DedicatedProcess:
         chosen = ["--clusters", *self._targets] if self._targets else []
         with self._log.open("ab") as log:
             self._process = start_leashed([COMMAND, file, *chosen], log=log)
+
+    @property
+    def pid(self) -> int:
+        """Process id."""
+        return self._running.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        """Exit code; None while it runs."""
+        return self._running.poll()
 
     def log(self) -> str:
         """All it has logged."""
