@@ -28,6 +28,11 @@ class ConnectCluster(ResourceWithSecrets):
         description="Begin of the asset keys of topics, tables, buckets, files and groups of workers, where several "
         "clusters or databases have equal names; keys of connectors have the cluster's name.",
     )
+    kafka_cluster: str | None = Field(
+        default=None,
+        description="Alias of the workers' Kafka cluster, as mirroring names it. With it the keys of topics have the "
+        "alias of their cluster in place of the prefix, so that a topic has one key in the workspaces of all clusters.",
+    )
     username: str | None = Field(default=None, description="User for basic authentication at the REST API.")
     password: str | None = Field(
         default=None, description="That user's password; give it as an EnvVar.", json_schema_extra=SECRET

@@ -41,6 +41,7 @@ class ConnectorPoll:
         self._brokers = workspace.brokers
         self._bootstrap_servers = workspace.bootstrap_servers
         self._data_key_prefix = workspace.data_key_prefix
+        self._kafka_cluster = workspace.kafka_cluster
         # Thousands of small requests cannot each be patient.
         self._once = workspace.get_client(timeout=REQUEST_TIMEOUT, retries=0)
         self._deadline = time.monotonic() + READING_SECONDS
@@ -74,7 +75,7 @@ class ConnectorPoll:
         lineage = connector_lineage({**connector.info.config, "name": name}, topics, connector.status.type)
         return ConnectorSnapshot(
             connector,
-            lineage.located(self._bootstrap_servers, self._data_key_prefix),
+            lineage.located(self._bootstrap_servers, self._data_key_prefix, self._kafka_cluster),
             self._readable(lambda: tuple(self._once.offsets(name))),
             {task: progress[task] for task in tasks if task in progress},
         )

@@ -1,0 +1,76 @@
+"""Names of a flow's topics on both clusters, from the configuration of one of MirrorMaker's connectors.
+
+Knows the two policies of Java, by their simple names, so that copies of them in other packages are known as well. Of
+any other policy the names are not known: its topics are learnt from the worker.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from connect_dagster.connectors.mirror.flow import Flow
+from connect_dagster.connectors.mirror.names import (
+    BUNDLED_POLICIES,
+    SOURCE_ALIAS,
+    DefaultReplicationPolicy,
+    ReplicationPolicy,
+)
+
+TARGET_ALIAS = "target.cluster.alias"
+POLICY_CLASS = "replication.policy.class"
+
+_KNOWN = {policy.__name__: policy for policy in BUNDLED_POLICIES.values()}
+
+
+@dataclass(frozen=True, slots=True)
+class MirrorNames:
+    """A flow with the names of its topics.
+
+    Attributes:
+        flow: The pair of clusters.
+        policy_name: Simple name of the policy's class.
+        policy: The policy; of an unknown class, the one that names MirrorMaker's own topics by default.
+        is_known: Whether the policy also names mirrored topics.
+    """
+
+    flow: Flow
+    policy_name: str
+    policy: ReplicationPolicy
+    is_known: bool
+
+    @classmethod
+    def of(cls, config: Mapping[str, str | None]) -> "MirrorNames":
+        """Read the names off the configuration of a connector.
+
+        Args:
+            config: Of one of the three connectors. Java's default is taken for an alias of the target that is
+                missing, and ``source`` for that of the source, which a valid configuration has.
+        """
+        given = {name: value for name, value in config.items() if value}
+        flow = Flow(given.get(SOURCE_ALIAS, "source"), given.get(TARGET_ALIAS, "target"))
+        name = given.get(POLICY_CLASS, DefaultReplicationPolicy.__name__).rpartition(".")[2]
+        policy = _KNOWN.get(name, DefaultReplicationPolicy)()
+        policy.configure({**given, SOURCE_ALIAS: flow.source})
+        return cls(flow, name, policy, name in _KNOWN)
+
+    def remote(self, topic: str) -> str | None:
+        """Return the name in the target of a topic of the source; None when it is not known."""
+        return self.policy.format_remote_topic(self.flow.source, topic) if self.is_known else None
+
+    def upstream(self, topic: str) -> str | None:
+        """Return the name in the source of a topic of the target; None when it does not come from there."""
+        comes_from_source = self.is_known and self.policy.topic_source(topic) == self.flow.source
+        return self.policy.upstream_topic(topic) if comes_from_source else None
+
+    def is_state(self, topic: str) -> bool:
+        """Return whether a topic has MirrorMaker's own records: heartbeats, checkpoints or offset syncs."""
+        return self.policy.is_heartbeats_topic(topic) or self.policy.is_mm2_internal_topic(topic)
+
+    @property
+    def checkpoints(self) -> str:
+        """Return the topic of checkpoints, which is in the target."""
+        return self.policy.checkpoints_topic(self.flow.source)
+
+    @property
+    def heartbeats(self) -> str:
+        """Return the topic in the target with the heartbeats of the source."""
+        return self.policy.format_remote_topic(self.flow.source, self.policy.heartbeats_topic())
