@@ -172,7 +172,7 @@ def _mirror_source(config: Config, active_topics: Collection[str]) -> Iterable[S
     servers = config.get("source.cluster.bootstrap.servers")
     for name, remote in sorted(found.items()):
         if remote is not None:
-            yield KafkaConnectTopicProps(name, names.flow.source, servers), remote
+            yield KafkaConnectTopicProps(name, names.source, servers), remote
 
 
 def _is_mirror_state(config: Config, topic: str) -> bool:

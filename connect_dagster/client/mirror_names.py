@@ -6,19 +6,13 @@ any other policy the names are not known: its topics are learnt from the worker.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from connect_dagster.connectors.mirror.flow import Flow
-from connect_dagster.connectors.mirror.names import (
-    BUNDLED_POLICIES,
-    SOURCE_ALIAS,
-    DefaultReplicationPolicy,
-    ReplicationPolicy,
-)
+if TYPE_CHECKING:
+    from connect_dagster.connectors.mirror.names import ReplicationPolicy
 
-TARGET_ALIAS = "target.cluster.alias"
+SOURCE_ALIAS, TARGET_ALIAS = "source.cluster.alias", "target.cluster.alias"
 POLICY_CLASS = "replication.policy.class"
-
-_KNOWN = {policy.__name__: policy for policy in BUNDLED_POLICIES.values()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,15 +20,17 @@ class MirrorNames:
     """A flow with the names of its topics.
 
     Attributes:
-        flow: The pair of clusters.
+        source: Alias of the cluster that is mirrored.
+        target: Alias of the cluster that receives its records.
         policy_name: Simple name of the policy's class.
         policy: The policy; of an unknown class, the one that names MirrorMaker's own topics by default.
         is_known: Whether the policy also names mirrored topics.
     """
 
-    flow: Flow
+    source: str
+    target: str
     policy_name: str
-    policy: ReplicationPolicy
+    policy: "ReplicationPolicy"
     is_known: bool
 
     @classmethod
@@ -45,21 +41,39 @@ class MirrorNames:
             config: Of one of the three connectors. Java's default is taken for an alias of the target that is
                 missing, and ``source`` for that of the source, which a valid configuration has.
         """
+        # Most definitions have no flow, and load no connector's code.
+        from connect_dagster.connectors.mirror.names import BUNDLED_POLICIES, DefaultReplicationPolicy
+
+        known = {policy.__name__: policy for policy in BUNDLED_POLICIES.values()}
         given = {name: value for name, value in config.items() if value}
-        flow = Flow(given.get(SOURCE_ALIAS, "source"), given.get(TARGET_ALIAS, "target"))
+        source, target = given.get(SOURCE_ALIAS, "source"), given.get(TARGET_ALIAS, "target")
         name = given.get(POLICY_CLASS, DefaultReplicationPolicy.__name__).rpartition(".")[2]
-        policy = _KNOWN.get(name, DefaultReplicationPolicy)()
-        policy.configure({**given, SOURCE_ALIAS: flow.source})
-        return cls(flow, name, policy, name in _KNOWN)
+        policy = known.get(name, DefaultReplicationPolicy)()
+        policy.configure({**given, SOURCE_ALIAS: source})
+        return cls(source, target, name, policy, name in known)
+
+    @property
+    def flow(self) -> str:
+        """Return the flow as MirrorMaker writes it."""
+        return f"{self.source}->{self.target}"
 
     def remote(self, topic: str) -> str | None:
         """Return the name in the target of a topic of the source; None when it is not known."""
-        return self.policy.format_remote_topic(self.flow.source, topic) if self.is_known else None
+        return self.policy.format_remote_topic(self.source, topic) if self.is_known else None
 
     def upstream(self, topic: str) -> str | None:
         """Return the name in the source of a topic of the target; None when it does not come from there."""
-        comes_from_source = self.is_known and self.policy.topic_source(topic) == self.flow.source
+        comes_from_source = self.is_known and self.policy.topic_source(topic) == self.source
         return self.policy.upstream_topic(topic) if comes_from_source else None
+
+    def sources(self, topic: str) -> tuple[str, ...]:
+        """Return the clusters that a topic of the target came over, the last one first."""
+        found: list[str] = []
+        upstream: str | None = topic
+        while upstream is not None and (source := self.policy.topic_source(upstream)) not in (None, *found):
+            found.append(source)
+            upstream = self.policy.upstream_topic(upstream)
+        return tuple(found)
 
     def is_state(self, topic: str) -> bool:
         """Return whether a topic has MirrorMaker's own records: heartbeats, checkpoints or offset syncs."""
@@ -68,9 +82,9 @@ class MirrorNames:
     @property
     def checkpoints(self) -> str:
         """Return the topic of checkpoints, which is in the target."""
-        return self.policy.checkpoints_topic(self.flow.source)
+        return self.policy.checkpoints_topic(self.source)
 
     @property
     def heartbeats(self) -> str:
         """Return the topic in the target with the heartbeats of the source."""
-        return self.policy.format_remote_topic(self.flow.source, self.policy.heartbeats_topic())
+        return self.policy.format_remote_topic(self.source, self.policy.heartbeats_topic())

@@ -1,7 +1,6 @@
 import pytest
 
 from connect_dagster.client.mirror_names import MirrorNames
-from connect_dagster.connectors.mirror.flow import Flow
 
 JAVA = "org.apache.kafka.connect.mirror."
 CONFIG = {"source.cluster.alias": "eu", "target.cluster.alias": "us"}
@@ -38,7 +37,7 @@ def test_names_are_those_of_the_policy(
     more: dict[str, str], policy: str, remote: str, heartbeats: str, checkpoints: str
 ) -> None:
     names = MirrorNames.of({**CONFIG, **more})
-    assert (names.flow, names.policy_name) == (Flow("eu", "us"), policy)
+    assert (names.flow, names.policy_name) == ("eu->us", policy)
     assert names.remote("orders") == remote
     assert names.upstream(remote) == "orders"
     assert (names.heartbeats, names.checkpoints) == (heartbeats, checkpoints)
