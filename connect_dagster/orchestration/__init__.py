@@ -75,8 +75,10 @@ from connect_dagster.orchestration.workers.failure_sensor import build_connect_w
 from connect_dagster.orchestration.workers.heartbeat_checks import build_worker_heartbeat_checks
 from connect_dagster.orchestration.workers.job import build_connect_worker_job
 from connect_dagster.orchestration.workers.keepalive_sensor import build_connect_worker_keepalive_sensor
+from connect_dagster.orchestration.workers.mirror_maker import MirrorMakerResource
 from connect_dagster.orchestration.workers.resource import (
     ConnectWorkerResource,
+    HostedProcess,
     HostedWorker,
     StandaloneConnectWorkerResource,
 )
@@ -95,6 +97,7 @@ __all__ = [
     "DagsterKafkaConnectTranslator",
     "DataSide",
     "FileLines",
+    "HostedProcess",
     "HostedWorker",
     "KafkaConnectApplyConfig",
     "KafkaConnectBucketProps",
@@ -115,6 +118,7 @@ __all__ = [
     "KafkaConnectWorkspaceComponent",
     "KafkaConnectWorkspaceData",
     "KafkaPySparkResource",
+    "MirrorMakerResource",
     "QueriedRows",
     "RetryPolicy",
     "StandaloneConnectWorkerResource",
