@@ -14,10 +14,11 @@ import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from connect_dagster.cli.mirror.flow_file import FRAMEWORK_KEYS, flows_of_file
 from connect_dagster.cli.worker.distributed import GroupStores, herder_of
 from connect_dagster.cli.worker.process import Parts, WorkerAdmin, log_stop
 from connect_dagster.connectors.mirror.flow import Flow
-from connect_dagster.connectors.mirror.flow_configs import FlowConfig, looping_flows, read_flows, unused_properties
+from connect_dagster.connectors.mirror.flow_configs import FlowConfig, looping_flows, unused_properties
 from connect_dagster.herder.distributed.config import DistributedConfig
 from connect_dagster.herder.distributed.herder import DistributedHerder
 from connect_dagster.herder.interface import NotLeaderError, ServerInfo
@@ -29,7 +30,6 @@ from connect_dagster.rest.mirror_routes import mirror_app
 from connect_dagster.rest.server import RestServer
 from connect_dagster.rest.settings import RestSettings
 from connect_dagster.worker import logs
-from connect_dagster.worker.config.source import SourceConnectorConfig
 from connect_dagster.worker.spark.session import Session
 from connect_dagster.worker.spark.session_start import SessionStart
 
@@ -125,11 +125,8 @@ class MirrorProcess:
         plugins = Plugins.of(props)
         self._transformer = ConfigTransformer.of(props, plugins)
         logs.hide(self._transformer.hidden)
-        framework_keys = frozenset(key.name for key in SourceConnectorConfig.table())
-        config, flows = read_flows(
-            props, targets, framework_keys, lambda given: self._transformer.transform(given).config
-        )
-        for name in unused_properties(config, framework_keys):
+        config, flows = flows_of_file(props, targets, self._transformer)
+        for name in unused_properties(config, FRAMEWORK_KEYS):
             log.warning("The property %s has no effect: it belongs to no cluster, flow or connector.", name)
         for flow in looping_flows(flows):
             log.warning(

@@ -12,6 +12,7 @@ from connect_dagster.connectors.mirror.client_settings import (
     client_settings,
 )
 from connect_dagster.connectors.mirror.connector_classes import (
+    CHECKPOINT_CONNECTOR,
     CONNECTORS,
     IDENTITY_REPLICATION_POLICY,
     REPLICATION_POLICY_CLASS,
@@ -46,13 +47,23 @@ class FlowConfig:
         flow: the pair of clusters.
         worker: settings of the worker, with values in place of placeholders.
         connectors: configurations by name of the connector, with placeholders, in the order in which they are written.
-        source: configuration of the connector that replicates topics, with values in place of placeholders.
+        resolved: the same with values in place of placeholders.
     """
 
     flow: Flow
     worker: Mapping[str, str] = field(repr=False)
     connectors: Mapping[str, Mapping[str, str]] = field(repr=False)
-    source: Mapping[str, str] = field(repr=False)
+    resolved: Mapping[str, Mapping[str, str]] = field(repr=False)
+
+    @property
+    def source(self) -> Mapping[str, str]:
+        """Return the resolved configuration of the connector that replicates topics."""
+        return self.resolved[simple_name(SOURCE_CONNECTOR)]
+
+    @property
+    def checkpoint(self) -> Mapping[str, str]:
+        """Return the resolved configuration of the connector that translates offsets."""
+        return self.resolved[simple_name(CHECKPOINT_CONNECTOR)]
 
     @property
     def replicates(self) -> bool:
@@ -113,7 +124,7 @@ def _flow_config(
     }
     # Java's process lets its connectors override every setting of their clients, whatever is given.
     worker = {**worker_settings(properties, flow, resolve), **config.rest, POLICY: "All"}
-    return FlowConfig(flow, worker, connectors, dict(resolve(connectors[simple_name(SOURCE_CONNECTOR)])))
+    return FlowConfig(flow, worker, connectors, {name: dict(resolve(one)) for name, one in connectors.items()})
 
 
 def _check_brokers(config: FlowConfig) -> None:

@@ -7,13 +7,13 @@ sensor polls no consumer.
 import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from dagster import MetadataValue, TableColumn, TableRecord, TableSchema
 
 from connect_dagster.client.connector_classes import simple_name
 from connect_dagster.client.mirror_names import MirrorNames
-from connect_dagster.client.types import Connector, MetricSample, PartitionOffset
+from connect_dagster.client.types import Connector, MetricSample
 from connect_dagster.orchestration.observations.topic_offsets import Bounds, Partition
 
 MIRROR_SOURCE, MIRROR_CHECKPOINT = "MirrorSource", "MirrorCheckpoint"
@@ -86,11 +86,23 @@ def is_mirror(connector: Connector, kind: str) -> bool:
     return simple_name(connector.connector_class) == kind
 
 
-def mirrored_positions(offsets: Iterable[PartitionOffset], source: str) -> dict[Partition, int]:
+class CommittedPosition(Protocol):
+    """An offset of a source connector in one of its partitions."""
+
+    @property
+    def partition(self) -> Mapping[str, Any]:
+        """Return the partition."""
+
+    @property
+    def offset(self) -> Mapping[str, Any] | None:
+        """Return the offset, None for none."""
+
+
+def mirrored_positions(offsets: Iterable[CommittedPosition], source: str) -> dict[Partition, int]:
     """Return the offsets from which partitions of the source go on: one beyond the last delivered ones.
 
     Args:
-        offsets: Committed offsets of the source connector, as REST gives them.
+        offsets: Committed offsets of the source connector, as REST or the offset topic gives them.
         source: Alias of the source; a connector whose alias was changed has offsets of the former one as well.
     """
     return {

@@ -24,6 +24,7 @@ from connect_dagster.connectors.mirror.checkpoint_config import MirrorCheckpoint
 from connect_dagster.connectors.mirror.client_settings import CHECKPOINT_SOURCE_ADMIN, CHECKPOINT_TARGET_ADMIN
 from connect_dagster.connectors.mirror.clusters import ForwardingAdmin
 from connect_dagster.connectors.mirror.connector_classes import CHECKPOINT_CONNECTOR
+from connect_dagster.connectors.mirror.filters import GroupFilter, TopicFilter
 from connect_dagster.connectors.mirror.internal_topics import create_internal_topic
 from connect_dagster.connectors.mirror.offsets import check_checkpoint_offsets
 from connect_dagster.connectors.mirror.plugin_classes import admin_of, group_filter_of, policy_of, topic_filter_of
@@ -33,6 +34,24 @@ from connect_dagster.kafka_version import KAFKA_VERSION
 from connect_dagster.plugin.connector import Properties, SourceConnector
 
 log = logging.getLogger(__name__)
+
+
+def groups_to_translate(source: ForwardingAdmin, groups: GroupFilter, topics: TopicFilter) -> list[str]:
+    """Return the consumer groups with offsets of topics that are accepted.
+
+    Args:
+        source: the cluster with the groups.
+        groups: chooses groups.
+        topics: chooses topics.
+
+    Raises:
+        KafkaException: the brokers refuse it, or do not respond in time.
+    """
+    chosen = groups.accepted(sorted(source.consumer_groups()))
+    offsets = source.group_offsets(chosen)
+    found = {one.topic for committed in offsets.values() for one in committed}
+    accepted = set(topics.accepted(sorted(found)))
+    return [group for group in chosen if any(one.topic in accepted for one in offsets[group])]
 
 
 class MirrorCheckpointConnector(SourceConnector):
@@ -115,12 +134,7 @@ class MirrorCheckpointConnector(SourceConnector):
         self.context.request_task_reconfiguration()
 
     def _find_groups(self) -> list[str]:
-        """Return the groups with offsets of topics that are accepted."""
-        chosen = self._group_filter.accepted(sorted(self._source.consumer_groups()))
-        offsets = self._source.group_offsets(chosen)
-        topics = {one.topic for found in offsets.values() for one in found}
-        accepted = set(self._topic_filter.accepted(sorted(topics)))
-        relevant = [group for group in chosen if any(one.topic in accepted for one in offsets[group])]
+        relevant = groups_to_translate(self._source, self._group_filter, self._topic_filter)
         refused = [group for group in relevant if not is_assignable(group)]
         if refused:
             log.warning("A task cannot be given these groups, because of commas or blanks in their ids: %s", refused)
