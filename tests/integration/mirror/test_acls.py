@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # they are public, but not declared as such
@@ -45,8 +46,8 @@ def strict_worker(
         yield running
 
 
-def acl(topic: str, operation: AclOperation, permission: AclPermissionType) -> AclBinding:
-    return AclBinding(ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, USER, "*", operation, permission)
+def acl(topic: str, operation: AclOperation, permission: AclPermissionType, user: str = USER) -> AclBinding:
+    return AclBinding(ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, user, "*", operation, permission)
 
 
 def acls(cluster: Cluster, topic: str) -> set[tuple[str, str]]:
@@ -75,8 +76,8 @@ def test_lb_07_rights_to_read_go_over(strict: tuple[Cluster, Cluster], strict_wo
         acl(reader, AclOperation.DELETE, AclPermissionType.DENY),
         acl(owner, AclOperation.ALL, AclPermissionType.ALLOW),
     ]
-    for answer in source.admin.create_acls(given).values():
-        answer.result(30)
+    for one in given:
+        allow(source, one)
     flow.start("Source", topics=f"{flow.alias}-.*")
     remote = flow.remote(reader)
     expected = {("READ", "ALLOW"), ("DELETE", "DENY")}
@@ -95,8 +96,7 @@ def test_lb_07_rights_to_read_go_over(strict: tuple[Cluster, Cluster], strict_wo
     for deleted in source.admin.delete_acls([removed]).values():
         deleted.result(30)
     later = acl(owner, AclOperation.DESCRIBE, AclPermissionType.DENY)
-    for answer in source.admin.create_acls([later]).values():
-        answer.result(30)
+    allow(source, later)
     eventually(lambda: ("DESCRIBE", "DENY") in acls(target, flow.remote(owner)), "a later one goes over")
     assert acls(target, remote) == expected, "none is removed"
 
@@ -113,3 +113,43 @@ def test_lb_07_without_an_authorizer_there_is_one_line(flow: Flow, source: Clust
     source.grow(topic, 2)
     eventually(lambda: target.partitions(flow.remote(topic)) == 2, "syncing goes on")
     assert lines() == 1
+
+
+PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+LOGIN = {
+    "listener.name.login.sasl.enabled.mechanisms": "PLAIN",
+    "listener.name.login.plain.sasl.jaas.config": f'{PLAIN} user_mirror="secret";',
+}
+
+
+@pytest.mark.nightly
+def test_a_topic_that_may_not_be_read_is_named(tmp_path: Path, target: Cluster) -> None:
+    """The task stays RUNNING, as Java's, and goes on once it has the right."""
+    with EmbeddedBroker(
+        tmp_path / "source", 0, heap="384m", settings={**RIGHTS, **LOGIN}, listeners={"LOGIN": "SASL_PLAINTEXT"}
+    ) as broker:
+        source = Cluster(broker.bootstrap_servers)
+        topic = source.create("guarded")
+        source.produce(topic, [{"value": b"1"}])
+        allow(source, acl(topic, AclOperation.DESCRIBE, AclPermissionType.ALLOW, "User:mirror"))
+        with DistributedProcess(mirror_properties(target.bootstrap_servers), tmp_path / "worker") as worker:
+            flow = Flow(f"s{uuid.uuid4().hex[:8]}", source, target, worker)
+            name = flow.start(
+                "Source",
+                topics=topic,
+                source_cluster_bootstrap_servers=broker.bootstrap_servers_of("LOGIN"),
+                source_cluster_security_protocol="SASL_PLAINTEXT",
+                source_cluster_sasl_mechanism="PLAIN",
+                source_cluster_sasl_jaas_config=f'{PLAIN} username="mirror" password="secret";',
+                **{"offset-syncs.topic.location": "target"},
+            )
+            worker.wait_log("Failure during poll: guarded-0: ", 120)
+            assert "Topic authorization failed" in worker.log()
+            assert [task["state"] for task in flow.status(name)["tasks"]] == ["RUNNING"]
+            allow(source, acl(topic, AclOperation.READ, AclPermissionType.ALLOW, "User:mirror"))
+            assert target.read(flow.remote(topic), {0: 1})[0][0].value == b"1"
+
+
+def allow(cluster: Cluster, binding: AclBinding) -> None:
+    for answer in cluster.admin.create_acls([binding]).values():
+        answer.result(30)

@@ -69,7 +69,7 @@ class PartitionReader:
         self.most_records = most_records
         self._positions = dict(positions)
         self._consumer: Consumer = clients.consumer(
-            settings, {**NO_GROUP, **WATCHING, "isolation.level": _isolation(settings), "error_cb": self._note}
+            settings, {**NO_GROUP, **WATCHING, "isolation.level": _isolation(settings), "error_cb": self._client_failed}
         )
         self._logs = LogOffsets(self._consumer)
         self._watch = RecordWatch(self._consumer, self._fetch, headers=True)
@@ -195,25 +195,30 @@ class PartitionReader:
         if error is None:
             self._watch.keep(message)
             return True
+        partition = TopicPartition(message.topic() or "", message.partition() or 0)
         if error.code() == KafkaError._AUTO_OFFSET_RESET:
-            self._displace({TopicPartition(message.topic() or "", message.partition() or 0)})
+            self._displace({partition})
         else:
-            self._note(error)
+            self._warn(f"{partition}: {error.str()}")
         return False
 
     def _displace(self, partitions: set[TopicPartition]) -> None:
         self._unplaced |= partitions
         self._place_at = 0.0
 
-    def _note(self, error: KafkaError) -> None:
-        """Log an error, once in a row; called while the client is polled."""
-        if (text := error.str()) != self._warned:
+    def _client_failed(self, error: KafkaError) -> None:
+        """Log an error of the client; called while it is polled."""
+        self._warn(error.str())
+
+    def _warn(self, text: str) -> None:
+        """Log a failure, once in a row."""
+        if text != self._warned:
             self._warned = text
             log.warning("Failure during poll: %s", text)
 
     def _wait_after(self, error: Exception, seconds: float) -> None:
         self._outages += 1
-        self._note(error.args[0] if isinstance(error, KafkaException) else KafkaError(KafkaError._FAIL, str(error)))
+        self._warn(error.args[0].str() if isinstance(error, KafkaException) else str(error))
         time.sleep(min(seconds, _AWAY.delay(self._outages)))
 
 
