@@ -7,13 +7,15 @@ come from one thread at a time; nothing is called after ``stop``.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from importlib import import_module
 from typing import Any, ClassVar, Protocol
 
 import pyarrow as pa
 from pyspark.sql import Column, SparkSession
 
+from connect_dagster.errors import ConnectError
 from connect_dagster.plugin.config import ConfigDef
 from connect_dagster.plugin.frames import SinkBatch, SinkFrame
 from connect_dagster.plugin.lines import SourceBatch
@@ -21,6 +23,20 @@ from connect_dagster.plugin.metrics import Metrics
 from connect_dagster.plugin.records import SinkRecord, SourceRecord, TopicPartition
 
 Properties = Mapping[str, str]
+LoadClass = Callable[[str], type[Any]]
+"""Returns a class by its module and name, as plugins are found. Raises ConnectError: it cannot be found."""
+
+
+def importable_class(name: str) -> type[Any]:
+    """Return a class of a module that can be imported, as outside of a worker. Raises ConnectError."""
+    module, _, attribute = name.rpartition(".")
+    try:
+        found = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConnectError(f"Class {name} could not be found: {error}") from error
+    if not isinstance(found, type):
+        raise ConnectError(f"{name} is not a class")
+    return found
 
 
 class ConnectorContext(Protocol):
@@ -31,6 +47,13 @@ class ConnectorContext(Protocol):
 
     def raise_error(self, error: Exception) -> None:
         """Fail the connector from one of its threads."""
+
+    def load_class(self, name: str) -> type[Any]:
+        """Return a class that an option names by its module and name, from wherever plugins are found.
+
+        Raises:
+            ConnectError: it cannot be found.
+        """
 
 
 class OffsetReader(Protocol):
@@ -54,6 +77,9 @@ class SourceTaskContext(Protocol):
     @property
     def metrics(self) -> Metrics:
         """Return the metrics of the task, to which it may add further ones."""
+
+    def load_class(self, name: str) -> type[Any]:
+        """Return a class that an option names, as :meth:`ConnectorContext.load_class`."""
 
 
 class ErrantRecordReporter(Protocol):

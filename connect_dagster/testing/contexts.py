@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import types as spark_types
 
 from connect_dagster.errors import ConnectError
-from connect_dagster.plugin.connector import OffsetReader, SourceTaskContext
+from connect_dagster.plugin.connector import LoadClass, OffsetReader, SourceTaskContext, importable_class
 from connect_dagster.plugin.frames import SinkBatch, SinkFrame
 from connect_dagster.plugin.metrics import MetricReading, Metrics, Read
 from connect_dagster.plugin.samples import Windows
@@ -71,6 +71,7 @@ class _SourceContext:
     offsets: OffsetReader
     session: SparkSession | None
     metrics: Metrics
+    load_class: LoadClass = importable_class
 
     @property
     def spark(self) -> SparkSession:

@@ -101,6 +101,7 @@ class TaskBuilder:
         self._clients = clients
         self._masked = masked
         self._is_member = is_member
+        self._load_class = plugins.load_class
         self._converters = ConverterFactory(plugins, worker)
         self._transforms = TransformFactory(plugins)
         self._gate = LargeBatchGate()
@@ -193,6 +194,7 @@ class TaskBuilder:
             on_topics=lambda topics: listeners.topics(id, topics),
             metrics=metrics,
             reporter=reporter,
+            load_class=self._load_class,
         )
 
     def _sink_task(

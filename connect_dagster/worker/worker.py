@@ -15,7 +15,7 @@ from connect_dagster.isolation.config_transformer import ConfigTransformer, Tran
 from connect_dagster.isolation.plugin_source import class_path
 from connect_dagster.isolation.plugins import PluginDescription, Plugins
 from connect_dagster.kafka.override_policy import ClientPolicy
-from connect_dagster.plugin.connector import Connector
+from connect_dagster.plugin.connector import Connector, LoadClass
 from connect_dagster.plugin.samples import Windows
 from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.protocol.work import Work
@@ -45,6 +45,7 @@ class _ConnectorContext:
 
     reconfigure: Callable[[], None]
     fail: Callable[[Exception], None]
+    load_class: LoadClass
 
     def request_task_reconfiguration(self) -> None:
         """Request the task configurations again."""
@@ -165,7 +166,7 @@ class Worker:
             running = WorkerConnector(
                 name, connector, dict(config), self._transformer, listening, self._watch, self._check
             )
-            connector.context = _ConnectorContext(reconfigure, running.fail)
+            connector.context = _ConnectorContext(reconfigure, running.fail, self.plugins.load_class)
             self._connectors[name] = running
         return running.transition(target)
 

@@ -20,7 +20,7 @@ from connect_dagster.connectors.mirror.client_settings import (
 )
 from connect_dagster.connectors.mirror.filters import topics_to_replicate
 from connect_dagster.connectors.mirror.flow_configs import FlowConfig
-from connect_dagster.connectors.mirror.plugin_classes import admin_of, group_filter_of, policy_of, topic_filter_of
+from connect_dagster.connectors.mirror.plugin_classes import FlowClasses
 from connect_dagster.connectors.mirror.source_config import MirrorSourceConfig
 from connect_dagster.kafka.access import Brokers
 from connect_dagster.kafka.errors import BrokersError, UnansweredError, brokers_errors
@@ -39,6 +39,7 @@ from connect_dagster.orchestration.observations.topic_offsets import (
     fetch_topic_names,
 )
 from connect_dagster.orchestration.workers.group_topics import read_offsets
+from connect_dagster.plugin.connector import LoadClass
 
 _OFFSET_TOPIC = "offset.storage.topic"
 
@@ -82,11 +83,12 @@ class FlowReading:
         ]
 
 
-def read_flow(config: FlowConfig, seconds: float) -> FlowReading:
+def read_flow(config: FlowConfig, load_class: LoadClass, seconds: float) -> FlowReading:
     """Ask the brokers of both clusters for the state of a flow.
 
     Args:
         config: of the flow.
+        load_class: finds classes of policies and filters.
         seconds: longest wait for each response.
 
     Raises:
@@ -94,19 +96,22 @@ def read_flow(config: FlowConfig, seconds: float) -> FlowReading:
         ConfigError: a value of the file is wrong.
     """
     parsed, of_groups = MirrorSourceConfig.parse(config.source), MirrorCheckpointConfig.parse(config.checkpoint)
-    names, policy = MirrorNames.of(config.source), policy_of(parsed)
+    classes, classes_of_groups = FlowClasses(parsed, load_class), FlowClasses(of_groups, load_class)
+    names, policy = MirrorNames.of(config.source), classes.policy()
     source, target = (_brokers(parsed, role) for role in (REPLICATION_SOURCE_ADMIN, REPLICATION_TARGET_ADMIN))
     with _named(names.source, source):
         topics = topics_to_replicate(
             fetch_topic_names(source, seconds),
-            topic_filter=topic_filter_of(parsed),
+            topic_filter=classes.topic_filter(),
             policy=policy,
             target_alias=parsed.target_alias,
             heartbeats=parsed.heartbeats_replication_enabled,
         )
         bounds = fetch_topic_bounds(source, topics, seconds)
         groups = groups_to_translate(
-            admin_of(of_groups, CHECKPOINT_SOURCE_ADMIN), group_filter_of(of_groups), topic_filter_of(of_groups)
+            classes_of_groups.admin(of_groups.client_settings(CHECKPOINT_SOURCE_ADMIN)),
+            classes_of_groups.group_filter(),
+            classes_of_groups.topic_filter(),
         )
     remote = [policy.format_remote_topic(names.source, topic) for topic in topics]
     with _named(names.target, target):

@@ -126,11 +126,12 @@ def _readings(file: str, targets: Sequence[str]) -> Iterator[tuple[str, FlowRead
     """Yield the flows of a file that replicate, with their state."""
     try:
         props = load_properties(file)
-        with closing(ConfigTransformer.of(props, Plugins.of(props))) as transformer:
+        plugins = Plugins.of(props)
+        with closing(ConfigTransformer.of(props, plugins)) as transformer:
             _, flows = flows_of_file(props, targets, transformer)
             for flow in flows:
                 if flow.replicates:
-                    yield str(flow.flow), read_flow(flow, _SECONDS)
+                    yield str(flow.flow), read_flow(flow, plugins.load_class, _SECONDS)
     except (BrokersError, ConnectError) as error:
         raise click.ClickException(str(error)) from error
 

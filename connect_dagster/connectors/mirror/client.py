@@ -15,13 +15,14 @@ from connect_dagster.connectors.mirror.client_settings import BOOTSTRAP_SERVERS
 from connect_dagster.connectors.mirror.clusters import ForwardingAdmin
 from connect_dagster.connectors.mirror.mirror_client_config import MirrorClientConfig
 from connect_dagster.connectors.mirror.names import ReplicationPolicy
-from connect_dagster.connectors.mirror.plugin_classes import policy_of
+from connect_dagster.connectors.mirror.plugin_classes import FlowClasses
 from connect_dagster.connectors.mirror.records import Checkpoint
 from connect_dagster.connectors.mirror.translation import CommittedOffset
 from connect_dagster.kafka.access import Brokers
 from connect_dagster.kafka.errors import brokers_errors
 from connect_dagster.kafka.settings.java_settings import ClientKind
 from connect_dagster.kafka.topic_reading import read_topic
+from connect_dagster.plugin.connector import LoadClass, importable_class
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.protocol.wire import MalformedBytes
 
@@ -37,15 +38,16 @@ class MirrorClient:
 
     Args:
         properties: access to the cluster and the replication policy, in Java's names.
+        load_class: finds the class of a policy.
 
     Raises:
         ConfigError: one is wrong.
     """
 
-    def __init__(self, properties: Mapping[str, str]) -> None:
+    def __init__(self, properties: Mapping[str, str], load_class: LoadClass = importable_class) -> None:
         self._config = MirrorClientConfig.parse(properties)
         self._admin = ForwardingAdmin(self._config.client_settings(ClientKind.ADMIN))
-        self.policy: ReplicationPolicy = policy_of(self._config)
+        self.policy: ReplicationPolicy = FlowClasses(self._config, load_class).policy()
 
     def heartbeat_topics(self) -> set[str]:
         """Return the topics of heartbeats, the cluster's own and mirrored ones.

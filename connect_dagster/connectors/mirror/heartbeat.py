@@ -24,7 +24,7 @@ from connect_dagster.connectors.mirror.connector_classes import HEARTBEAT_CONNEC
 from connect_dagster.connectors.mirror.heartbeat_config import MirrorHeartbeatConfig
 from connect_dagster.connectors.mirror.internal_topics import create_internal_topic
 from connect_dagster.connectors.mirror.offsets import NO_OFFSET, check_heartbeat_offsets, heartbeat_partition
-from connect_dagster.connectors.mirror.plugin_classes import admin_of, policy_of
+from connect_dagster.connectors.mirror.plugin_classes import FlowClasses
 from connect_dagster.connectors.mirror.records import Heartbeat
 from connect_dagster.connectors.mirror.scheduler import Scheduler
 from connect_dagster.kafka_version import KAFKA_VERSION
@@ -44,7 +44,7 @@ class MirrorHeartbeatTask(SourceTask):
         """Take the aliases and the interval."""
         parsed = MirrorHeartbeatConfig.parse(config)
         self._flow = parsed.flow
-        self._topic = policy_of(parsed).heartbeats_topic()
+        self._topic = FlowClasses(parsed, self.context.load_class).policy().heartbeats_topic()
         self._seconds = parsed.emit_heartbeats_interval or 0
         self._stopped = threading.Event()
         self._due = time.monotonic() + self._seconds
@@ -107,6 +107,6 @@ class MirrorHeartbeatConnector(SourceConnector):
             self._scheduler.close()
 
     def _create_topic(self) -> None:
-        admin = admin_of(self._parsed, HEARTBEATS_ADMIN)
-        topic = policy_of(self._parsed).heartbeats_topic()
-        create_internal_topic(admin, topic, self._parsed.heartbeats_topic_replication_factor)
+        parsed, classes = self._parsed, FlowClasses(self._parsed, self.context.load_class)
+        admin = classes.admin(parsed.client_settings(HEARTBEATS_ADMIN))
+        create_internal_topic(admin, classes.policy().heartbeats_topic(), parsed.heartbeats_topic_replication_factor)

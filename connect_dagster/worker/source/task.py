@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from pyspark.sql import SparkSession
 
 from connect_dagster.errors import RetriableError
-from connect_dagster.plugin.connector import OffsetReader, SourceTask
+from connect_dagster.plugin.connector import LoadClass, OffsetReader, SourceTask
 from connect_dagster.plugin.lines import SourceBatch
 from connect_dagster.plugin.metrics import Metrics
 from connect_dagster.protocol.states import State, TargetState, TaskId
@@ -88,6 +88,7 @@ class SourceContext:
     spark: SparkSession
     offsets: OffsetReader
     metrics: Metrics
+    load_class: LoadClass
 
 
 class WorkerSourceTask(WorkerTask):
@@ -103,6 +104,7 @@ class WorkerSourceTask(WorkerTask):
         on_topics: receives the topics of each batch.
         metrics: of the task.
         reporter: of failed records.
+        load_class: finds classes that the task's options name.
         clock: for timeouts, back-off and idle time.
     """
 
@@ -125,6 +127,7 @@ class WorkerSourceTask(WorkerTask):
         on_topics: Callable[[set[str]], None],
         metrics: SourceTaskMetrics,
         reporter: ErrorReporter,
+        load_class: LoadClass,
         clock: Clock | None = None,
     ) -> None:
         clock = clock or SystemClock()
@@ -137,6 +140,7 @@ class WorkerSourceTask(WorkerTask):
         self._metrics = metrics
         self._source = task
         self._config = config
+        self._load_class = load_class
         self._make_delivery = make_delivery
         self._delivery: Deliveries | None = None
         self._open_offsets = open_offsets
@@ -170,7 +174,7 @@ class WorkerSourceTask(WorkerTask):
         self._reporter.open()
         self._delivery = self._make_delivery()
         self._offsets = offsets = self._open_offsets()
-        self._source.context = SourceContext(self.spark, offsets, self._metrics)
+        self._source.context = SourceContext(self.spark, offsets, self._metrics, self._load_class)
         self._source.start(self._config)
         log.info("WorkerSourceTask{id=%s} Source task finished initialization and start", self.id)
 

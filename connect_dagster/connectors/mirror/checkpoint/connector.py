@@ -27,7 +27,7 @@ from connect_dagster.connectors.mirror.connector_classes import CHECKPOINT_CONNE
 from connect_dagster.connectors.mirror.filters import GroupFilter, TopicFilter
 from connect_dagster.connectors.mirror.internal_topics import create_internal_topic
 from connect_dagster.connectors.mirror.offsets import check_checkpoint_offsets
-from connect_dagster.connectors.mirror.plugin_classes import admin_of, group_filter_of, policy_of, topic_filter_of
+from connect_dagster.connectors.mirror.plugin_classes import FlowClasses
 from connect_dagster.connectors.mirror.scheduler import Scheduler
 from connect_dagster.errors import RetriableError
 from connect_dagster.kafka_version import KAFKA_VERSION
@@ -74,9 +74,10 @@ class MirrorCheckpointConnector(SourceConnector):
         self._scheduler: Scheduler | None = None
         if not parsed.enabled:
             return
-        self._source: ForwardingAdmin = admin_of(parsed, CHECKPOINT_SOURCE_ADMIN)
-        self._topic_filter = topic_filter_of(parsed)
-        self._group_filter = group_filter_of(parsed)
+        self._classes = classes = FlowClasses(parsed, self.context.load_class)
+        self._source: ForwardingAdmin = classes.admin(parsed.client_settings(CHECKPOINT_SOURCE_ADMIN))
+        self._topic_filter = classes.topic_filter()
+        self._group_filter = classes.group_filter()
         self._scheduler = scheduler = Scheduler(
             f"MirrorCheckpointConnector: {parsed.label}", parsed.admin_timeout_seconds
         )
@@ -110,9 +111,10 @@ class MirrorCheckpointConnector(SourceConnector):
             self._group_filter.close()
 
     def _create_topic(self) -> None:
-        admin = admin_of(self._parsed, CHECKPOINT_TARGET_ADMIN)
-        topic = policy_of(self._parsed).checkpoints_topic(self._parsed.source_alias)
-        create_internal_topic(admin, topic, self._parsed.checkpoints_topic_replication_factor)
+        parsed, classes = self._parsed, self._classes
+        admin = classes.admin(parsed.client_settings(CHECKPOINT_TARGET_ADMIN))
+        topic = classes.policy().checkpoints_topic(parsed.source_alias)
+        create_internal_topic(admin, topic, parsed.checkpoints_topic_replication_factor)
 
     def _load_groups(self) -> None:
         self._groups = self._find_groups()

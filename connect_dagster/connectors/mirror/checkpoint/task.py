@@ -24,7 +24,7 @@ from connect_dagster.connectors.mirror.client_settings import (
 from connect_dagster.connectors.mirror.metrics import CheckpointMetrics
 from connect_dagster.connectors.mirror.names import checkpoint_topic
 from connect_dagster.connectors.mirror.offsets import NO_OFFSET, checkpoint_partition
-from connect_dagster.connectors.mirror.plugin_classes import admin_of, policy_of, topic_filter_of
+from connect_dagster.connectors.mirror.plugin_classes import FlowClasses
 from connect_dagster.connectors.mirror.records import Checkpoint, OffsetSync
 from connect_dagster.connectors.mirror.scheduler import Scheduler
 from connect_dagster.connectors.mirror.translation import CommittedOffset, OffsetSyncStore, checkpoints_to_emit
@@ -49,10 +49,11 @@ class MirrorCheckpointTask(SourceTask):
         """Begin to read the logs in the background: none is emitted until they are read."""
         self._config = parsed = MirrorCheckpointTaskConfig.parse(config)
         self._groups = assigned_groups(config)
-        self._policy = policy_of(parsed)
-        self._filter = topic_filter_of(parsed)
+        classes = FlowClasses(parsed, self.context.load_class)
+        self._policy = classes.policy()
+        self._filter = classes.topic_filter()
         self._source, self._target = (
-            admin_of(parsed, role) for role in (CHECKPOINT_SOURCE_ADMIN, CHECKPOINT_TARGET_ADMIN)
+            classes.admin(parsed.client_settings(role)) for role in (CHECKPOINT_SOURCE_ADMIN, CHECKPOINT_TARGET_ADMIN)
         )
         self._topic = self._policy.checkpoints_topic(parsed.source_alias)
         self._seconds = parsed.emit_checkpoints_interval or 0

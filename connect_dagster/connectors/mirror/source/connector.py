@@ -22,7 +22,7 @@ from connect_dagster.connectors.mirror.client_settings import REPLICATION_SOURCE
 from connect_dagster.connectors.mirror.connector_classes import SOURCE_CONNECTOR
 from connect_dagster.connectors.mirror.internal_topics import create_internal_topic
 from connect_dagster.connectors.mirror.offsets import check_source_offsets
-from connect_dagster.connectors.mirror.plugin_classes import admin_of, policy_of, property_filter_of, topic_filter_of
+from connect_dagster.connectors.mirror.plugin_classes import FlowClasses
 from connect_dagster.connectors.mirror.scheduler import Scheduler
 from connect_dagster.connectors.mirror.source.task import MirrorSourceTask
 from connect_dagster.connectors.mirror.source.topic_sync import TopicSync
@@ -55,8 +55,11 @@ class MirrorSourceConnector(SourceConnector):
         self._scheduler: Scheduler | None = None
         if not parsed.enabled:
             return
-        source, target = (admin_of(parsed, role) for role in (REPLICATION_SOURCE_ADMIN, REPLICATION_TARGET_ADMIN))
-        rules = _rules_of(parsed)
+        self._classes = classes = FlowClasses(parsed, self.context.load_class)
+        source, target = (
+            classes.admin(parsed.client_settings(role)) for role in (REPLICATION_SOURCE_ADMIN, REPLICATION_TARGET_ADMIN)
+        )
+        self._rules = rules = _rules_of(parsed, classes)
         self._topics = topics = MirroredTopics(rules, source, target, parsed.replication_factor)
         self._sync = TopicSync(rules, source, target)
         self._scheduler = scheduler = Scheduler(f"MirrorSourceConnector: {parsed.label}", parsed.admin_timeout_seconds)
@@ -89,8 +92,8 @@ class MirrorSourceConnector(SourceConnector):
     def _create_offset_syncs(self) -> None:
         parsed = self._parsed
         if parsed.emit_offset_syncs_enabled:
-            admin = admin_of(parsed, parsed.offset_syncs.role(ClientKind.ADMIN))
-            name = policy_of(parsed).offset_syncs_topic(parsed.offset_syncs.alias)
+            admin = self._classes.admin(parsed.client_settings(parsed.offset_syncs.role(ClientKind.ADMIN)))
+            name = self._rules.policy.offset_syncs_topic(parsed.offset_syncs.alias)
             create_internal_topic(admin, name, parsed.offset_syncs_topic_replication_factor)
 
     def _sync_settings(self) -> None:
@@ -104,11 +107,11 @@ class MirrorSourceConnector(SourceConnector):
             self.context.request_task_reconfiguration()
 
 
-def _rules_of(config: MirrorSourceConfig) -> Replication:
+def _rules_of(config: MirrorSourceConfig, classes: FlowClasses) -> Replication:
     return Replication(
         config.flow,
-        policy_of(config),
-        topic_filter_of(config),
-        property_filter_of(config),
+        classes.policy(),
+        classes.topic_filter(),
+        classes.property_filter(),
         config.heartbeats_replication_enabled,
     )

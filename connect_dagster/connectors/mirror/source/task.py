@@ -12,10 +12,11 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from connect_dagster.connectors.mirror.assignment import assigned_partitions
-from connect_dagster.connectors.mirror.client_settings import REPLICATION_CONSUMER, OffsetSyncsTopic
+from connect_dagster.connectors.mirror.client_settings import REPLICATION_CONSUMER
 from connect_dagster.connectors.mirror.metrics import PartitionMetrics
+from connect_dagster.connectors.mirror.names import ReplicationPolicy
 from connect_dagster.connectors.mirror.offsets import position, source_offset, source_partition
-from connect_dagster.connectors.mirror.plugin_classes import policy_of
+from connect_dagster.connectors.mirror.plugin_classes import FlowClasses
 from connect_dagster.connectors.mirror.source.offset_syncs import OffsetSyncWriter
 from connect_dagster.connectors.mirror.source.reading import PartitionReader, Read
 from connect_dagster.connectors.mirror.source.record_columns import (
@@ -51,7 +52,7 @@ class MirrorSourceTask(SourceTask):
         """Find the offsets to continue from, and open the consumer."""
         parsed = MirrorSourceTaskConfig.parse(config)
         partitions = assigned_partitions(config)
-        policy = policy_of(parsed)
+        policy = FlowClasses(parsed, self.context.load_class).policy()
         self._source = parsed.source_alias
         self._remote = {one.topic: policy.format_remote_topic(self._source, one.topic) for one in partitions}
         self._poll_seconds = parsed.consumer_poll_timeout_ms / _MILLISECOND
@@ -62,7 +63,7 @@ class MirrorSourceTask(SourceTask):
         self._reader = PartitionReader(settings, positions, _BATCH_RECORDS)
         self._ranges = OffsetRangeReader(self.context.spark, range_options(settings, headers=True))
         self._slots: OrderedDict[Layout, RangeSlot] = OrderedDict()
-        self._syncs = _syncs_of(parsed, parsed.offset_syncs) if parsed.emit_offset_syncs_enabled else None
+        self._syncs = _syncs_of(parsed, policy) if parsed.emit_offset_syncs_enabled else None
         remote = [TopicPartition(self._remote[one.topic], one.partition) for one in partitions]
         self._metrics = PartitionMetrics(self.context.metrics, parsed.place, remote)
         self._read_at: dict[int, int] = {}
@@ -156,7 +157,7 @@ def _now() -> int:
     return time.time_ns() // _NANOSECONDS
 
 
-def _syncs_of(config: MirrorSourceTaskConfig, topic: OffsetSyncsTopic) -> OffsetSyncWriter:
+def _syncs_of(config: MirrorSourceTaskConfig, policy: ReplicationPolicy) -> OffsetSyncWriter:
+    topic = config.offset_syncs
     settings = config.client_settings(topic.role(ClientKind.PRODUCER))
-    name = policy_of(config).offset_syncs_topic(topic.alias)
-    return OffsetSyncWriter(settings, name, config.offset_lag_max)
+    return OffsetSyncWriter(settings, policy.offset_syncs_topic(topic.alias), config.offset_lag_max)
