@@ -76,9 +76,7 @@ class FlowReading:
         """
         found = by_group(self.offsets)
         return [
-            group_readiness(
-                group, found.get(group, []), now=self.mirror.read_at, max_age=max_age, max_lag=max_lag
-            )
+            group_readiness(group, found.get(group, []), now=self.mirror.read_at, max_age=max_age, max_lag=max_lag)
             for group in sorted({*self.groups, *found})
         ]
 
