@@ -53,7 +53,7 @@ def test_a_policy_gets_the_configuration() -> None:
     ],
 )
 def test_a_class_that_cannot_be_used_is_named(name: str, text: str) -> None:
-    with pytest.raises(ConfigError, match="replication.policy.class") as failure:
+    with pytest.raises(ConfigError, match=r"replication\.policy\.class") as failure:
         classes(replication_policy_class=name).policy()
     assert name in str(failure.value)
     assert text in str(failure.value)
