@@ -44,6 +44,7 @@ from connect_dagster.orchestration.components import (
     ConnectWorkerComponent,
     KafkaConnectConnectorComponent,
     KafkaConnectWorkspaceComponent,
+    MirrorFlowComponent,
 )
 from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
 from connect_dagster.orchestration.definitions import build_connector_definitions
@@ -118,6 +119,7 @@ __all__ = [
     "KafkaConnectWorkspaceComponent",
     "KafkaConnectWorkspaceData",
     "KafkaPySparkResource",
+    "MirrorFlowComponent",
     "MirrorMakerResource",
     "QueriedRows",
     "RetryPolicy",

@@ -98,7 +98,7 @@ class ConnectCluster(ResourceWithSecrets):
 
 
 def check_sources(sources: Iterable[ConnectCluster]) -> None:
-    """Check that workspaces name and reach the Kafka clusters that connectors mirror.
+    """Check that workspaces name and reach the Kafka clusters at the ends of flows.
 
     Raises:
         DagsterInvalidDefinitionError: One does not.
@@ -106,8 +106,8 @@ def check_sources(sources: Iterable[ConnectCluster]) -> None:
     for source in sources:
         if not (source.kafka_cluster and source.bootstrap_servers):
             raise dg.DagsterInvalidDefinitionError(
-                f"The workspace '{source.cluster}' of a mirrored cluster needs kafka_cluster, the alias in "
-                "source.cluster.alias, and bootstrap_servers"
+                f"The workspace '{source.cluster}' at an end of a flow needs kafka_cluster, its alias in the flow, and "
+                "bootstrap_servers"
             )
 
 

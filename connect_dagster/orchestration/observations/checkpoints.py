@@ -58,7 +58,7 @@ class TranslatedOffset:
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """Whether a group can go on in the target, and why not.
+    """The readiness of a group for the target.
 
     Attributes:
         group: Its id.

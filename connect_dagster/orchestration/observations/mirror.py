@@ -32,7 +32,7 @@ class Latency:
 
 @dataclass(frozen=True, slots=True)
 class MirrorReading:
-    """What was read of a flow; what could not be read, or was not asked for, is None.
+    """A reading of a flow; what could not be read, or was not asked for, is None.
 
     Attributes:
         names: The flow, and the names of its topics.
@@ -58,7 +58,7 @@ class MirrorReading:
         """
         if self.source_bounds is None or self.positions is None:
             return None
-        # Records before the first one are deleted, and a topic that was made anew may end before the position.
+        # Records before the first one are deleted, and a topic that was made again may end before the position.
         return {
             partition: max(0, edge.end - max(edge.start, self.positions.get(partition, edge.start)))
             for partition, edge in self.source_bounds.items()
