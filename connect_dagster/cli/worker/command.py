@@ -7,6 +7,7 @@ and the JVM is started before the modules of a worker are imported: that takes a
 from __future__ import annotations
 
 import ctypes
+import gc
 import logging
 import os
 import signal
@@ -108,7 +109,9 @@ def _run_command(title: str, usage: str, arguments: Sequence[str] | None, run: R
         except (ConnectError, EmbeddedError) as error:
             log.error("Stopping due to error: %s", error)
             sys.exit(2)
-        sys.exit(run(props, words[1:], session, ending, began))
+        code = run(props, words[1:], session, ending, began)
+    gc.freeze()  # before its end the interpreter looks for garbage among all other objects, several times
+    sys.exit(code)
 
 
 def _bound_arenas() -> None:

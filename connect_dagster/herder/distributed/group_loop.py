@@ -22,8 +22,8 @@ answer that the loop waits for. A round has up to four parts, and each can end i
    With the eager protocol all work stops before a join, with the other two only revoked work, after it.
 3. *Assigned*: a new assignment is compared with the config topic. A worker that is behind reads the topic to its end.
    The assignment counts only if the leader had read exactly as far: otherwise the group rebalances again. A worker that
-   has read less than the leader at the end of the topic, because somebody has deleted it, leaves and backs off. Then
-   the assigned work starts. A worker that had to stop revoked work requests one more rebalance, in which the
+   has read less than the leader at the end of the topic, because somebody has deleted it, leaves until others have its
+   work. Then the assigned work starts. A worker that had to stop revoked work requests one more rebalance, in which the
    leader gives that work to others. An assignment with a delay is followed by a rebalance after that delay.
 4. *Working*: the leader renews the session key, then requests run, then restarts and other changes of the config topic
    are carried out. Connectors that came or went, and new task configurations, end the round with a rebalance.
@@ -396,14 +396,18 @@ def retry(state: GroupState, event: StillMember, now: float) -> Outcome:
 
 
 def leave_for_a_while(state: GroupState, event: ConfigRead, now: float) -> Outcome:
-    """Stop the work, leave and back off; then join again. Java's worker joins again at once, and again."""
+    """Stop the work, leave, and join again once others have the work. Java's worker joins again at once, and again.
+
+    No waiting helps a worker that lacks a record of a deleted topic; one that comes back sooner would be given its
+    work again, and nobody would do it.
+    """
     state, first = seen(state, event)
     why = (
         f"The config topic ends at offset {event.config.offset}, before offset {assignment_of(state).offset} that "
         "another worker has read to: somebody has deleted it"
     )
     state, stopped = give_up(state, why)
-    pause = do.BackOff(state.rules.max_delay_ms // 10 // CATCH_UP_TRIES)
+    pause = do.BackOff(state.rules.max_delay_ms + 2 * state.rules.heartbeat_ms)
     return state, (*first, *stopped, do.Leave("the config topic has lost records"), pause, do.RequestRejoin())
 
 

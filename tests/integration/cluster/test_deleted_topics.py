@@ -48,8 +48,12 @@ class Topics:
         self._admin = AdminClient({"bootstrap.servers": bootstrap_servers})
 
     def delete(self, *names: str) -> None:
+        """Delete topics; returns when brokers refuse to write them, which is some time after the deletion."""
         for done in self._admin.delete_topics(list(names)).values():
             done.result(30)
+        while set(names) & self._admin.list_topics(timeout=30).topics.keys():
+            time.sleep(0.02)
+        time.sleep(0.2)
 
     def create(self, name: str, partitions: int = 1, policy: str = "compact") -> None:
         topic = NewTopic(name, partitions, 1, config={"cleanup.policy": policy})

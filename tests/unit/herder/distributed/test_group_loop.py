@@ -577,7 +577,7 @@ SCENARIOS = (
         {**GIVEN_UP, "unread": True},
     ),
     Scenario(
-        "a worker that has read all and less than another leaves for a while",
+        "a worker that has read all and less than another leaves until others have its work",
         joined(FIRST, config=BEHIND, running=KEPT, phase=Phase.CATCHING_UP),
         ConfigRead(BEHIND),
         Phase.IDLE,
@@ -590,7 +590,7 @@ SCENARIOS = (
                 KEPT,
             ),
             Leave("the config topic has lost records"),
-            BackOff(1200),
+            BackOff(66_000),
             RequestRejoin(),
         ),
         GIVEN_UP,
