@@ -135,13 +135,14 @@ class MirrorProcess:
                 flow,
                 flow.back,
             )
-        parsed = {one: DistributedConfig.parse(one.worker, plugins.find_class) for one in flows}
-        self._rest = _bound_rest(next(iter(parsed.values()))) if config.internal_rest else None
-        servers = {
-            one: ServerInfo(KAFKA_VERSION, KAFKA_COMMIT, WorkerAdmin(each).cluster_id()) for one, each in parsed.items()
-        }
+        parsed = [DistributedConfig.parse(one.worker, plugins.find_class) for one in flows]
+        self._rest = _bound_rest(parsed[0]) if config.internal_rest else None
+        servers = [ServerInfo(KAFKA_VERSION, KAFKA_COMMIT, WorkerAdmin(one).cluster_id()) for one in parsed]
         self._session: Session = session.session(props)
-        self._workers = [self._worker(one, parsed[one], plugins, servers[one]) for one in flows]
+        self._workers = [
+            self._worker(flow, config, plugins, server)
+            for flow, config, server in zip(flows, parsed, servers, strict=True)
+        ]
 
     def start(self) -> None:
         """Join all groups. Raises ConnectError: the internal REST API did not come up."""

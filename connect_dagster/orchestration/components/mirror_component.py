@@ -63,7 +63,9 @@ class MirrorFlowComponent(DeclaredConnectorsComponent):
     source: ResolvedWorkspace
     target: ResolvedWorkspace
     topics: list[str] = Field(description="Topics: names, or Java regular expressions of whole names.")
-    groups: list[str] = Field(default=[".*"], description="Consumer groups whose offsets are translated: ids or expressions.")
+    groups: list[str] = Field(
+        default=[".*"], description="Consumer groups whose offsets are translated: ids or expressions."
+    )
     config: ResolvedConfig = Field(
         default={},
         description="Further options of the connectors, as in mm2.properties; `{env: NAME}` stands for a variable.",

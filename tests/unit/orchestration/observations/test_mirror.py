@@ -157,9 +157,7 @@ def test_the_connector_is_known_by_its_simple_name() -> None:
 
 
 def test_a_mirrored_cluster_needs_an_alias_and_brokers() -> None:
-    with pytest.raises(
-        dg.DagsterInvalidDefinitionError, match="'connect-eu' at an end of a flow needs kafka_cluster"
-    ):
+    with pytest.raises(dg.DagsterInvalidDefinitionError, match="'connect-eu' at an end of a flow needs kafka_cluster"):
         build_kafka_connect_polling_sensor(
             workspace=KafkaConnectWorkspace(), mirror_sources=[KafkaConnectWorkspace(cluster="connect-eu")]
         )
