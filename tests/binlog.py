@@ -207,7 +207,7 @@ def decimal(precision: int, scale: int) -> Column:
 
 def _fraction(micros: int, digits: int) -> int:
     size = (digits + 1) // 2
-    return micros // 100 ** (3 - size)
+    return micros // int(100 ** (3 - size))
 
 
 def date() -> Column:

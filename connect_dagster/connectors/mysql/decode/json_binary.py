@@ -206,7 +206,7 @@ def write_document(
 ) -> tuple[int, int]:
     """Write one document; return the index after it and the number of marks."""
     depth = 0
-    kind = np.int64(buffer[start])
+    kind = unsigned(buffer, start, 1)
     at = start + 1
     while True:
         if kind <= _LARGE_ARRAY:
@@ -250,7 +250,7 @@ def write_document(
             to += 1
             entries += stack[top, _COUNT] * (width + 2)
         entry = entries + index * (width + 1)
-        kind = np.int64(buffer[entry])
+        kind = unsigned(buffer, entry, 1)
         inlined = kind in (_LITERAL, _INT16, _UINT16)
         if width == 4 and kind in (_INT32, _UINT32):
             inlined = True
@@ -281,7 +281,7 @@ def write_scalar(buffer: Bytes, kind: int, at: int, out: Bytes, to: int) -> int:
         raise IndexError("no JSON value has this type")
     size = 0
     for place in range(5):
-        byte = np.int64(buffer[at])
+        byte = unsigned(buffer, at, 1)
         at += 1
         size |= (byte & 0x7F) << (7 * place)
         if byte < 0x80:
@@ -294,7 +294,7 @@ def write_word(word: Bytes, out: Bytes, to: int) -> int:
     """Write a word; return the index after it."""
     for place in range(word.shape[0]):
         out[to + place] = word[place]
-    return to + word.shape[0]
+    return to + len(word)
 
 
 @kernel

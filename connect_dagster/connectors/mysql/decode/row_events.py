@@ -112,7 +112,8 @@ class RowImages:
 
     def absent(self, column: int) -> Flags:
         """Return which images do not have a column (``binlog_row_image`` MINIMAL or NOBLOB)."""
-        return self.cells[column] == ABSENT
+        absent: Flags = self.cells[column] == ABSENT
+        return absent
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +193,7 @@ def count_bits(buffer: Bytes, at: int, bits: int) -> int:
     """Return how many of the first bits are 1."""
     count = 0
     for bit in range(bits):
-        count += np.int64(buffer[at + (bit >> 3)]) >> (bit & 7) & 1
+        count += unsigned(buffer, at + (bit >> 3), 1) >> (bit & 7) & 1
     return count
 
 

@@ -59,42 +59,43 @@ class Events:
     @property
     def body(self) -> Longs:
         """Index of the first byte after the header."""
-        return self.matrix[_BODY]
+        return self._row(_BODY)
 
     @property
     def length(self) -> Longs:
         """Bytes of the body."""
-        return self.matrix[_LENGTH]
+        return self._row(_LENGTH)
 
     @property
     def type(self) -> Longs:
         """One of EventType."""
-        return self.matrix[_TYPE]
+        return self._row(_TYPE)
 
     @property
     def timestamp(self) -> Longs:
         """Seconds since 1970."""
-        return self.matrix[_TIMESTAMP]
+        return self._row(_TIMESTAMP)
 
     @property
     def server_id(self) -> Longs:
         """Server that wrote the event first."""
-        return self.matrix[_SERVER]
+        return self._row(_SERVER)
 
     @property
     def end_position(self) -> Longs:
         """Position in the file after the event."""
-        return self.matrix[_END]
+        return self._row(_END)
 
     @property
     def table_id(self) -> Longs:
         """Table of a TABLE_MAP or a row event, else -1."""
-        return self.matrix[_TABLE]
+        return self._row(_TABLE)
 
     @property
     def rows(self) -> Flags:
         """Whether the event has rows that are not compressed."""
-        return (self.table_id >= 0) & (self.type != _TABLE_MAP) & (self.type < _FIRST_COMPRESSED)
+        found: Flags = (self.table_id >= 0) & (self.type != _TABLE_MAP) & (self.type < _FIRST_COMPRESSED)
+        return found
 
     def body_bytes(self, buffer: Bytes, index: int) -> bytes:
         """Return the body of one event."""
@@ -112,6 +113,10 @@ class Events:
         self.matrix[_BODY, index] = body
         self.matrix[_LENGTH, index] = length
         self.matrix[_TYPE, index] = event_type
+
+    def _row(self, index: int) -> Longs:
+        row: Longs = self.matrix[index]
+        return row
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +161,7 @@ def verify_checksums(buffer: Bytes, events: Events) -> None:
     Raises:
         MalformedBytes: of the first one that differs; the position is that of its header in the buffer.
     """
-    view = memoryview(buffer)
+    view = buffer.data
     for body, length in zip(events.body.tolist(), events.length.tolist(), strict=True):
         start, end = body - HEADER_SIZE, body + length
         if zlib.crc32(view[start:end]) != int.from_bytes(view[end : end + CHECKSUM_SIZE], "little"):

@@ -6,7 +6,7 @@ knows them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import TypeVar
@@ -332,7 +332,7 @@ def _spread(
     of: set[ColumnType],
     fields: Mapping[int, Reader],
     field: _Field,
-    values: Callable[[Reader], list[Value]],
+    values: Callable[[Reader], Sequence[Value]],
 ) -> tuple[Value | None, ...] | None:
     return _placed(types, frozenset(of), iter(values(fields[field]))) if field in fields else None
 

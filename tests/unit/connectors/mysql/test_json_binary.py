@@ -59,8 +59,8 @@ def test_documents_by_chance(values: list[tuple[Any, bool]]) -> None:
 @settings(max_examples=20, deadline=None)
 @given(
     st.recursive(
-        st.none() | st.booleans() | NUMBERS | st.text(),
-        lambda parts: st.lists(parts) | st.dictionaries(st.text(), parts),
+        st.none() | st.booleans() | NUMBERS | st.text(max_size=9),
+        lambda parts: st.lists(parts) | st.dictionaries(st.text(max_size=9), parts),
     )
 )
 def test_the_text_means_the_document(value: Any) -> None:

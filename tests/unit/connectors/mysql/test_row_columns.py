@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from connect_dagster.connectors.mysql.decode import columns
 from connect_dagster.connectors.mysql.decode.columns import Reading, decode
 from connect_dagster.connectors.mysql.decode.events import EventType
 from connect_dagster.connectors.mysql.decode.kernels import Bytes, writable
@@ -25,6 +24,7 @@ from connect_dagster.connectors.mysql.decode.row_events import (
     row_images,
 )
 from connect_dagster.connectors.mysql.decode.scan import Events, scan_events
+from connect_dagster.connectors.mysql.decode.table_map import ColumnType, StoredColumn
 from connect_dagster.errors import DataError
 from connect_dagster.protocol.wire import MalformedBytes
 from tests import binlog
@@ -71,8 +71,14 @@ def decimals(precision: int, scale: int) -> st.SearchStrategy[Decimal]:
     return st.integers(-most, most).map(lambda number: Decimal(number).scaleb(-scale, binlog._WIDE))
 
 
-def in_calendar(value: datetime.datetime, digits: int) -> tuple[int, ...]:
-    return (*value.timetuple()[:6], value.microsecond // unit(digits) * unit(digits))
+def datetimes(digits: int) -> st.SearchStrategy[tuple[int, ...]]:
+    return st.datetimes().map(
+        lambda value: (*value.timetuple()[:6], value.microsecond // unit(digits) * unit(digits))
+    )
+
+
+def rounded(low: int, high: int, digits: int) -> st.SearchStrategy[int]:
+    return st.integers(low, high).map(lambda value: value * unit(digits))
 
 
 @dataclass(frozen=True)
@@ -129,7 +135,7 @@ KINDS = {
     **{
         f"datetime({digits})": Kind(
             binlog.datetime2(digits),
-            st.datetimes().map(lambda value, digits=digits: in_calendar(value, digits))
+            datetimes(digits)
             | PARTS.map(lambda value: (*value, 0, 0, 0, 0)),
             expected=micros,
         )
@@ -138,7 +144,7 @@ KINDS = {
     **{
         f"timestamp({digits})": Kind(
             binlog.timestamp2(digits),
-            st.integers(0, (1 << 32) * 10**digits - 1).map(lambda value, digits=digits: value * unit(digits)),
+            rounded(0, (1 << 32) * 10**digits - 1, digits),
             expected=zoned(digits),
         )
         for digits in (0, 1, 3, 6)
@@ -146,9 +152,7 @@ KINDS = {
     **{
         f"time({digits})": Kind(
             binlog.time2(digits),
-            st.integers(-838 * 3600 * 10**digits, 838 * 3600 * 10**digits).map(
-                lambda value, digits=digits: value * unit(digits)
-            ),
+            rounded(-838 * 3600 * 10**digits, 838 * 3600 * 10**digits, digits),
         )
         for digits in (0, 1, 3, 6)
     },
@@ -407,7 +411,7 @@ def test_bytes_in_mysqls_comments() -> None:
 
 
 def test_types_without_a_decoder() -> None:
-    column = columns.StoredColumn(columns.ColumnType.NULL)
+    column = StoredColumn(ColumnType.NULL)
     with pytest.raises(DataError, match="Columns of type NULL are not supported"):
         decode(np.zeros(1, np.uint8), np.array([0], np.int32), column, Reading())
     text = TableMaps()._table(table_map(1, [binlog.varchar(9)])).columns[0]
