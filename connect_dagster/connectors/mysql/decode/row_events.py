@@ -15,6 +15,7 @@ from connect_dagster.connectors.mysql.decode.events import EventType
 from connect_dagster.connectors.mysql.decode.kernels import Bytes, Flags, Longs, Offsets, kernel, unsigned
 from connect_dagster.connectors.mysql.decode.scan import Events
 from connect_dagster.connectors.mysql.decode.table_map import StoredColumn, TableMap
+from connect_dagster.errors import DataError
 from connect_dagster.protocol.wire import MalformedBytes
 
 NULL, ABSENT = -1, -2
@@ -28,6 +29,10 @@ _FIRST_V2 = int(EventType.WRITE_ROWS)
 _UPDATES = (int(EventType.UPDATE_ROWS_V1), int(EventType.UPDATE_ROWS))
 _NO_TABLE = 0xFFFFFF  # an event without rows, which only ends a statement
 _WALKED, _NO_ROOM, _OTHER_COLUMNS, _BEYOND_END = range(4)
+_PARTIAL = (
+    "An update has only the changed parts of JSON values (PARTIAL_UPDATE_ROWS): "
+    "binlog_row_value_options must be empty for all sessions of the server"
+)
 _REASONS = {
     _OTHER_COLUMNS: "a row event with more or fewer columns than its table",
     _BEYOND_END: "a row beyond its event",
@@ -63,7 +68,10 @@ class TableMaps:
 
         Raises:
             MalformedBytes: rows of a table that no TABLE_MAP announced.
+            DataError: an update holds only parts of JSON values.
         """
+        if (events.type == EventType.PARTIAL_UPDATE_ROWS).any():
+            raise DataError(_PARTIAL)
         is_map = events.type == EventType.TABLE_MAP
         tables = np.unique(events.table_id[(is_map | events.rows) & (events.table_id != _NO_TABLE)])
         groups = [group for table in tables.tolist() for group in self._of_table(buffer, events, is_map, table)]

@@ -46,7 +46,9 @@ def unscaled(scale: int) -> Callable[[Decimal], bytes]:
 def micros(value: tuple[int, ...]) -> int | None:
     if 0 in value[:3]:
         return None
-    return (datetime.datetime(*value) - datetime.datetime(1970, 1, 1)) // datetime.timedelta(microseconds=1)  # type: ignore[arg-type]
+    year, month, day, hour, minute, second, micro = value
+    moment = datetime.datetime(year, month, day, hour, minute, second, micro)
+    return (moment - datetime.datetime(1970, 1, 1)) // datetime.timedelta(microseconds=1)
 
 
 def zoned(digits: int) -> Callable[[int], str]:
@@ -342,6 +344,12 @@ def test_tables_change_between_their_events() -> None:
 def test_an_event_that_only_ends_a_statement() -> None:
     buffer, events = scanned((EventType.WRITE_ROWS, (0xFFFFFF).to_bytes(6, "little") + b"\1\0\2\0\0"))
     assert TableMaps().groups(buffer, events) == []
+
+
+def test_updates_of_parts_of_json_are_not_left_out() -> None:
+    buffer, events = scanned((EventType.PARTIAL_UPDATE_ROWS, bytes(20)))
+    with pytest.raises(DataError, match="binlog_row_value_options must be empty"):
+        TableMaps().groups(buffer, events)
 
 
 @pytest.mark.parametrize(
