@@ -8,6 +8,7 @@ module, counts the characters that the engine reads. Where no JVM runs, as in a 
 from __future__ import annotations
 
 import functools
+import threading
 import zipfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -32,6 +33,7 @@ _SOURCE = Path(__file__).with_name("BoundedPattern.java")
 _CLASS = "connect.dagster.BoundedPattern"
 _RUNAWAY = "java.lang.IllegalStateException"
 _BETWEEN = "\0"
+_compiling = threading.Lock()
 
 
 class CostlyPatternError(ConfigError):
@@ -165,9 +167,15 @@ def _compiled(name: str, pattern: str) -> Any:
         raise ConfigError.invalid(name, pattern, f"Invalid regex: {refusal.message}") from error
 
 
-@functools.lru_cache(maxsize=1)
 def _constructor(jvm: Any) -> Any:
-    """Return the class's constructor; compiles it once for a JVM, with the compiler that Spark brings."""
+    """Return the constructor of the class, of which a JVM may have one: py4j calls methods by the class's name."""
+    with _compiling:
+        return _compiled_constructor(jvm)
+
+
+@functools.lru_cache(maxsize=1)
+def _compiled_constructor(jvm: Any) -> Any:
+    """Compile the class with the compiler that Spark brings."""
     compiler = jvm.org.codehaus.janino.SimpleCompiler()
     compiler.cook(_SOURCE.read_text(encoding="utf-8"))
     _add_to_tasks(jvm, compiler.getBytecodes())
