@@ -7,7 +7,6 @@ module, counts the characters that the engine reads. Where no JVM runs, as in a 
 
 from __future__ import annotations
 
-import functools
 import threading
 import zipfile
 from collections.abc import Iterable, Sequence
@@ -20,7 +19,7 @@ from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import Column
 
 from connect_dagster.errors import ConfigError
-from connect_dagster.expressions.java_calls import JavaRefusalError, has_jvm, jvm, text_function
+from connect_dagster.expressions.java_calls import JavaRefusalError, has_jvm, jvm, kept_in_jvm, text_function
 from connect_dagster.java.bounded_patterns import BoundedPattern, PatternSyntaxError, RunawayPatternError
 
 MOST_STEPS = 10_000_000
@@ -66,7 +65,7 @@ class Regex:
         self._name, self._pattern = name, pattern
         place = f"{ConfigError.invalid(name, pattern)}: "
         arguments = (place, _compiled(name, pattern), replacement, steps, int(seconds * 1000))
-        self._java = _constructor(jvm()).newInstance(_array(arguments))
+        self._java = _constructor().newInstance(_array(arguments))
 
     def found(self, text: Column) -> Column:
         """Return the text with its first match replaced; null where the expression does not match all of it."""
@@ -167,24 +166,24 @@ def _compiled(name: str, pattern: str) -> Any:
         raise ConfigError.invalid(name, pattern, f"Invalid regex: {refusal.message}") from error
 
 
-def _constructor(jvm: Any) -> Any:
+def _constructor() -> Any:
     """Return the constructor of the class, of which a JVM may have one: py4j calls methods by the class's name."""
     with _compiling:
-        return _compiled_constructor(jvm)
+        return _compiled_constructor()
 
 
-@functools.lru_cache(maxsize=1)
-def _compiled_constructor(jvm: Any) -> Any:
+@kept_in_jvm(1)
+def _compiled_constructor() -> Any:
     """Compile the class with the compiler that Spark brings."""
-    compiler = jvm.org.codehaus.janino.SimpleCompiler()
+    compiler = jvm().org.codehaus.janino.SimpleCompiler()
     compiler.cook(_SOURCE.read_text(encoding="utf-8"))
-    _add_to_tasks(jvm, compiler.getBytecodes())
+    _add_to_tasks(compiler.getBytecodes())
     return compiler.getClassLoader().loadClass(_CLASS).getConstructors()[0]
 
 
-def _add_to_tasks(jvm: Any, classes: Any) -> None:
+def _add_to_tasks(classes: Any) -> None:
     """Give classes to the loaders of Spark's tasks, which read them when they get a plan that has such an object."""
-    jar = jvm.java.io.File.createTempFile("connect-dagster-", ".jar")
+    jar = jvm().java.io.File.createTempFile("connect-dagster-", ".jar")
     jar.deleteOnExit()
     with zipfile.ZipFile(jar.getPath(), "w") as archive:
         for name in classes:

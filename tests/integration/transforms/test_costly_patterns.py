@@ -109,14 +109,14 @@ def test_threads_that_come_first_at_once_share_one_class(monkeypatch: pytest.Mon
     """With a class for each, py4j called methods of one on objects of another, and each match failed from then on."""
     made: list[object] = []
 
-    @functools.lru_cache(maxsize=1)
-    def slow(_: object) -> object:
+    @functools.cache
+    def slow() -> object:
         time.sleep(0.2)
         made.append(object())
         return made[-1]
 
     monkeypatch.setattr(java_patterns, "_compiled_constructor", slow)
     with ThreadPoolExecutor(4) as threads:
-        found = set(threads.map(java_patterns._constructor, ["jvm"] * 4))
+        found = {each.result() for each in [threads.submit(java_patterns._constructor) for _ in range(4)]}
     assert found == set(made)
     assert len(made) == 1
