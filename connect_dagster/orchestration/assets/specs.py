@@ -45,6 +45,7 @@ def declared_props(workspace: ConnectCluster, connector: KafkaConnectConnectorSp
         rest_url=_plain(workspace.url),
         bootstrap_servers=_plain(workspace.bootstrap_servers),
         data_key_prefix=workspace.data_key_prefix,
+        kafka_cluster=workspace.kafka_cluster,
     )
 
 
@@ -218,7 +219,11 @@ class _WorkspaceState(StateBackedDefinitionsLoader[str]):
         try:
             with self._workspace.initialized() as ready:
                 data = KafkaConnectWorkspaceData.fetch(
-                    ready.get_client(), ready.cluster, ready.bootstrap_servers, ready.data_key_prefix
+                    ready.get_client(),
+                    ready.cluster,
+                    ready.bootstrap_servers,
+                    ready.data_key_prefix,
+                    ready.kafka_cluster,
                 )
         except KafkaConnectError as error:
             return self._last_state(error)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from connect_dagster.client.lineage import ConnectorLineage
 from connect_dagster.client.types import Connector, Direction, PartitionOffset, TaskProgress
+from connect_dagster.orchestration.observations.mirror import MirrorReading
 from connect_dagster.orchestration.observations.topic_offsets import Bounds, Partition, lags
 
 
@@ -20,6 +21,7 @@ class ConnectorSnapshot:
         offsets: Its committed offsets; None when they could not be read.
         progress: Spark progress of its tasks; empty from a Java worker.
         bounds: Bounds of its topics' partitions; None when the brokers were not, or could not be, asked.
+        mirror: Reading of its flow; None for all but MirrorMaker's source connector.
     """
 
     connector: Connector
@@ -27,6 +29,7 @@ class ConnectorSnapshot:
     offsets: tuple[PartitionOffset, ...] | None
     progress: Mapping[str, TaskProgress]
     bounds: Mapping[Partition, Bounds] | None = None
+    mirror: MirrorReading | None = None
 
     def with_bounds(self, bounds: Mapping[Partition, Bounds]) -> "ConnectorSnapshot":
         """Return the snapshot with those of ``bounds`` that belong to its topics."""

@@ -8,7 +8,7 @@ automation conditions of assets downstream work.
 """
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import dagster as dg
@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from connect_dagster.client.datasets import KafkaConnectDatasetProps, KafkaConnectTopicProps
 from connect_dagster.client.rest_client import KafkaConnectError
 from connect_dagster.client.types import Connector
+from connect_dagster.kafka.access import Brokers
 from connect_dagster.orchestration._compat import TableMetadataSet
 from connect_dagster.orchestration.assets.keys import identifier
 from connect_dagster.orchestration.assets.metadata_sets import KafkaConnectMetadataSet
@@ -25,6 +26,7 @@ from connect_dagster.orchestration.assets.specs import ConnectorSelectorFn
 from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator, config_version
 from connect_dagster.orchestration.assets.workspace_data import live_props
 from connect_dagster.orchestration.checks.state import state_evaluation
+from connect_dagster.orchestration.cluster import brokers_by_alias, check_sources
 from connect_dagster.orchestration.observations.metadata import materialization_metadata, observation_metadata
 from connect_dagster.orchestration.observations.poll import ConnectorPoll
 from connect_dagster.orchestration.observations.snapshot import ConnectorSnapshot
@@ -84,6 +86,7 @@ def build_kafka_connect_polling_sensor(
     minimum_interval_seconds: int = 30,
     event_interval_seconds: int = EVENT_INTERVAL_SECONDS,
     default_status: dg.DefaultSensorStatus = dg.DefaultSensorStatus.RUNNING,
+    mirror_sources: Sequence[KafkaConnectWorkspace] = (),
 ) -> dg.SensorDefinition:
     """Create a sensor that polls a Connect cluster and reports its connectors and their progress.
 
@@ -101,9 +104,14 @@ def build_kafka_connect_polling_sensor(
             changed. It decides how fast the event log grows: by default, ten connectors that always move records
             add less than 20 MB a day to SQLite. Defaults to 900.
         default_status (DefaultSensorStatus): Whether it runs at first. Defaults to RUNNING.
+        mirror_sources (Sequence[KafkaConnectWorkspace]): The clusters that MirrorMaker's connectors mirror, each with
+            ``kafka_cluster`` and ``bootstrap_servers``; with them the lag of mirrored topics is reported.
 
     Returns:
         SensorDefinition: The sensor.
+
+    Raises:
+        DagsterInvalidDefinitionError: One of ``mirror_sources`` has no alias or no brokers.
 
     Examples:
         .. code-block:: python
@@ -114,6 +122,7 @@ def build_kafka_connect_polling_sensor(
             workspace = KafkaConnectWorkspace(url="http://127.0.0.1:8083", bootstrap_servers="127.0.0.1:9092")
             defs = dg.Definitions(sensors=[build_kafka_connect_polling_sensor(workspace=workspace)])
     """
+    check_sources(mirror_sources)
     translator = dagster_kafka_connect_translator or DagsterKafkaConnectTranslator()
 
     @dg.sensor(
@@ -126,7 +135,8 @@ def build_kafka_connect_polling_sensor(
         cursor = KafkaConnectPollingSensorCursor.read(context.cursor)
         try:
             with workspace.initialized() as ready:
-                tick = PollingTick(ready, translator, context.instance, cursor, event_interval_seconds)
+                sources = brokers_by_alias(mirror_sources)
+                tick = PollingTick(ready, translator, context.instance, cursor, event_interval_seconds, sources)
                 events = list(tick.events(connector_selector_fn))
         except KafkaConnectError as error:
             return dg.SkipReason(str(error))
@@ -150,6 +160,7 @@ class PollingTick:
         instance: Has the events of runs, which are not reported again.
         cursor: The cursor of the last tick.
         event_interval: Seconds between two events of an asset that did not change.
+        sources: Kafka clusters that connectors mirror, by their aliases.
     """
 
     def __init__(
@@ -159,6 +170,7 @@ class PollingTick:
         instance: DagsterInstance,
         cursor: KafkaConnectPollingSensorCursor,
         event_interval: float,
+        sources: Mapping[str, Brokers] | None = None,
     ) -> None:
         self.cursor = cursor
         self.polled = 0
@@ -167,7 +179,7 @@ class PollingTick:
         self._instance = instance
         self._event_interval = event_interval
         self._columns_until = time.monotonic() + COLUMNS_UNTIL_SECONDS
-        self._poll = ConnectorPoll(workspace)
+        self._poll = ConnectorPoll(workspace, sources)
 
     @property
     def warnings(self) -> list[str]:

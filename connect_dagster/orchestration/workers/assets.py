@@ -74,7 +74,10 @@ def build_connect_group_assets(*, worker: ConnectWorkerResource, worker_ids: Ite
             defs = dg.Definitions(assets=[build_connect_group_assets(worker=worker)])
     """
     group_id, prefix = worker.named("group.id"), worker.workspace.data_key_prefix
-    keys = {name: topic_key(worker.named(name)).with_prefix(prefix) for name in TOPIC_PROPERTIES}
+    alias = worker.workspace.kafka_cluster
+    keys = {
+        name: topic_key(worker.named(name), alias).with_prefix([] if alias else prefix) for name in TOPIC_PROPERTIES
+    }
     group = group_key(group_id).with_prefix(prefix)
 
     @dg.multi_asset(

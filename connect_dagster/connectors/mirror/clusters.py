@@ -1,0 +1,278 @@
+"""Requests of MirrorMaker to a cluster: topics, their settings and ACLs, groups and their offsets.
+
+Java: ``org.apache.kafka.clients.admin.ForwardingAdmin`` (KIP-787). All changes of a connector pass through one object,
+so that a company whose clusters are changed by a separate service replaces the methods that create and alter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from dataclasses import dataclass
+from typing import Any
+
+from confluent_kafka import (
+    ConsumerGroupState,
+    ConsumerGroupTopicPartitions,
+    KafkaError,
+    KafkaException,
+    cimpl,
+)
+from confluent_kafka import TopicPartition as KafkaPartition
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # they are public, but not declared as such
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    ConfigSource,
+    ResourcePatternType,
+    ResourceType,
+)
+
+from connect_dagster.kafka import clients
+from connect_dagster.kafka.settings.java_settings import Settings
+from connect_dagster.kafka.topic_admin import NewTopic
+from connect_dagster.plugin.records import TopicPartition
+
+Errors = dict[str, KafkaException]
+"""The topics that a request has failed for, each with its error."""
+
+_API_MILLISECONDS = "60000"
+_GRACE_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSetting:
+    """A setting of a topic as the brokers describe it (Java: ``ConfigEntry``).
+
+    Attributes:
+        name: such as ``retention.ms``.
+        value: ``None`` for one that is sensitive.
+        is_default: whether the topic itself has no value for it.
+        is_copied: whether it may be set on a topic of another cluster: it is neither read-only, nor sensitive, nor from
+            the brokers' static configuration.
+    """
+
+    name: str
+    value: str | None
+    is_default: bool
+    is_copied: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Alteration:
+    """A change of a topic's setting.
+
+    Attributes:
+        name: of the setting.
+        value: its new value; ``None`` for the default.
+    """
+
+    name: str
+    value: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupOffset:
+    """A committed offset of a consumer group.
+
+    Attributes:
+        offset: of the record that is read next; negative where a client has reset it so.
+        metadata: text of the client.
+    """
+
+    offset: int
+    metadata: str = ""
+
+
+class ForwardingAdmin:
+    """An admin client of one cluster. Any thread may call it.
+
+    A subclass is named by ``forwarding.admin.class``, with its module's path.
+
+    Args:
+        settings: of the admin client, in Java's names.
+
+    Example:
+        >>> class TicketedAdmin(ForwardingAdmin):
+        ...     def create_topics(self, topics):
+        ...         for topic in topics:
+        ...             tickets.open(f"create {topic.name} with {topic.partitions} partitions")
+        ...         return {}
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._seconds = int(settings.get("default.api.timeout.ms", _API_MILLISECONDS)) / 1000
+        self._client = clients.admin(settings, {})
+
+    def topics(self) -> dict[str, int]:
+        """Return the number of partitions of each topic, in the brokers' order.
+
+        Raises:
+            KafkaException: the brokers refuse the request, or do not respond in time; so do the other methods.
+        """
+        found = self._client.list_topics(timeout=self._seconds).topics
+        return {name: len(topic.partitions) for name, topic in found.items() if topic.error is None}
+
+    def topic_settings(self, topics: Iterable[str]) -> dict[str, list[TopicSetting]]:
+        """Return the settings of topics, those at their defaults among them."""
+        resources = [ConfigResource(ResourceType.TOPIC, topic) for topic in topics]
+        if not resources:
+            return {}
+        answers = self._client.describe_configs(resources, request_timeout=self._seconds)
+        return {
+            resource.name: [_setting(entry) for entry in self._result(answer).values()]
+            for resource, answer in answers.items()
+        }
+
+    def create_topics(self, topics: Sequence[NewTopic]) -> Errors:
+        """Create topics; return those that were not created, with the error of each."""
+        if not topics:
+            return {}
+        asked = [
+            cimpl.NewTopic(
+                one.name,
+                num_partitions=one.partitions,
+                replication_factor=one.replication_factor,
+                config=dict(one.settings),
+            )
+            for one in topics
+        ]
+        return self._errors(
+            self._client.create_topics(asked, operation_timeout=self._seconds, request_timeout=self._seconds)
+        )
+
+    def create_partitions(self, counts: Mapping[str, int]) -> Errors:
+        """Grow topics to a number of partitions; return those that were not grown, with the error of each."""
+        if not counts:
+            return {}
+        asked = [cimpl.NewPartitions(topic, count) for topic, count in counts.items()]
+        return self._errors(
+            self._client.create_partitions(asked, operation_timeout=self._seconds, request_timeout=self._seconds)
+        )
+
+    def alter_topic_settings(self, alterations: Mapping[str, Sequence[Alteration]]) -> Errors:
+        """Change settings of topics and leave their others; return topics that were not changed, with their errors."""
+        resources = [
+            ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[_entry(one) for one in changes])
+            for topic, changes in alterations.items()
+            if changes
+        ]
+        if not resources:
+            return {}
+        answers = self._client.incremental_alter_configs(resources, request_timeout=self._seconds)
+        return self._errors({resource.name: answer for resource, answer in answers.items()})
+
+    def topic_acls(self) -> list[AclBinding]:
+        """Return the ACLs of topics."""
+        anything: Any = None  # which the declared types do not include
+        wanted = AclBindingFilter(
+            ResourceType.TOPIC,
+            anything,
+            ResourcePatternType.ANY,
+            anything,
+            anything,
+            AclOperation.ANY,
+            AclPermissionType.ANY,
+        )
+        found = self._client.describe_acls(wanted, request_timeout=self._seconds)
+        return list(self._result(found))
+
+    def create_acls(self, bindings: Sequence[AclBinding]) -> Errors:
+        """Create ACLs; return topics with one that was not created, with the error of each."""
+        if not bindings:
+            return {}
+        answers = self._client.create_acls(list(bindings), request_timeout=self._seconds)
+        return self._errors({binding.name: answer for binding, answer in answers.items()})
+
+    def consumer_groups(self) -> list[str]:
+        """Return the ids of consumer groups, of the classic protocol and of the newer one."""
+        found = self._result(self._client.list_consumer_groups(request_timeout=self._seconds))
+        if found.errors and not found.valid:
+            raise found.errors[0]
+        return [group.group_id for group in found.valid]
+
+    def group_offsets(self, groups: Iterable[str]) -> dict[str, dict[TopicPartition, GroupOffset]]:
+        """Return the committed offsets of consumer groups."""
+        asked = {group: self._ask_offsets(group) for group in groups}
+        return {
+            group: {
+                TopicPartition(one.topic, one.partition): GroupOffset(one.offset, one.metadata or "")
+                for one in self._result(answer).topic_partitions
+                if one.error is None
+            }
+            for group, answer in asked.items()
+        }
+
+    def _ask_offsets(self, group: str) -> Future[Any]:
+        asked = self._client.list_consumer_group_offsets(
+            [ConsumerGroupTopicPartitions(group)], request_timeout=self._seconds
+        )
+        return asked[group]
+
+    def empty_groups(self, groups: Collection[str]) -> set[str]:
+        """Return those groups that exist and have no member; a group that cannot be described is not among them."""
+        if not groups:
+            return set()
+        answers = self._client.describe_consumer_groups(list(groups), request_timeout=self._seconds)
+        found = set()
+        for group, answer in answers.items():
+            try:
+                described = self._result(answer)
+            except KafkaException as error:
+                if error.args[0].code() != KafkaError.GROUP_ID_NOT_FOUND:
+                    raise
+            else:
+                if described.state == ConsumerGroupState.EMPTY:
+                    found.add(group)
+        return found
+
+    def alter_group_offsets(self, group: str, offsets: Mapping[TopicPartition, GroupOffset]) -> None:
+        """Commit offsets of a group that has no member, or does not exist yet.
+
+        Raises:
+            KafkaException: with ``UNKNOWN_MEMBER_ID`` where the group has members.
+        """
+        asked = [
+            KafkaPartition(one.topic, one.partition, offset.offset, offset.metadata) for one, offset in offsets.items()
+        ]
+        answers = self._client.alter_consumer_group_offsets(
+            [ConsumerGroupTopicPartitions(group, asked)], request_timeout=self._seconds
+        )
+        for one in self._result(answers[group]).topic_partitions:
+            if one.error is not None:
+                raise KafkaException(one.error)
+
+    def _errors(self, answers: Mapping[str, Future[Any]]) -> Errors:
+        errors: Errors = {}
+        for name, answer in answers.items():
+            try:
+                self._result(answer)
+            except KafkaException as error:
+                errors[name] = error
+        return errors
+
+    def _result(self, answer: Future[Any]) -> Any:
+        try:
+            return answer.result(self._seconds + _GRACE_SECONDS)
+        except FutureTimeout as error:
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT, "The brokers did not respond in time")) from error
+
+
+def _setting(entry: ConfigEntry) -> TopicSetting:
+    from_file = ConfigSource(entry.source) is ConfigSource.STATIC_BROKER_CONFIG
+    return TopicSetting(
+        entry.name,
+        entry.value,
+        entry.is_default,
+        not (entry.is_read_only or entry.is_sensitive or from_file),
+    )
+
+
+def _entry(change: Alteration) -> ConfigEntry:
+    operation = AlterConfigOpType.DELETE if change.value is None else AlterConfigOpType.SET
+    return ConfigEntry(change.name, change.value, incremental_operation=operation)

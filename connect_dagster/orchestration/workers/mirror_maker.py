@@ -1,0 +1,176 @@
+"""MirrorMaker's dedicated process as a Dagster resource, hosted by runs as workers are.
+
+It has no REST API. That it lives is known from its process; the states of its connectors and tasks are read from the
+status topic of each flow, on the flow's target.
+"""
+
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import dagster as dg
+from dagster import MetadataValue, TableColumn, TableRecord, TableSchema
+from pydantic import Field
+
+from connect_dagster.errors import ConfigError
+from connect_dagster.kafka.access import Brokers
+from connect_dagster.kafka.errors import BrokersError
+from connect_dagster.orchestration.workers.group_topics import StoredStatus, read_statuses
+from connect_dagster.orchestration.workers.metadata import ProcessReport
+from connect_dagster.orchestration.workers.process import WorkerProcess
+from connect_dagster.orchestration.workers.resource import HostedProcess, security_of, worker_failure
+from connect_dagster.protocol.states import State
+
+if TYPE_CHECKING:
+    from connect_dagster.connectors.mirror.flow_configs import FlowConfig
+
+
+@dataclass(frozen=True, slots=True)
+class FlowState:
+    """The topic with the states of one flow's connectors and tasks.
+
+    Attributes:
+        flow: The pair of clusters, such as ``eu->us``.
+        brokers: Of the flow's target.
+        topic: Its name there.
+    """
+
+    flow: str
+    brokers: Brokers
+    topic: str
+
+    @classmethod
+    def of(cls, config: "FlowConfig") -> "FlowState":
+        """Return the topic of a flow by its worker's settings."""
+        worker = config.worker
+        brokers = Brokers(worker["bootstrap.servers"], security_of(worker))
+        return cls(str(config.flow), brokers, worker["status.storage.topic"])
+
+
+@dataclass(frozen=True, slots=True)
+class FlowsReport(ProcessReport):
+    """Metadata of a dedicated process, with the states of its flows.
+
+    Attributes:
+        flows: Where the states are.
+        timeout: Longest time without a response of the brokers of a flow, in seconds.
+    """
+
+    flows: tuple[FlowState, ...]
+    timeout: float
+
+    def running(self, process: WorkerProcess) -> dict[str, Any]:
+        states: dict[str, tuple[StoredStatus, ...] | str] = {}
+        for flow in self.flows:
+            try:
+                states[flow.flow] = read_statuses(flow.brokers, flow.topic, self.timeout)
+            except BrokersError as error:
+                states[flow.flow] = str(error)
+        return {**ProcessReport.running(self, process), **flows_metadata(states)}
+
+
+class MirrorMakerResource(HostedProcess):
+    """MirrorMaker's dedicated process, ``connect-mirror-maker``, which Dagster starts as a child process.
+
+    Its file and ``properties`` are those of ``mm2.properties``. The process has no address: several of one file share
+    their flows only with ``dedicated.mode.enable.internal.rest=true``.
+
+    Examples:
+        .. code-block:: python
+
+            from connect_dagster import MirrorMakerResource, build_connect_worker_definitions
+
+            mirror = MirrorMakerResource(
+                properties={
+                    "clusters": "eu, us",
+                    "eu.bootstrap.servers": "127.0.0.1:9092",
+                    "us.bootstrap.servers": "127.0.0.1:9192",
+                    "eu->us.enabled": "true",
+                    "eu->us.topics": "orders",
+                }
+            )
+            defs = build_connect_worker_definitions(workers={"mirror": mirror}, job_name="mirror_maker")
+    """
+
+    announcement: ClassVar[str | None] = "Kafka MirrorMaker started"
+
+    clusters: list[str] = Field(
+        default=[], description="Aliases of the targets whose flows it runs, as --clusters; all by default."
+    )
+    request_timeout: float = Field(default=10.0, gt=0, description="Bound for each request to the brokers, in seconds.")
+    command: list[str] = Field(
+        default=[sys.executable, "-m", "connect_dagster.cli.worker", "mirror-maker"],
+        description="The program, with the file as argument; Java's connect-mirror-maker.sh works too.",
+    )
+
+    @property
+    def arguments(self) -> list[str]:
+        return ["--clusters", *self.clusters] if self.clusters else []
+
+    @property
+    def duty(self) -> str:
+        return f"runs the flows {', '.join(flow.flow for flow in self.flows())}"
+
+    def flows(self) -> tuple[FlowState, ...]:
+        """Return where the states of its flows are.
+
+        Raises:
+            Failure: The file cannot be read, or a property is wrong.
+        """
+        # Most definitions have no flow, and load no connector's code.
+        from connect_dagster.connectors.mirror.flow_configs import read_flows
+
+        try:
+            # Placeholders of config providers are the process's to replace.
+            _, found = read_flows(self.effective_properties, self.clusters, (), lambda given: given)
+        except ConfigError as error:
+            raise dg.Failure(str(error)) from error
+        return tuple(FlowState.of(one) for one in found)
+
+    def report(self) -> ProcessReport:
+        return FlowsReport(self.flows(), self.request_timeout)
+
+    def _await_start(self, worker: WorkerProcess, timeout: float) -> None:
+        deadline = time.monotonic() + timeout
+        while not worker.has_announced:
+            if worker.wait(0.2):
+                raise worker_failure(worker, "MirrorMaker ended before it had started")
+            if time.monotonic() > deadline:
+                raise worker_failure(worker, f"MirrorMaker did not start within {timeout:g} s")
+
+
+def flows_metadata(states: Mapping[str, Iterable[StoredStatus] | str]) -> dict[str, Any]:
+    """Return the metadata of flows: numbers of connectors and tasks, and a table.
+
+    Args:
+        states: States of connectors and tasks by flow, or the reason why they are not known.
+    """
+    known = {flow: list(found) for flow, found in states.items() if not isinstance(found, str)}
+    every = [status for found in known.values() for status in found]
+    tasks = [status for status in every if status.task is not None]
+    rows = [TableRecord({"flow": flow, **_counts(found)}) for flow, found in known.items()]
+    columns = [TableColumn("flow"), *(TableColumn(name, "int") for name in _counts(()))]
+    metadata: dict[str, Any] = {
+        "flow_count": len(states),
+        "connector_count": len(every) - len(tasks),
+        "task_count": len(tasks),
+        "tasks_failed": sum(status.state is State.FAILED for status in tasks),
+        "flows": MetadataValue.table(rows, schema=TableSchema(columns)),
+    }
+    if errors := {flow: found for flow, found in states.items() if isinstance(found, str)}:
+        metadata["flows_error"] = "; ".join(f"{flow}: {error}" for flow, error in errors.items())
+    return metadata
+
+
+def _counts(statuses: Iterable[StoredStatus]) -> dict[str, int]:
+    """Return the numbers of a flow's row in the table."""
+    found = list(statuses)
+    tasks = [status for status in found if status.task is not None]
+    return {
+        "connectors": len(found) - len(tasks),
+        "tasks": len(tasks),
+        "running": sum(status.state is State.RUNNING for status in tasks),
+        "failed": sum(status.state is State.FAILED for status in found),
+    }
