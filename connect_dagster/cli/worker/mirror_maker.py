@@ -126,6 +126,8 @@ class MirrorProcess:
         self._transformer = ConfigTransformer.of(props, plugins)
         logs.hide(self._transformer.hidden)
         config, flows = flows_of_file(props, targets, self._transformer)
+        for one in flows:
+            one.check(plugins.find_class)
         for name in unused_properties(config, FRAMEWORK_KEYS):
             log.warning("The property %s has no effect: it belongs to no cluster, flow or connector.", name)
         for flow in looping_flows(flows):

@@ -23,6 +23,7 @@ from connect_dagster.connectors.mirror.dedicated_config import REST_PREFIXES, De
 from connect_dagster.connectors.mirror.flow import Flow
 from connect_dagster.connectors.mirror.flow_properties import all_flows
 from connect_dagster.connectors.mirror.flow_settings import (
+    CONNECTOR_CONFIGS,
     CONNECTOR_OPTIONS,
     PROVIDERS,
     SHARED_WORKER_PREFIXES,
@@ -34,7 +35,7 @@ from connect_dagster.connectors.mirror.flow_settings import (
 from connect_dagster.connectors.mirror.shared_options import ENABLED
 from connect_dagster.errors import ConfigError
 from connect_dagster.kafka.override_policy import POLICY
-from connect_dagster.plugin.config import Type, parse_value
+from connect_dagster.plugin.config import FindClass, Type, parse_value
 
 _PROCESS_PREFIXES = (*REST_PREFIXES, PROVIDERS, "spark.", "plugin.")
 
@@ -74,6 +75,18 @@ class FlowConfig:
     def keeps_names(self) -> bool:
         """Return whether replicated topics have the names of their sources."""
         return self.source.get(REPLICATION_POLICY_CLASS) == IDENTITY_REPLICATION_POLICY
+
+    def check(self, find_class: FindClass) -> None:
+        """Check each option of the connectors by itself: Java's process says what is wrong when it writes them.
+
+        Args:
+            find_class: finds classes of policies and filters.
+
+        Raises:
+            ConfigError: names the option and its value.
+        """
+        for name, settings in self.resolved.items():
+            CONNECTOR_CONFIGS[name].parse(settings, find_class)
 
 
 def read_flows(

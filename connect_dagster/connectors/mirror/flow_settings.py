@@ -10,11 +10,21 @@ from collections.abc import Callable, Collection, Mapping
 
 from connect_dagster.connectors.mirror.checkpoint_config import MirrorCheckpointConfig
 from connect_dagster.connectors.mirror.client_settings import CLUSTER_KEYS
-from connect_dagster.connectors.mirror.connector_classes import simple_name
+from connect_dagster.connectors.mirror.connector_classes import (
+    CHECKPOINT_CONNECTOR,
+    HEARTBEAT_CONNECTOR,
+    SOURCE_CONNECTOR,
+    simple_name,
+)
 from connect_dagster.connectors.mirror.filters import USE_DEFAULTS_FROM
 from connect_dagster.connectors.mirror.flow import Flow
 from connect_dagster.connectors.mirror.heartbeat_config import MirrorHeartbeatConfig
-from connect_dagster.connectors.mirror.shared_options import ENABLED, SOURCE_ALIAS, TARGET_ALIAS
+from connect_dagster.connectors.mirror.shared_options import (
+    ENABLED,
+    SOURCE_ALIAS,
+    TARGET_ALIAS,
+    MirrorConnectorConfig,
+)
 from connect_dagster.connectors.mirror.source_config import MirrorSourceConfig
 from connect_dagster.plugin.config import under_prefix
 
@@ -39,9 +49,16 @@ SHARED_WORKER_PREFIXES = (
 )
 """Settings of workers that count for all flows when they have no cluster before them."""
 
+CONNECTOR_CONFIGS: Mapping[str, type[MirrorConnectorConfig]] = {
+    simple_name(SOURCE_CONNECTOR): MirrorSourceConfig,
+    simple_name(CHECKPOINT_CONNECTOR): MirrorCheckpointConfig,
+    simple_name(HEARTBEAT_CONNECTOR): MirrorHeartbeatConfig,
+}
+"""Options of each connector of a flow by its name."""
+
 CONNECTOR_OPTIONS = frozenset(
     key.name
-    for config in (MirrorSourceConfig, MirrorCheckpointConfig, MirrorHeartbeatConfig)
+    for config in CONNECTOR_CONFIGS.values()
     for key in config.table()
     if key.name != USE_DEFAULTS_FROM
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import heapq
 import itertools
 import logging
@@ -49,7 +50,9 @@ class Scheduler:
         self._runs: list[_Run] = []
         self._changed = threading.Condition()
         self._closed = False
-        self._thread = threading.Thread(target=self._run_all, name=f"Scheduler for {name}", daemon=True)
+        # The log lines of the work then name the connector, as the lines of this thread do.
+        run = contextvars.copy_context().run
+        self._thread = threading.Thread(target=run, args=(self._run_all,), name=f"Scheduler for {name}", daemon=True)
         self._thread.start()
 
     def run_now(self, work: Work, description: str) -> None:

@@ -107,7 +107,7 @@ def test_lb_07_without_an_authorizer_there_is_one_line(flow: Flow, source: Clust
     eventually(lambda: target.partitions(flow.remote(topic)) == 1, "the topic is created")
 
     def lines() -> int:
-        return flow.worker.log().count(f"[{name}|worker] INFO No ACL authorizer is configured on the source")
+        return flow.worker.log().count(f"INFO [{name}|worker] No ACL authorizer is configured on the source")
 
     eventually(lambda: lines() == 1, "it is said once")
     source.grow(topic, 2)

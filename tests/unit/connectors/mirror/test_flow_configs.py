@@ -88,6 +88,26 @@ def test_brokers_are_there(text: str, targets: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("replication.policy.class = no.Such", "Invalid value no.Such for configuration replication.policy.class"),
+        ("A->B.refresh.topics.interval.seconds = often", "often for configuration refresh.topics.interval.seconds"),
+        ("emit.checkpoints.interval.seconds = often", "often for configuration emit.checkpoints.interval.seconds"),
+    ],
+)
+def test_a_wrong_option_is_named(text: str, wrong: str) -> None:
+    _, (forward, _) = read(f"{BROKERS}{BOTH}{text}")
+    with pytest.raises(ConfigError, match=wrong):
+        forward.check(lambda _: None)
+
+
+def test_connectors_that_are_switched_off_are_no_error() -> None:
+    _, flows = read(BROKERS + BOTH + "emit.checkpoints.enabled = false\nemit.heartbeats.enabled = false")
+    for flow in flows:
+        flow.check(lambda _: None)
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         (BOTH, []),
