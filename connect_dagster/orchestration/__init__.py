@@ -51,6 +51,7 @@ from connect_dagster.orchestration.definitions import build_connector_definition
 from connect_dagster.orchestration.event_iterator import KafkaConnectApplyConfig, KafkaConnectEventIterator
 from connect_dagster.orchestration.ops.jobs import build_kafka_connect_jobs
 from connect_dagster.orchestration.ops.mirror import build_mirror_failover_job
+from connect_dagster.orchestration.ops.mirror_groups import build_mirror_sync_groups_job
 from connect_dagster.orchestration.ops.ops import (
     build_kafka_connect_apply_op,
     kafka_connect_alter_offsets_op,
@@ -148,6 +149,7 @@ __all__ = [
     "build_mirror_failover_job",
     "build_mirror_heartbeat_checks",
     "build_mirror_lag_checks",
+    "build_mirror_sync_groups_job",
     "build_worker_asset_spec",
     "build_worker_heartbeat_checks",
     "connector_resource_type",

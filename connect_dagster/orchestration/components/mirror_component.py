@@ -22,6 +22,7 @@ from connect_dagster.orchestration.connectors.mirror_flow import (
 )
 from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
 from connect_dagster.orchestration.ops.mirror import FAILOVER_JOB, build_mirror_failover_job
+from connect_dagster.orchestration.ops.mirror_groups import SYNC_GROUPS_JOB, build_mirror_sync_groups_job
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
 
@@ -31,7 +32,7 @@ class MirrorFlowComponent(DeclaredConnectorsComponent):
 
     Declares MirrorMaker's three connectors on a Connect cluster of the target, which Dagster keeps as declared. Checks
     look at the lag of the mirrored topics, their settings, and whether groups can go on in the target; a job reports
-    where each group would. Both ends need ``kafka_cluster``, their alias in the flow, and ``bootstrap_servers``, which
+    where each group would, another one sets the groups' offsets there. Both ends need ``kafka_cluster``, their alias in the flow, and ``bootstrap_servers``, which
     the workers reach as well; ``client_properties`` are the login to them.
 
     Heartbeats of the source exist where a flow in the other direction, or another heartbeat connector, writes them:
@@ -102,12 +103,14 @@ class MirrorFlowComponent(DeclaredConnectorsComponent):
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
         """Return the assets, checks, sensors and jobs of the flow."""
         folder, connectors = context.path.stem, self.connectors()
+        begin = self.job_names_begin(folder)
         watched = dg.Definitions(
             asset_checks=self._checks(connectors),
             jobs=[
                 build_mirror_failover_job(
-                    workspace=self.target, source=self.source, name=f"{self.job_names_begin(folder)}_{FAILOVER_JOB}"
-                )
+                    workspace=self.target, source=self.source, name=f"{begin}_{FAILOVER_JOB}"
+                ),
+                build_mirror_sync_groups_job(workspace=self.target, name=f"{begin}_{SYNC_GROUPS_JOB}"),
             ],
         )
         declared = self.declared_defs(folder, self.target, list(connectors.values()), [self.source])

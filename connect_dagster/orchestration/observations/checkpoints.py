@@ -5,7 +5,7 @@ the offset that the group has committed in the source it can be told from one th
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from confluent_kafka import Message
 
@@ -31,6 +31,7 @@ class TranslatedOffset:
         emitted_at: When it was emitted, in epoch seconds.
         end: End of the partition in the target; None when the target does not have it.
         committed: The offset that the group has in the source now; None when it is not known.
+        metadata: Text that the group committed with it.
     """
 
     group: str
@@ -41,6 +42,7 @@ class TranslatedOffset:
     emitted_at: float
     end: int | None = None
     committed: int | None = None
+    metadata: str = ""
 
     @property
     def lag(self) -> int | None:
@@ -140,7 +142,13 @@ def newest_checkpoints(records: Iterable[tuple[bytes | None, bytes | None, float
         if found is not None:
             topic, partition = found.topic_partition.topic, found.topic_partition.partition
             newest[found.group, topic, partition] = TranslatedOffset(
-                found.group, topic, partition, found.upstream_offset, found.downstream_offset, emitted_at
+                found.group,
+                topic,
+                partition,
+                found.upstream_offset,
+                found.downstream_offset,
+                emitted_at,
+                metadata=found.metadata,
             )
     return list(newest.values())
 
@@ -167,15 +175,10 @@ def fetch_translated_offsets(
     bounds = fetch_topic_bounds(target, {one.topic for one in found}, timeout)
     committed = {} if source is None else _committed(source, names, found, timeout)
     return [
-        TranslatedOffset(
-            one.group,
-            one.topic,
-            one.partition,
-            one.upstream,
-            one.downstream,
-            one.emitted_at,
-            bounds[place].end if (place := (one.topic, one.partition)) in bounds else None,
-            committed.get((one.group, place)),
+        replace(
+            one,
+            end=bounds[place].end if (place := (one.topic, one.partition)) in bounds else None,
+            committed=committed.get((one.group, place)),
         )
         for one in found
     ]

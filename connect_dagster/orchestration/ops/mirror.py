@@ -69,10 +69,7 @@ def build_mirror_failover_job(
             america = KafkaConnectWorkspace(kafka_cluster="us", bootstrap_servers="127.0.0.1:9192")
             defs = dg.Definitions(jobs=[build_mirror_failover_job(workspace=america)])
     """
-    if not workspace.bootstrap_servers:
-        raise dg.DagsterInvalidDefinitionError(
-            f"The report reads checkpoints: give bootstrap_servers to the workspace '{workspace.cluster}'"
-        )
+    require_checkpoints(workspace)
     mirrored = [source] if source else []
     check_sources(mirrored)
 
@@ -81,23 +78,7 @@ def build_mirror_failover_job(
         context: dg.OpExecutionContext, config: FailoverReportConfig, kafka_connect: KafkaConnectWorkspace
     ) -> None:
         """Reports the translated offsets of consumer groups, by flow."""
-        with one_sentence():
-            flows = checkpoint_flows(kafka_connect.get_client().connectors().values())
-            sources = brokers_by_alias(mirrored)
-        if not flows:
-            raise dg.Failure(f"The cluster '{kafka_connect.cluster}' has no checkpoint connector of MirrorMaker.")
-        target = kafka_connect.brokers
-        assert target is not None  # the job is not made without
-        found: dict[str, list[TranslatedOffset]] = {}
-        for names in flows:
-            try:
-                with brokers_errors():
-                    found[names.flow] = fetch_translated_offsets(
-                        target, names, config.timeout, sources.get(names.source)
-                    )
-            except BrokersError as error:
-                raise dg.Failure(f"The checkpoints of {names.flow} cannot be read: {error}") from error
-        _require_groups(config.groups, found)
+        found = fetch_flow_offsets(kafka_connect, config.groups, config.timeout, mirrored)
         context.add_output_metadata(report_metadata(found, config.groups, time.time()))
 
     @dg.job(
@@ -112,6 +93,49 @@ def build_mirror_failover_job(
         mirror_failover_report_op()
 
     return failover_report
+
+
+def require_checkpoints(workspace: KafkaConnectWorkspace) -> None:
+    """Check that a workspace reaches the brokers with the checkpoints. Raises DagsterInvalidDefinitionError."""
+    if not workspace.bootstrap_servers:
+        raise dg.DagsterInvalidDefinitionError(
+            f"The job reads checkpoints: give bootstrap_servers to the workspace '{workspace.cluster}'"
+        )
+
+
+def fetch_flow_offsets(
+    workspace: KafkaConnectWorkspace,
+    groups: Sequence[str],
+    timeout: float,
+    sources: Iterable[KafkaConnectWorkspace] = (),
+) -> dict[str, list[TranslatedOffset]]:
+    """Return the translated offsets of each flow with a checkpoint connector on a cluster.
+
+    Args:
+        workspace: The cluster, its fields resolved.
+        groups: Ids of groups that must have a checkpoint.
+        timeout: Longest time without a response of the brokers, in seconds.
+        sources: Workspaces of mirrored clusters, for the offsets that the groups have there.
+
+    Raises:
+        Failure: There is no such connector, brokers do not respond, or a group has no checkpoint.
+    """
+    with one_sentence():
+        flows = checkpoint_flows(workspace.get_client().connectors().values())
+        brokers = brokers_by_alias(sources)
+    if not flows:
+        raise dg.Failure(f"The cluster '{workspace.cluster}' has no checkpoint connector of MirrorMaker.")
+    target = workspace.brokers
+    assert target is not None  # no job is made without
+    found: dict[str, list[TranslatedOffset]] = {}
+    for names in flows:
+        try:
+            with brokers_errors():
+                found[names.flow] = fetch_translated_offsets(target, names, timeout, brokers.get(names.source))
+        except BrokersError as error:
+            raise dg.Failure(f"The checkpoints of {names.flow} cannot be read: {error}") from error
+    _require_groups(groups, found)
+    return found
 
 
 def checkpoint_flows(connectors: Iterable[Connector]) -> list[MirrorNames]:

@@ -18,6 +18,7 @@ from connect_dagster.orchestration import (
     build_mirror_failover_checks,
     build_mirror_failover_job,
     build_mirror_lag_checks,
+    build_mirror_sync_groups_job,
 )
 from connect_dagster.orchestration.assets.keys import connector_key
 from tests.distributed_process import DistributedProcess
@@ -159,6 +160,12 @@ def test_groups_are_ready_where_their_offsets_are_translated_and_the_report_show
     (row,) = (record.data for record in table.records if record.data["group"] == group)
     assert (row["topic"], row["upstream"], row["committed"]) == (flow.remote(topic), RECORDS, RECORDS)
     assert row["downstream"] <= row["end"] == RECORDS
+    sync = build_mirror_sync_groups_job(workspace=here).execute_in_process(
+        {"ops": {"mirror_sync_groups_op": {"config": {"groups": [group]}}}}, instance=instance
+    )
+    (output,) = (event for event in sync.all_events if event.is_successful_output)
+    assert output.step_output_data.metadata["groups_set"].value == 1
+    assert target.committed(group, flow.remote(topic)) == row["downstream"]
 
 
 @pytest.mark.nightly

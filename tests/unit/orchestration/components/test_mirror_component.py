@@ -44,9 +44,11 @@ def test_its_connectors_lead_from_topic_to_topic_and_are_operated() -> None:
         assert config["source.cluster.sasl.jaas.config"] == dg.EnvVar("EU_JAAS")
         assert (config["replication.factor"], config["sync.group.offsets.enabled"]) == (3, True)
         repository = defs.get_repository_def()
-        assert {"kafka_connect_ingest_apply", "kafka_connect_ingest_mirror_failover_report"} <= set(
-            repository.job_names
-        )
+        assert {
+            "kafka_connect_ingest_apply",
+            "kafka_connect_ingest_mirror_failover_report",
+            "kafka_connect_ingest_mirror_sync_groups",
+        } <= set(repository.job_names)
         assert {sensor.name for sensor in repository.sensor_defs} >= {
             "kafka_connect_connect_us__ingest_status_sensor",
         }
