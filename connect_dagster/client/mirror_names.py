@@ -79,6 +79,14 @@ class MirrorNames:
         """Return whether a topic has MirrorMaker's own records: heartbeats, checkpoints or offset syncs."""
         return self.policy.is_heartbeats_topic(topic) or self.policy.is_mm2_internal_topic(topic)
 
+    def offset_syncs(self, *, at_source: bool) -> str:
+        """Return the topic of offset syncs, which is named after the cluster where it is not (KIP-716).
+
+        Args:
+            at_source: Whether it is in the source, as by default.
+        """
+        return self.policy.offset_syncs_topic(self.target if at_source else self.source)
+
     @property
     def checkpoints(self) -> str:
         """Return the topic of checkpoints, which is in the target."""

@@ -39,6 +39,7 @@ from connect_dagster.orchestration.checks.mirror import (
     build_mirror_lag_checks,
 )
 from connect_dagster.orchestration.checks.mirror_failover import build_mirror_failover_checks
+from connect_dagster.orchestration.checks.mirror_matches import build_mirror_matches_checks
 from connect_dagster.orchestration.checks.state import build_connector_state_checks
 from connect_dagster.orchestration.components import (
     ConnectWorkerComponent,
@@ -149,6 +150,7 @@ __all__ = [
     "build_mirror_failover_job",
     "build_mirror_heartbeat_checks",
     "build_mirror_lag_checks",
+    "build_mirror_matches_checks",
     "build_mirror_sync_groups_job",
     "build_worker_asset_spec",
     "build_worker_heartbeat_checks",

@@ -10,6 +10,7 @@ from connect_dagster.orchestration.checks.mirror import (
     build_mirror_lag_checks,
 )
 from connect_dagster.orchestration.checks.mirror_failover import build_mirror_failover_checks
+from connect_dagster.orchestration.checks.mirror_matches import build_mirror_matches_checks
 from connect_dagster.orchestration.cluster import check_sources
 from connect_dagster.orchestration.components.declared_component import DeclaredConnectorsComponent
 from connect_dagster.orchestration.components.scaffolders import MirrorScaffolder
@@ -36,7 +37,8 @@ class MirrorFlowComponent(DeclaredConnectorsComponent):
     the workers reach as well; ``client_properties`` are the login to them.
 
     Heartbeats of the source exist where a flow in the other direction, or another heartbeat connector, writes them:
-    their check is made with ``max_heartbeat_age_seconds``.
+    their check is made with ``max_heartbeat_age_seconds``. With ``compared_records`` a check compares that many records
+    in both clusters.
 
     Examples:
         .. code-block:: yaml
@@ -80,6 +82,9 @@ class MirrorFlowComponent(DeclaredConnectorsComponent):
     max_checkpoint_age_seconds: float = Field(default=300.0, description="Age of checkpoints at which a check fails.")
     max_heartbeat_age_seconds: float | None = Field(
         default=None, description="Age of the source's heartbeats at which a check fails; without it none is made."
+    )
+    compared_records: int | None = Field(
+        default=None, gt=0, description="Records that a check compares in both clusters; without it none is made."
     )
 
     def connectors(self) -> dict[str, KafkaConnectConnectorSpec]:
@@ -128,6 +133,13 @@ class MirrorFlowComponent(DeclaredConnectorsComponent):
             if self.max_heartbeat_age_seconds is not None
             else []
         )
+        matches = (
+            build_mirror_matches_checks(
+                workspace=self.target, source=self.source, connectors=mirror, sample_size=self.compared_records
+            )
+            if self.compared_records is not None
+            else []
+        )
         return [
             *build_mirror_lag_checks(
                 workspace=self.target, source=self.source, connectors=mirror, max_lag=self.max_lag
@@ -141,6 +153,7 @@ class MirrorFlowComponent(DeclaredConnectorsComponent):
                 max_lag=self.max_group_lag,
             ),
             *heartbeats,
+            *matches,
         ]
 
 

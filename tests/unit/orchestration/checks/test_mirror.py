@@ -22,6 +22,8 @@ from connect_dagster.orchestration.checks.mirror import (
     of_brokers,
 )
 from connect_dagster.orchestration.checks.mirror_failover import failover_outcome, readiness
+from connect_dagster.orchestration.checks.mirror_matches import matches_outcome
+from connect_dagster.orchestration.observations.mirrored_records import ComparedRecord, Distances
 from tests.unit.orchestration.observations.test_checkpoints import BILLING
 from tests.unit.orchestration.observations.test_checkpoints import NOW as BILLED
 from tests.unit.orchestration.observations.test_mirror import NAMES, READING, snapshot
@@ -140,3 +142,31 @@ def test_a_check_needs_the_brokers_it_asks() -> None:
         build_mirror_heartbeat_checks(workspace=plain, connectors=["mirror"])
     with pytest.raises(dg.DagsterInvalidDefinitionError, match="needs kafka_cluster"):
         build_mirror_lag_checks(workspace=EU, source=plain, connectors=["mirror"], max_lag=1)
+
+
+def compared(offset: int, difference: tuple[str, ...] | None) -> ComparedRecord:
+    return ComparedRecord(("orders", 0), offset, offset - 1, difference)
+
+
+def test_records_that_differ_fail_the_check_and_deleted_ones_do_not() -> None:
+    equal, gone = compared(7, ()), compared(8, None)
+    outcome = matches_outcome([equal, gone], Distances(10, 12))
+    assert (outcome.passed, outcome.description) == (True, "1 records are equal in both clusters")
+    assert outcome.metadata == {
+        "records_compared": 1,
+        "records_different": 0,
+        "records_gone": 1,
+        "offsets_between_syncs_source": 10,
+        "offsets_between_syncs_target": 12,
+    }
+    outcome = matches_outcome([equal, gone, compared(9, ("key", "value"))], Distances(10, 10))
+    assert (outcome.passed, outcome.severity) == (False, AssetCheckSeverity.ERROR)
+    assert outcome.description == (
+        "1 of 2 records differ, the first one orders-0 at offset 9 and 8 in the target: key, value"
+    )
+    assert len(outcome.metadata["different_records"].records) == 1
+
+
+def test_nothing_to_compare_is_a_warning() -> None:
+    outcome = matches_outcome([compared(8, None)], Distances(0, 0))
+    assert (outcome.passed, outcome.severity) == (False, AssetCheckSeverity.WARN)

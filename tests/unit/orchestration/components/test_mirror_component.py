@@ -54,13 +54,23 @@ def test_its_connectors_lead_from_topic_to_topic_and_are_operated() -> None:
         }
 
 
-@pytest.mark.parametrize(("more", "heartbeats"), [({}, False), ({"max_heartbeat_age_seconds": 60}, True)])
-def test_its_checks_are_of_the_connector_that_they_look_at(more: dict[str, Any], heartbeats: bool) -> None:
+@pytest.mark.parametrize(
+    ("more", "further"),
+    [
+        ({}, set()),
+        ({"max_heartbeat_age_seconds": 60}, {(NAMES[0], "mirror_heartbeat")}),
+        ({"compared_records": 50}, {(NAMES[0], "mirror_matches")}),
+    ],
+    ids=["default", "heartbeats", "records"],
+)
+def test_its_checks_are_of_the_connector_that_they_look_at(
+    more: dict[str, Any], further: set[tuple[str, str]]
+) -> None:
     with loaded(MirrorFlowComponent, {**FLOW, **more}) as (_, defs):
         keys = {key for each in defs.asset_checks or () for key in each.check_keys}
         found = {(key.asset_key.path[-1], key.name) for key in keys if key.name.startswith("mirror")}
         expected = {(NAMES[0], "mirror_lag"), (NAMES[0], "mirror_config_drift"), (NAMES[1], "mirror_failover_ready")}
-        assert found == expected | ({(NAMES[0], "mirror_heartbeat")} if heartbeats else set())
+        assert found == expected | further
 
 
 @pytest.mark.parametrize(
