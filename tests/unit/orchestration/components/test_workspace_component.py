@@ -52,6 +52,14 @@ def project() -> Iterator[tuple[DefsFolderSandbox, Callable[..., dg.Definitions]
         yield sandbox, definitions
 
 
+def test_mirrored_clusters_need_an_alias_and_brokers(server: ConnectServer) -> None:
+    with project() as (_, definitions):
+        source = {"kafka_cluster": "eu", "bootstrap_servers": "eu:9092"}
+        assert list(definitions(server.workspace.url, mirror_sources=[source]).sensors or ())
+        with pytest.raises(dg.DagsterInvalidDefinitionError, match="needs kafka_cluster"):
+            definitions(server.workspace.url, mirror_sources=[{"bootstrap_servers": "eu:9092"}])
+
+
 def test_what_is_scaffolded_loads_without_a_cluster() -> None:
     with scaffolded(KafkaConnectWorkspaceComponent, url="http://c:8083", cluster="prod") as (component, defs):
         assert (component.workspace.url, component.workspace.cluster) == ("http://c:8083", "prod")
