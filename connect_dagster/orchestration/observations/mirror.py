@@ -19,6 +19,7 @@ from connect_dagster.orchestration.observations.topic_offsets import Bounds, Par
 MIRROR_SOURCE, MIRROR_CHECKPOINT = "MirrorSource", "MirrorCheckpoint"
 
 _LATENCY = "kafka_connect_mirror_mirrorsourceconnector_replication_latency_ms"
+_CHECKPOINTED = "kafka_connect_mirror_mirrorcheckpointconnector_checkpoint_latency_ms"
 _MOST_ROWS = 50
 
 
@@ -42,6 +43,8 @@ class MirrorReading:
         newest: Time of the newest record of each partition in the target that has one, in epoch seconds: of mirrored
             topics, of the source's heartbeats and of checkpoints.
         latencies: Of partitions in the target, from the metrics of our worker.
+        groups: Ids of consumer groups with checkpoints since their tasks began, from these metrics; empty from a Java
+            worker.
     """
 
     names: MirrorNames
@@ -50,6 +53,7 @@ class MirrorReading:
     source_bounds: Mapping[Partition, Bounds] | None = None
     newest: Mapping[Partition, float] | None = None
     latencies: Mapping[Partition, Latency] = field(default_factory=dict)
+    groups: Collection[str] = ()
 
     def lags(self, topics: Collection[str]) -> dict[Partition, int] | None:
         """Return the records of each partition of topics in the source that are not mirrored yet.
@@ -124,6 +128,16 @@ def replication_latencies(samples: Iterable[MetricSample], names: MirrorNames) -
     return {place: Latency(averages[place], largest[place]) for place in averages.keys() & largest.keys()}
 
 
+def checkpointed_groups(samples: Iterable[MetricSample], names: MirrorNames) -> frozenset[str]:
+    """Return the consumer groups of a flow with checkpoints, from the metrics of a worker."""
+    flow = (names.source, names.target)
+    return frozenset(
+        sample.labels["group"]
+        for sample in samples
+        if sample.name == _CHECKPOINTED and (sample.labels.get("source"), sample.labels.get("target")) == flow
+    )
+
+
 def mirror_metadata(reading: MirrorReading, sources: Collection[str], targets: Collection[str]) -> dict[str, Any]:
     """Return the metadata of mirrored topics.
 
@@ -145,6 +159,7 @@ def mirror_metadata(reading: MirrorReading, sources: Collection[str], targets: C
         "target_cluster": reading.names.target,
         "replication_policy": reading.names.policy_name,
         **lag_metadata(reading.lags(sources)),
+        **({"groups_synced": len(reading.groups)} if reading.groups else {}),
         **{key: float(value) for key, value in numbers.items() if value is not None},
     }
 

@@ -24,6 +24,7 @@ from connect_dagster.orchestration.cluster import ConnectCluster
 from connect_dagster.orchestration.observations.mirror import (
     MIRROR_SOURCE,
     MirrorReading,
+    checkpointed_groups,
     is_mirror,
     mirrored_positions,
     replication_latencies,
@@ -136,6 +137,7 @@ class ConnectorPoll:
                 bounds[flow.source].result(),
                 newest.result(),
                 replication_latencies(samples.result() or (), flow),
+                checkpointed_groups(samples.result() or (), flow),
             )
             for one, flow in zip(mirrors, names.values(), strict=True)
         }

@@ -18,6 +18,7 @@ from connect_dagster.orchestration.observations.mirror import (
     MIRROR_SOURCE,
     Latency,
     MirrorReading,
+    checkpointed_groups,
     is_mirror,
     mirrored_positions,
     replication_latencies,
@@ -61,6 +62,7 @@ READING = MirrorReading(
         ("eu.checkpoints.internal", 0): NOW - 60,
     },
     latencies={("eu.orders", 0): Latency(10.0, 50.0), ("eu.orders", 1): Latency(30.0, 40.0)},
+    groups={"billing", "audit"},
 )
 
 
@@ -98,6 +100,7 @@ def test_a_mirrored_topic_is_materialised_with_numbers_that_dagster_plots() -> N
         "offset_total": snapshot().position,
         "records_lag_total": 18,
         "records_lag_max": 10,
+        "groups_synced": 2,
         "replication_latency_ms_avg": 20.0,
         "replication_latency_ms_max": 50.0,
         "newest_record_age_seconds": 2.5,
@@ -148,6 +151,18 @@ def test_latencies_are_those_of_the_flow_where_there_are_any(value: float) -> No
     ]
     expected = {} if math.isnan(value) else {("eu.orders", 1): Latency(12.0, 15.0)}
     assert replication_latencies(samples, NAMES) == expected
+
+
+def test_groups_are_those_with_checkpoints_of_the_flow() -> None:
+    name = "kafka_connect_mirror_mirrorcheckpointconnector_checkpoint_latency_ms"
+    labels = {"source": "eu", "target": "us", "topic": "eu.orders", "partition": "1"}
+    samples = [
+        MetricSample(name, {**labels, "group": "billing"}, 3.0),
+        MetricSample(name, {**labels, "group": "billing", "partition": "2"}, 3.0),
+        MetricSample(name, {**labels, "group": "asian", "source": "asia"}, 3.0),
+        MetricSample(f"{name}_max", {**labels, "group": "audit"}, 3.0),
+    ]
+    assert checkpointed_groups(samples, NAMES) == {"billing"}
 
 
 def test_the_connector_is_known_by_its_simple_name() -> None:
