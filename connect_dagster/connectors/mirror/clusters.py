@@ -34,6 +34,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # they are pu
 )
 
 from connect_dagster.kafka import clients
+from connect_dagster.kafka.groups import fetch_group_offsets
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.kafka.topic_admin import NewTopic
 from connect_dagster.plugin.records import TopicPartition
@@ -106,6 +107,7 @@ class ForwardingAdmin:
     """
 
     def __init__(self, settings: Settings) -> None:
+        self._settings = settings
         self._seconds = int(settings.get("default.api.timeout.ms", _API_MILLISECONDS)) / 1000
         self._client = clients.admin(settings, {})
 
@@ -198,21 +200,11 @@ class ForwardingAdmin:
 
     def group_offsets(self, groups: Iterable[str]) -> dict[str, dict[TopicPartition, GroupOffset]]:
         """Return the committed offsets of consumer groups."""
-        asked = {group: self._ask_offsets(group) for group in groups}
+        found = fetch_group_offsets(self._settings, list(groups), self._seconds)
         return {
-            group: {
-                TopicPartition(one.topic, one.partition): GroupOffset(one.offset, one.metadata or "")
-                for one in self._result(answer).topic_partitions
-                if one.error is None
-            }
-            for group, answer in asked.items()
+            group: {TopicPartition(*place): GroupOffset(*offset) for place, offset in own.items()}
+            for group, own in found.items()
         }
-
-    def _ask_offsets(self, group: str) -> Future[Any]:
-        asked = self._client.list_consumer_group_offsets(
-            [ConsumerGroupTopicPartitions(group)], request_timeout=self._seconds
-        )
-        return asked[group]
 
     def empty_groups(self, groups: Collection[str]) -> set[str]:
         """Return those groups that exist and have no member; a group that cannot be described is not among them."""

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaError, KafkaException
 
 from connect_dagster.connectors.mirror.assignment import assigned_groups
 from connect_dagster.connectors.mirror.checkpoint.group_offsets import GroupOffsetSync
@@ -21,6 +21,7 @@ from connect_dagster.connectors.mirror.client_settings import (
     CHECKPOINT_TARGET_ADMIN,
     CHECKPOINTS_CONSUMER,
 )
+from connect_dagster.connectors.mirror.clusters import GroupOffset
 from connect_dagster.connectors.mirror.metrics import CheckpointMetrics
 from connect_dagster.connectors.mirror.names import checkpoint_topic
 from connect_dagster.connectors.mirror.offsets import NO_OFFSET, checkpoint_partition
@@ -39,6 +40,8 @@ from connect_dagster.protocol.wire import MalformedBytes
 log = logging.getLogger(__name__)
 
 _POLL_SECONDS = 1.0
+# Errors of a single group, which are no reason to leave the others untranslated.
+_OF_ONE_GROUP = (KafkaError.GROUP_AUTHORIZATION_FAILED, KafkaError.INVALID_GROUP_ID, KafkaError.GROUP_ID_NOT_FOUND)
 _MILLISECOND = 1000
 
 
@@ -77,7 +80,10 @@ class MirrorCheckpointTask(SourceTask):
         if self._stopped.is_set() or emitted is None or syncs is None:
             return None
         now = int(time.time() * _MILLISECOND)
-        found = [one for group in self._groups for one in self._checkpoints_of(group, emitted, syncs)]
+        committed = self._committed()
+        found = [
+            one for group, offsets in committed.items() for one in self._checkpoints_of(group, offsets, emitted, syncs)
+        ]
         return _table(found, self._topic, now) if found else None
 
     def delivered(self, batch: SourceBatch) -> None:
@@ -154,19 +160,33 @@ class MirrorCheckpointTask(SourceTask):
             reader.stop()
         return reader
 
-    def _checkpoints_of(
-        self, group: str, emitted: dict[str, dict[TopicPartition, Checkpoint]], syncs: OffsetSyncStore
-    ) -> Sequence[Checkpoint]:
+    def _committed(self) -> dict[str, dict[TopicPartition, GroupOffset]]:
+        """Return the offsets of the groups in the source; a group whose offsets may not be read is left out."""
         try:
-            offsets = self._source.group_offsets([group])[group]
+            return self._source.group_offsets(self._groups)
         except KafkaException as error:
-            log.error(
-                "Error querying offsets for consumer group %s on cluster %s: %s",
-                group,
-                self._config.source_alias,
-                error.args[0].str(),
-            )
-            return ()
+            if error.args[0].code() not in _OF_ONE_GROUP:
+                self._log_unknown(", ".join(self._groups), error)
+                return {}
+        found: dict[str, dict[TopicPartition, GroupOffset]] = {}
+        for group in self._groups:
+            try:
+                found.update(self._source.group_offsets([group]))
+            except KafkaException as error:
+                self._log_unknown(group, error)
+        return found
+
+    def _log_unknown(self, groups: str, error: KafkaException) -> None:
+        alias, text = self._config.source_alias, error.args[0].str()
+        log.error("Error querying offsets for consumer group %s on cluster %s: %s", groups, alias, text)
+
+    def _checkpoints_of(
+        self,
+        group: str,
+        offsets: Mapping[TopicPartition, GroupOffset],
+        emitted: dict[str, dict[TopicPartition, Checkpoint]],
+        syncs: OffsetSyncStore,
+    ) -> Sequence[Checkpoint]:
         accepted = set(self._filter.accepted(dict.fromkeys(one.topic for one in offsets)))
         committed = {
             one: CommittedOffset(offset.offset, offset.metadata) if offset.offset >= 0 else None
