@@ -13,6 +13,7 @@ from connect_dagster.embedded.broker import EmbeddedBroker
 from connect_dagster.embedded.ports import HOST, free_port
 from connect_dagster.kafka.groups import fetch_group_offsets
 from tests.conftest import Broker
+from tests.integration.topics import create
 
 
 def commit(bootstrap_servers: str, group: str, offsets: Mapping[tuple[str, int], tuple[int, str]]) -> None:
@@ -25,7 +26,9 @@ def commit(bootstrap_servers: str, group: str, offsets: Mapping[tuple[str, int],
 
 
 def test_offsets_of_several_groups_with_their_metadata(broker: Broker) -> None:
-    topic, tag = broker.create_topic(partitions=2), uuid.uuid4().hex[:8]
+    tag = uuid.uuid4().hex[:8]
+    topic = f"offsets-{tag}"
+    create(broker.bootstrap_servers, topic, 2)
     written = {
         f"one-{tag}": {(topic, 0): (3, "text"), (topic, 1): (4, "")},
         f"two-{tag}": {(topic, 1): (5, "Ü")},
@@ -50,7 +53,9 @@ def test_no_broker_is_an_error_and_soon() -> None:
 def test_brokers_that_start_and_restart_do_not_end_the_process(tmp_path: Path) -> None:
     port = free_port()
     settings = {"bootstrap.servers": f"{HOST}:{port}"}
-    ending, found, errors = threading.Event(), [], []
+    ending = threading.Event()
+    found: list[dict[str, dict[tuple[str, int], tuple[int, str]]]] = []
+    errors: list[KafkaException] = []
 
     def ask() -> None:
         while not ending.is_set():
@@ -63,9 +68,9 @@ def test_brokers_that_start_and_restart_do_not_end_the_process(tmp_path: Path) -
     asking.start()
     try:
         with EmbeddedBroker(tmp_path, port, heap="384m") as broker:
-            broker.create_topic("topic")
+            create(broker.bootstrap_servers, "topic", 1)
             commit(broker.bootstrap_servers, "group", {("topic", 0): (7, "")})
-        with EmbeddedBroker(tmp_path, port, heap="384m"):
+            broker.restart()
             assert fetch_group_offsets(settings, ["group"], 60) == {"group": {("topic", 0): (7, "")}}
     finally:
         ending.set()
