@@ -1,4 +1,4 @@
-"""``connect-dagster mirror``: reads what MirrorMaker writes, translates offsets, tells how flows are.
+"""``connect-dagster mirror``: reads what MirrorMaker writes, translates offsets, shows the state of flows.
 
 ``read`` and ``translate`` ask one cluster, as ``connect-dagster topic`` does. ``status`` and ``check`` ask all clusters
 of a file, that of ``connect-mirror-maker``.
@@ -40,8 +40,6 @@ _DECODERS: Mapping[str, _Decode] = {
 _SECONDS = 10.0
 
 _separator = click.option("--separator", help="Of the replication policy, where it is not a dot.")
-
-
 _file = click.argument("file", metavar="MM2.PROPERTIES", type=click.Path(exists=True, dir_okay=False))
 _clusters = click.option(
     "--cluster", "targets", multiple=True, metavar="ALIAS", help="Flows to this cluster only; repeatable."
@@ -50,7 +48,7 @@ _clusters = click.option(
 
 @click.group("mirror")
 def mirror_command() -> None:
-    """Read what MirrorMaker writes, translate offsets, and see how flows are."""
+    """Show flows of MirrorMaker, translate offsets."""
 
 
 @mirror_command.command()
