@@ -7,10 +7,10 @@ from collections.abc import Collection, Mapping
 from connect_dagster.connectors.mirror.dedicated_config import DedicatedConfig
 from connect_dagster.connectors.mirror.flow_configs import FlowConfig, read_flows
 from connect_dagster.isolation.config_transformer import ConfigTransformer
-from connect_dagster.worker.config.source import SourceConnectorConfig
+from connect_dagster.worker.config.connector import ConnectorConfig
 
-FRAMEWORK_KEYS = frozenset(key.name for key in SourceConnectorConfig.table())
-"""Options that a worker gives to all source connectors."""
+FRAMEWORK_KEYS = frozenset(key.name for key in ConnectorConfig.table())
+"""Options of all connectors. Those of source connectors alone count after the name of a flow only, as in Java."""
 
 
 def flows_of_file(
