@@ -44,6 +44,8 @@ Errors = dict[str, KafkaException]
 
 _API_MILLISECONDS = "60000"
 _GRACE_SECONDS = 1.0
+# librdkafka describes a group that does not exist as dead.
+_WITHOUT_MEMBERS = frozenset({ConsumerGroupState.EMPTY, ConsumerGroupState.DEAD})
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,22 +208,15 @@ class ForwardingAdmin:
             for group, own in found.items()
         }
 
-    def empty_groups(self, groups: Collection[str]) -> set[str]:
-        """Return those groups that exist and have no member; a group that cannot be described is not among them."""
-        if not groups:
-            return set()
-        answers = self._client.describe_consumer_groups(list(groups), request_timeout=self._seconds)
-        found = set()
-        for group, answer in answers.items():
-            try:
-                described = self._result(answer)
-            except KafkaException as error:
-                if error.args[0].code() != KafkaError.GROUP_ID_NOT_FOUND:
-                    raise
-            else:
-                if described.state == ConsumerGroupState.EMPTY:
-                    found.add(group)
-        return found
+    def idle_groups(self, groups: Collection[str]) -> tuple[set[str], Errors]:
+        """Return the groups that have no member or do not exist, and the error of each that cannot be described."""
+        found = self._group_states(groups)
+        moved = [group for group, state in found.items() if isinstance(state, KafkaException) and _has_moved(state)]
+        if moved:
+            self._forget_coordinators()
+            found |= self._group_states(moved)
+        idle = {group for group, state in found.items() if state in _WITHOUT_MEMBERS}
+        return idle, {group: state for group, state in found.items() if isinstance(state, KafkaException)}
 
     def alter_group_offsets(self, group: str, offsets: Mapping[TopicPartition, GroupOffset]) -> None:
         """Commit offsets of a group that has no member, or does not exist yet.
@@ -232,12 +227,38 @@ class ForwardingAdmin:
         asked = [
             KafkaPartition(one.topic, one.partition, offset.offset, offset.metadata) for one, offset in offsets.items()
         ]
+        try:
+            self._commit(group, asked)
+        except KafkaException as error:
+            if not _has_moved(error):
+                raise
+            self._forget_coordinators()
+            self._commit(group, asked)
+
+    def _commit(self, group: str, offsets: list[KafkaPartition]) -> None:
         answers = self._client.alter_consumer_group_offsets(
-            [ConsumerGroupTopicPartitions(group, asked)], request_timeout=self._seconds
+            [ConsumerGroupTopicPartitions(group, offsets)], request_timeout=self._seconds
         )
         for one in self._result(answers[group]).topic_partitions:
             if one.error is not None:
                 raise KafkaException(one.error)
+
+    def _group_states(self, groups: Collection[str]) -> dict[str, ConsumerGroupState | KafkaException]:
+        if not groups:
+            return {}
+        answers = self._client.describe_consumer_groups(list(groups), request_timeout=self._seconds)
+        found: dict[str, ConsumerGroupState | KafkaException] = {}
+        for group, answer in answers.items():
+            try:
+                found[group] = self._result(answer).state
+            except KafkaException as error:
+                missing = error.args[0].code() == KafkaError.GROUP_ID_NOT_FOUND
+                found[group] = ConsumerGroupState.DEAD if missing else error
+        return found
+
+    def _forget_coordinators(self) -> None:
+        """Go on with a new client: librdkafka asks the coordinator that it knows as long as that broker responds."""
+        self._client = clients.admin(self._settings, {})
 
     def _errors(self, answers: Mapping[str, Future[Any]]) -> Errors:
         errors: Errors = {}
@@ -253,6 +274,11 @@ class ForwardingAdmin:
             return answer.result(self._seconds + _GRACE_SECONDS)
         except FutureTimeout as error:
             raise KafkaException(KafkaError(KafkaError._TIMED_OUT, "The brokers did not respond in time")) from error
+
+
+def _has_moved(error: KafkaException) -> bool:
+    """Return whether another broker is the coordinator of the group now."""
+    return bool(error.args[0].code() == KafkaError.NOT_COORDINATOR)
 
 
 def _setting(entry: ConfigEntry) -> TopicSetting:

@@ -122,7 +122,7 @@ def set_translated_offsets(target: "ForwardingAdmin", offsets: Iterable[Translat
         offsets: Translated offsets. Those of partitions that the target lacks are left out.
 
     Raises:
-        KafkaException: The brokers do not respond in time, or refuse to describe the groups.
+        KafkaException: The brokers do not respond in time, or refuse to describe any of the groups.
     """
     # In runs only: definitions load no connector's code.
     from connect_dagster.connectors.mirror.checkpoint.group_offsets import offsets_to_set
@@ -130,14 +130,21 @@ def set_translated_offsets(target: "ForwardingAdmin", offsets: Iterable[Translat
     from connect_dagster.plugin.records import TopicPartition
 
     groups = by_group(one for one in offsets if one.end is not None)
-    known = target.group_offsets(target.empty_groups(list(groups)))
+    idle, errors = target.idle_groups(list(groups))
+    if errors and errors.keys() == groups.keys():
+        raise next(iter(errors.values()))
+    known = target.group_offsets(idle)
     changes = []
     for group, found in groups.items():
+        if group not in idle:
+            refusal = _refusal(errors[group].args[0]) if group in errors else HAS_MEMBERS
+            changes.append(GroupChange(group, {}, refusal))
+            continue
         places = {TopicPartition(one.topic, one.partition): one for one in found}
         checkpoints = {
             place: Checkpoint(group, place, one.upstream, one.downstream, one.metadata) for place, one in places.items()
         }
-        wanted = offsets_to_set(checkpoints, known.get(group))
+        wanted = offsets_to_set(checkpoints, known[group])
         refusal = ""
         if wanted:
             try:
@@ -156,7 +163,12 @@ def changes_metadata(changes: Sequence[GroupChange]) -> dict[str, Any]:
         for one in changes
         for (topic, partition), offset in sorted(one.offsets.items())
     ]
-    columns = [TableColumn("group"), TableColumn("topic"), TableColumn("partition", "int"), TableColumn("offset", "int")]
+    columns = [
+        TableColumn("group"),
+        TableColumn("topic"),
+        TableColumn("partition", "int"),
+        TableColumn("offset", "int"),
+    ]
     return {
         "group_count": len(changes),
         "groups_set": sum(1 for one in changes if one.offsets),

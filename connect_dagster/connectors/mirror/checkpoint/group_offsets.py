@@ -24,6 +24,9 @@ Offsets = Mapping[TopicPartition, GroupOffset]
 class GroupOffsetSync:
     """Sets offsets of groups of the target to those of checkpoints.
 
+    Only groups are touched of which the brokers have just said that they have no members: Java also tries it with
+    those that have some, or that could not be described, and then sets back what they have read.
+
     Args:
         target: the cluster.
         groups: of the task.
@@ -32,50 +35,60 @@ class GroupOffsetSync:
     def __init__(self, target: ForwardingAdmin, groups: Collection[str]) -> None:
         self._target = target
         self._groups = groups
-        self._idle: dict[str, Offsets] = {}
+        self._idle: Mapping[str, Offsets] = {}
+        self._in_use: set[str] = set()
 
     def look_for_idle(self) -> None:
-        """Look for groups that exist on the target and have no members, and remember their offsets."""
-        empty = self._target.empty_groups(self._groups)
-        self._idle.update(self._target.group_offsets(empty))
+        """Look for groups that have no members on the target, or do not exist there, and remember their offsets."""
+        self._idle = {}
+        idle, errors = self._target.idle_groups(self._groups)
+        for group, error in errors.items():
+            log.error("Error querying for consumer group %s on the target: %s", group, error.args[0].str())
+        in_use = {*self._groups} - idle - errors.keys()
+        for group in sorted(in_use - self._in_use):
+            _warn_of_members(group)
+        self._in_use = in_use
+        self._idle = self._target.group_offsets(idle)
 
     def sync(self, emitted: Mapping[str, Checkpoints]) -> None:
         """Set the offsets of groups that are idle, or do not exist on the target.
 
         Args:
-            emitted: the last checkpoints of each group.
+            emitted: the last checkpoints of each group; another thread may add some meanwhile.
         """
-        for group, checkpoints in emitted.items():
-            offsets = offsets_to_set(checkpoints, self._idle.get(group))
+        idle, self._idle = self._idle, {}
+        for group, known in idle.items():
+            offsets = offsets_to_set(dict(emitted[group]), known)
             if offsets:
                 self._set(group, offsets)
-        self._idle.clear()
 
     def _set(self, group: str, offsets: Offsets) -> None:
         try:
             self._target.alter_group_offsets(group, offsets)
         except KafkaException as error:
             if error.args[0].code() == KafkaError.UNKNOWN_MEMBER_ID:
-                log.warning(
-                    "Unable to sync offsets for consumer group %s. This is likely caused by consumers currently using "
-                    "this group in the target cluster.",
-                    group,
-                )
+                _warn_of_members(group)
             else:
                 log.error("Unable to sync offsets for consumer group %s: %s", group, error.args[0].str())
 
 
-def offsets_to_set(checkpoints: Checkpoints, idle: Offsets | None) -> dict[TopicPartition, GroupOffset]:
-    """Return the offsets that a group gets on the target.
+def offsets_to_set(checkpoints: Checkpoints, known: Offsets) -> dict[TopicPartition, GroupOffset]:
+    """Return the offsets that a group without members gets on the target.
 
     Args:
         checkpoints: of the group, by partition of the target.
-        idle: its offsets on the target, where it is known to be idle; ``None`` for a group that may not exist there, of
-            which the brokers refuse a change if it has members.
+        known: its offsets on the target; none where it does not exist.
     """
-    found = {}
-    for partition, checkpoint in checkpoints.items():
-        known = None if idle is None else idle.get(partition)
-        if known is None or known.offset < 0 or known.offset < checkpoint.downstream_offset:
-            found[partition] = GroupOffset(checkpoint.downstream_offset, checkpoint.metadata)
-    return found
+    return {
+        partition: GroupOffset(checkpoint.downstream_offset, checkpoint.metadata)
+        for partition, checkpoint in checkpoints.items()
+        if partition not in known or known[partition].offset < max(0, checkpoint.downstream_offset)
+    }
+
+
+def _warn_of_members(group: str) -> None:
+    log.warning(
+        "Unable to sync offsets for consumer group %s. This is likely caused by consumers currently using this group "
+        "in the target cluster.",
+        group,
+    )

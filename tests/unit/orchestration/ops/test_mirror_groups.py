@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 from dagster import DagsterInstance
 
-from connect_dagster.connectors.mirror.clusters import ForwardingAdmin, GroupOffset
+from connect_dagster.connectors.mirror.clusters import Errors, ForwardingAdmin, GroupOffset
 from connect_dagster.orchestration import KafkaConnectWorkspace, build_mirror_sync_groups_job
 from connect_dagster.orchestration.ops import mirror, mirror_groups
 from connect_dagster.orchestration.ops.mirror_groups import GroupChange, changes_metadata, set_translated_offsets
@@ -22,16 +22,18 @@ Offsets = dict[TopicPartition, GroupOffset]
 
 @dataclass
 class Target(ForwardingAdmin):
-    """A cluster with groups: their offsets, and those that have members."""
+    """A cluster with groups: their offsets, those that have members, and those whose coordinator does not respond."""
 
     groups: dict[str, Offsets] = field(default_factory=dict)
     used: frozenset[str] = frozenset()
+    unknown: frozenset[str] = frozenset()
 
-    def empty_groups(self, groups: Collection[str]) -> set[str]:
-        return {group for group in groups if group in self.groups and group not in self.used}
+    def idle_groups(self, groups: Collection[str]) -> tuple[set[str], Errors]:
+        unknown = dict.fromkeys({*groups} & self.unknown, KafkaException(KafkaError(KafkaError._TIMED_OUT)))
+        return {*groups} - self.used - self.unknown, unknown
 
     def group_offsets(self, groups: Iterable[str]) -> dict[str, Offsets]:
-        return {group: self.groups[group] for group in groups}
+        return {group: self.groups.get(group, {}) for group in groups}
 
     def alter_group_offsets(self, group: str, offsets: Mapping[TopicPartition, GroupOffset]) -> None:
         if group in self.used:
@@ -69,6 +71,16 @@ def test_groups_with_members_keep_theirs_and_others_are_set() -> None:
     assert row.data == {"group": "audit", "topic": "eu.orders", "partition": 0, "offset": 990}
 
 
+def test_groups_that_cannot_be_described_keep_theirs() -> None:
+    target = Target({"billing": {PLACE: GroupOffset(5)}}, unknown=frozenset({"billing"}))
+    audit, billing = set_translated_offsets(target, [BILLING, replace(BILLING, group="audit")])
+    assert audit.offsets
+    assert (billing.offsets, "Timed out" in billing.refusal) == ({}, True)
+    assert target.groups["billing"][PLACE].offset == 5
+    with pytest.raises(KafkaException, match="Timed out"):
+        set_translated_offsets(target, [BILLING])
+
+
 def test_partitions_that_the_target_lacks_are_left_out() -> None:
     target = Target()
     assert set_translated_offsets(target, [replace(BILLING, end=None)]) == []
@@ -77,9 +89,7 @@ def test_partitions_that_the_target_lacks_are_left_out() -> None:
 
 def test_a_run_sets_the_chosen_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     target = Target()
-    monkeypatch.setattr(
-        mirror, "fetch_translated_offsets", lambda *_: [BILLING, replace(BILLING, group="audit")]
-    )
+    monkeypatch.setattr(mirror, "fetch_translated_offsets", lambda *_: [BILLING, replace(BILLING, group="audit")])
     monkeypatch.setattr(mirror_groups, "_target", lambda *_: target)
     with connect_server(bootstrap_servers="us:9092", kafka_cluster="us") as server:
         server.create("checkpoints", connector_class="MirrorCheckpointConnector", source_cluster_alias="eu")
