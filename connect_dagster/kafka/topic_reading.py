@@ -11,6 +11,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaExcepti
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.access import Bootstrap, client_settings
 from connect_dagster.kafka.errors import BrokersError, brokers_errors
+from connect_dagster.kafka.log_offsets import is_of_group
 
 _WAIT_SECONDS = 0.2
 _BATCH = 500
@@ -129,7 +130,7 @@ def _until_ends(consumer: Consumer, partitions: int, timeout: float) -> Iterator
                 yield message
             elif error.code() == KafkaError._PARTITION_EOF:
                 ended.add(message.partition())
-            else:
+            elif not is_of_group(error):
                 raise KafkaException(error)
 
 

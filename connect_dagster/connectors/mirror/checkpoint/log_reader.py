@@ -11,7 +11,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaExcepti
 
 from connect_dagster.connectors.mirror.client_settings import NO_GROUP
 from connect_dagster.kafka import clients
-from connect_dagster.kafka.log_offsets import is_passing
+from connect_dagster.kafka.log_offsets import is_of_group, is_passing
 from connect_dagster.kafka.settings.java_settings import Settings
 
 log = logging.getLogger(__name__)
@@ -22,8 +22,8 @@ OnRecord = Callable[[bytes | None, bytes | None], None]
 _PARTITION = 0
 _BATCH = 1000
 _POLL_SECONDS = 0.25
-_END_SECONDS = 5.0
-# A topic that another worker is about to create, and one that a user may create again.
+_RETRY_SECONDS = _END_SECONDS = 5.0
+# A topic that another worker is about to create, and one that a user may create again. librdkafka says so after 30 s.
 _MISSING = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_PARTITION, KafkaError._UNKNOWN_TOPIC})
 
 
@@ -40,25 +40,27 @@ class LogReader:
         settings: of the consumer, in Java's names.
         topic: the topic.
         on_record: called for each record in order.
+        waits_for_topic: whether a missing topic is waited for; otherwise it is an error.
     """
 
-    def __init__(self, settings: Settings, topic: str, on_record: OnRecord) -> None:
+    def __init__(self, settings: Settings, topic: str, on_record: OnRecord, *, waits_for_topic: bool = True) -> None:
         self._settings = settings
         self._topic = topic
         self._on_record = on_record
+        self._waits_for_topic = waits_for_topic
         self._stopping = threading.Event()
         self._consumer: Consumer | None = None
         self._thread: threading.Thread | None = None
         self._warned = ""
 
     def read_to_end(self) -> bool:
-        """Read all records that are in the topic now; waits for brokers that are away, and for a missing topic.
+        """Read all records that are in the topic now; waits for brokers that are away.
 
         Returns:
             ``False`` when :meth:`stop` ended it before.
 
         Raises:
-            KafkaException: the brokers refuse it.
+            KafkaException: the brokers refuse it, or have no such topic.
         """
         extras = {**NO_GROUP, "isolation.level": "read_uncommitted", "enable.partition.eof": True}
         self._consumer = consumer = clients.consumer(self._settings, extras)
@@ -70,33 +72,37 @@ class LogReader:
 
     def follow(self) -> None:
         """Read the records that follow, on a thread."""
-        self._thread = threading.Thread(target=self._read_on, name=f"read-{self._topic}", daemon=True)
-        self._thread.start()
+        thread = threading.Thread(target=self._read_on, name=f"read-{self._topic}", daemon=True)
+        thread.start()
+        self._thread = thread
 
     def stop(self) -> None:
-        """End reading."""
+        """Make reading end soon."""
         self._stopping.set()
-        if self._thread is not None:
-            self._thread.join(_END_SECONDS)
 
     def close(self) -> None:
-        """Close the consumer, once nothing reads any more."""
-        if self._thread is not None and self._thread.is_alive():
-            log.error("Reading topic %s did not end within %.0f s", self._topic, _END_SECONDS)
-        elif self._consumer is not None:
-            self._consumer.close()
+        """Wait until reading has ended after :meth:`stop`, and close the consumer."""
+        if self._thread is not None:
+            self._thread.join(_END_SECONDS)
+            if self._thread.is_alive():
+                log.error("Reading topic %s did not end within %.0f s", self._topic, _END_SECONDS)
+                return
+        consumer, self._consumer = self._consumer, None
+        if consumer is not None:
+            consumer.close()
 
     def _read_on(self) -> None:
-        assert self._consumer is not None
+        consumer = self._consumer
+        assert consumer is not None
         while not self._stopping.is_set():
             try:
-                self._take(self._consumer)
+                self._take(consumer)
             except Exception as error:
                 self._warn(str(error))
-                self._stopping.wait(_END_SECONDS)
+                self._stopping.wait(_RETRY_SECONDS)
 
     def _take(self, consumer: Consumer) -> _Seen:
-        seen = _Seen.NOTHING
+        seen, refusal = _Seen.NOTHING, None
         # poll() returns with the first record, consume() waits for many.
         first = consumer.poll(_POLL_SECONDS)
         for message in [] if first is None else [first, *consumer.consume(_BATCH, 0)]:
@@ -106,10 +112,14 @@ class LogReader:
                 seen = _Seen.RECORDS
             elif error.code() == KafkaError._PARTITION_EOF:
                 seen = _Seen.END
-            elif is_passing(error) or error.code() in _MISSING:
+            elif is_passing(error) or (self._waits_for_topic and error.code() in _MISSING):
                 self._warn(error.str())
-            else:
-                raise KafkaException(error)
+            elif not is_of_group(error):
+                refusal = error
+        if refusal is not None:  # after the records behind it, which are not fetched again
+            raise KafkaException(refusal)
+        if seen is not _Seen.NOTHING:
+            self._warned = ""
         return seen
 
     def _warn(self, text: str) -> None:

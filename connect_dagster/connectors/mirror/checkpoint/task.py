@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
 
 import pyarrow as pa
 from confluent_kafka import KafkaError, KafkaException
@@ -79,12 +78,11 @@ class MirrorCheckpointTask(SourceTask):
         emitted, syncs = self._emitted, self._syncs
         if self._stopped.is_set() or emitted is None or syncs is None:
             return None
-        now = int(time.time() * _MILLISECOND)
-        committed = self._committed()
-        found = [
-            one for group, offsets in committed.items() for one in self._checkpoints_of(group, offsets, emitted, syncs)
-        ]
-        return _table(found, self._topic, now) if found else None
+        try:
+            return self._translated(emitted, syncs)
+        except Exception:  # of a user's filter or policy, say: the next poll may succeed
+            log.warning("Failure polling consumer state for checkpoints.", exc_info=True)
+            return None
 
     def delivered(self, batch: SourceBatch) -> None:
         """Measure the checkpoints that the target has."""
@@ -105,6 +103,22 @@ class MirrorCheckpointTask(SourceTask):
             reader.close()
         self._filter.close()
 
+    def _translated(
+        self, emitted: dict[str, dict[TopicPartition, Checkpoint]], syncs: OffsetSyncStore
+    ) -> SourceTable | None:
+        now = int(time.time() * _MILLISECOND)
+        found = [
+            one
+            for group, offsets in self._committed().items()
+            for one in self._checkpoints_of(group, offsets, emitted[group], syncs)
+        ]
+        if not found:
+            return None
+        table = _table(found, self._topic, now)
+        for one in found:
+            emitted[one.group][one.topic_partition] = one
+        return table
+
     def _load(self) -> None:
         """Read the checkpoints, then the offset syncs, and go on reading those."""
         emitted, is_complete = self._read_checkpoints()
@@ -113,9 +127,11 @@ class MirrorCheckpointTask(SourceTask):
         self._syncs = syncs = OffsetSyncStore(must_read_to_end=not is_complete)
         topic = self._config.offset_syncs
         reader = self._reader(
-            self._config.client_settings(topic.role(ClientKind.CONSUMER)),
-            self._policy.offset_syncs_topic(topic.alias),
-            partial(_apply, syncs),
+            LogReader(
+                self._config.client_settings(topic.role(ClientKind.CONSUMER)),
+                self._policy.offset_syncs_topic(topic.alias),
+                partial(_apply, syncs),
+            )
         )
         if not reader.read_to_end():
             return
@@ -141,7 +157,8 @@ class MirrorCheckpointTask(SourceTask):
             if checkpoint is not None and checkpoint.group in emitted:
                 emitted[checkpoint.group][checkpoint.topic_partition] = checkpoint
 
-        reader = self._reader(self._config.client_settings(CHECKPOINTS_CONSUMER), self._topic, take)
+        settings = self._config.client_settings(CHECKPOINTS_CONSUMER)
+        reader = self._reader(LogReader(settings, self._topic, take, waits_for_topic=False))
         try:
             return emitted, reader.read_to_end()
         except KafkaException as error:
@@ -152,9 +169,10 @@ class MirrorCheckpointTask(SourceTask):
                 error.args[0].str(),
             )
             return {group: {} for group in self._groups}, False
+        finally:
+            reader.close()
 
-    def _reader(self, settings: Mapping[str, str], topic: str, on_record: Any) -> LogReader:
-        reader = LogReader(settings, topic, on_record)
+    def _reader(self, reader: LogReader) -> LogReader:
         self._readers.append(reader)
         if self._stopped.is_set():
             reader.stop()
@@ -184,7 +202,7 @@ class MirrorCheckpointTask(SourceTask):
         self,
         group: str,
         offsets: Mapping[TopicPartition, GroupOffset],
-        emitted: dict[str, dict[TopicPartition, Checkpoint]],
+        emitted: Mapping[TopicPartition, Checkpoint],
         syncs: OffsetSyncStore,
     ) -> Sequence[Checkpoint]:
         accepted = set(self._filter.accepted(dict.fromkeys(one.topic for one in offsets)))
@@ -195,13 +213,15 @@ class MirrorCheckpointTask(SourceTask):
         }
         flow = self._config.flow
         rename = partial(checkpoint_topic, self._policy, source_alias=flow.source, target_alias=flow.target)
-        found = checkpoints_to_emit(group, committed, store=syncs, rename=rename, emitted=emitted[group])
-        emitted[group].update({one.topic_partition: one for one in found})
-        return found
+        return checkpoints_to_emit(group, committed, store=syncs, rename=rename, emitted=emitted)
 
 
 def _apply(syncs: OffsetSyncStore, key: bytes | None, value: bytes | None) -> None:
-    sync = OffsetSync.decode(key, value)
+    try:
+        sync = OffsetSync.decode(key, value)
+    except MalformedBytes as error:
+        log.warning("Ignored invalid offset sync record: %s", error)
+        return
     if sync is not None:
         syncs.apply(sync)
 

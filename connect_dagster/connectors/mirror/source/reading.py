@@ -21,7 +21,7 @@ from connect_dagster.errors import ConnectError
 from connect_dagster.expressions.offset_ranges import OffsetRange, shared_out
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.fetched_records import FEW_RECORDS, WATCHING, FetchedRecords, RecordWatch
-from connect_dagster.kafka.log_offsets import LogOffsets
+from connect_dagster.kafka.log_offsets import LogOffsets, is_of_group
 from connect_dagster.kafka.offset_reset import OffsetReset
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.plugin.records import TopicPartition
@@ -198,7 +198,7 @@ class PartitionReader:
         partition = TopicPartition(message.topic() or "", message.partition() or 0)
         if error.code() == KafkaError._AUTO_OFFSET_RESET:
             self._displace({partition})
-        else:
+        elif not is_of_group(error):
             self._warn(f"{partition}: {error.str()}")
         return False
 
