@@ -30,6 +30,7 @@ from connect_dagster.connectors.mirror.offsets import check_checkpoint_offsets
 from connect_dagster.connectors.mirror.plugin_classes import FlowClasses
 from connect_dagster.connectors.mirror.scheduler import Scheduler
 from connect_dagster.errors import RetriableError
+from connect_dagster.java.hashes import hash_map_order
 from connect_dagster.kafka_version import KAFKA_VERSION
 from connect_dagster.plugin.connector import Properties, SourceConnector
 
@@ -71,6 +72,7 @@ class MirrorCheckpointConnector(SourceConnector):
         self._config = dict(config)
         self._parsed = parsed = MirrorCheckpointConfig.parse(config)
         self._groups: list[str] | None = None  # until they are known
+        self._is_loading = False
         self._scheduler: Scheduler | None = None
         if not parsed.enabled:
             return
@@ -94,8 +96,10 @@ class MirrorCheckpointConnector(SourceConnector):
         if self._scheduler is None or self._parsed.emit_checkpoints_interval is None:
             return []
         if self._groups is None:
+            self._load_soon(self._scheduler)
             raise RetriableError("Timeout while loading consumer groups.")
-        return group_task_configs(self._config, self._groups, max_tasks)
+        # Java's order, so that a worker of the other kind finds the configurations of tasks unchanged.
+        return group_task_configs(self._config, hash_map_order(self._groups), max_tasks)
 
     def alter_offsets(
         self, config: Properties, offsets: Sequence[tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]]
@@ -120,9 +124,24 @@ class MirrorCheckpointConnector(SourceConnector):
         self._groups = self._find_groups()
         log.info("Started %s with %d consumer groups.", self._parsed.label, len(self._groups))
 
+    def _load_soon(self, scheduler: Scheduler) -> None:
+        """Look again for the groups when the first look has failed: the next refresh may be far away."""
+        if not self._is_loading:
+            self._is_loading = True
+            scheduler.run_soon(self._load_again, "loading initial consumer groups")
+
+    def _load_again(self) -> None:
+        try:
+            if self._groups is None:
+                self._load_groups()
+                self.context.request_task_reconfiguration()
+        finally:
+            self._is_loading = False
+
     def _refresh(self) -> None:
         known, found = set(self._groups or ()), self._find_groups()
         if known == set(found):
+            self._groups = found
             return
         log.info(
             "Found %d consumer groups for %s. %d are new. %d were removed. Previously had %d.",
