@@ -11,7 +11,7 @@ import logging
 import socket
 import threading
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from connect_dagster.cli.mirror.flow_file import FRAMEWORK_KEYS, flows_of_file
@@ -19,6 +19,7 @@ from connect_dagster.cli.worker.distributed import GroupStores, herder_of
 from connect_dagster.cli.worker.process import Parts, WorkerAdmin, log_stop
 from connect_dagster.connectors.mirror.flow import Flow
 from connect_dagster.connectors.mirror.flow_configs import FlowConfig, looping_flows, unused_properties
+from connect_dagster.errors import ConfigError, ConnectError
 from connect_dagster.herder.distributed.config import DistributedConfig
 from connect_dagster.herder.distributed.herder import DistributedHerder
 from connect_dagster.herder.interface import NotLeaderError, ServerInfo
@@ -37,6 +38,9 @@ log = logging.getLogger(__name__)
 
 _NO_URL = "NOTUSED"
 _REST_SECONDS = 5
+_RETRY_SECONDS = 2.0
+# No route of this process shows it.
+_NO_CLUSTER_ID = ""
 
 
 def run(
@@ -73,14 +77,30 @@ class FlowWorker:
 
     Attributes:
         config: of the flow.
+        admin: of the target.
         stores: of its group.
         herder: of the worker.
     """
 
     config: FlowConfig
+    admin: WorkerAdmin
     stores: GroupStores
     herder: DistributedHerder
     _writing: threading.Thread | None = field(default=None)
+    _failure: Exception | None = field(default=None)
+
+    def start(self, ending: threading.Event) -> None:
+        """Join the group as soon as the target responds, unless ``ending`` is set before."""
+        try:
+            if wait_for_target(self.config.flow, self.admin.cluster_id, ending):
+                self.herder.start()
+        except Exception as error:
+            self._failure = error
+
+    @property
+    def failure(self) -> Exception | None:
+        """Return the error that has ended the worker."""
+        return self._failure or self.herder.failure
 
     def write_connectors(self) -> None:
         """Write the configurations that the group lacks, on a thread: the herder's would wait for itself."""
@@ -117,7 +137,7 @@ class MirrorProcess:
         session: the starting Spark session.
 
     Raises:
-        ConnectError: a property is wrong, a target does not respond, or Spark does not start.
+        ConnectError: a property is wrong, or Spark does not start.
     """
 
     def __init__(self, props: Mapping[str, str], targets: Collection[str], session: SessionStart) -> None:
@@ -138,18 +158,21 @@ class MirrorProcess:
                 flow.back,
             )
         parsed = [DistributedConfig.parse(one.worker, plugins.find_class) for one in flows]
-        self._rest = _bound_rest(parsed[0]) if config.internal_rest else None
-        servers = [ServerInfo(KAFKA_VERSION, KAFKA_COMMIT, WorkerAdmin(one).cluster_id()) for one in parsed]
+        self._rest = None
+        if config.internal_rest:
+            self._rest = _bound_rest(DistributedConfig.parse(config.with_rest(flows[0].worker), plugins.find_class))
         self._session: Session = session.session(props)
-        self._workers = [
-            self._worker(flow, config, plugins, server)
-            for flow, config, server in zip(flows, parsed, servers, strict=True)
+        self._workers = [self._worker(flow, config, plugins) for flow, config in zip(flows, parsed, strict=True)]
+        self._ending = threading.Event()
+        self._starting = [
+            threading.Thread(target=one.start, args=(self._ending,), name=f"start-{one.config.flow}", daemon=True)
+            for one in self._workers
         ]
 
     def start(self) -> None:
-        """Join all groups. Raises ConnectError: the internal REST API did not come up."""
-        for worker in self._workers:
-            worker.herder.start()
+        """Join each group once its cluster responds. Raises ConnectError: the internal REST API did not come up."""
+        for thread in self._starting:
+            thread.start()
         if self._rest is not None:
             herders = {one.config.flow: one.herder for one in self._workers}
             self._rest.serve(mirror_app(herders, self._rest.client, LIMITS))
@@ -162,7 +185,7 @@ class MirrorProcess:
                 log.error("The JVM of the Spark session has ended: this process cannot go on without it")
                 return 2
             for worker in self._workers:
-                if (failure := worker.herder.failure) is not None:
+                if (failure := worker.failure) is not None:
                     log_stop(f"The worker of {worker.config.flow} cannot go on", failure)
                     return 1
         return 0
@@ -170,8 +193,12 @@ class MirrorProcess:
     def stop(self) -> None:
         """Leave all groups, and stop Spark."""
         log.info("Kafka MirrorMaker stopping")
+        self._ending.set()
         if self._rest is not None:
             self._rest.stop(_REST_SECONDS)
+        for thread in self._starting:
+            if thread.is_alive():
+                thread.join()
         threads = [threading.Thread(target=self._stop_worker, args=(one,)) for one in self._workers]
         for thread in threads:
             thread.start()
@@ -185,23 +212,55 @@ class MirrorProcess:
         worker.stores.admin.stop()
         worker.herder.stop()
 
-    def _worker(self, flow: FlowConfig, config: DistributedConfig, plugins: Plugins, server: ServerInfo) -> FlowWorker:
-        stores = GroupStores.of(config)
+    def _worker(self, flow: FlowConfig, config: DistributedConfig, plugins: Plugins) -> FlowWorker:
+        stores, admin = GroupStores.of(config), WorkerAdmin(config)
         parts = Parts(
             config,
             plugins,
             self._transformer,
             self._session,
-            WorkerAdmin(config),
+            admin,
             _worker_id(flow.flow, self._rest),
             _NO_URL if self._rest is None else self._rest.advertised_url,
             None if self._rest is None else self._rest.client,
-            server,
+            ServerInfo(KAFKA_VERSION, KAFKA_COMMIT, _NO_CLUSTER_ID),
         )
         made: list[FlowWorker] = []
         herder = herder_of(parts, stores, lambda: made[0].write_connectors(), f"{flow.flow.rest_namespace}/")
-        made.append(FlowWorker(flow, stores, herder))
+        made.append(FlowWorker(flow, admin, stores, herder))
         return made[0]
+
+
+def wait_for_target(flow: Flow, ask: Callable[[], object], ending: threading.Event) -> bool:
+    """Wait until the target of a flow responds; return ``False`` when the process ends before.
+
+    A flow that only emits heartbeats has as its target the cluster that another replicates: while that is away, the
+    others go on. Java's process does not start then.
+
+    Args:
+        flow: the flow.
+        ask: asks the brokers; raises ConnectError when they do not respond.
+        ending: of the process.
+
+    Raises:
+        ConfigError: a setting of the client is wrong.
+    """
+    warned = False
+    while not ending.is_set():
+        try:
+            ask()
+        except ConfigError:
+            raise
+        except ConnectError as error:
+            if not warned:
+                log.warning("The flow %s waits for its target: %s", flow, error)
+            warned = True
+            ending.wait(_RETRY_SECONDS)
+        else:
+            if warned:
+                log.info("The target of the flow %s responds.", flow)
+            return True
+    return False
 
 
 def _bound_rest(config: DistributedConfig) -> RestServer:

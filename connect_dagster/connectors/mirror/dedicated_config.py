@@ -11,7 +11,7 @@ A, and A->B replicates them.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from connect_dagster.connectors.mirror.flow import Flow
 from connect_dagster.connectors.mirror.flow_properties import all_flows, check_flow_properties
@@ -46,12 +46,13 @@ class DedicatedConfig(ConfigDef):
         "${<name>:<path>:<key>} in a property is replaced by the provider's value.",
     )
 
-    @property
-    def rest(self) -> dict[str, str]:
-        """Return the settings of the internal REST API, in the names that a worker has for them; none without it."""
-        if not self.internal_rest:
-            return {}
-        return {name: value for name, value in self.originals.items() if name.startswith(REST_PREFIXES)}
+    def with_rest(self, worker: Mapping[str, str]) -> dict[str, str]:
+        """Return settings of a worker with those of the internal REST API in place of its own.
+
+        All workers of the process share the API, whose certificates are not those for a cluster.
+        """
+        kept = {name: value for name, value in worker.items() if not name.startswith(REST_PREFIXES)}
+        return kept | {name: value for name, value in self.originals.items() if name.startswith(REST_PREFIXES)}
 
     def flows(self, targets: Collection[str] = ()) -> list[Flow]:
         """Return the flows to some clusters, in the order of the clusters (Java: ``clusterPairs``).

@@ -136,7 +136,7 @@ def _flow_config(
         for connector in CONNECTORS
     }
     # Java's process lets its connectors override every setting of their clients, whatever is given.
-    worker = {**worker_settings(properties, flow, resolve), **config.rest, POLICY: "All"}
+    worker = {**worker_settings(properties, flow, resolve), POLICY: "All"}
     return FlowConfig(flow, worker, connectors, {name: dict(resolve(one)) for name, one in connectors.items()})
 
 

@@ -123,7 +123,9 @@ def test_the_internal_rest_api() -> None:
     """
     found = config(text)
     assert found.internal_rest
-    assert found.rest == {
+    worker = {"group.id": "A-mm2", "listeners": "l", "ssl.keystore.location": "a", "ssl.truststore.location": "a"}
+    assert found.with_rest(worker) == {
+        "group.id": "A-mm2",
         "listeners": "https://localhost:8080",
         "listeners.https.ssl.keystore.location": "k",
         "rest.advertised.host.name": "h",

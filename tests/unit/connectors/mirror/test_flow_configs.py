@@ -122,6 +122,14 @@ def test_lb_13_loops_of_topics_that_keep_their_names(text: str, expected: list[F
     assert looping_flows(flows) == expected
 
 
+def test_certificates_of_the_rest_api_are_not_those_for_a_cluster() -> None:
+    rest = "dedicated.mode.enable.internal.rest = true\nlisteners = https://:1\nssl.keystore.location = rest\n"
+    _, (forward, back) = read(BROKERS + "A->B.enabled = true\nB.ssl.keystore.location = b\n" + rest)
+    assert forward.worker["ssl.keystore.location"] == "b"
+    assert back.worker["ssl.keystore.location"] == "rest", "as Java: it counts for clusters without their own"
+    assert "listeners" not in forward.worker
+
+
 def test_properties_without_effect() -> None:
     text = """
         topics = t
