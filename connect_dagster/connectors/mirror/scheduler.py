@@ -84,6 +84,8 @@ class Scheduler:
         self._thread.join(self._timeout)
         if self._thread.is_alive():
             log.error("%s timed out during shutdown of internal scheduler.", self._name)
+        with self._changed:
+            self._runs.clear()  # the work holds its connector or task, and with that clients and their threads
 
     def _add(self, delay: float, work: Work, description: str, seconds: float | None = None) -> _Run:
         run = _Run(time.monotonic() + delay, next(self._numbers), work, description, seconds)

@@ -102,7 +102,8 @@ class LogReader:
                 self._stopping.wait(_RETRY_SECONDS)
 
     def _take(self, consumer: Consumer) -> _Seen:
-        seen, refusal = _Seen.NOTHING, None
+        seen = _Seen.NOTHING
+        refusal: KafkaError | None = None
         # poll() returns with the first record, consume() waits for many.
         first = consumer.poll(_POLL_SECONDS)
         for message in [] if first is None else [first, *consumer.consume(_BATCH, 0)]:

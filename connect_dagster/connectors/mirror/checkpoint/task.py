@@ -109,7 +109,7 @@ class MirrorCheckpointTask(SourceTask):
         now = int(time.time() * _MILLISECOND)
         found = [
             one
-            for group, offsets in self._committed().items()
+            for group, offsets in self._committed(self._groups).items()
             for one in self._checkpoints_of(group, offsets, emitted[group], syncs)
         ]
         if not found:
@@ -178,25 +178,19 @@ class MirrorCheckpointTask(SourceTask):
             reader.stop()
         return reader
 
-    def _committed(self) -> dict[str, dict[TopicPartition, GroupOffset]]:
-        """Return the offsets of the groups in the source; a group whose offsets may not be read is left out."""
+    def _committed(self, groups: Sequence[str]) -> dict[str, dict[TopicPartition, GroupOffset]]:
+        """Return the offsets of groups in the source; bisects to leave out those whose offsets may not be read."""
         try:
-            return self._source.group_offsets(self._groups)
+            return self._source.group_offsets(groups)
         except KafkaException as error:
-            if error.args[0].code() not in _OF_ONE_GROUP:
-                self._log_unknown(", ".join(self._groups), error)
+            if len(groups) == 1 or error.args[0].code() not in _OF_ONE_GROUP:
+                alias, text = self._config.source_alias, error.args[0].str()
+                log.error(
+                    "Error querying offsets for consumer group %s on cluster %s: %s", ", ".join(groups), alias, text
+                )
                 return {}
-        found: dict[str, dict[TopicPartition, GroupOffset]] = {}
-        for group in self._groups:
-            try:
-                found.update(self._source.group_offsets([group]))
-            except KafkaException as error:
-                self._log_unknown(group, error)
-        return found
-
-    def _log_unknown(self, groups: str, error: KafkaException) -> None:
-        alias, text = self._config.source_alias, error.args[0].str()
-        log.error("Error querying offsets for consumer group %s on cluster %s: %s", groups, alias, text)
+        half = len(groups) // 2
+        return self._committed(groups[:half]) | self._committed(groups[half:])
 
     def _checkpoints_of(
         self,

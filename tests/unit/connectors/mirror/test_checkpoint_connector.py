@@ -1,7 +1,9 @@
 """The connector that finds consumer groups, with a source that is away at first."""
 
+import gc
 import logging
 import time
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
@@ -73,11 +75,16 @@ CONFIG = {
 
 
 @pytest.fixture
-def connector(monkeypatch: pytest.MonkeyPatch) -> Iterator[MirrorCheckpointConnector]:
+def context() -> Context:
+    return Context()
+
+
+@pytest.fixture
+def connector(monkeypatch: pytest.MonkeyPatch, context: Context) -> Iterator[MirrorCheckpointConnector]:
     monkeypatch.setattr(Admin, "away", False)
     monkeypatch.setattr(Admin, "groups", ())
     made = MirrorCheckpointConnector()
-    made.context = Context()
+    made.context = context
     yield made
     made.stop()
 
@@ -100,7 +107,7 @@ def task_configs(connector: MirrorCheckpointConnector, tasks: int = 1) -> list[d
 
 @pytest.mark.parametrize("groups", [("billing",), ()], ids=["a group", "no group"])
 def test_a_source_that_is_back_is_found_when_the_worker_asks_again(
-    connector: MirrorCheckpointConnector, monkeypatch: pytest.MonkeyPatch, groups: tuple[str, ...]
+    connector: MirrorCheckpointConnector, context: Context, monkeypatch: pytest.MonkeyPatch, groups: tuple[str, ...]
 ) -> None:
     """Also without repeated looks, which come after ten minutes by default."""
     monkeypatch.setattr(Admin, "away", True)
@@ -111,7 +118,7 @@ def test_a_source_that_is_back_is_found_when_the_worker_asks_again(
     monkeypatch.setattr(Admin, "away", False)
     found = soon(lambda: task_configs(connector))
     assert [config["task.assigned.groups"] for config in found] == list(groups)
-    soon(lambda: connector.context.requests or None)
+    soon(lambda: context.requests or None)
 
 
 def test_one_look_at_a_time(
@@ -136,3 +143,19 @@ def test_groups_are_in_the_order_of_javas_set(
         "search,mail",
         "audit,billing",
     ]
+
+
+def test_a_connector_that_has_ended_holds_no_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each has threads and connections, until the last reference to it is gone."""
+    made: list[weakref.ref[Admin]] = []
+    monkeypatch.setattr(Admin, "__init__", lambda admin, _: made.append(weakref.ref(admin)))
+    connector = MirrorCheckpointConnector()
+    connector.context = Context()
+    connector.start(CONFIG)
+    gc.disable()
+    try:
+        connector.stop()
+        del connector
+        assert [one() for one in made] == [None, None]
+    finally:
+        gc.enable()

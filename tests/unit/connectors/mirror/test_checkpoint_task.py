@@ -89,13 +89,16 @@ def topics(monkeypatch: pytest.MonkeyPatch) -> Topics:
 
 
 class Admin(ForwardingAdmin):
-    """A cluster whose groups have these offsets."""
+    """A cluster whose groups have these offsets; those of some may not be read."""
 
     offsets: ClassVar[dict[str, dict[records.TopicPartition, GroupOffset]]] = {}
+    refused: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, settings: Mapping[str, str]) -> None: ...
 
     def group_offsets(self, groups: Iterable[str]) -> dict[str, dict[records.TopicPartition, GroupOffset]]:
+        if {*groups} & self.refused:
+            raise KafkaException(KafkaError(GROUP_REFUSED))
         return {group: self.offsets.get(group, {}) for group in groups}
 
 
@@ -168,6 +171,18 @@ def test_a_failure_is_no_end_and_leaves_no_checkpoint_out(
         soon(lambda: emitted(task) or "Failure polling consumer state for checkpoints." in caplog.messages)
     monkeypatch.setattr(Filter, "fails_for", "")
     assert emitted(task) == [Checkpoint("billing", REMOTE, 100, 90)]
+
+
+def test_groups_whose_offsets_may_not_be_read_are_left_out(
+    task: MirrorCheckpointTask, topics: Topics, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(Admin, "refused", frozenset({"g3", "g7"}))
+    monkeypatch.setattr(Admin, "offsets", {f"g{number}": {ORDERS: GroupOffset(100)} for number in range(10)})
+    topics.batches[SYNCS] = [[sync(100, 90), Message(EOF)]]
+    task.start({**CONFIG, "task.assigned.groups": ",".join(Admin.offsets)})
+    assert [one.group for one in soon(lambda: emitted(task))] == ["g0", "g1", "g2", "g4", "g5", "g6", "g8", "g9"]
+    named = {one.partition(":")[0].split()[6] for one in caplog.messages if one.startswith("Error querying offsets")}
+    assert named == {"g3", "g7"}
 
 
 def test_without_a_topic_of_checkpoints_later_syncs_translate(
