@@ -14,12 +14,13 @@ import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from connect_dagster.backoff import Backoff
 from connect_dagster.cli.mirror.flow_file import FRAMEWORK_KEYS, flows_of_file
 from connect_dagster.cli.worker.distributed import GroupStores, herder_of
 from connect_dagster.cli.worker.process import Parts, WorkerAdmin, log_stop
 from connect_dagster.connectors.mirror.flow import Flow
 from connect_dagster.connectors.mirror.flow_configs import FlowConfig, looping_flows, unused_properties
-from connect_dagster.errors import ConfigError, ConnectError
+from connect_dagster.errors import BadRequestError, ConfigError, ConnectError
 from connect_dagster.herder.distributed.config import DistributedConfig
 from connect_dagster.herder.distributed.herder import DistributedHerder
 from connect_dagster.herder.interface import NotLeaderError, ServerInfo
@@ -39,6 +40,7 @@ log = logging.getLogger(__name__)
 _NO_URL = "NOTUSED"
 _REST_SECONDS = 5
 _RETRY_SECONDS = 2.0
+_WRITE_SECONDS = Backoff(1.0, 60.0)
 # No route of this process shows it.
 _NO_CLUSTER_ID = ""
 
@@ -80,19 +82,21 @@ class FlowWorker:
         admin: of the target.
         stores: of its group.
         herder: of the worker.
+        ending: is set when the process ends.
     """
 
     config: FlowConfig
     admin: WorkerAdmin
     stores: GroupStores
     herder: DistributedHerder
+    ending: threading.Event
     _writing: threading.Thread | None = field(default=None)
     _failure: Exception | None = field(default=None)
 
-    def start(self, ending: threading.Event) -> None:
-        """Join the group as soon as the target responds, unless ``ending`` is set before."""
+    def start(self) -> None:
+        """Join the group as soon as the target responds, unless the process ends before."""
         try:
-            if wait_for_target(self.config.flow, self.admin.cluster_id, ending):
+            if wait_for_target(self.config.flow, self.admin.cluster_id, self.ending):
                 self.herder.start()
         except Exception as error:
             self._failure = error
@@ -108,16 +112,31 @@ class FlowWorker:
         self._writing.start()
 
     def _write_all(self) -> None:
-        flow = self.config.flow
-        log.info("This process is now a leader for %s. Configuring connectors...", flow)
+        log.info("This process is now a leader for %s. Configuring connectors...", self.config.flow)
         for name, wanted in self.config.connectors.items():
+            if not self._configure(name, wanted):
+                return
+
+    def _configure(self, name: str, wanted: Mapping[str, str]) -> bool:
+        """Write a configuration, as often as it takes; return whether this process still leads."""
+        flow, failures = self.config.flow, 0
+        while True:
             try:
                 self._write(name, wanted)
+                return True
             except NotLeaderError:
                 log.info("This process lost leadership for %s while it configured %s.", flow, name)
-                return
-            except Exception as error:
+                return False
+            except BadRequestError as error:
                 log.error("Failed to configure %s connector for %s: %s", name, flow, error)
+                return True
+            except Exception as error:
+                # Leadership comes once: Java's process leaves the connector as it is until another one leads.
+                failures += 1
+                if not self.ending.is_set():
+                    log.error("Failed to configure %s connector for %s, will retry: %s", name, flow, error)
+            if self.ending.wait(_WRITE_SECONDS.delay(failures)):
+                return False
 
     def _write(self, name: str, wanted: Mapping[str, str]) -> None:
         known = self.herder.known_connector_info(name).config if name in self.herder.connectors() else None
@@ -162,11 +181,10 @@ class MirrorProcess:
         if config.internal_rest:
             self._rest = _bound_rest(DistributedConfig.parse(config.with_rest(flows[0].worker), plugins.find_class))
         self._session: Session = session.session(props)
-        self._workers = [self._worker(flow, config, plugins) for flow, config in zip(flows, parsed, strict=True)]
         self._ending = threading.Event()
+        self._workers = [self._worker(flow, config, plugins) for flow, config in zip(flows, parsed, strict=True)]
         self._starting = [
-            threading.Thread(target=one.start, args=(self._ending,), name=f"start-{one.config.flow}", daemon=True)
-            for one in self._workers
+            threading.Thread(target=one.start, name=f"start-{one.config.flow}", daemon=True) for one in self._workers
         ]
 
     def start(self) -> None:
@@ -227,7 +245,7 @@ class MirrorProcess:
         )
         made: list[FlowWorker] = []
         herder = herder_of(parts, stores, lambda: made[0].write_connectors(), f"{flow.flow.rest_namespace}/")
-        made.append(FlowWorker(flow, admin, stores, herder))
+        made.append(FlowWorker(flow, admin, stores, herder, self._ending))
         return made[0]
 
 
