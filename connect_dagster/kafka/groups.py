@@ -295,11 +295,14 @@ def _admin(settings: Settings, *, wait: float, request: float) -> Iterator[Kafka
 
 
 class _Admin(KafkaAdminClient):  # type: ignore[misc]  # kafka-python has no types
-    """kafka-python's admin client, which ends its thread also when it finds no broker."""
+    """kafka-python's admin client, which ends its thread also when it finds no broker.
+
+    It is given settings of kafka-python's other clients, too, some of which it would refuse.
+    """
 
     def __init__(self, **config: Any) -> None:
         try:
-            super().__init__(**config)
+            super().__init__(**{name: value for name, value in config.items() if name in self.DEFAULT_CONFIG})
         except kafka_errors.KafkaError:
             self._closed = False
             self.close()

@@ -31,6 +31,7 @@ from connect_dagster.connectors.mirror.plugin_classes import FlowClasses
 from connect_dagster.connectors.mirror.scheduler import Scheduler
 from connect_dagster.errors import RetriableError
 from connect_dagster.java.hashes import hash_map_order
+from connect_dagster.kafka.settings.python_client import python_login
 from connect_dagster.kafka_version import KAFKA_VERSION
 from connect_dagster.plugin.connector import Properties, SourceConnector
 
@@ -68,7 +69,11 @@ class MirrorCheckpointConnector(SourceConnector):
     task_class = MirrorCheckpointTask
 
     def start(self, config: Properties) -> None:
-        """Create the topic of checkpoints, find the groups, and begin to look for changes."""
+        """Create the topic of checkpoints, find the groups, and begin to look for changes.
+
+        Raises:
+            ConfigError: a class cannot be loaded, or offsets of groups cannot be asked for with the login.
+        """
         self._config = dict(config)
         self._parsed = parsed = MirrorCheckpointConfig.parse(config)
         self._groups: list[str] | None = None  # until they are known
@@ -78,6 +83,10 @@ class MirrorCheckpointConnector(SourceConnector):
             return
         self._classes = classes = FlowClasses(parsed, self.context.load_class)
         self._source: ForwardingAdmin = classes.admin(parsed.client_settings(CHECKPOINT_SOURCE_ADMIN))
+        # Requests for offsets would fail one by one with a login that their client does not have.
+        python_login(parsed.client_settings(CHECKPOINT_SOURCE_ADMIN))
+        if parsed.sync_group_offsets_interval is not None:
+            python_login(parsed.client_settings(CHECKPOINT_TARGET_ADMIN))
         self._topic_filter = classes.topic_filter()
         self._group_filter = classes.group_filter()
         self._scheduler = scheduler = Scheduler(

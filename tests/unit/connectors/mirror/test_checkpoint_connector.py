@@ -13,7 +13,7 @@ from confluent_kafka import KafkaError, KafkaException
 from connect_dagster.connectors.mirror.checkpoint.connector import MirrorCheckpointConnector
 from connect_dagster.connectors.mirror.clusters import Errors, ForwardingAdmin, GroupOffset
 from connect_dagster.connectors.mirror.filters import GroupFilter, TopicFilter
-from connect_dagster.errors import RetriableError
+from connect_dagster.errors import ConfigError, RetriableError
 from connect_dagster.plugin.connector import importable_class
 from connect_dagster.plugin.records import TopicPartition
 
@@ -143,6 +143,18 @@ def test_groups_are_in_the_order_of_javas_set(
         "search,mail",
         "audit,billing",
     ]
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_a_login_that_cannot_ask_for_offsets_is_an_error(connector: MirrorCheckpointConnector, side: str) -> None:
+    access = {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.jaas.config": "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;",
+    }
+    config = {**CONFIG, "sync.group.offsets.enabled": "true"}
+    with pytest.raises(ConfigError, match="Groups are joined, and their offsets asked for, with one of: PLAIN"):
+        connector.start(config | {f"{side}.cluster.{name}": value for name, value in access.items()})
 
 
 def test_a_connector_that_has_ended_holds_no_client(monkeypatch: pytest.MonkeyPatch) -> None:
