@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from connect_dagster.errors import ConfigError
+
 log = logging.getLogger(__name__)
 
 Work = Callable[[], None]
@@ -72,7 +74,12 @@ class Scheduler:
             seconds: between the starts of two runs; ``None`` for never.
             description: of the work, for the log.
             delayed: whether the first run is after the interval, not at once.
+
+        Raises:
+            ConfigError: the interval is zero, which Java refuses as well.
         """
+        if seconds == 0:
+            raise ConfigError(f"The interval of {description} must be at least one second")
         if seconds is not None:
             self._add(seconds if delayed else 0.0, work, description, seconds)
 
