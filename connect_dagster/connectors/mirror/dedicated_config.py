@@ -47,7 +47,7 @@ class DedicatedConfig(ConfigDef):
     )
 
     def with_rest(self, worker: Mapping[str, str]) -> dict[str, str]:
-        """Return settings of a worker with those of the internal REST API in place of its own.
+        """Return settings of a worker with those of the internal REST API in their place.
 
         All workers of the process share the API, whose certificates are not those for a cluster.
         """

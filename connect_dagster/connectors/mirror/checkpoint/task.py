@@ -39,7 +39,7 @@ from connect_dagster.protocol.wire import MalformedBytes
 log = logging.getLogger(__name__)
 
 _POLL_SECONDS = 1.0
-# Errors of a single group, which are no reason to leave the others untranslated.
+# Errors of a single group, which are not a reason to leave the others untranslated.
 _OF_ONE_GROUP = (KafkaError.GROUP_AUTHORIZATION_FAILED, KafkaError.INVALID_GROUP_ID, KafkaError.GROUP_ID_NOT_FOUND)
 _MILLISECOND = 1000
 
