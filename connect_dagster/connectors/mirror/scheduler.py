@@ -66,6 +66,10 @@ class Scheduler:
         """Run work after what is due already."""
         self._add(0.0, work, description)
 
+    def run_within(self, work: Work, description: str) -> None:
+        """Run work as a part of other work, on its thread: a failure is logged, and the other work goes on."""
+        self._run(_Run(0.0, next(self._numbers), work, description))
+
     def repeat(self, work: Work, seconds: float | None, description: str, *, delayed: bool = False) -> None:
         """Run work again and again.
 

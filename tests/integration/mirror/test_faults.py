@@ -80,11 +80,14 @@ def test_a_source_that_is_not_there_at_the_start_is_waited_for(pair: Pair, tmp_p
     pair.brokers["source"].stop()
     file = {**pair.file, "admin.timeout.ms": "5000"}
     with DedicatedProcess(file, tmp_path) as process:
+        process.wait_log("The flow B->A waits for its target")
         process.wait_log("MirrorSourceConnector")
         time.sleep(AWAY_SECONDS)
         pair.brokers["source"].start()
+        process.wait_log("The target of the flow B->A responds")
         eventually(lambda: pair.target.partitions(REMOTE) == 2, "the topic is created", 120)
         eventually(lambda: pair.arrived() == 1, "the record arrives", 120)
+        assert process.log().count("The flow B->A waits for its target") == 1
 
 
 def kill_and_start(pair: Pair, tmp_path: Path, kills: int) -> None:

@@ -37,6 +37,8 @@ from connect_dagster.plugin.connector import Properties, SourceConnector
 
 log = logging.getLogger(__name__)
 
+_CREATING = "creating internal topics"
+
 
 def groups_to_translate(source: ForwardingAdmin, groups: GroupFilter, topics: TopicFilter) -> list[str]:
     """Return the consumer groups with offsets of topics that are accepted.
@@ -77,7 +79,7 @@ class MirrorCheckpointConnector(SourceConnector):
         self._config = dict(config)
         self._parsed = parsed = MirrorCheckpointConfig.parse(config)
         self._groups: list[str] | None = None  # until they are known
-        self._is_loading = False
+        self._is_loading = self._has_topic = False
         self._scheduler: Scheduler | None = None
         if not parsed.enabled:
             return
@@ -92,7 +94,7 @@ class MirrorCheckpointConnector(SourceConnector):
         self._scheduler = scheduler = Scheduler(
             f"MirrorCheckpointConnector: {parsed.label}", parsed.admin_timeout_seconds
         )
-        scheduler.run_now(self._create_topic, "creating internal topics")
+        scheduler.run_now(self._create_topic, _CREATING)
         scheduler.run_now(self._load_groups, "loading initial consumer groups")
         scheduler.repeat(self._refresh, parsed.refresh_groups_interval, "refreshing consumer groups", delayed=True)
 
@@ -128,6 +130,12 @@ class MirrorCheckpointConnector(SourceConnector):
         admin = classes.admin(parsed.client_settings(CHECKPOINT_TARGET_ADMIN))
         topic = classes.policy().checkpoints_topic(parsed.source_alias)
         create_internal_topic(admin, topic, parsed.checkpoints_topic_replication_factor)
+        self._has_topic = True
+
+    def _create_missing_topic(self) -> None:
+        """Create the topic where that has failed so far: brokers would create it with their own settings."""
+        if not self._has_topic and self._scheduler is not None:
+            self._scheduler.run_within(self._create_topic, _CREATING)
 
     def _load_groups(self) -> None:
         self._groups = self._find_groups()
@@ -142,12 +150,14 @@ class MirrorCheckpointConnector(SourceConnector):
     def _load_again(self) -> None:
         try:
             if self._groups is None:
+                self._create_missing_topic()
                 self._load_groups()
                 self.context.request_task_reconfiguration()
         finally:
             self._is_loading = False
 
     def _refresh(self) -> None:
+        self._create_missing_topic()
         known, found = set(self._groups or ()), self._find_groups()
         if known == set(found):
             self._groups = found

@@ -35,6 +35,8 @@ from connect_dagster.plugin.connector import Properties, SourceConnector
 
 log = logging.getLogger(__name__)
 
+_CREATING = "creating upstream offset-syncs topic"
+
 
 class MirrorSourceConnector(SourceConnector):
     """A source of the records of another Kafka cluster.
@@ -53,6 +55,7 @@ class MirrorSourceConnector(SourceConnector):
         self._config = dict(config)
         self._parsed = parsed = MirrorSourceConfig.parse(config)
         self._scheduler: Scheduler | None = None
+        self._has_offset_syncs = False
         if not parsed.enabled:
             return
         self._classes = classes = FlowClasses(parsed, self.context.load_class)
@@ -63,7 +66,7 @@ class MirrorSourceConnector(SourceConnector):
         self._topics = topics = MirroredTopics(rules, source, target, parsed.replication_factor)
         self._sync = TopicSync(rules, source, target)
         self._scheduler = scheduler = Scheduler(f"MirrorSourceConnector: {parsed.label}", parsed.admin_timeout_seconds)
-        scheduler.run_now(self._create_offset_syncs, "creating upstream offset-syncs topic")
+        scheduler.run_now(self._create_offset_syncs, _CREATING)
         scheduler.run_now(topics.load, "loading initial set of topic-partitions")
         scheduler.run_now(topics.create_missing, "creating downstream topic-partitions")
         scheduler.run_now(topics.look_at_target, "refreshing known target topics")
@@ -95,6 +98,7 @@ class MirrorSourceConnector(SourceConnector):
             admin = self._classes.admin(parsed.client_settings(parsed.offset_syncs.role(ClientKind.ADMIN)))
             name = self._rules.policy.offset_syncs_topic(parsed.offset_syncs.alias)
             create_internal_topic(admin, name, parsed.offset_syncs_topic_replication_factor)
+        self._has_offset_syncs = True
 
     def _sync_settings(self) -> None:
         try:
@@ -103,6 +107,9 @@ class MirrorSourceConnector(SourceConnector):
             self.context.raise_error(error)
 
     def _refresh(self) -> None:
+        # Before there are tasks, whose first sync would make the brokers create it with their own settings.
+        if not self._has_offset_syncs and self._scheduler is not None:
+            self._scheduler.run_within(self._create_offset_syncs, _CREATING)
         if self._topics.refresh():
             self.context.request_task_reconfiguration()
 

@@ -4,7 +4,7 @@ import gc
 import logging
 import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import pytest
@@ -14,6 +14,7 @@ from connect_dagster.connectors.mirror.checkpoint.connector import MirrorCheckpo
 from connect_dagster.connectors.mirror.clusters import Errors, ForwardingAdmin, GroupOffset
 from connect_dagster.connectors.mirror.filters import GroupFilter, TopicFilter
 from connect_dagster.errors import ConfigError, RetriableError
+from connect_dagster.kafka.topic_admin import NewTopic
 from connect_dagster.plugin.connector import importable_class
 from connect_dagster.plugin.records import TopicPartition
 
@@ -23,10 +24,14 @@ class Admin(ForwardingAdmin):
 
     away: ClassVar[bool] = False
     groups: ClassVar[tuple[str, ...]] = ()
+    created: ClassVar[list[str]] = []
 
     def __init__(self, settings: Mapping[str, str]) -> None: ...
 
-    def create_topics(self, topics: Any) -> Errors:
+    def create_topics(self, topics: Sequence[NewTopic]) -> Errors:
+        if self.away:
+            return {one.name: KafkaException(KafkaError(KafkaError._TIMED_OUT)) for one in topics}
+        self.created.extend(one.name for one in topics)
         return {}
 
     def consumer_groups(self) -> list[str]:
@@ -83,6 +88,7 @@ def context() -> Context:
 def connector(monkeypatch: pytest.MonkeyPatch, context: Context) -> Iterator[MirrorCheckpointConnector]:
     monkeypatch.setattr(Admin, "away", False)
     monkeypatch.setattr(Admin, "groups", ())
+    monkeypatch.setattr(Admin, "created", [])
     made = MirrorCheckpointConnector()
     made.context = context
     yield made
@@ -119,6 +125,7 @@ def test_a_source_that_is_back_is_found_when_the_worker_asks_again(
     found = soon(lambda: task_configs(connector))
     assert [config["task.assigned.groups"] for config in found] == list(groups)
     soon(lambda: context.requests or None)
+    assert Admin.created == ["eu.checkpoints.internal"], "before there are tasks"
 
 
 def test_one_look_at_a_time(

@@ -54,6 +54,19 @@ def assert_true(value: bool) -> None:
     assert value
 
 
+def test_a_part_that_fails_does_not_end_the_work(scheduler: Scheduler, caplog: pytest.LogCaptureFixture) -> None:
+    done: list[str] = []
+
+    def work() -> None:
+        scheduler.run_within(lambda: assert_true(False), "part")
+        done.append("rest")
+
+    with caplog.at_level(logging.ERROR):
+        scheduler.run_now(work, "all")
+    assert done == ["rest"]
+    assert [one.partition(":")[0] for one in caplog.messages] == ["test failed in scheduled task"]
+
+
 def test_nothing_runs_once_it_is_closed(scheduler: Scheduler) -> None:
     done: list[str] = []
     scheduler.repeat(lambda: done.append("late"), 0.2, "late", delayed=True)
