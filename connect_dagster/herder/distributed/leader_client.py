@@ -11,6 +11,8 @@ from connect_dagster.client.inter_worker import RestClient
 from connect_dagster.errors import ConnectError
 from connect_dagster.protocol.config_records import SessionKey
 
+_SCHEMES = ("http://", "https://")
+
 
 @dataclass(frozen=True, slots=True)
 class LeaderClient:
@@ -39,7 +41,7 @@ class LeaderClient:
             key: the session key of the group.
 
         Raises:
-            ConnectError: the leader cannot be reached, or refuses them.
+            ConnectError: the leader cannot be reached, has no REST API, or refuses them.
         """
         if self.rest is None:
             raise ConnectError(
@@ -51,6 +53,12 @@ class LeaderClient:
             raise ConnectError(
                 "Request to leader to reconfigure connector tasks failed because the URL of the leader's REST "
                 "interface is empty!"
+            )
+        if not leader_url.startswith(_SCHEMES):
+            raise ConnectError(
+                f"The leader of the group has no REST interface: its URL is {leader_url}. Set "
+                "dedicated.mode.enable.internal.rest=true and listeners in all processes of MirrorMaker that share the "
+                "work."
             )
         url = f"{leader_url}{self.namespace}connectors/{quote(connector, safe='')}/tasks"
         body = json.dumps(configs).encode()
