@@ -42,8 +42,11 @@ class GroupOffsetSync:
         """Look for groups that have no members on the target, or do not exist there, and remember their offsets."""
         self._idle = {}
         idle, errors = self._target.idle_groups(self._groups)
+        texts: dict[str, list[str]] = {}
         for group, error in errors.items():
-            log.error("Error querying for consumer group %s on the target: %s", group, error.args[0].str())
+            texts.setdefault(error.args[0].str(), []).append(group)
+        for text, unknown in texts.items():
+            log.error("Error querying for consumer groups %s on the target: %s", ", ".join(unknown), text)
         in_use = {*self._groups} - idle - errors.keys()
         for group in sorted(in_use - self._in_use):
             _warn_of_members(group)

@@ -106,6 +106,17 @@ def test_a_group_that_cannot_be_described_keeps_what_it_has_read() -> None:
     assert target.offsets["billing"] == {PLACE: GroupOffset(5_000)}
 
 
+def test_a_target_that_is_away_is_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    target = Target({})
+    target.unknown = {*EMITTED}
+    with caplog.at_level(logging.ERROR):
+        synced(target)
+    (line,) = caplog.messages
+    assert line.startswith("Error querying for consumer groups ")
+    assert all(group in line for group in EMITTED)
+    assert target.altered == []
+
+
 def test_a_look_that_fails_sets_nothing_with_what_an_earlier_one_has_found() -> None:
     target = Target({"billing": {PLACE: GroupOffset(100)}})
     sync = GroupOffsetSync(target, list(EMITTED))
