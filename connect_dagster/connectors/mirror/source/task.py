@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
+from connect_dagster.backoff import Backoff
 from connect_dagster.connectors.mirror.assignment import assigned_partitions
 from connect_dagster.connectors.mirror.client_settings import REPLICATION_CONSUMER
 from connect_dagster.connectors.mirror.metrics import PartitionMetrics
@@ -25,7 +26,14 @@ from connect_dagster.connectors.mirror.source.record_columns import (
     mirrored_table,
 )
 from connect_dagster.connectors.mirror.source_config import MirrorSourceTaskConfig
-from connect_dagster.expressions.offset_ranges import Layout, OffsetRange, OffsetRangeReader, RangeSlot, layout
+from connect_dagster.expressions.offset_ranges import (
+    Layout,
+    OffsetRange,
+    OffsetRangeReader,
+    RangeSlot,
+    is_refused_read,
+    layout,
+)
 from connect_dagster.kafka.clients import range_options
 from connect_dagster.kafka.settings.java_settings import ClientKind
 from connect_dagster.plugin.connector import Properties, SourceTask
@@ -39,6 +47,7 @@ log = logging.getLogger(__name__)
 _BATCH_RECORDS = 100_000
 _BATCH_BYTES = 32 << 20
 _MOST_SLOTS = 4
+_REREAD = Backoff(0.5, 5.0)
 _MILLISECOND = 1000
 _NANOSECONDS = 1_000_000  # of a millisecond
 
@@ -67,6 +76,7 @@ class MirrorSourceTask(SourceTask):
         remote = [TopicPartition(self._remote[one.topic], one.partition) for one in partitions]
         self._metrics = PartitionMetrics(self.context.metrics, parsed.place, remote)
         self._read_at: dict[int, int] = {}
+        self._rereads = 0
         log.info(
             "Replicating %d topic-partitions %s: %s.", len(partitions), parsed.flow, ", ".join(map(str, partitions))
         )
@@ -79,6 +89,13 @@ class MirrorSourceTask(SourceTask):
         batch = self._table(read) if read.fetched is not None else self._query(read)
         self._read_at[id(batch)] = _now()
         return batch
+
+    def reread_delay(self, error: Exception) -> float | None:
+        """Return the delay before ranges are read again that the source did not give (Java: ``poll``)."""
+        if not is_refused_read(error):
+            return None
+        self._rereads += 1
+        return _REREAD.delay(self._rereads)
 
     def encoded(self, batch: SourceBatch, records: int, size: int) -> None:
         """Fit the number of records of a batch to their size."""
@@ -97,6 +114,7 @@ class MirrorSourceTask(SourceTask):
 
     def delivered(self, batch: SourceBatch) -> None:
         """Forget the batch."""
+        self._rereads = 0
         self._read_at.pop(id(batch), None)
 
     def commit(self) -> None:
