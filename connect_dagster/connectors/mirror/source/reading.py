@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from confluent_kafka import Consumer, KafkaError, KafkaException
@@ -20,7 +20,7 @@ from connect_dagster.connectors.mirror.client_settings import NO_GROUP
 from connect_dagster.errors import ConnectError
 from connect_dagster.expressions.offset_ranges import OffsetRange, shared_out
 from connect_dagster.kafka import clients
-from connect_dagster.kafka.fetched_records import FEW_RECORDS, WATCHING, FetchedRecords, RecordWatch
+from connect_dagster.kafka.fetched_records import FEW_RECORDS, SKIPPED, WATCHING, FetchedRecords, RecordWatch
 from connect_dagster.kafka.log_offsets import LogOffsets
 from connect_dagster.kafka.offset_reset import OffsetReset
 from connect_dagster.kafka.settings.java_settings import Settings
@@ -109,18 +109,20 @@ class PartitionReader:
         """
         if self._is_watching:
             self._stop_watching()
-        logs = self._logs.known_ranges(self._unplaced, _REQUEST_SECONDS)
+        logs, errors = self._logs.known_ranges(self._unplaced, _REQUEST_SECONDS)
         for partition, range in logs.items():
             self._positions[partition] = self._reset.begin(partition, self._positions[partition], range)
         self._unplaced.difference_update(logs)
         self._outages = 0
         if self._unplaced:
             self._place_at = time.monotonic() + _LOOK_SECONDS
-            log.warning("These partitions are not known now, and are not read: %s", _names(self._unplaced))
+            log.warning("These partitions are not known now, and are not read: %s", _reasons(errors))
 
     def _next_ranges(self) -> Read | None:
         known = self._known_positions()
-        ends = self._logs.ends(known)
+        ends = self._logs.ends(known, _REQUEST_SECONDS)
+        if known and not ends:
+            self._warn("The ends of the partitions are not known now")
         displaced = {one for one, position in known.items() if ends.get(one, position) < position}
         if displaced:
             self._displace(displaced)
@@ -195,11 +197,16 @@ class PartitionReader:
         if error is None:
             self._watch.keep(message)
             return True
-        partition = TopicPartition(message.topic() or "", message.partition() or 0)
+        if (topic := message.topic()) is None:
+            self._client_failed(error)
+            return False
+        partition = TopicPartition(topic, message.partition() or 0)
         if error.code() == KafkaError._AUTO_OFFSET_RESET:
             self._displace({partition})
-        else:
-            self._warn(f"{partition}: {error.str()}")
+            return False
+        if error.code() in SKIPPED:
+            self._watch.read_instead()
+        self._warn(f"{partition}: {error.str()}")
         return False
 
     def _displace(self, partitions: set[TopicPartition]) -> None:
@@ -208,7 +215,8 @@ class PartitionReader:
 
     def _client_failed(self, error: KafkaError) -> None:
         """Log an error of the client; called while it is polled."""
-        self._warn(error.str())
+        if error.code() != KafkaError.GROUP_AUTHORIZATION_FAILED:  # nothing needs the group
+            self._warn(error.str())
 
     def _warn(self, text: str) -> None:
         """Log a failure, once in a row."""
@@ -218,12 +226,15 @@ class PartitionReader:
 
     def _wait_after(self, error: Exception, seconds: float) -> None:
         self._outages += 1
+        self._is_watching = False  # records that were fetched may be dropped: they are fetched again
         self._warn(error.args[0].str() if isinstance(error, KafkaException) else str(error))
         time.sleep(min(seconds, _AWAY.delay(self._outages)))
+        # Until then partitions that have positions are read, and the client is polled, which tells of its errors.
+        self._place_at = time.monotonic() + (_LOOK_SECONDS if self._known_positions() else _AWAKE_SECONDS)
 
 
-def _names(partitions: Iterable[TopicPartition]) -> str:
-    return ", ".join(sorted(map(str, partitions)))
+def _reasons(errors: Mapping[TopicPartition, KafkaError]) -> str:
+    return ", ".join(sorted(f"{partition} ({error.str()})" for partition, error in errors.items()))
 
 
 def _isolation(settings: Settings) -> str:

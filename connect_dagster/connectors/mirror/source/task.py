@@ -48,6 +48,8 @@ _BATCH_RECORDS = 100_000
 _BATCH_BYTES = 32 << 20
 _MOST_SLOTS = 4
 _REREAD = Backoff(0.5, 5.0)
+# The worker asks a task to stop between two polls.
+_MOST_POLL_SECONDS = 1.0
 _MILLISECOND = 1000
 _NANOSECONDS = 1_000_000  # of a millisecond
 
@@ -64,7 +66,7 @@ class MirrorSourceTask(SourceTask):
         policy = FlowClasses(parsed, self.context.load_class).policy()
         self._source = parsed.source_alias
         self._remote = {one.topic: policy.format_remote_topic(self._source, one.topic) for one in partitions}
-        self._poll_seconds = parsed.consumer_poll_timeout_ms / _MILLISECOND
+        self._poll_seconds = min(max(0.0, parsed.consumer_poll_timeout_ms / _MILLISECOND), _MOST_POLL_SECONDS)
         settings = parsed.client_settings(REPLICATION_CONSUMER)
         stored = {one: self.context.offsets.offset(source_partition(self._source, one)) for one in partitions}
         positions = {one: position(offset) for one, offset in stored.items()}
@@ -82,7 +84,7 @@ class MirrorSourceTask(SourceTask):
         )
 
     def poll(self) -> SourceBatch | None:
-        """Return the next records; waits ``consumer.poll.timeout.ms`` at most."""
+        """Return the next records; waits ``consumer.poll.timeout.ms`` or a second at most."""
         read = self._reader.poll(self._poll_seconds)
         if read is None:
             return None
