@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from connect_dagster.errors import ConfigError
+
 log = logging.getLogger(__name__)
 
 Work = Callable[[], None]
@@ -72,9 +74,15 @@ class Scheduler:
             seconds: between the starts of two runs; ``None`` for never.
             description: of the work, for the log.
             delayed: whether the first run is after the interval, not at once.
+
+        Raises:
+            ConfigError: the work would run without a pause.
         """
-        if seconds is not None:
-            self._add(seconds if delayed else 0.0, work, description, seconds)
+        if seconds is None:
+            return
+        if seconds <= 0:
+            raise ConfigError(f"The interval for {description} is {seconds} seconds, it must be 1 at least")
+        self._add(seconds if delayed else 0.0, work, description, seconds)
 
     def close(self) -> None:
         """End after the current run; wait for its end up to the timeout."""
