@@ -88,6 +88,8 @@ class MirrorSourceConnector(SourceConnector):
         """End the background work."""
         if (scheduler := getattr(self, "_scheduler", None)) is not None:
             scheduler.close()
+            self._rules.topic_filter.close()
+            self._rules.properties.close()
 
     def _create_offset_syncs(self) -> None:
         parsed = self._parsed
