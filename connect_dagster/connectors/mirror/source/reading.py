@@ -229,7 +229,7 @@ class PartitionReader:
         self._is_watching = False  # records that were fetched may be dropped: they are fetched again
         self._warn(error.args[0].str() if isinstance(error, KafkaException) else str(error))
         time.sleep(min(seconds, _AWAY.delay(self._outages)))
-        # Until then partitions that have positions are read, and the client is polled, which tells of its errors.
+        # Until then partitions that have positions are read, and the client is polled, which logs its errors.
         self._place_at = time.monotonic() + (_LOOK_SECONDS if self._known_positions() else _AWAKE_SECONDS)
 
 
