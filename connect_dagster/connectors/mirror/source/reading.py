@@ -8,8 +8,9 @@ more (Java: ``MirrorSourceTask.poll``, for which each ``KafkaException`` is a wa
 from __future__ import annotations
 
 import logging
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from confluent_kafka import Consumer, KafkaError, KafkaException
@@ -17,7 +18,7 @@ from confluent_kafka import TopicPartition as KafkaPartition
 
 from connect_dagster.backoff import Backoff
 from connect_dagster.connectors.mirror.client_settings import NO_GROUP
-from connect_dagster.errors import ConnectError
+from connect_dagster.errors import ConnectError, RetriableError
 from connect_dagster.expressions.offset_ranges import OffsetRange, shared_out
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.fetched_records import FEW_RECORDS, SKIPPED, WATCHING, FetchedRecords, RecordWatch
@@ -38,6 +39,10 @@ _AWAKE_SECONDS = 1.0
 _ASK_SECONDS = 0.01
 
 
+class SourceAwayError(RetriableError):
+    """The source cluster does not respond for partitions that are to be read."""
+
+
 @dataclass(frozen=True, slots=True)
 class Read:
     """The next records of a task.
@@ -54,7 +59,7 @@ class Read:
 
 
 class PartitionReader:
-    """Reads a fixed set of partitions, for one thread.
+    """Reads a fixed set of partitions, for one thread, but for :meth:`check`.
 
     Args:
         settings: of the consumer, in Java's names.
@@ -84,6 +89,8 @@ class PartitionReader:
         self._busy_at = self._look_at = time.monotonic()
         self._outages = 0
         self._warned = ""
+        self._in_use = threading.Lock()
+        self._is_closed = False
         # Any offset: a paused partition is sought before it is read.
         self._consumer.assign([KafkaPartition(one.topic, one.partition, 0) for one in positions])
         self._consumer.pause([KafkaPartition(one.topic, one.partition) for one in positions])
@@ -98,9 +105,22 @@ class PartitionReader:
             self._wait_after(error, seconds)
             return None
 
+    def check(self, partitions: Collection[TopicPartition]) -> None:
+        """Check that the source responds for partitions; any thread may call it.
+
+        Raises:
+            SourceAwayError: it does not.
+        """
+        with self._in_use:
+            known = {} if self._is_closed else self._logs.ends(partitions, _REQUEST_SECONDS)
+        if missing := [str(one) for one in partitions if one not in known]:
+            raise SourceAwayError(f"The source does not respond for {', '.join(missing)}")
+
     def close(self) -> None:
         """Close the consumer."""
-        self._consumer.close()
+        with self._in_use:
+            self._is_closed = True
+            self._consumer.close()
 
     def _place(self) -> None:
         """Find the positions that are missing, and replace those that are not in their logs.

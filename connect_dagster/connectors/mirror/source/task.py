@@ -19,7 +19,7 @@ from connect_dagster.connectors.mirror.names import ReplicationPolicy
 from connect_dagster.connectors.mirror.offsets import position, source_offset, source_partition
 from connect_dagster.connectors.mirror.plugin_classes import FlowClasses
 from connect_dagster.connectors.mirror.source.offset_syncs import OffsetSyncWriter
-from connect_dagster.connectors.mirror.source.reading import PartitionReader, Read
+from connect_dagster.connectors.mirror.source.reading import PartitionReader, Read, SourceAwayError
 from connect_dagster.connectors.mirror.source.record_columns import (
     delivered_by_partition,
     mirrored_frame,
@@ -94,7 +94,7 @@ class MirrorSourceTask(SourceTask):
 
     def reread_delay(self, error: Exception) -> float | None:
         """Return the delay before ranges are read again that the source did not give (Java: ``poll``)."""
-        if not is_refused_read(error):
+        if not (isinstance(error, SourceAwayError) or is_refused_read(error)):
             return None
         self._rereads += 1
         return _REREAD.delay(self._rereads)
@@ -142,7 +142,12 @@ class MirrorSourceTask(SourceTask):
         slot = self._slot(ranges)
         if slot is None:
             return SourceFrame(df(), *self._offsets(read), **_SCHEMAS)
-        return SourceQuery(slot.df, lambda: slot.set(ranges), df, *self._offsets(read), **_SCHEMAS)
+        return SourceQuery(slot.df, partial(self._set, slot, ranges), df, *self._offsets(read), **_SCHEMAS)
+
+    def _set(self, slot: RangeSlot, ranges: Sequence[OffsetRange]) -> None:
+        if self._rereads:  # a job that waits for the source would keep the cores of all tasks of the worker
+            self._reader.check([one.partition for one in ranges])
+        slot.set(ranges)
 
     def _frame(self, ranges: Sequence[OffsetRange]) -> Any:
         return mirrored_frame(self._ranges.read(ranges), self._remote_of(ranges))

@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka import OFFSET_BEGINNING, TIMESTAMP_CREATE_TIME, KafkaError, KafkaException
 from confluent_kafka import TopicPartition as KafkaPartition
 
-from connect_dagster.connectors.mirror.source.reading import PartitionReader, Read
+from connect_dagster.connectors.mirror.source.reading import PartitionReader, Read, SourceAwayError
 from connect_dagster.expressions.offset_ranges import OffsetRange
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.fetched_records import FEW_RECORDS, SKIPPED
@@ -77,6 +77,8 @@ class Client:
     at: int = 0
 
     def assign(self, _: Any) -> None: ...
+
+    def close(self) -> None: ...
 
     def resume(self, _: Any) -> None: ...
 
@@ -224,3 +226,14 @@ def test_the_group_that_nobody_joins_needs_no_rights(
     client.events = [Message(failure=KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED), name=None)]
     assert next_read(reader(), clock).ends == {T: 5}
     assert caplog.text == ""
+
+
+def test_a_range_that_was_refused_waits_until_the_source_responds(client: Client, clock: Clock) -> None:
+    reading = reader()
+    client.refusals = [TIMED_OUT]
+    with pytest.raises(SourceAwayError, match="does not respond for t-0"):
+        reading.check([T])
+    reading.check([T])
+    reading.close()
+    with pytest.raises(SourceAwayError):
+        reading.check([T])
