@@ -18,6 +18,7 @@ from confluent_kafka import TopicPartition as KafkaPartition
 
 from connect_dagster.backoff import Backoff
 from connect_dagster.connectors.mirror.client_settings import NO_GROUP
+from connect_dagster.connectors.mirror.source.readable import ReadablePartitions
 from connect_dagster.errors import ConnectError, RetriableError
 from connect_dagster.expressions.offset_ranges import OffsetRange, shared_out
 from connect_dagster.kafka import clients
@@ -37,6 +38,7 @@ _AWAY = Backoff(0.1, 5.0)
 _LOOK_SECONDS = 10.0
 _AWAKE_SECONDS = 1.0
 _ASK_SECONDS = 0.01
+_TRY_SECONDS = 1.0
 
 
 class SourceAwayError(RetriableError):
@@ -82,6 +84,7 @@ class PartitionReader:
             settings.get("auto.offset.reset", "earliest"),
             lambda partition, since: self._logs.first_since(partition, since, _REQUEST_SECONDS),
         )
+        self._readable = ReadablePartitions()
         self._unplaced = set(positions)  # whose positions are missing, or are not known to be in their logs
         self._place_at = 0.0
         self._is_watching = False
@@ -133,6 +136,7 @@ class PartitionReader:
         for partition, range in logs.items():
             self._positions[partition] = self._reset.begin(partition, self._positions[partition], range)
         self._unplaced.difference_update(logs)
+        self._readable.placed(logs)
         self._outages = 0
         if self._unplaced:
             self._place_at = time.monotonic() + _LOOK_SECONDS
@@ -147,10 +151,14 @@ class PartitionReader:
         if displaced:
             self._displace(displaced)
             return None
-        backlogs = {one: ends.get(one, position) - position for one, position in known.items()}
-        waiting = sum(backlogs.values())
-        if waiting == 0 or (waiting <= FEW_RECORDS and not self._reads_ranges_next):
-            self._watch_from(known, ends if waiting else {})
+        backlogs = {one: ends[one] - position for one, position in known.items() if ends.get(one, 0) > position}
+        wants_ranges = self._reads_ranges_next or sum(backlogs.values()) > FEW_RECORDS
+        if wants_ranges and (untried := self._readable.to_try(backlogs, time.monotonic())):
+            self._try({one: known[one] for one in untried})
+            return None
+        backlogs = {one: count for one, count in backlogs.items() if one not in self._readable.excluded}
+        if not backlogs or (sum(backlogs.values()) <= FEW_RECORDS and not self._reads_ranges_next):
+            self._watch_from(known, {one: ends[one] for one in backlogs})
             return None
         self._reads_ranges_next = False
         shares = shared_out(self.most_records, backlogs)
@@ -159,11 +167,20 @@ class PartitionReader:
         self._move(read.ends)
         return read
 
+    def _try(self, positions: Mapping[TopicPartition, int]) -> None:
+        """Fetch from partitions until something of each has come, for a second at most."""
+        until = time.monotonic() + _TRY_SECONDS
+        while not self._watch.watch(positions) and time.monotonic() < until:
+            time.sleep(_ASK_SECONDS)
+        while self._readable.are_untried(positions) and (left := until - time.monotonic()) > 0:
+            self._fetch(left)
+        self._stop_watching()
+        self._readable.tried(positions, time.monotonic())
+
     def _watch_from(self, positions: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]) -> None:
         if waits := time.monotonic() - self._busy_at < _AWAKE_SECONDS and not ends:
             time.sleep(_ASK_SECONDS)
-        until = {one: end for one, end in ends.items() if end > positions[one]}
-        self._is_watching = not waits and self._watch.watch(positions, until)
+        self._is_watching = not waits and self._watch.watch(positions, ends)
         self._look_at = time.monotonic() + (_AWAKE_SECONDS if ends else _LOOK_SECONDS)
 
     def _fetched(self, seconds: float) -> Read | None:
@@ -183,9 +200,10 @@ class PartitionReader:
 
     def _look(self) -> None:
         """Read on by ranges where offsets are before the ends of logs, or the logs are shorter than they were."""
-        self._look_at = time.monotonic() + _LOOK_SECONDS
-        known = self._known_positions()
-        if any(end != known[one] for one, end in self._logs.ends(known).items()):
+        now = time.monotonic()
+        self._look_at = now + _LOOK_SECONDS
+        known, at_rest = self._known_positions(), self._readable.at_rest(now)
+        if any(end != known[one] for one, end in self._logs.ends(known).items() if one not in at_rest):
             self._read_ranges()
 
     def _read_ranges(self) -> None:
@@ -213,14 +231,16 @@ class PartitionReader:
         message = self._consumer.poll(seconds)
         if message is None:
             return False
-        error = message.error()
-        if error is None:
-            self._watch.keep(message)
-            return True
-        if (topic := message.topic()) is None:
+        error, topic = message.error(), message.topic()
+        if error is not None and topic is None:
             self._client_failed(error)
             return False
-        partition = TopicPartition(topic, message.partition() or 0)
+        partition = TopicPartition(topic or "", message.partition() or 0)
+        if error is None:
+            self._readable.fetched(partition)
+            self._watch.keep(message)
+            return True
+        self._readable.failed(partition, refused=error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED)
         if error.code() == KafkaError._AUTO_OFFSET_RESET:
             self._displace({partition})
             return False

@@ -14,17 +14,18 @@ from connect_dagster.kafka import clients
 from connect_dagster.kafka.fetched_records import FEW_RECORDS, SKIPPED
 from connect_dagster.plugin.records import TopicPartition
 
-T = TopicPartition("t", 0)
+T, U = TopicPartition("t", 0), TopicPartition("t", 1)
 TIMED_OUT = KafkaException(KafkaError(KafkaError._TIMED_OUT, "no response"))
 
 
 @dataclass
 class Message:
-    """A record of t-0, or an error of the client."""
+    """A record, or an error of the client."""
 
     at: int = 0
     failure: KafkaError | None = None
     name: str | None = "t"
+    number: int = 0
 
     def __len__(self) -> int:
         return 1
@@ -33,7 +34,7 @@ class Message:
         return self.name
 
     def partition(self) -> int:
-        return 0
+        return self.number
 
     def offset(self) -> int:
         return self.at
@@ -56,10 +57,11 @@ class Message:
 
 @dataclass
 class Client:
-    """A consumer of t-0 with records of these offsets.
+    """A consumer of t-0 with records of these offsets, and of t-1, of which nothing comes.
 
     Attributes:
-        offsets: in the log.
+        offsets: in the log of t-0.
+        silent: in the log of t-1.
         events: come before the records; after an error of ``SKIPPED``, the first record is left out.
         refusals: of requests for offsets, the next one first.
         unknown: the error of t-0 in answers with offsets.
@@ -68,6 +70,7 @@ class Client:
     """
 
     offsets: range = range(0)
+    silent: range = range(0)
     events: list[Message] = field(default_factory=list)
     refusals: list[Exception] = field(default_factory=list)
     unknown: KafkaError | None = None
@@ -85,18 +88,20 @@ class Client:
     def pause(self, _: Any) -> None: ...
 
     def seek(self, to: KafkaPartition) -> None:
-        self.at = to.offset
+        if to.partition == 0:
+            self.at = to.offset
 
     def offsets_for_times(self, partitions: list[KafkaPartition], timeout: float) -> list[Any]:
         self.waits.append(timeout)
         if self.refusals:
             raise self.refusals.pop(0)
-        return [Found(one.topic, one.partition, self._edge(one.offset), self.unknown) for one in partitions]
+        return [Found(one.topic, one.partition, self._edge(one), self.unknown) for one in partitions]
 
-    def _edge(self, time: int) -> int:
-        return self.offsets.start if time == OFFSET_BEGINNING else self.offsets.stop
+    def _edge(self, asked: KafkaPartition) -> int:
+        offsets = self.offsets if asked.partition == 0 else self.silent
+        return offsets.start if asked.offset == OFFSET_BEGINNING else offsets.stop
 
-    def poll(self, _: float) -> Message | None:
+    def poll(self, seconds: float) -> Message | None:
         self.polls += 1
         if self.events:
             event = self.events.pop(0)
@@ -104,6 +109,7 @@ class Client:
                 self.at += 1
             return event
         if self.at not in self.offsets:
+            time.sleep(seconds)
             return None
         self.at += 1
         return Message(self.at - 1)
@@ -152,13 +158,13 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-def reader(position: int | None = 0) -> PartitionReader:
-    return PartitionReader({}, {T: position}, 100_000)
+def reader(position: int | None = 0, *more: TopicPartition) -> PartitionReader:
+    return PartitionReader({}, {T: position, **dict.fromkeys(more, 0)}, 100_000)
 
 
-def next_read(of: PartitionReader, clock: Clock) -> Read:
+def next_read(of: PartitionReader, clock: Clock, polls: int = 20) -> Read:
     """Poll until there are records."""
-    for _ in range(20):
+    for _ in range(polls):
         if (read := of.poll(0.1)) is not None:
             return read
         clock.sleep(0.1)
@@ -237,3 +243,29 @@ def test_a_range_that_was_refused_waits_until_the_source_responds(client: Client
     reading.close()
     with pytest.raises(SourceAwayError):
         reading.check([T])
+
+
+def test_a_partition_that_may_not_be_read_does_not_stop_the_others(
+    client: Client, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Java's consumer goes on with the others; a job over both would fail."""
+    client.offsets, client.silent = range(1000), range(1000)
+    client.events = [Message(failure=KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED, "not authorized"), number=1)]
+    reading = reader(0, U)
+    assert next_read(reading, clock).ranges == [OffsetRange(T, 0, 1000)]
+    assert "Failure during poll: t-1: not authorized" in caplog.text
+    client.offsets = range(1003)
+    assert next_read(reading, clock, 100).ends == {T: 1003}
+    client.events = [Message(at, number=1) for at in range(3)]
+    client.silent = range(3)
+    assert next_read(reading, clock, 200).ends == {U: 3}
+
+
+def test_a_partition_of_which_nothing_comes_is_read_later(client: Client, clock: Clock) -> None:
+    """It may have offsets of transactions only; and its refusal may have been missed."""
+    client.offsets, client.silent = range(1000), range(1000)
+    reading = reader(0, U)
+    began = clock.now
+    assert next_read(reading, clock).ends == {T: 1000}
+    assert next_read(reading, clock, 400).ranges == [OffsetRange(U, 0, 1000)]
+    assert 10 < clock.now - began < 30
