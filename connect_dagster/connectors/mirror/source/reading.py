@@ -18,7 +18,6 @@ from confluent_kafka import TopicPartition as KafkaPartition
 
 from connect_dagster.backoff import Backoff
 from connect_dagster.connectors.mirror.client_settings import NO_GROUP
-from connect_dagster.connectors.mirror.source.readable import ReadablePartitions
 from connect_dagster.errors import ConnectError, RetriableError
 from connect_dagster.expressions.offset_ranges import OffsetRange, shared_out
 from connect_dagster.kafka import clients
@@ -38,7 +37,6 @@ _AWAY = Backoff(0.1, 5.0)
 _LOOK_SECONDS = 10.0
 _AWAKE_SECONDS = 1.0
 _ASK_SECONDS = 0.01
-_TRY_SECONDS = 1.0
 
 
 class SourceAwayError(RetriableError):
@@ -84,8 +82,9 @@ class PartitionReader:
             settings.get("auto.offset.reset", "earliest"),
             lambda partition, since: self._logs.first_since(partition, since, _REQUEST_SECONDS),
         )
-        self._readable = ReadablePartitions()
         self._unplaced = set(positions)  # whose positions are missing, or are not known to be in their logs
+        # Which the consumer may not read: a job over ranges of all partitions would fail for one of them.
+        self._refused: set[TopicPartition] = set()
         self._place_at = 0.0
         self._is_watching = False
         self._reads_ranges_next = False
@@ -136,7 +135,6 @@ class PartitionReader:
         for partition, range in logs.items():
             self._positions[partition] = self._reset.begin(partition, self._positions[partition], range)
         self._unplaced.difference_update(logs)
-        self._readable.placed(logs)
         self._outages = 0
         if self._unplaced:
             self._place_at = time.monotonic() + _LOOK_SECONDS
@@ -151,12 +149,11 @@ class PartitionReader:
         if displaced:
             self._displace(displaced)
             return None
-        backlogs = {one: ends[one] - position for one, position in known.items() if ends.get(one, 0) > position}
-        wants_ranges = self._reads_ranges_next or sum(backlogs.values()) > FEW_RECORDS
-        if wants_ranges and (untried := self._readable.to_try(backlogs, time.monotonic())):
-            self._try({one: known[one] for one in untried})
-            return None
-        backlogs = {one: count for one, count in backlogs.items() if one not in self._readable.excluded}
+        backlogs = {
+            one: ends[one] - position
+            for one, position in known.items()
+            if ends.get(one, position) > position and one not in self._refused
+        }
         if not backlogs or (sum(backlogs.values()) <= FEW_RECORDS and not self._reads_ranges_next):
             self._watch_from(known, {one: ends[one] for one in backlogs})
             return None
@@ -166,16 +163,6 @@ class PartitionReader:
         read = Read({one.partition: one.end for one in ranges}, ranges=ranges)
         self._move(read.ends)
         return read
-
-    def _try(self, positions: Mapping[TopicPartition, int]) -> None:
-        """Fetch from partitions until something of each has come, for a second at most."""
-        until = time.monotonic() + _TRY_SECONDS
-        while not self._watch.watch(positions) and time.monotonic() < until:
-            time.sleep(_ASK_SECONDS)
-        while self._readable.are_untried(positions) and (left := until - time.monotonic()) > 0:
-            self._fetch(left)
-        self._stop_watching()
-        self._readable.tried(positions, time.monotonic())
 
     def _watch_from(self, positions: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]) -> None:
         if waits := time.monotonic() - self._busy_at < _AWAKE_SECONDS and not ends:
@@ -200,10 +187,9 @@ class PartitionReader:
 
     def _look(self) -> None:
         """Read on by ranges where offsets are before the ends of logs, or the logs are shorter than they were."""
-        now = time.monotonic()
-        self._look_at = now + _LOOK_SECONDS
-        known, at_rest = self._known_positions(), self._readable.at_rest(now)
-        if any(end != known[one] for one, end in self._logs.ends(known).items() if one not in at_rest):
+        self._look_at = time.monotonic() + _LOOK_SECONDS
+        known = self._known_positions()
+        if any(end != known[one] for one, end in self._logs.ends(known).items() if one not in self._refused):
             self._read_ranges()
 
     def _read_ranges(self) -> None:
@@ -237,10 +223,11 @@ class PartitionReader:
             return False
         partition = TopicPartition(topic or "", message.partition() or 0)
         if error is None:
-            self._readable.fetched(partition)
+            self._refused.discard(partition)
             self._watch.keep(message)
             return True
-        self._readable.failed(partition, refused=error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED)
+        if error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
+            self._refused.add(partition)
         if error.code() == KafkaError._AUTO_OFFSET_RESET:
             self._displace({partition})
             return False
