@@ -39,7 +39,7 @@ _OF_KAFKA = re.compile(
     # Spark's own: no record came within kafkaConsumer.pollTimeoutMs.
     r"|java\.util\.concurrent\.TimeoutException: Cannot fetch record"
 )
-_REFUSED_SETTINGS = "Failed to construct kafka consumer"
+_NOT_CONSTRUCTED, _NO_ADDRESS = "Failed to construct kafka consumer", "No resolvable bootstrap urls"
 
 
 class OffsetRange(NamedTuple):
@@ -178,10 +178,12 @@ def is_refused_read(error: BaseException) -> bool:
     """Return whether a Spark job failed because its consumer got no records: for any reason that brokers give.
 
     Among them are those that only an operator can remove, such as a missing right or a damaged record (Java:
-    ``KafkaException``). Settings that the consumer itself refuses are not.
+    ``KafkaException``), and names of brokers that do not resolve now. Settings that the consumer itself refuses are not.
     """
-    texts = [text for text in java_texts(error) if SPARKS_READER in text]
-    return any(map(_OF_KAFKA.search, texts)) and not any(_REFUSED_SETTINGS in text for text in texts)
+    texts = list(java_texts(error))
+    if any(_NOT_CONSTRUCTED in text for text in texts):
+        return any(_NO_ADDRESS in text for text in texts)
+    return any(SPARKS_READER in text and _OF_KAFKA.search(text) for text in texts)
 
 
 class RangeSlot:

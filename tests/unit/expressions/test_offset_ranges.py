@@ -18,6 +18,8 @@ _ERRORS = "org.apache.kafka.common.errors."
         f"{_ERRORS}TopicAuthorizationException: Not authorized to access topics: [t]",
         f"{_ERRORS}SaslAuthenticationException: Authentication failed",
         "org.apache.kafka.common.KafkaException: Received exception when fetching the next record from t-0",
+        "org.apache.kafka.common.KafkaException: Failed to construct kafka consumer\nCaused by: "
+        "org.apache.kafka.common.config.ConfigException: No resolvable bootstrap urls given in bootstrap.servers",
     ],
 )
 def test_what_brokers_refuse_is_read_again(text: str) -> None:

@@ -1,13 +1,14 @@
 """Reads the partitions of a source task: few records as its consumer fetches them, many by ranges of offsets.
 
-The consumer has no group: the worker keeps the offsets. While brokers are away, a poll has no records and one warning
-is logged; reading goes on where it was, or where ``auto.offset.reset`` says when the log does not have that offset any
+The consumer has no group: the worker keeps the offsets. While brokers are away, a poll has no records and a warning is
+logged each minute; reading goes on where it was, or where ``auto.offset.reset`` says when the log does not have that offset any
 more (Java: ``MirrorSourceTask.poll``, for which each ``KafkaException`` is a warning).
 """
 
 from __future__ import annotations
 
 import logging
+import re
 import threading
 import time
 from collections.abc import Collection, Mapping, Sequence
@@ -37,6 +38,8 @@ _AWAY = Backoff(0.1, 5.0)
 _LOOK_SECONDS = 10.0
 _AWAKE_SECONDS = 1.0
 _ASK_SECONDS = 0.01
+_WARNING_SECONDS = 60.0
+_TRIES = re.compile(r" \(after \d+ms in state .*\)$")  # how long and how often, in errors of connections
 
 
 class SourceAwayError(RetriableError):
@@ -90,7 +93,7 @@ class PartitionReader:
         self._reads_ranges_next = False
         self._busy_at = self._look_at = time.monotonic()
         self._outages = 0
-        self._warned = ""
+        self._warned: dict[str, float] = {}
         self._in_use = threading.Lock()
         self._is_closed = False
         # Any offset: a paused partition is sought before it is read.
@@ -204,7 +207,7 @@ class PartitionReader:
         # What has come last is first when a next read cannot have all.
         self._positions = {one: at for one, at in self._positions.items() if one not in ends} | dict(ends)
         self._busy_at = time.monotonic()
-        self._look_at, self._warned = self._busy_at + _AWAKE_SECONDS, ""
+        self._look_at = self._busy_at + _AWAKE_SECONDS
 
     def _known_positions(self) -> dict[TopicPartition, int]:
         return {
@@ -246,9 +249,10 @@ class PartitionReader:
             self._warn(error.str())
 
     def _warn(self, text: str) -> None:
-        """Log a failure, once in a row."""
-        if text != self._warned:
-            self._warned = text
+        """Log a failure, once a minute."""
+        now, reason = time.monotonic(), _TRIES.sub("", text)
+        if now >= self._warned.get(reason, now):
+            self._warned[reason] = now + _WARNING_SECONDS
             log.warning("Failure during poll: %s", text)
 
     def _wait_after(self, error: Exception, seconds: float) -> None:

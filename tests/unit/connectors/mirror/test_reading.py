@@ -225,6 +225,16 @@ def test_a_partition_that_is_not_known_is_named_with_the_reason(
     assert "are not read: t-0 (not authorized)" in caplog.text
 
 
+def test_a_failure_is_logged_once_a_minute(client: Client, clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+    waiting = reader()
+    for number in range(90):
+        text = f"b:9092: Connect failed: Connection refused (after {number}ms in state CONNECT)"
+        client.events = [Message(failure=KafkaError(KafkaError._TRANSPORT, text), name=None)]
+        assert waiting.poll(1.0) is None
+        clock.sleep(1.0)
+    assert caplog.text.count("Connection refused") == 2
+
+
 def test_the_group_that_nobody_joins_needs_no_rights(
     client: Client, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
