@@ -178,7 +178,7 @@ def is_refused_read(error: BaseException) -> bool:
     """Return whether a Spark job failed because its consumer got no records: for any reason that brokers give.
 
     Among them are those that only an operator can remove, such as a missing right or a damaged record (Java:
-    ``KafkaException``), and names of brokers that do not resolve now. Settings that the consumer itself refuses are not.
+    ``KafkaException``), and addresses that do not resolve now. Settings that the consumer itself refuses are not.
     """
     texts = list(java_texts(error))
     if any(_NOT_CONSTRUCTED in text for text in texts):

@@ -1,8 +1,8 @@
 """Reads the partitions of a source task: few records as its consumer fetches them, many by ranges of offsets.
 
 The consumer has no group: the worker keeps the offsets. While brokers are away, a poll has no records and a warning is
-logged each minute; reading goes on where it was, or where ``auto.offset.reset`` says when the log does not have that offset any
-more (Java: ``MirrorSourceTask.poll``, for which each ``KafkaException`` is a warning).
+logged each minute; reading goes on where it was, or where ``auto.offset.reset`` says when the log does not have that
+offset any more (Java: ``MirrorSourceTask.poll``, for which each ``KafkaException`` is a warning).
 """
 
 from __future__ import annotations
