@@ -11,6 +11,7 @@ import itertools
 import json
 import logging
 import math
+import re
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.sql import DataFrame, SparkSession
 
 from connect_dagster.expressions.java_calls import scala_object, sequence, writable_field
+from connect_dagster.expressions.java_errors import java_texts
 from connect_dagster.plugin.records import TopicPartition
 
 log = logging.getLogger(__name__)
@@ -29,6 +31,15 @@ _POLL_TIMEOUT, _FAIL_ON_LOSS, _HEADERS = "kafkaConsumer.pollTimeoutMs", "failOnD
 # Below this, a second Spark task costs more than it saves.
 LEAST_TO_SPLIT = 10_000
 TASKS = 2
+
+SPARKS_READER = "org.apache.spark.sql.kafka010.consumer."
+"""Package of Spark's consumers, in the stacks of errors of a read."""
+_OF_KAFKA = re.compile(
+    r"org\.apache\.kafka\.common\.(?:KafkaException|errors\.\w+)"
+    # Spark's own: no record came within kafkaConsumer.pollTimeoutMs.
+    r"|java\.util\.concurrent\.TimeoutException: Cannot fetch record"
+)
+_NOT_CONSTRUCTED, _NO_ADDRESS = "Failed to construct kafka consumer", "No resolvable bootstrap urls"
 
 
 class OffsetRange(NamedTuple):
@@ -161,6 +172,18 @@ Layout = tuple[tuple[TopicPartition, ...], ...]
 def layout(ranges: Sequence[OffsetRange]) -> Layout:
     """Return the partitions of each Spark task."""
     return tuple(tuple(one.partition for one in task) for task in of_tasks(ranges))
+
+
+def is_refused_read(error: BaseException) -> bool:
+    """Return whether a Spark job failed because its consumer got no records: for any reason that brokers give.
+
+    Among them are those that only an operator can remove, such as a missing right or a damaged record (Java:
+    ``KafkaException``), and addresses that do not resolve now. Settings that the consumer itself refuses are not.
+    """
+    texts = list(java_texts(error))
+    if any(_NOT_CONSTRUCTED in text for text in texts):
+        return any(_NO_ADDRESS in text for text in texts)
+    return any(SPARKS_READER in text and _OF_KAFKA.search(text) for text in texts)
 
 
 class RangeSlot:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import ctypes
 import logging
+import math
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -210,10 +212,16 @@ class ColumnProducer:
 
     def flush(self, seconds: float) -> bool:
         """Wait for the deliveries of all records; return whether none is left."""
-        left = self._library.flush(self._handle, int(seconds * 1000))
+        ends = time.monotonic() + seconds
         self.serve()
-        # Failed records count until they are reported.
-        left = left and self._library.flush(self._handle, 0)
+        while left := self._library.flush(self._handle, 0):
+            if (wait := math.ceil((ends - time.monotonic()) * 1000)) <= 0:
+                break
+            if self._on_delivered is None:
+                self._library.flush(self._handle, wait)
+                wait = 0
+            # Records count until they are reported: those that fail, or all.
+            self.serve(wait)
         if not left:
             self._held.clear()
         return not left

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-from confluent_kafka import Consumer, KafkaException, Message
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message
 from confluent_kafka import TopicPartition as KafkaPartition
 
 from connect_dagster.plugin.records import TopicPartition
@@ -28,6 +28,7 @@ FEW_BYTES = 1 << 20
 WATCHING: Mapping[str, object] = {
     # An offset that is not in the log has to wake the task, which applies the policy.
     "auto.offset.reset": "error",
+    "check.crcs": True,
     "enable.auto.offset.store": False,
     "queued.min.messages": 1000,
     "queued.max.messages.kbytes": 64,
@@ -36,6 +37,9 @@ WATCHING: Mapping[str, object] = {
     "fetch.max.bytes": 1 << 20,
 }
 """librdkafka's settings of a consumer for this: it fetches little, and without a pause."""
+
+SKIPPED = frozenset({KafkaError._BAD_MSG, KafkaError._BAD_COMPRESSION, KafkaError._NOT_IMPLEMENTED})
+"""Codes of errors after which librdkafka goes on behind records that it cannot read; Java's client does not."""
 
 # A few records that are there come within milliseconds.
 _TOGETHER_SECONDS = 0.3

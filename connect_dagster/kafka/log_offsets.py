@@ -75,10 +75,10 @@ class LogOffsets:
     def __init__(self, consumer: Consumer) -> None:
         self._consumer = consumer
 
-    def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """Return the ends of logs, from one request to each broker, without those that take longer."""
+    def ends(self, partitions: Iterable[TopicPartition], seconds: float = _GLANCE_SECONDS) -> dict[TopicPartition, int]:
+        """Return the ends of logs, from one request to each broker; none when a broker takes longer than this time."""
         try:
-            found = self._listed(partitions, OFFSET_END, _GLANCE_SECONDS)
+            found = self._listed(partitions, OFFSET_END, seconds)
         except KafkaException as error:
             log.debug("The ends of partitions are not known now: %s", error.args[0].str())
             return {}
@@ -97,17 +97,22 @@ class LogOffsets:
             found[_topic_partition(start)] = LogRange(start.offset, end.offset)
         return found
 
-    def known_ranges(self, partitions: Iterable[TopicPartition], seconds: float) -> dict[TopicPartition, LogRange]:
-        """Return what :meth:`ranges` does, without the logs that are not known, such as those of deleted topics.
+    def known_ranges(
+        self, partitions: Iterable[TopicPartition], seconds: float
+    ) -> tuple[dict[TopicPartition, LogRange], dict[TopicPartition, KafkaError]]:
+        """Return what :meth:`ranges` does, and the errors of logs that are not known, such as those of deleted topics.
 
         Raises:
             KafkaException: no response within this time.
         """
-        return {
-            _topic_partition(start): LogRange(start.offset, end.offset)
-            for start, end in self._edges(partitions, seconds)
-            if _error(start) is None and _error(end) is None
-        }
+        known: dict[TopicPartition, LogRange] = {}
+        errors: dict[TopicPartition, KafkaError] = {}
+        for start, end in self._edges(partitions, seconds):
+            if (error := _error(start) or _error(end)) is None:
+                known[_topic_partition(start)] = LogRange(start.offset, end.offset)
+            else:
+                errors[_topic_partition(start)] = error
+        return known, errors
 
     def _edges(
         self, partitions: Iterable[TopicPartition], seconds: float

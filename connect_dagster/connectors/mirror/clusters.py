@@ -147,7 +147,7 @@ class ForwardingAdmin:
             for one in topics
         ]
         return self._errors(
-            self._client.create_topics(asked, operation_timeout=self._seconds, request_timeout=self._seconds)
+            self._client.create_topics(asked, operation_timeout=self._seconds, request_timeout=self._seconds).items()
         )
 
     def create_partitions(self, counts: Mapping[str, int]) -> Errors:
@@ -156,7 +156,9 @@ class ForwardingAdmin:
             return {}
         asked = [cimpl.NewPartitions(topic, count) for topic, count in counts.items()]
         return self._errors(
-            self._client.create_partitions(asked, operation_timeout=self._seconds, request_timeout=self._seconds)
+            self._client.create_partitions(
+                asked, operation_timeout=self._seconds, request_timeout=self._seconds
+            ).items()
         )
 
     def alter_topic_settings(self, alterations: Mapping[str, Sequence[Alteration]]) -> Errors:
@@ -169,7 +171,7 @@ class ForwardingAdmin:
         if not resources:
             return {}
         answers = self._client.incremental_alter_configs(resources, request_timeout=self._seconds)
-        return self._errors({resource.name: answer for resource, answer in answers.items()})
+        return self._errors((resource.name, answer) for resource, answer in answers.items())
 
     def topic_acls(self) -> list[AclBinding]:
         """Return the ACLs of topics."""
@@ -191,7 +193,7 @@ class ForwardingAdmin:
         if not bindings:
             return {}
         answers = self._client.create_acls(list(bindings), request_timeout=self._seconds)
-        return self._errors({binding.name: answer for binding, answer in answers.items()})
+        return self._errors((binding.name, answer) for binding, answer in answers.items())
 
     def consumer_groups(self) -> list[str]:
         """Return the ids of consumer groups, of the classic protocol and of the newer one."""
@@ -260,9 +262,9 @@ class ForwardingAdmin:
         """Go on with a new client: librdkafka asks the coordinator that it knows as long as that broker responds."""
         self._client = clients.admin(self._settings, {})
 
-    def _errors(self, answers: Mapping[str, Future[Any]]) -> Errors:
+    def _errors(self, answers: Iterable[tuple[str, Future[Any]]]) -> Errors:
         errors: Errors = {}
-        for name, answer in answers.items():
+        for name, answer in answers:
             try:
                 self._result(answer)
             except KafkaException as error:

@@ -57,10 +57,7 @@ CONNECTOR_CONFIGS: Mapping[str, type[MirrorConnectorConfig]] = {
 """Options of each connector of a flow by its name."""
 
 CONNECTOR_OPTIONS = frozenset(
-    key.name
-    for config in CONNECTOR_CONFIGS.values()
-    for key in config.table()
-    if key.name != USE_DEFAULTS_FROM
+    key.name for config in CONNECTOR_CONFIGS.values() for key in config.table() if key.name != USE_DEFAULTS_FROM
 )
 """Options of the connectors that count for all flows when they have no flow before them, as Java defines them."""
 

@@ -82,10 +82,11 @@ class Scheduler:
         Raises:
             ConfigError: the interval is zero, which Java refuses as well.
         """
-        if seconds == 0:
-            raise ConfigError(f"The interval of {description} must be at least one second")
-        if seconds is not None:
-            self._add(seconds if delayed else 0.0, work, description, seconds)
+        if seconds is None:
+            return
+        if seconds <= 0:
+            raise ConfigError(f"The interval of {description} is {seconds} seconds: it must be 1 at least")
+        self._add(seconds if delayed else 0.0, work, description, seconds)
 
     def close(self) -> None:
         """End after the current run; wait for its end up to the timeout."""

@@ -4,8 +4,9 @@ A record is *due* when it is the first of its partition, when the translation of
 ``offset.lag.max`` or more behind it, when upstream offsets have a gap or go back, or when downstream offsets go back.
 Due records are *pending* until they are sent. The latest record that is not due is *delayed* until the next commit.
 
-Java sends at most ten syncs at once and replaces those that wait, which makes syncs sparse under load. Here a
-partition has at most ten pending syncs, spread over the records that they stand for.
+Java sends at most ten syncs of a task at once and replaces those that wait, which makes syncs sparse under load. Here a
+partition has at most ten pending syncs, spread over the records that they stand for, and as many on their way: Java is
+asked to send after each record, which lets the partitions take turns, and here once for all records of a batch.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from connect_dagster.plugin.records import TopicPartition
 Offsets: TypeAlias = npt.NDArray[np.int64]
 
 MOST_PENDING = 10
-"""Syncs of one partition that wait to be sent (Java: ``MAX_OUTSTANDING_OFFSET_SYNCS``, there of a whole task)."""
+"""Syncs of one partition that wait, and that are on their way (Java: ``MAX_OUTSTANDING_OFFSET_SYNCS``, of a task)."""
 
 _NONE = -1
 
@@ -109,6 +110,11 @@ class OffsetSyncQueue:
         self._states: dict[TopicPartition, PartitionState] = {}
         self._pending: dict[TopicPartition, list[OffsetSync]] = {}
         self._delayed: dict[TopicPartition, OffsetSync] = {}
+
+    @property
+    def most_in_flight(self) -> int:
+        """Return the number of syncs that may be on their way at once, for all partitions of which records came."""
+        return MOST_PENDING * len(self._states)
 
     def delivered(self, partition: TopicPartition, upstream: Offsets, downstream: Offsets) -> None:
         """Take the offsets of delivered records of one source partition, in the order of delivery.

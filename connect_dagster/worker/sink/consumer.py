@@ -23,7 +23,7 @@ from connect_dagster.backoff import Backoff
 from connect_dagster.errors import ConnectError
 from connect_dagster.expressions.java_patterns import matching
 from connect_dagster.kafka import clients
-from connect_dagster.kafka.fetched_records import WATCHING, FetchedRecords, RecordWatch
+from connect_dagster.kafka.fetched_records import SKIPPED, WATCHING, FetchedRecords, RecordWatch
 from connect_dagster.kafka.log_offsets import AWAY, LogOffsets, is_passing
 from connect_dagster.kafka.offset_reset import OffsetReset, Reset
 from connect_dagster.kafka.settings.java_settings import Settings
@@ -201,7 +201,7 @@ class SinkConsumer:
         if error is None:
             self._watch.keep(message)
             return True
-        if error.code() == KafkaError._AUTO_OFFSET_RESET:
+        if error.code() in SKIPPED | {KafkaError._AUTO_OFFSET_RESET}:
             self._watch.read_instead()
         elif not error.retriable():
             self._raise_unless_passing(error)

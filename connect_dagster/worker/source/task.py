@@ -21,7 +21,7 @@ from connect_dagster.plugin.lines import SourceBatch
 from connect_dagster.plugin.metrics import Metrics
 from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.storage.offset_store import SourceOffsets
-from connect_dagster.worker.errors.failures import KAFKA_PRODUCE, FailedRecord, Failure
+from connect_dagster.worker.errors.failures import KAFKA_PRODUCE, FailedRecord, Failure, exception_text
 from connect_dagster.worker.errors.reporter import ErrorReporter
 from connect_dagster.worker.errors.retry import Retries, RetryGivenUpError
 from connect_dagster.worker.errors.tolerance import ToleranceOperator
@@ -267,7 +267,11 @@ class WorkerSourceTask(WorkerTask):
                 seconds = self._source.reread_delay(error)
                 if seconds is None or not self._wait_unless_stopped(seconds):
                     raise
-                log.warning("WorkerSourceTask{id=%s} Records could not be read, will be read again: %s", self.id, error)
+                log.warning(
+                    "WorkerSourceTask{id=%s} Records could not be read, will be read again: %s",
+                    self.id,
+                    exception_text(error),
+                )
                 self._metrics.errors.retried()
 
     def _tolerated(self, rejected: RejectedRecord, polled: SourceBatch) -> bool:

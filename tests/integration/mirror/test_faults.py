@@ -73,6 +73,22 @@ def test_a_flow_goes_on_when_its_clusters_are_back(pair: Pair, tmp_path: Path, a
         assert "WorkerSourceTask{id=MirrorSourceConnector-0} Task threw" not in process.log()
 
 
+@pytest.mark.soak
+@pytest.mark.timeout(900)
+def test_a_long_read_waits_for_its_source(pair: Pair, tmp_path: Path) -> None:
+    """A job over ranges fails after 70 s without brokers; the task reads them again."""
+    count = 300_000
+    pair.source.produce(TOPIC, ({"value": b"%0100d" % number, "partition": number % 2} for number in range(count)))
+    with DedicatedProcess(pair.file, tmp_path) as process:
+        eventually(lambda: pair.target.partitions(REMOTE) == 2 and pair.arrived() > 1_000, "records arrive", 120)
+        pair.brokers["source"].kill()
+        time.sleep(100)
+        pair.brokers["source"].start()
+        eventually(lambda: pair.arrived() >= count, "the others arrive", 300)
+        pair.check()
+        assert "WorkerSourceTask{id=MirrorSourceConnector-0} Task threw" not in process.log()
+
+
 @pytest.mark.nightly
 @pytest.mark.timeout(400)
 def test_a_source_that_is_not_there_at_the_start_is_waited_for(pair: Pair, tmp_path: Path) -> None:

@@ -44,6 +44,7 @@ def test_lb_05_new_topics_and_partitions_are_made_and_read(flow: Flow, source: C
     assert target.read(target_first, {2: 1})[2][0].value == b"3"
 
     source.delete(second)
+    flow.worker.wait_log(f"Found 2 deleted topic-partitions on {flow.alias}.", 60)
     source.produce(first, [{"value": b"4", "partition": 0}])
     assert target.read(target_first, {0: 2})[0][1].value == b"4"
     assert target.partitions(flow.remote(second)) == 2, "nothing is deleted on the target"

@@ -65,14 +65,13 @@ class MirrorSourceConnector(SourceConnector):
         self._rules = rules = _rules_of(parsed, classes)
         self._topics = topics = MirroredTopics(rules, source, target, parsed.replication_factor)
         self._sync = TopicSync(rules, source, target)
-        self._scheduler = scheduler = Scheduler(f"MirrorSourceConnector: {parsed.label}", parsed.admin_timeout_seconds)
-        scheduler.run_now(self._create_offset_syncs, _CREATING)
-        scheduler.run_now(topics.load, "loading initial set of topic-partitions")
-        scheduler.run_now(topics.create_missing, "creating downstream topic-partitions")
-        scheduler.run_now(topics.look_at_target, "refreshing known target topics")
-        scheduler.repeat(self._sync.sync_acls, parsed.sync_topic_acls_interval, "syncing topic ACLs")
-        scheduler.repeat(self._sync_settings, parsed.sync_topic_configs_interval, "syncing topic configs")
-        scheduler.repeat(self._refresh, parsed.refresh_topics_interval, "refreshing topics", delayed=True)
+        scheduler = Scheduler(f"MirrorSourceConnector: {parsed.label}", parsed.admin_timeout_seconds)
+        try:
+            self._schedule(scheduler)
+        except ConnectError:  # its other work would go on
+            scheduler.close()
+            raise
+        self._scheduler = scheduler
         log.info("Started %s with %d topic-partitions.", parsed.label, len(topics.partitions))
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
@@ -91,6 +90,18 @@ class MirrorSourceConnector(SourceConnector):
         """End the background work."""
         if (scheduler := getattr(self, "_scheduler", None)) is not None:
             scheduler.close()
+            self._rules.topic_filter.close()
+            self._rules.properties.close()
+
+    def _schedule(self, scheduler: Scheduler) -> None:
+        parsed, topics = self._parsed, self._topics
+        scheduler.run_now(self._create_offset_syncs, _CREATING)
+        scheduler.run_now(topics.load, "loading initial set of topic-partitions")
+        scheduler.run_now(topics.create_missing, "creating downstream topic-partitions")
+        scheduler.run_now(topics.look_at_target, "refreshing known target topics")
+        scheduler.repeat(self._sync.sync_acls, parsed.sync_topic_acls_interval, "syncing topic ACLs")
+        scheduler.repeat(self._sync_settings, parsed.sync_topic_configs_interval, "syncing topic configs")
+        scheduler.repeat(self._refresh, parsed.refresh_topics_interval, "refreshing topics", delayed=True)
 
     def _create_offset_syncs(self) -> None:
         parsed = self._parsed

@@ -17,7 +17,6 @@ from connect_dagster.plugin.records import TopicPartition
 
 log = logging.getLogger(__name__)
 
-_MOST_IN_FLIGHT = 10
 _CLOSE_SECONDS = 5.0
 
 
@@ -66,7 +65,7 @@ class OffsetSyncWriter:
 
     def _send(self) -> None:
         self._producer.poll(0)
-        for sync in self._queue.take(_MOST_IN_FLIGHT - self._in_flight):
+        for sync in self._queue.take(self._queue.most_in_flight - self._in_flight):
             try:
                 self._producer.produce(self._topic, sync.value, sync.key, 0, on_delivery=self._written)
                 self._in_flight += 1

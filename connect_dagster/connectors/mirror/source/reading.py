@@ -1,15 +1,17 @@
 """Reads the partitions of a source task: few records as its consumer fetches them, many by ranges of offsets.
 
-The consumer has no group: the worker keeps the offsets. While brokers are away, a poll has no records and one warning
-is logged; reading goes on where it was, or where ``auto.offset.reset`` says when the log does not have that offset any
-more (Java: ``MirrorSourceTask.poll``, for which each ``KafkaException`` is a warning).
+The consumer has no group: the worker keeps the offsets. While brokers are away, a poll has no records and a warning is
+logged each minute; reading goes on where it was, or where ``auto.offset.reset`` says when the log does not have that
+offset any more (Java: ``MirrorSourceTask.poll``, for which each ``KafkaException`` is a warning).
 """
 
 from __future__ import annotations
 
 import logging
+import re
+import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from confluent_kafka import Consumer, KafkaError, KafkaException
@@ -17,10 +19,10 @@ from confluent_kafka import TopicPartition as KafkaPartition
 
 from connect_dagster.backoff import Backoff
 from connect_dagster.connectors.mirror.client_settings import NO_GROUP
-from connect_dagster.errors import ConnectError
+from connect_dagster.errors import ConnectError, RetriableError
 from connect_dagster.expressions.offset_ranges import OffsetRange, shared_out
 from connect_dagster.kafka import clients
-from connect_dagster.kafka.fetched_records import FEW_RECORDS, WATCHING, FetchedRecords, RecordWatch
+from connect_dagster.kafka.fetched_records import FEW_RECORDS, SKIPPED, WATCHING, FetchedRecords, RecordWatch
 from connect_dagster.kafka.log_offsets import LogOffsets, is_of_group
 from connect_dagster.kafka.offset_reset import OffsetReset
 from connect_dagster.kafka.settings.java_settings import Settings
@@ -36,6 +38,12 @@ _AWAY = Backoff(0.1, 5.0)
 _LOOK_SECONDS = 10.0
 _AWAKE_SECONDS = 1.0
 _ASK_SECONDS = 0.01
+_WARNING_SECONDS = 60.0
+_TRIES = re.compile(r" \(after \d+ms in state .*\)$")  # how long and how often, in errors of connections
+
+
+class SourceAwayError(RetriableError):
+    """The source cluster does not respond for partitions that are to be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +62,7 @@ class Read:
 
 
 class PartitionReader:
-    """Reads a fixed set of partitions, for one thread.
+    """Reads a fixed set of partitions, for one thread, but for :meth:`check`.
 
     Args:
         settings: of the consumer, in Java's names.
@@ -78,12 +86,16 @@ class PartitionReader:
             lambda partition, since: self._logs.first_since(partition, since, _REQUEST_SECONDS),
         )
         self._unplaced = set(positions)  # whose positions are missing, or are not known to be in their logs
+        # Which the consumer may not read: a job over ranges of all partitions would fail for one of them.
+        self._refused: set[TopicPartition] = set()
         self._place_at = 0.0
         self._is_watching = False
         self._reads_ranges_next = False
         self._busy_at = self._look_at = time.monotonic()
         self._outages = 0
-        self._warned = ""
+        self._warned: dict[str, float] = {}
+        self._in_use = threading.Lock()
+        self._is_closed = False
         # Any offset: a paused partition is sought before it is read.
         self._consumer.assign([KafkaPartition(one.topic, one.partition, 0) for one in positions])
         self._consumer.pause([KafkaPartition(one.topic, one.partition) for one in positions])
@@ -98,9 +110,22 @@ class PartitionReader:
             self._wait_after(error, seconds)
             return None
 
+    def check(self, partitions: Collection[TopicPartition]) -> None:
+        """Check that the source responds for partitions; any thread may call it.
+
+        Raises:
+            SourceAwayError: it does not.
+        """
+        with self._in_use:
+            known = {} if self._is_closed else self._logs.ends(partitions, _REQUEST_SECONDS)
+        if missing := [str(one) for one in partitions if one not in known]:
+            raise SourceAwayError(f"The source does not respond for {', '.join(missing)}")
+
     def close(self) -> None:
         """Close the consumer."""
-        self._consumer.close()
+        with self._in_use:
+            self._is_closed = True
+            self._consumer.close()
 
     def _place(self) -> None:
         """Find the positions that are missing, and replace those that are not in their logs.
@@ -109,26 +134,31 @@ class PartitionReader:
         """
         if self._is_watching:
             self._stop_watching()
-        logs = self._logs.known_ranges(self._unplaced, _REQUEST_SECONDS)
+        logs, errors = self._logs.known_ranges(self._unplaced, _REQUEST_SECONDS)
         for partition, range in logs.items():
             self._positions[partition] = self._reset.begin(partition, self._positions[partition], range)
         self._unplaced.difference_update(logs)
         self._outages = 0
         if self._unplaced:
             self._place_at = time.monotonic() + _LOOK_SECONDS
-            log.warning("These partitions are not known now, and are not read: %s", _names(self._unplaced))
+            log.warning("These partitions are not known now, and are not read: %s", _reasons(errors))
 
     def _next_ranges(self) -> Read | None:
         known = self._known_positions()
-        ends = self._logs.ends(known)
+        ends = self._logs.ends(known, _REQUEST_SECONDS)
+        if known and not ends:
+            self._warn("The ends of the partitions are not known now")
         displaced = {one for one, position in known.items() if ends.get(one, position) < position}
         if displaced:
             self._displace(displaced)
             return None
-        backlogs = {one: ends.get(one, position) - position for one, position in known.items()}
-        waiting = sum(backlogs.values())
-        if waiting == 0 or (waiting <= FEW_RECORDS and not self._reads_ranges_next):
-            self._watch_from(known, ends if waiting else {})
+        backlogs = {
+            one: ends[one] - position
+            for one, position in known.items()
+            if ends.get(one, position) > position and one not in self._refused
+        }
+        if not backlogs or (sum(backlogs.values()) <= FEW_RECORDS and not self._reads_ranges_next):
+            self._watch_from(known, {one: ends[one] for one in backlogs})
             return None
         self._reads_ranges_next = False
         shares = shared_out(self.most_records, backlogs)
@@ -140,8 +170,7 @@ class PartitionReader:
     def _watch_from(self, positions: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]) -> None:
         if waits := time.monotonic() - self._busy_at < _AWAKE_SECONDS and not ends:
             time.sleep(_ASK_SECONDS)
-        until = {one: end for one, end in ends.items() if end > positions[one]}
-        self._is_watching = not waits and self._watch.watch(positions, until)
+        self._is_watching = not waits and self._watch.watch(positions, ends)
         self._look_at = time.monotonic() + (_AWAKE_SECONDS if ends else _LOOK_SECONDS)
 
     def _fetched(self, seconds: float) -> Read | None:
@@ -163,7 +192,7 @@ class PartitionReader:
         """Read on by ranges where offsets are before the ends of logs, or the logs are shorter than they were."""
         self._look_at = time.monotonic() + _LOOK_SECONDS
         known = self._known_positions()
-        if any(end != known[one] for one, end in self._logs.ends(known).items()):
+        if any(end != known[one] for one, end in self._logs.ends(known).items() if one not in self._refused):
             self._read_ranges()
 
     def _read_ranges(self) -> None:
@@ -178,7 +207,7 @@ class PartitionReader:
         # What has come last is first when a next read cannot have all.
         self._positions = {one: at for one, at in self._positions.items() if one not in ends} | dict(ends)
         self._busy_at = time.monotonic()
-        self._look_at, self._warned = self._busy_at + _AWAKE_SECONDS, ""
+        self._look_at = self._busy_at + _AWAKE_SECONDS
 
     def _known_positions(self) -> dict[TopicPartition, int]:
         return {
@@ -191,15 +220,23 @@ class PartitionReader:
         message = self._consumer.poll(seconds)
         if message is None:
             return False
-        error = message.error()
+        error, topic = message.error(), message.topic()
+        if error is not None and topic is None:
+            self._client_failed(error)
+            return False
+        partition = TopicPartition(topic or "", message.partition() or 0)
         if error is None:
+            self._refused.discard(partition)
             self._watch.keep(message)
             return True
-        partition = TopicPartition(message.topic() or "", message.partition() or 0)
+        if error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
+            self._refused.add(partition)
         if error.code() == KafkaError._AUTO_OFFSET_RESET:
             self._displace({partition})
-        elif not is_of_group(error):
-            self._warn(f"{partition}: {error.str()}")
+            return False
+        if error.code() in SKIPPED:
+            self._watch.read_instead()
+        self._warn(f"{partition}: {error.str()}")
         return False
 
     def _displace(self, partitions: set[TopicPartition]) -> None:
@@ -208,22 +245,27 @@ class PartitionReader:
 
     def _client_failed(self, error: KafkaError) -> None:
         """Log an error of the client; called while it is polled."""
-        self._warn(error.str())
+        if not is_of_group(error):
+            self._warn(error.str())
 
     def _warn(self, text: str) -> None:
-        """Log a failure, once in a row."""
-        if text != self._warned:
-            self._warned = text
+        """Log a failure, once a minute."""
+        now, reason = time.monotonic(), _TRIES.sub("", text)
+        if now >= self._warned.get(reason, now):
+            self._warned[reason] = now + _WARNING_SECONDS
             log.warning("Failure during poll: %s", text)
 
     def _wait_after(self, error: Exception, seconds: float) -> None:
         self._outages += 1
+        self._is_watching = False  # records that were fetched may be dropped: they are fetched again
         self._warn(error.args[0].str() if isinstance(error, KafkaException) else str(error))
         time.sleep(min(seconds, _AWAY.delay(self._outages)))
+        # Until then partitions that have positions are read, and the client is polled, which logs its errors.
+        self._place_at = time.monotonic() + (_LOOK_SECONDS if self._known_positions() else _AWAKE_SECONDS)
 
 
-def _names(partitions: Iterable[TopicPartition]) -> str:
-    return ", ".join(sorted(map(str, partitions)))
+def _reasons(errors: Mapping[TopicPartition, KafkaError]) -> str:
+    return ", ".join(sorted(f"{partition} ({error.str()})" for partition, error in errors.items()))
 
 
 def _isolation(settings: Settings) -> str:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
+from connect_dagster.backoff import Backoff
 from connect_dagster.connectors.mirror.assignment import assigned_partitions
 from connect_dagster.connectors.mirror.client_settings import REPLICATION_CONSUMER
 from connect_dagster.connectors.mirror.metrics import PartitionMetrics
@@ -18,14 +19,21 @@ from connect_dagster.connectors.mirror.names import ReplicationPolicy
 from connect_dagster.connectors.mirror.offsets import position, source_offset, source_partition
 from connect_dagster.connectors.mirror.plugin_classes import FlowClasses
 from connect_dagster.connectors.mirror.source.offset_syncs import OffsetSyncWriter
-from connect_dagster.connectors.mirror.source.reading import PartitionReader, Read
+from connect_dagster.connectors.mirror.source.reading import PartitionReader, Read, SourceAwayError
 from connect_dagster.connectors.mirror.source.record_columns import (
     delivered_by_partition,
     mirrored_frame,
     mirrored_table,
 )
 from connect_dagster.connectors.mirror.source_config import MirrorSourceTaskConfig
-from connect_dagster.expressions.offset_ranges import Layout, OffsetRange, OffsetRangeReader, RangeSlot, layout
+from connect_dagster.expressions.offset_ranges import (
+    Layout,
+    OffsetRange,
+    OffsetRangeReader,
+    RangeSlot,
+    is_refused_read,
+    layout,
+)
 from connect_dagster.kafka.clients import range_options
 from connect_dagster.kafka.settings.java_settings import ClientKind
 from connect_dagster.plugin.connector import Properties, SourceTask
@@ -39,6 +47,9 @@ log = logging.getLogger(__name__)
 _BATCH_RECORDS = 100_000
 _BATCH_BYTES = 32 << 20
 _MOST_SLOTS = 4
+_REREAD = Backoff(0.5, 5.0)
+# The worker asks a task to stop between two polls.
+_MOST_POLL_SECONDS = 1.0
 _MILLISECOND = 1000
 _NANOSECONDS = 1_000_000  # of a millisecond
 
@@ -55,7 +66,7 @@ class MirrorSourceTask(SourceTask):
         policy = FlowClasses(parsed, self.context.load_class).policy()
         self._source = parsed.source_alias
         self._remote = {one.topic: policy.format_remote_topic(self._source, one.topic) for one in partitions}
-        self._poll_seconds = parsed.consumer_poll_timeout_ms / _MILLISECOND
+        self._poll_seconds = min(max(0.0, parsed.consumer_poll_timeout_ms / _MILLISECOND), _MOST_POLL_SECONDS)
         settings = parsed.client_settings(REPLICATION_CONSUMER)
         stored = {one: self.context.offsets.offset(source_partition(self._source, one)) for one in partitions}
         positions = {one: position(offset) for one, offset in stored.items()}
@@ -67,18 +78,26 @@ class MirrorSourceTask(SourceTask):
         remote = [TopicPartition(self._remote[one.topic], one.partition) for one in partitions]
         self._metrics = PartitionMetrics(self.context.metrics, parsed.place, remote)
         self._read_at: dict[int, int] = {}
+        self._rereads = 0
         log.info(
             "Replicating %d topic-partitions %s: %s.", len(partitions), parsed.flow, ", ".join(map(str, partitions))
         )
 
     def poll(self) -> SourceBatch | None:
-        """Return the next records; waits ``consumer.poll.timeout.ms`` at most."""
+        """Return the next records; waits ``consumer.poll.timeout.ms`` or a second at most."""
         read = self._reader.poll(self._poll_seconds)
         if read is None:
             return None
         batch = self._table(read) if read.fetched is not None else self._query(read)
         self._read_at[id(batch)] = _now()
         return batch
+
+    def reread_delay(self, error: Exception) -> float | None:
+        """Return the delay before ranges are read again that the source did not give (Java: ``poll``)."""
+        if not (isinstance(error, SourceAwayError) or is_refused_read(error)):
+            return None
+        self._rereads += 1
+        return _REREAD.delay(self._rereads)
 
     def encoded(self, batch: SourceBatch, records: int, size: int) -> None:
         """Fit the number of records of a batch to their size."""
@@ -97,6 +116,7 @@ class MirrorSourceTask(SourceTask):
 
     def delivered(self, batch: SourceBatch) -> None:
         """Forget the batch."""
+        self._rereads = 0
         self._read_at.pop(id(batch), None)
 
     def commit(self) -> None:
@@ -122,7 +142,12 @@ class MirrorSourceTask(SourceTask):
         slot = self._slot(ranges)
         if slot is None:
             return SourceFrame(df(), *self._offsets(read), **_SCHEMAS)
-        return SourceQuery(slot.df, lambda: slot.set(ranges), df, *self._offsets(read), **_SCHEMAS)
+        return SourceQuery(slot.df, partial(self._set, slot, ranges), df, *self._offsets(read), **_SCHEMAS)
+
+    def _set(self, slot: RangeSlot, ranges: Sequence[OffsetRange]) -> None:
+        if self._rereads:  # a job that waits for the source would keep the cores of all tasks of the worker
+            self._reader.check([one.partition for one in ranges])
+        slot.set(ranges)
 
     def _frame(self, ranges: Sequence[OffsetRange]) -> Any:
         return mirrored_frame(self._ranges.read(ranges), self._remote_of(ranges))

@@ -86,11 +86,12 @@ class TopicSync:
 def remote_acls(bindings: Iterable[AclBinding], rules: Replication) -> list[AclBinding]:
     """Return the ACLs of topics of the target for those of their sources.
 
-    Principals to whom the source allows all may read on the target: only MirrorMaker writes there.
+    Principals to whom the source allows all may read on the target: only MirrorMaker writes there. Each is there once,
+    also for those to whom the source allows both.
     """
     literal = [one for one in bindings if _is_copied(one)]
     chosen = set(rules.chosen(dict.fromkeys(one.name for one in literal)))
-    return [_remote_acl(one, rules.remote(one.name)) for one in literal if one.name in chosen]
+    return list(dict.fromkeys(_remote_acl(one, rules.remote(one.name)) for one in literal if one.name in chosen))
 
 
 def _is_copied(binding: AclBinding) -> bool:

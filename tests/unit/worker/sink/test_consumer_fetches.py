@@ -16,7 +16,7 @@ from confluent_kafka import (
 from confluent_kafka import TopicPartition as KafkaPartition
 
 from connect_dagster.kafka import clients
-from connect_dagster.kafka.fetched_records import FEW_BYTES, FEW_RECORDS
+from connect_dagster.kafka.fetched_records import FEW_BYTES, FEW_RECORDS, SKIPPED
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.worker.sink.consumer import RebalanceListener, SinkConsumer
 
@@ -193,9 +193,11 @@ def test_records_that_become_many_while_the_task_is_busy_are_not_kept(client: Cl
     assert taken.end == {A: 4}
 
 
-def test_an_offset_that_is_not_in_the_log_is_left_to_the_reset_policy(client: Client) -> None:
+@pytest.mark.parametrize("code", [KafkaError._AUTO_OFFSET_RESET, *SKIPPED])
+def test_what_the_client_cannot_read_is_left_to_ranges(client: Client, code: int) -> None:
+    """An offset that is not in the log, for the reset policy; a damaged batch, which librdkafka leaves out."""
     consumer = watching()
-    client.messages = [Message(3), Message(0, failure=KafkaError(KafkaError._AUTO_OFFSET_RESET))]
+    client.messages = [Message(3), Message(0, failure=KafkaError(code))]
     assert consumer.poll()
     assert consumer.take_fetched(10) is None
     assert consumer.poll()
