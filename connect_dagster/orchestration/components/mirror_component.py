@@ -33,8 +33,8 @@ class MirrorFlowComponent(DeclaredConnectorsComponent):
 
     Declares MirrorMaker's three connectors on a Connect cluster of the target, which Dagster keeps as declared. Checks
     look at the lag of the mirrored topics, their settings, and whether groups can go on in the target; a job reports
-    where each group would, another one sets the groups' offsets there. Both ends need ``kafka_cluster``, their alias in the flow, and ``bootstrap_servers``, which
-    the workers reach as well; ``client_properties`` are the login to them.
+    where each group would, another one sets the groups' offsets there. Both ends need ``kafka_cluster``, their alias in
+    the flow, and ``bootstrap_servers``, which the workers reach as well; ``client_properties`` are the login to them.
 
     Heartbeats of the source exist where a flow in the other direction, or another heartbeat connector, writes them:
     their check is made with ``max_heartbeat_age_seconds``. With ``compared_records`` a check compares that many records
@@ -112,9 +112,7 @@ class MirrorFlowComponent(DeclaredConnectorsComponent):
         watched = dg.Definitions(
             asset_checks=self._checks(connectors),
             jobs=[
-                build_mirror_failover_job(
-                    workspace=self.target, source=self.source, name=f"{begin}_{FAILOVER_JOB}"
-                ),
+                build_mirror_failover_job(workspace=self.target, source=self.source, name=f"{begin}_{FAILOVER_JOB}"),
                 build_mirror_sync_groups_job(workspace=self.target, name=f"{begin}_{SYNC_GROUPS_JOB}"),
             ],
         )

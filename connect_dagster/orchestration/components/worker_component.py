@@ -98,7 +98,9 @@ class ConnectWorkerComponent(dg.Component, dg.Model, dg.Resolvable):
         if self.mirror_maker is not None:
             return {self.name: MirrorMakerResource(**fields)}
         if self.workspace is None:
-            raise dg.DagsterInvalidDefinitionError("ConnectWorkerComponent needs `workspace`, the worker's REST address")
+            raise dg.DagsterInvalidDefinitionError(
+                "ConnectWorkerComponent needs `workspace`, the worker's REST address"
+            )
         fields["workspace"] = self.workspace
         if self.standalone is not None:
             return {self.name: StandaloneConnectWorkerResource(**fields)}

@@ -112,7 +112,7 @@ def sample(syncs: Mapping[Partition, Sequence[Pair]], size: int) -> dict[Partiti
         syncs: By partition, not empty.
         size: Number of syncs, at least 1.
     """
-    chosen = dict(list(sorted(syncs.items()))[:size])
+    chosen = dict(sorted(syncs.items())[:size])
     each = max(1, size // max(1, len(chosen)))
     return {partition: _spread(list(dict.fromkeys(pairs)), each) for partition, pairs in chosen.items()}
 

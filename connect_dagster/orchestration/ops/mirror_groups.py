@@ -156,7 +156,12 @@ def changes_metadata(changes: Sequence[GroupChange]) -> dict[str, Any]:
         for one in changes
         for (topic, partition), offset in sorted(one.offsets.items())
     ]
-    columns = [TableColumn("group"), TableColumn("topic"), TableColumn("partition", "int"), TableColumn("offset", "int")]
+    columns = [
+        TableColumn("group"),
+        TableColumn("topic"),
+        TableColumn("partition", "int"),
+        TableColumn("offset", "int"),
+    ]
     return {
         "group_count": len(changes),
         "groups_set": sum(1 for one in changes if one.offsets),

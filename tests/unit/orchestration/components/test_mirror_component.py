@@ -63,9 +63,7 @@ def test_its_connectors_lead_from_topic_to_topic_and_are_operated() -> None:
     ],
     ids=["default", "heartbeats", "records"],
 )
-def test_its_checks_are_of_the_connector_that_they_look_at(
-    more: dict[str, Any], further: set[tuple[str, str]]
-) -> None:
+def test_its_checks_are_of_the_connector_that_they_look_at(more: dict[str, Any], further: set[tuple[str, str]]) -> None:
     with loaded(MirrorFlowComponent, {**FLOW, **more}) as (_, defs):
         keys = {key for each in defs.asset_checks or () for key in each.check_keys}
         found = {(key.asset_key.path[-1], key.name) for key in keys if key.name.startswith("mirror")}

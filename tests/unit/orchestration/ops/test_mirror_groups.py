@@ -77,9 +77,7 @@ def test_partitions_that_the_target_lacks_are_left_out() -> None:
 
 def test_a_run_sets_the_chosen_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     target = Target()
-    monkeypatch.setattr(
-        mirror, "fetch_translated_offsets", lambda *_: [BILLING, replace(BILLING, group="audit")]
-    )
+    monkeypatch.setattr(mirror, "fetch_translated_offsets", lambda *_: [BILLING, replace(BILLING, group="audit")])
     monkeypatch.setattr(mirror_groups, "_target", lambda *_: target)
     with connect_server(bootstrap_servers="us:9092", kafka_cluster="us") as server:
         server.create("checkpoints", connector_class="MirrorCheckpointConnector", source_cluster_alias="eu")
