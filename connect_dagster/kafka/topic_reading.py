@@ -10,7 +10,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaExcepti
 
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.access import Bootstrap, client_settings
-from connect_dagster.kafka.errors import BrokersError, brokers_errors
+from connect_dagster.kafka.errors import MissingTopicError, brokers_errors
 
 _WAIT_SECONDS = 0.2
 _BATCH = 500
@@ -48,11 +48,12 @@ def read_topic(
         isolation: ``read_committed`` leaves out aborted transactions, and ends before an open one.
 
     Raises:
-        BrokersError: The brokers refuse, the topic does not exist, or nothing arrives in time.
+        MissingTopicError: The topic does not exist.
+        BrokersError: The brokers refuse, or nothing arrives in time.
     """
     count = partition_count(bootstrap, topic, timeout)
     if count is None:
-        raise BrokersError(f"Topic {topic!r} does not exist.")
+        raise MissingTopicError(f"Topic {topic!r} does not exist.")
     numbers = range(count) if partition is None else [partition]
     with brokers_errors(), closing(_consumer(bootstrap, isolation)) as consumer:
         consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in numbers])

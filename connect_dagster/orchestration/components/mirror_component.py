@@ -108,12 +108,14 @@ class MirrorFlowComponent(DeclaredConnectorsComponent):
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
         """Return the assets, checks, sensors and jobs of the flow."""
         folder, connectors = context.path.stem, self.connectors()
-        begin = self.job_names_begin(folder)
+        begin, own = self.job_names_begin(folder), [connectors[CHECKPOINT].name]
         watched = dg.Definitions(
             asset_checks=self._checks(connectors),
             jobs=[
-                build_mirror_failover_job(workspace=self.target, source=self.source, name=f"{begin}_{FAILOVER_JOB}"),
-                build_mirror_sync_groups_job(workspace=self.target, name=f"{begin}_{SYNC_GROUPS_JOB}"),
+                build_mirror_failover_job(
+                    workspace=self.target, source=self.source, connectors=own, name=f"{begin}_{FAILOVER_JOB}"
+                ),
+                build_mirror_sync_groups_job(workspace=self.target, connectors=own, name=f"{begin}_{SYNC_GROUPS_JOB}"),
             ],
         )
         declared = self.declared_defs(folder, self.target, list(connectors.values()), [self.source])

@@ -99,6 +99,25 @@ def group_readiness(
     return Readiness(group, tuple(_obstacles(offsets, lag, now, max_age, max_lag)), lag, age)
 
 
+def readiness(
+    offsets: Iterable[TranslatedOffset], groups: Iterable[str] | None, *, now: float, max_age: float, max_lag: int
+) -> list[Readiness]:
+    """Return whether groups can go on in the target, in their order.
+
+    Args:
+        offsets: Translated offsets of a flow.
+        groups: Ids of the groups; None for all that have a checkpoint.
+        now: As of :func:`group_readiness`, like the others.
+        max_age: As there.
+        max_lag: As there.
+    """
+    found = by_group(offsets)
+    return [
+        group_readiness(group, found.get(group, []), now=now, max_age=max_age, max_lag=max_lag)
+        for group in (found if groups is None else groups)
+    ]
+
+
 def _obstacles(
     offsets: Sequence[TranslatedOffset], lag: int, now: float, max_age: float, max_lag: int
 ) -> Iterator[str]:
@@ -153,9 +172,7 @@ def newest_checkpoints(records: Iterable[tuple[bytes | None, bytes | None, float
     return list(newest.values())
 
 
-def fetch_translated_offsets(
-    target: Bootstrap, names: MirrorNames, timeout: float, source: Bootstrap | None = None
-) -> list[TranslatedOffset]:
+def fetch_translated_offsets(target: Bootstrap, names: MirrorNames, timeout: float) -> list[TranslatedOffset]:
     """Read the translated offsets of all groups of a flow, and the ends of their partitions.
 
     For runs: it reads the topic of checkpoints with a consumer.
@@ -164,24 +181,38 @@ def fetch_translated_offsets(
         target: Brokers of the target.
         names: The flow.
         timeout: Longest time without a response of the brokers, in seconds.
-        source: Brokers of the source, for the offsets that the groups have there now.
 
     Raises:
-        BrokersError: The topic of checkpoints does not exist, or cannot be read.
+        MissingTopicError: There is no topic of checkpoints.
+        BrokersError: It cannot be read.
         KafkaException: Brokers do not respond in time.
     """
     messages = read_topic(target, names.checkpoints, timeout, _PARTITION, "read_uncommitted")
     found = newest_checkpoints(map(_record, messages))
     bounds = fetch_topic_bounds(target, {one.topic for one in found}, timeout)
-    committed = {} if source is None else _committed(source, names, found, timeout)
     return [
-        replace(
-            one,
-            end=bounds[place].end if (place := (one.topic, one.partition)) in bounds else None,
-            committed=committed.get((one.group, place)),
-        )
+        replace(one, end=bounds[place].end if (place := (one.topic, one.partition)) in bounds else None)
         for one in found
     ]
+
+
+def with_committed(
+    offsets: Iterable[TranslatedOffset], source: Bootstrap, names: MirrorNames, timeout: float
+) -> list[TranslatedOffset]:
+    """Return translated offsets with those that the groups have in the source now.
+
+    Args:
+        offsets: Translated offsets.
+        source: Brokers of the source.
+        names: The flow.
+        timeout: Longest time without a response of the brokers, in seconds.
+
+    Raises:
+        KafkaException: The brokers do not respond in time.
+    """
+    found = list(offsets)
+    committed = _committed(source, names, found, timeout)
+    return [replace(one, committed=committed.get((one.group, (one.topic, one.partition)))) for one in found]
 
 
 def _committed(

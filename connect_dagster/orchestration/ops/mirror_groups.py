@@ -12,8 +12,8 @@ from confluent_kafka import KafkaError, KafkaException
 from dagster import MetadataValue, TableColumn, TableRecord, TableSchema
 from pydantic import Field
 
-from connect_dagster.kafka.access import client_settings
 from connect_dagster.kafka.errors import BrokersError, brokers_errors
+from connect_dagster.orchestration.failures import reasons
 from connect_dagster.orchestration.observations.checkpoints import TranslatedOffset, by_group
 from connect_dagster.orchestration.ops.jobs import CLUSTER_TAG
 from connect_dagster.orchestration.ops.mirror import MOST_ROWS, fetch_flow_offsets, require_checkpoints
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 SYNC_GROUPS_JOB = "mirror_sync_groups"
 HAS_MEMBERS = "it has members in the target"
-_MILLISECONDS = 1000
 
 
 class SyncGroupsConfig(dg.Config):
@@ -51,17 +50,22 @@ class GroupChange:
     refusal: str = ""
 
 
-def build_mirror_sync_groups_job(*, workspace: KafkaConnectWorkspace, name: str = SYNC_GROUPS_JOB) -> dg.JobDefinition:
+def build_mirror_sync_groups_job(
+    *, workspace: KafkaConnectWorkspace, connectors: Sequence[str] = (), name: str = SYNC_GROUPS_JOB
+) -> dg.JobDefinition:
     """Create the job ``mirror_sync_groups``.
 
-    It reads the checkpoints of all flows of a Connect cluster, and sets the offsets of consumer groups in the target to
+    It reads the checkpoints of the flows of a Connect cluster, and sets the offsets of consumer groups in the target to
     the translated ones, as MirrorMaker does with ``sync.group.offsets.enabled``: of groups without members there, and
     never back, so that a group that has read in the target keeps what it has read. Groups with members are reported and
-    left as they are.
+    left as they are. The run fails, after it has set the offsets of all other groups, when the brokers refuse a group
+    for another reason.
 
     Args:
         workspace (KafkaConnectWorkspace): The Connect cluster that runs MirrorMaker's checkpoint connectors, with
             ``bootstrap_servers``.
+        connectors (Sequence[str]): Names of the checkpoint connectors whose groups are set. Defaults to all of the
+            cluster.
         name (str): The job's name. Defaults to ``mirror_sync_groups``.
 
     Returns:
@@ -86,7 +90,9 @@ def build_mirror_sync_groups_job(*, workspace: KafkaConnectWorkspace, name: str 
         context: dg.OpExecutionContext, config: SyncGroupsConfig, kafka_connect: KafkaConnectWorkspace
     ) -> None:
         """Sets the offsets of consumer groups in the target to the translated ones."""
-        found = fetch_flow_offsets(kafka_connect, config.groups, config.timeout)
+        found = fetch_flow_offsets(
+            kafka_connect, config.groups, config.timeout, context.log.warning, connectors=connectors
+        )
         chosen = [
             one for offsets in found.values() for one in offsets if not config.groups or one.group in config.groups
         ]
@@ -95,10 +101,19 @@ def build_mirror_sync_groups_job(*, workspace: KafkaConnectWorkspace, name: str 
                 changes = set_translated_offsets(_target(kafka_connect, config.timeout), chosen)
         except BrokersError as error:
             raise dg.Failure(f"The offsets of groups cannot be read or set: {error}") from error
-        context.add_output_metadata(changes_metadata(changes))
-        if refused := [one for one in changes if one.refusal]:
-            reasons = "; ".join(f"'{one.group}': {one.refusal}" for one in refused)
-            context.log.warning(f"{len(refused)} of {len(changes)} groups keep the offsets that they have: {reasons}")
+        lacking = sum(one.end is None for one in chosen)
+        metadata = {**changes_metadata(changes), "partitions_missing": lacking}
+        if lacking:
+            context.log.warning(f"The target does not have {lacking} partitions of which there are checkpoints")
+        in_use = {one.group: one.refusal for one in changes if one.refusal == HAS_MEMBERS}
+        if in_use:
+            context.log.warning(f"Groups that keep the offsets that they have: {reasons(in_use)}")
+        if refused := {one.group: one.refusal for one in changes if one.refusal and one.group not in in_use}:
+            raise dg.Failure(
+                f"The brokers refuse the offsets of {len(refused)} of {len(changes)} groups: {reasons(refused)}",
+                metadata=metadata,
+            )
+        context.add_output_metadata(metadata)
 
     @dg.job(
         name=name,
@@ -122,7 +137,7 @@ def set_translated_offsets(target: "ForwardingAdmin", offsets: Iterable[Translat
         offsets: Translated offsets. Those of partitions that the target lacks are left out.
 
     Raises:
-        KafkaException: The brokers do not respond in time, or refuse to describe the groups.
+        KafkaException: The brokers do not respond in time, or refuse to describe or to list the groups.
     """
     # In runs only: definitions load no connector's code.
     from connect_dagster.connectors.mirror.checkpoint.group_offsets import offsets_to_set
@@ -130,9 +145,15 @@ def set_translated_offsets(target: "ForwardingAdmin", offsets: Iterable[Translat
     from connect_dagster.plugin.records import TopicPartition
 
     groups = by_group(one for one in offsets if one.end is not None)
-    known = target.group_offsets(target.empty_groups(list(groups)))
+    empty = target.empty_groups(list(groups))
+    # Also those that will have no members in a moment: what they have read is not known here.
+    in_use = {*target.consumer_groups()} - empty
+    known = target.group_offsets(empty)
     changes = []
     for group, found in groups.items():
+        if group in in_use:
+            changes.append(GroupChange(group, {}, HAS_MEMBERS))
+            continue
         places = {TopicPartition(one.topic, one.partition): one for one in found}
         checkpoints = {
             place: Checkpoint(group, place, one.upstream, one.downstream, one.metadata) for place, one in places.items()
@@ -180,5 +201,4 @@ def _target(workspace: KafkaConnectWorkspace, seconds: float) -> "ForwardingAdmi
 
     brokers = workspace.brokers
     assert brokers is not None  # no job is made without
-    timeout = str(int(seconds * _MILLISECONDS))
-    return ForwardingAdmin({**client_settings(brokers), "default.api.timeout.ms": timeout})
+    return ForwardingAdmin.of(brokers, seconds)
