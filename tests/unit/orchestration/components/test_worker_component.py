@@ -75,6 +75,14 @@ def test_there_is_one_kind_of_worker(given: dict[str, Any]) -> None:
             component.workers()
 
 
+@pytest.mark.parametrize("kind", ["standalone", "mirror_maker"])
+def test_only_members_of_a_group_are_several(kind: str) -> None:
+    with loaded(ConnectWorkerComponent, {"workspace": WORKSPACE, "worker": WORKER}):
+        component = ConnectWorkerComponent.resolve_from_dict({"workspace": WORKSPACE, kind: {}, "count": 2})
+        with pytest.raises(dg.DagsterInvalidDefinitionError, match="`count: 2` is for members of a group"):
+            component.workers()
+
+
 def test_mirror_makers_process_needs_no_workspace_and_workers_do() -> None:
     properties = {"clusters": "eu, us", "eu->us.enabled": "true", "eu.sasl.jaas.config": {"env": "EU_JAAS"}}
     given = {"mirror_maker": {"properties": properties, "clusters": ["us"]}, "name": "mirror", "job_name": "mirroring"}
@@ -84,6 +92,8 @@ def test_mirror_makers_process_needs_no_workspace_and_workers_do() -> None:
         assert mirror.clusters == ["us"]
         assert isinstance(mirror.properties["eu.sasl.jaas.config"], dg.EnvVar)
         assert "mirroring" in defs.get_repository_def().job_names
+        spec = defs.resolve_asset_graph().get(worker_key("mirror"))
+        assert "run by the job `mirroring`" in (spec.description or "")
         without = ConnectWorkerComponent.resolve_from_dict({"worker": WORKER})
         with pytest.raises(dg.DagsterInvalidDefinitionError, match="needs `workspace`"):
             without.workers()
