@@ -89,6 +89,11 @@ def fetch_records(
     return found
 
 
+def content_bytes(content: str | bytes | None) -> bytes | None:
+    """Return a key or a value, which the client library declares as text too."""
+    return content.encode() if isinstance(content, str) else content
+
+
 def _first_records(
     consumer: Consumer, offsets: Mapping[tuple[str, int], int], timeout: float
 ) -> dict[tuple[str, int], Message]:

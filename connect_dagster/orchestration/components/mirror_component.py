@@ -25,6 +25,7 @@ from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorS
 from connect_dagster.orchestration.ops.mirror import FAILOVER_JOB, build_mirror_failover_job
 from connect_dagster.orchestration.ops.mirror_groups import SYNC_GROUPS_JOB, build_mirror_sync_groups_job
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
+from connect_dagster.plugin.connector_file import DesiredState
 
 
 @dg.scaffold_with(MirrorScaffolder)
@@ -63,15 +64,24 @@ class MirrorFlowComponent(DeclaredConnectorsComponent):
                 sync.group.offsets.enabled: true
     """
 
-    source: ResolvedWorkspace
-    target: ResolvedWorkspace
-    topics: list[str] = Field(description="Topics: names, or Java regular expressions of whole names.")
+    source: ResolvedWorkspace = Field(
+        description="The Kafka cluster that is mirrored: `kafka_cluster`, `bootstrap_servers` and `client_properties`."
+    )
+    target: ResolvedWorkspace = Field(
+        description="The Connect cluster that runs the connectors, and its Kafka cluster, which receives the records."
+    )
+    topics: list[str] = Field(
+        min_length=1, description="Topics: names, or Java regular expressions of whole names; `.*` for all."
+    )
     groups: list[str] = Field(
         default=[".*"], description="Consumer groups whose offsets are translated: ids or expressions."
     )
     config: ResolvedConfig = Field(
         default={},
         description="Further options of the connectors, as in mm2.properties; `{env: NAME}` stands for a variable.",
+    )
+    state: DesiredState = Field(
+        default=DesiredState.RUNNING, description="State of the connectors: RUNNING, PAUSED or STOPPED."
     )
     name: str | None = Field(
         default=None, description="Begin of the connectors' names; <source>-to-<target> by default."
@@ -103,6 +113,7 @@ class MirrorFlowComponent(DeclaredConnectorsComponent):
             groups=self.groups,
             tasks_max=self.tasks_max,
             config=self.config,
+            state=self.state,
         )
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:

@@ -11,7 +11,7 @@ from confluent_kafka import Message
 
 from connect_dagster.client.mirror_names import MirrorNames
 from connect_dagster.kafka.access import Bootstrap
-from connect_dagster.kafka.topic_reading import read_topic
+from connect_dagster.kafka.topic_reading import content_bytes, read_topic
 from connect_dagster.orchestration.observations.topic_offsets import Partition, fetch_committed, fetch_topic_bounds
 
 _PARTITION = 0
@@ -229,8 +229,4 @@ def _committed(
 
 
 def _record(message: Message) -> tuple[bytes | None, bytes | None, float]:
-    return _bytes(message.key()), _bytes(message.value()), message.timestamp()[1] / _MILLISECONDS
-
-
-def _bytes(content: str | bytes | None) -> bytes | None:
-    return content.encode() if isinstance(content, str) else content
+    return content_bytes(message.key()), content_bytes(message.value()), message.timestamp()[1] / _MILLISECONDS

@@ -5,9 +5,11 @@ from typing import Any
 import dagster as dg
 import pytest
 from dagster import AssetKey
+from pydantic import ValidationError
 
 from connect_dagster.orchestration import MirrorFlowComponent
 from connect_dagster.orchestration.assets.keys import connector_key
+from connect_dagster.plugin.connector_file import DesiredState
 from tests.unit.orchestration.components.sandbox import loaded, scaffolded
 
 FLOW = {
@@ -52,6 +54,14 @@ def test_its_connectors_lead_from_topic_to_topic_and_are_operated() -> None:
         assert {sensor.name for sensor in repository.sensor_defs} >= {
             "kafka_connect_connect_us__ingest_status_sensor",
         }
+
+
+def test_its_state_is_that_of_the_three_connectors() -> None:
+    with loaded(MirrorFlowComponent, {**FLOW, "state": "PAUSED"}) as (component, _):
+        assert {spec.state for spec in component.connectors().values()} == {DesiredState.PAUSED}
+        # Without one MirrorMaker would mirror all topics.
+        with pytest.raises(ValidationError, match="topics"):
+            MirrorFlowComponent.resolve_from_dict({**FLOW, "topics": []})
 
 
 @pytest.mark.parametrize(
