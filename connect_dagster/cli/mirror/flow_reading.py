@@ -70,7 +70,7 @@ class FlowReading:
     def readiness(self, max_age: float, max_lag: int) -> list[Readiness]:
         """Return the readiness of the groups for the target.
 
-        Checkpoints of others stay in their topic for ever: of groups that the source has no longer, or that are not
+        Checkpoints of others stay in their topic forever: of groups that the source has no longer, or that are not
         translated any more.
 
         Args:

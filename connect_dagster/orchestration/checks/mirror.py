@@ -56,7 +56,7 @@ def build_mirror_lag_checks(
 
     It fails when more records of the source are not mirrored yet than the bound, and warns when they cannot be counted.
     All topics count that the connector's filter chooses in the source, also those of which no record has arrived; with
-    a filter of your own those that are known to be mirrored. Records are counted by offsets, which markers of
+    a custom filter those that are known to be mirrored. Records are counted by offsets, which markers of
     transactions and records that compaction removed have too.
 
     Args:

@@ -56,7 +56,7 @@ def build_mirror_failover_checks(
         max_age_seconds (float): Bound for the age of a group's checkpoints. Defaults to 300.
         max_lag (int): The most records that a group may have to read, over all partitions. Defaults to 1000.
         groups (Sequence[str]): Ids of the groups that have to be ready. Defaults to those that the connector's filter
-            chooses in the source; without ``source``, or with a filter of your own, to all that have a checkpoint.
+            chooses in the source; without ``source``, or with a custom filter, to all that have a checkpoint.
         source (Optional[KafkaConnectWorkspace]): The cluster that is mirrored, with ``kafka_cluster`` and
             ``bootstrap_servers``.
 
@@ -137,7 +137,7 @@ def failover_outcome(groups: Sequence[Readiness]) -> CheckOutcome:
         ),
     } | ({"checkpoint_age_seconds": float(max(ages))} if ages else {})
     if not groups:
-        return CheckOutcome(False, "There are no groups, or none has a checkpoint: is the filter right?", metadata)
+        return CheckOutcome(False, "The flow has no groups, or none has a checkpoint: is the filter right?", metadata)
     if not waiting:
         return CheckOutcome(True, f"All {len(groups)} groups can go on in the target", metadata)
     reasons = "; ".join(f"'{one.group}': {', '.join(one.obstacles)}" for one in waiting[:MOST_NAMES])

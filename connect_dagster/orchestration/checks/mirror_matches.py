@@ -146,7 +146,7 @@ def matches_outcome(records: Sequence[ComparedRecord], between: Distances) -> Ch
             metadata,
         )
     if not there:
-        message = "No record can be compared: there are no offset syncs of its topics, or their records are deleted"
+        message = "No record can be compared: its topics have no offset syncs, or their records are deleted"
         return CheckOutcome(False, message, metadata, AssetCheckSeverity.WARN)
     return CheckOutcome(True, f"{len(there)} records are equal in both clusters", metadata)
 

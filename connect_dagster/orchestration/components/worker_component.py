@@ -84,7 +84,7 @@ class ConnectWorkerComponent(dg.Component, dg.Model, dg.Resolvable):
 
         Raises:
             DagsterInvalidDefinitionError: Not one kind of worker is given, a worker without ``workspace``, or a
-                ``count`` of what is no member of a group.
+                ``count`` of others than members of a group.
         """
         return build_connect_worker_definitions(workers=self.workers(), job_name=self.job_name)
 

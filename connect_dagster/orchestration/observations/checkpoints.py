@@ -183,7 +183,7 @@ def fetch_translated_offsets(target: Bootstrap, names: MirrorNames, timeout: flo
         timeout: Longest time without a response of the brokers, in seconds.
 
     Raises:
-        MissingTopicError: There is no topic of checkpoints.
+        MissingTopicError: The topic of checkpoints does not exist.
         BrokersError: It cannot be read.
         KafkaException: Brokers do not respond in time.
     """

@@ -1,4 +1,4 @@
-"""What the filters of a flow choose in its source: the topics that are mirrored, the groups that are translated.
+"""Choices of a flow's filters in its source: the topics that are mirrored, the groups that are translated.
 
 For runs: connectors' code is loaded, and PySpark with it. Classes of users are found by workers alone, so that what
 they choose is not known here.

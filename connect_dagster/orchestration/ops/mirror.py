@@ -134,8 +134,8 @@ def fetch_flow_offsets(
         sources: Workspaces of mirrored clusters, for the offsets that the groups have there.
 
     Raises:
-        Failure: There is no such connector, brokers of the target do not respond, no flow has a topic of checkpoints,
-            or a group has no checkpoint.
+        Failure: The cluster has no such connector, brokers of the target do not respond, no flow has a topic of
+            checkpoints, or a group has no checkpoint.
     """
     with one_sentence():
         flows = checkpoint_flows(workspace.get_client().connectors().values(), connectors)
