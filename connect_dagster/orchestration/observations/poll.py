@@ -125,7 +125,8 @@ class ConnectorPoll:
         sources: dict[str, set[str]] = {}
         for one in mirrors:
             sources.setdefault(names[one.connector.name].source, set()).update(topic_names(one.lineage.inputs))
-        with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:
+        # All at once, however many clusters: none may wait for another one that does not respond.
+        with ThreadPoolExecutor(2 + len(sources)) as pool:
             samples = pool.submit(self._readable, self._once.metric_samples)
             newest = pool.submit(self._newest, mirrors, list(names.values()))
             bounds = {alias: pool.submit(self._source_bounds, alias, topics) for alias, topics in sources.items()}

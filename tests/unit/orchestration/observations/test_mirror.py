@@ -97,7 +97,7 @@ def test_a_mirrored_topic_is_materialised_with_numbers_that_dagster_plots() -> N
     numbers = {key: value for key, value in metadata.items() if type(value) in (int, float)}
     numbers.pop("dagster/last_updated_timestamp")
     assert numbers == {
-        "offset_total": snapshot().position,
+        "offset_total": 89 + 9,
         "records_lag_total": 18,
         "records_lag_max": 10,
         "groups_synced": 2,
@@ -112,6 +112,18 @@ def test_a_mirrored_topic_is_materialised_with_numbers_that_dagster_plots() -> N
     rows = [record.data for record in metadata["records_lag"].records]
     assert rows[0] == {"topic": "orders", "partition": 0, "records": 10}
     assert len(rows) == 3
+
+
+def test_a_mirrored_topic_has_the_version_of_its_own_offsets() -> None:
+    """Each topic was materialised, and fresh, when any topic of the flow had moved."""
+    before, still, moved = snapshot(), KafkaConnectTopicProps("eu.payments"), KafkaConnectTopicProps("eu.orders")
+    after = replace(before, offsets=(offset("orders", 0, 95), *OFFSETS[1:]))
+    assert after.version_of(still) == before.version_of(still) != ""
+    assert after.version_of(moved) != before.version_of(moved)
+    assert after.position_of(still) == 4
+    assert replace(before, offsets=OFFSETS[:2]).version_of(still) == ""
+    # What wrote it is not known, as with a policy of the user.
+    assert before.version_of(KafkaConnectTopicProps("from-somewhere")) == before.offsets_version
 
 
 def test_the_connector_is_observed_with_the_numbers_of_all_its_topics() -> None:
