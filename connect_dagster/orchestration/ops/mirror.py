@@ -28,8 +28,8 @@ FAILOVER_JOB = "mirror_failover_report"
 MOST_ROWS = 1000
 
 
-class FailoverReportConfig(dg.Config):
-    """Options of the report."""
+class GroupsConfig(dg.Config):
+    """Options of the report, and of the job that sets offsets."""
 
     groups: list[str] = Field(default=[], description="Ids of consumer groups; all that have a checkpoint by default.")
     timeout: float = Field(
@@ -81,7 +81,7 @@ def build_mirror_failover_job(
 
     @dg.op(name=f"{name}_op")
     def mirror_failover_report_op(
-        context: dg.OpExecutionContext, config: FailoverReportConfig, kafka_connect: KafkaConnectWorkspace
+        context: dg.OpExecutionContext, config: GroupsConfig, kafka_connect: KafkaConnectWorkspace
     ) -> None:
         """Reports the translated offsets of consumer groups, by flow."""
         found = fetch_flow_offsets(
@@ -93,7 +93,7 @@ def build_mirror_failover_job(
         name=name,
         executor_def=dg.in_process_executor,
         resource_defs={"kafka_connect": workspace},
-        config=dg.RunConfig(ops={f"{name}_op": FailoverReportConfig()}),
+        config=dg.RunConfig(ops={f"{name}_op": GroupsConfig()}),
         tags={CLUSTER_TAG: workspace.cluster, "dagster/max_retries": "0"},
         description="Reports where consumer groups of the source would go on in the target; changes nothing.",
     )

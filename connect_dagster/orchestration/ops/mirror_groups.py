@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 from confluent_kafka import KafkaError, KafkaException
 from dagster import MetadataValue, TableColumn, TableRecord, TableSchema
-from pydantic import Field
 
 from connect_dagster.kafka.errors import BrokersError, brokers_errors
 from connect_dagster.orchestration.failures import reasons
 from connect_dagster.orchestration.observations.checkpoints import TranslatedOffset, by_group
 from connect_dagster.orchestration.ops.jobs import CLUSTER_TAG
-from connect_dagster.orchestration.ops.mirror import MOST_ROWS, fetch_flow_offsets, require_checkpoints
+from connect_dagster.orchestration.ops.mirror import (
+    MOST_ROWS,
+    GroupsConfig,
+    fetch_flow_offsets,
+    require_checkpoints,
+)
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
 if TYPE_CHECKING:
@@ -24,15 +28,6 @@ if TYPE_CHECKING:
 
 SYNC_GROUPS_JOB = "mirror_sync_groups"
 HAS_MEMBERS = "it has members in the target"
-
-
-class SyncGroupsConfig(dg.Config):
-    """Options of the job."""
-
-    groups: list[str] = Field(default=[], description="Ids of consumer groups; all that have a checkpoint by default.")
-    timeout: float = Field(
-        default=30.0, gt=0, description="Longest time without a response of the brokers, in seconds."
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +82,7 @@ def build_mirror_sync_groups_job(
 
     @dg.op(name=f"{name}_op")
     def mirror_sync_groups_op(
-        context: dg.OpExecutionContext, config: SyncGroupsConfig, kafka_connect: KafkaConnectWorkspace
+        context: dg.OpExecutionContext, config: GroupsConfig, kafka_connect: KafkaConnectWorkspace
     ) -> None:
         """Sets the offsets of consumer groups in the target to the translated ones."""
         found = fetch_flow_offsets(
@@ -119,7 +114,7 @@ def build_mirror_sync_groups_job(
         name=name,
         executor_def=dg.in_process_executor,
         resource_defs={"kafka_connect": workspace},
-        config=dg.RunConfig(ops={f"{name}_op": SyncGroupsConfig()}),
+        config=dg.RunConfig(ops={f"{name}_op": GroupsConfig()}),
         tags={CLUSTER_TAG: workspace.cluster, "dagster/max_retries": "0"},
         description="Sets the offsets of consumer groups in the target to the translated ones, once.",
     )
