@@ -155,6 +155,7 @@ def flows_metadata(states: Mapping[str, Iterable[StoredStatus] | str]) -> dict[s
     metadata: dict[str, Any] = {
         "flow_count": len(states),
         "connector_count": len(every) - len(tasks),
+        "connectors_failed": sum(status.state is State.FAILED and status.task is None for status in every),
         "task_count": len(tasks),
         "tasks_failed": sum(status.state is State.FAILED for status in tasks),
         "flows": MetadataValue.table(rows, schema=TableSchema(columns)),

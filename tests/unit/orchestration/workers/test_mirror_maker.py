@@ -91,8 +91,8 @@ def test_a_process_that_never_starts_is_ended() -> None:
 def test_flows_are_counted_and_those_that_cannot_be_read_are_said() -> None:
     states = [status(None, State.RUNNING), status(0, State.RUNNING), status(1, State.FAILED)]
     metadata = flows_metadata({"eu->us": states, "us->eu": "Topic 'mm2-status.us.internal' does not exist."})
-    numbers = ("flow_count", "connector_count", "task_count", "tasks_failed")
-    assert [metadata[name] for name in numbers] == [2, 1, 2, 1]
+    numbers = ("flow_count", "connector_count", "connectors_failed", "task_count", "tasks_failed")
+    assert [metadata[name] for name in numbers] == [2, 1, 0, 2, 1]
     (row,) = metadata["flows"].records
     assert row.data == {"flow": "eu->us", "connectors": 1, "tasks": 2, "running": 1, "failed": 1}
     assert metadata["flows_error"] == "us->eu: Topic 'mm2-status.us.internal' does not exist."
