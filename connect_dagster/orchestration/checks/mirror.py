@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 from dagster import AssetCheckKey, AssetCheckSeverity, MetadataValue, TableColumn, TableRecord, TableSchema
 
-from connect_dagster.client.connector_classes import simple_name
 from connect_dagster.client.datasets import KafkaConnectTopicProps
 from connect_dagster.client.lineage import ConnectorLineage
 from connect_dagster.client.mirror_names import MirrorNames
@@ -22,7 +21,7 @@ from connect_dagster.orchestration.checks.connector_checks import (
 )
 from connect_dagster.orchestration.checks.lag import require_brokers
 from connect_dagster.orchestration.cluster import brokers_by_alias, check_sources
-from connect_dagster.orchestration.observations.flow_filters import fetch_mirrored_topics
+from connect_dagster.orchestration.observations.flow_filters import custom_filter, fetch_mirrored_topics
 from connect_dagster.orchestration.observations.mirror import mirror_metadata
 from connect_dagster.orchestration.observations.snapshot import ConnectorSnapshot
 from connect_dagster.orchestration.observations.topic_offsets import (
@@ -39,7 +38,6 @@ MIRROR_LAG_CHECK = "mirror_lag"
 MIRROR_HEARTBEAT_CHECK = "mirror_heartbeat"
 MIRROR_DRIFT_CHECK = "mirror_config_drift"
 BROKERS_TIMEOUT = 10.0
-PROPERTY_FILTER, DEFAULT_PROPERTY_FILTER = "config.property.filter.class", "DefaultConfigPropertyFilter"
 MOST_ROWS = 50
 
 NO_MIRROR = CheckOutcome(False, "It is not MirrorMaker's source connector")
@@ -313,7 +311,7 @@ def _drift_outcome(snapshot: ConnectorSnapshot, sources: Mapping[str, Brokers], 
     if (source := sources.get(names.source)) is None:
         return other_source(names, sources)
     config = {key: value for key, value in snapshot.connector.info.config.items() if value is not None}
-    if (own := own_property_filter(config)) is not None:
+    if (own := custom_filter(config, "config.property.filter.class")) is not None:
         message = f"The settings that the connector's own filter {own} selects are not known here"
         return CheckOutcome(False, message, severity=AssetCheckSeverity.WARN)
 
@@ -335,12 +333,6 @@ def _drift_outcome(snapshot: ConnectorSnapshot, sources: Mapping[str, Brokers], 
         return drift_outcome(differences)
 
     return of_brokers(compared)
-
-
-def own_property_filter(config: Mapping[str, str]) -> str | None:
-    """Return the class that selects settings for a connector; ``None`` for MirrorMaker's default one."""
-    name = config.get(PROPERTY_FILTER, DEFAULT_PROPERTY_FILTER)
-    return None if simple_name(name) == DEFAULT_PROPERTY_FILTER else name
 
 
 def different_settings(

@@ -85,8 +85,9 @@ def build_mirror_failover_checks(
     def outcome(connector: Connector, target: Brokers, sources: Mapping[str, Brokers]) -> CheckOutcome:
         if not is_mirror(connector, MIRROR_CHECKPOINT):
             return CheckOutcome(False, "It is not MirrorMaker's checkpoint connector")
-        names, source = MirrorNames.of(connector.info.config), None
-        if sources and (source := sources.get(names.source)) is None:
+        names = MirrorNames.of(connector.info.config)
+        source = sources.get(names.source)
+        if sources and source is None:
             return other_source(names, sources)
 
         def compared() -> CheckOutcome:

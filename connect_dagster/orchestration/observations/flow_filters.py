@@ -6,9 +6,24 @@ they choose is not known here.
 
 from collections.abc import Mapping
 
-from connect_dagster.errors import ConfigError
+from connect_dagster.client.connector_classes import simple_name
+from connect_dagster.client.mirror_names import MirrorNames
 from connect_dagster.kafka.access import Bootstrap
 from connect_dagster.orchestration.observations.topic_offsets import fetch_topic_names
+
+FILTERS = {
+    "topic.filter.class": "DefaultTopicFilter",
+    "group.filter.class": "DefaultGroupFilter",
+    "config.property.filter.class": "DefaultConfigPropertyFilter",
+}
+"""MirrorMaker's classes by the options that take them."""
+
+
+def custom_filter(config: Mapping[str, str | None], option: str) -> str | None:
+    """Return the class of a user that an option of :data:`FILTERS` names; None for MirrorMaker's."""
+    default = FILTERS[option]
+    name = config.get(option) or default
+    return None if simple_name(name) == default else name
 
 
 def fetch_mirrored_topics(source: Bootstrap, config: Mapping[str, str | None], timeout: float) -> list[str] | None:
@@ -20,24 +35,21 @@ def fetch_mirrored_topics(source: Bootstrap, config: Mapping[str, str | None], t
         timeout: Longest time without a response of the brokers, in seconds.
 
     Raises:
-        ConfigError: A pattern of the filter takes too long.
+        ConfigError: A list of patterns is wrong, or takes too long.
         KafkaException: The brokers do not respond in time.
     """
-    from connect_dagster.connectors.mirror.filters import topics_to_replicate
-    from connect_dagster.connectors.mirror.plugin_classes import FlowClasses
-    from connect_dagster.connectors.mirror.source_config import MirrorSourceConfig
+    from connect_dagster.connectors.mirror.filters import DefaultTopicFilter, topics_to_replicate
 
-    try:
-        parsed = MirrorSourceConfig.parse(_given(config))
-        classes = FlowClasses(parsed, _not_here)
-        topic_filter, policy = classes.topic_filter(), classes.policy()
-    except ConfigError:
+    names = MirrorNames.of(config)
+    if not names.is_known or custom_filter(config, "topic.filter.class"):
         return None
-    topics = fetch_topic_names(source, timeout)
+    topic_filter = DefaultTopicFilter()
+    topic_filter.configure(_given(config))
+    found = fetch_topic_names(source, timeout)
     chosen = topics_to_replicate(
-        topics, topic_filter=topic_filter, policy=policy, target_alias=parsed.target_alias, heartbeats=False
+        found, topic_filter=topic_filter, policy=names.policy, target_alias=names.target, heartbeats=False
     )
-    return [topic for topic in chosen if not policy.is_heartbeats_topic(topic)]
+    return [topic for topic in chosen if not names.policy.is_heartbeats_topic(topic)]
 
 
 def fetch_translated_groups(source: Bootstrap, config: Mapping[str, str | None], timeout: float) -> list[str] | None:
@@ -49,21 +61,16 @@ def fetch_translated_groups(source: Bootstrap, config: Mapping[str, str | None],
         timeout: As of :func:`fetch_mirrored_topics`, which raises the same.
     """
     from connect_dagster.connectors.mirror.checkpoint.connector import groups_to_translate
-    from connect_dagster.connectors.mirror.checkpoint_config import MirrorCheckpointConfig
     from connect_dagster.connectors.mirror.clusters import ForwardingAdmin
-    from connect_dagster.connectors.mirror.plugin_classes import FlowClasses
+    from connect_dagster.connectors.mirror.filters import DefaultGroupFilter, DefaultTopicFilter
 
-    try:
-        classes = FlowClasses(MirrorCheckpointConfig.parse(_given(config)), _not_here)
-        group_filter, topic_filter = classes.group_filter(), classes.topic_filter()
-    except ConfigError:
+    if custom_filter(config, "group.filter.class") or custom_filter(config, "topic.filter.class"):
         return None
-    return groups_to_translate(ForwardingAdmin.of(source, timeout), group_filter, topic_filter)
+    groups, topics = DefaultGroupFilter(), DefaultTopicFilter()
+    for one in (groups, topics):
+        one.configure(_given(config))
+    return groups_to_translate(ForwardingAdmin.of(source, timeout), groups, topics)
 
 
 def _given(config: Mapping[str, str | None]) -> dict[str, str]:
     return {name: value for name, value in config.items() if value is not None}
-
-
-def _not_here(name: str) -> type:
-    raise ConfigError(f"{name} is loaded by workers alone")

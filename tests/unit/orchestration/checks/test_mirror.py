@@ -20,7 +20,6 @@ from connect_dagster.orchestration.checks.mirror import (
     heartbeat_routes,
     mirror_lag_outcome,
     of_brokers,
-    own_property_filter,
 )
 from connect_dagster.orchestration.checks.mirror_failover import failover_outcome
 from connect_dagster.orchestration.checks.mirror_matches import matches_outcome
@@ -181,15 +180,3 @@ def test_records_that_differ_fail_the_check_and_deleted_ones_do_not() -> None:
 def test_nothing_to_compare_is_a_warning() -> None:
     outcome = matches_outcome([compared(8, None)], Distances(0, 0))
     assert (outcome.passed, outcome.severity) == (False, AssetCheckSeverity.WARN)
-
-
-@pytest.mark.parametrize(
-    ("config", "own"),
-    [
-        ({}, None),
-        ({"config.property.filter.class": "org.apache.kafka.connect.mirror.DefaultConfigPropertyFilter"}, None),
-        ({"config.property.filter.class": "company.mirror.OnlyRetention"}, "company.mirror.OnlyRetention"),
-    ],
-)
-def test_settings_that_a_class_of_the_user_selects_are_not_known(config: dict[str, str], own: str | None) -> None:
-    assert own_property_filter(config) == own

@@ -15,7 +15,7 @@ from connect_dagster.orchestration import (
 from connect_dagster.orchestration.assets.keys import connector_key
 from connect_dagster.orchestration.checks import mirror, mirror_failover
 from connect_dagster.orchestration.observations.checkpoints import TranslatedOffset
-from connect_dagster.orchestration.observations.topic_offsets import Bounds
+from connect_dagster.orchestration.observations.topic_offsets import Bounds, Partition
 from tests.unit.orchestration.connect_server import ConnectServer, connect_server
 from tests.unit.orchestration.observations.test_checkpoints import BILLING
 
@@ -32,14 +32,17 @@ def server_fixture() -> Iterator[ConnectServer]:
 @pytest.fixture(autouse=True)
 def brokers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Topics with ten records each, of which no record has arrived; one group with a checkpoint, one without."""
-    bounds = lambda _, topics, __: {(topic, 0): Bounds(0, 10) for topic in topics}  # noqa: E731
-    monkeypatch.setattr(mirror, "fetch_topic_bounds", bounds)
+    monkeypatch.setattr(mirror, "fetch_topic_bounds", ten_records)
     monkeypatch.setattr(mirror, "fetch_mirrored_topics", lambda *_: ["orders", "payments"])
     monkeypatch.setattr(mirror_failover, "fetch_translated_offsets", lambda *_: [BILLING])
     monkeypatch.setattr(mirror_failover, "with_committed", at_rest)
     monkeypatch.setattr(mirror_failover, "fetch_translated_groups", lambda *_: ["audit", "billing"])
     monkeypatch.setattr("connect_dagster.orchestration.observations.poll.fetch_topic_bounds", lambda *_: {})
     monkeypatch.setattr("connect_dagster.orchestration.observations.poll.fetch_newest_times", lambda *_: {})
+
+
+def ten_records(_: object, topics: Sequence[str], timeout: float) -> dict[Partition, Bounds]:
+    return {(topic, 0): Bounds(0, 10) for topic in topics}
 
 
 def at_rest(offsets: Sequence[TranslatedOffset], *_: object) -> list[TranslatedOffset]:

@@ -6,7 +6,11 @@ import pytest
 
 from connect_dagster.connectors.mirror.clusters import ForwardingAdmin, GroupOffset
 from connect_dagster.orchestration.observations import flow_filters
-from connect_dagster.orchestration.observations.flow_filters import fetch_mirrored_topics, fetch_translated_groups
+from connect_dagster.orchestration.observations.flow_filters import (
+    custom_filter,
+    fetch_mirrored_topics,
+    fetch_translated_groups,
+)
 from connect_dagster.plugin.records import TopicPartition
 
 CONFIG = {
@@ -46,7 +50,12 @@ def source(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"topics": "or.*, heartbeats"}, ["orders"]),
         ({"topics.exclude": "pay.*,mm2.*,__.*"}, ["orders"]),
         ({"topic.filter.class": "company.mirror.OwnTopics"}, None),
+        ({"topic.filter.class": "org.apache.kafka.connect.mirror.DefaultTopicFilter"}, ["orders", "payments"]),
         ({"replication.policy.class": "company.mirror.OwnNames"}, None),
+        (
+            {"replication.policy.class": "io.strimzi.kafka.connect.mirror.IdentityReplicationPolicy"},
+            ["orders", "payments", "us.orders"],
+        ),
     ],
 )
 def test_topics_without_heartbeats_and_those_of_the_target(options: dict[str, str], topics: list[str] | None) -> None:
@@ -64,3 +73,15 @@ def test_topics_without_heartbeats_and_those_of_the_target(options: dict[str, st
 )
 def test_groups_with_offsets_of_mirrored_topics(options: dict[str, str], groups: list[str] | None) -> None:
     assert fetch_translated_groups("eu:9092", CONFIG | options, 1.0) == groups
+
+
+@pytest.mark.parametrize(
+    ("config", "own"),
+    [
+        ({}, None),
+        ({"config.property.filter.class": "org.apache.kafka.connect.mirror.DefaultConfigPropertyFilter"}, None),
+        ({"config.property.filter.class": "company.mirror.OnlyRetention"}, "company.mirror.OnlyRetention"),
+    ],
+)
+def test_a_class_of_the_user_is_named(config: dict[str, str], own: str | None) -> None:
+    assert custom_filter(config, "config.property.filter.class") == own
