@@ -31,7 +31,7 @@ from connect_dagster.orchestration.observations.checkpoints import (
     readiness,
     with_committed,
 )
-from connect_dagster.orchestration.observations.mirror import MirrorReading, mirrored_positions
+from connect_dagster.orchestration.observations.mirror import MirrorReading, mirrored_positions, reads_from_end
 from connect_dagster.orchestration.observations.topic_offsets import (
     Partition,
     fetch_newest_times,
@@ -119,7 +119,9 @@ def read_flow(config: FlowConfig, load_class: LoadClass, seconds: float) -> Flow
         offsets = fetch_translated_offsets(target, names, seconds) if has_checkpoints else []
     with _named(names.source, source):
         offsets = with_committed(offsets, source, names, seconds)
-    return FlowReading(MirrorReading(names, time.time(), positions, bounds, newest), topics, remote, groups, offsets)
+    from_end = reads_from_end(config.source)
+    mirror = MirrorReading(names, time.time(), positions, bounds, newest, from_end=from_end)
+    return FlowReading(mirror, topics, remote, groups, offsets)
 
 
 def flow_status(flow: str, reading: FlowReading) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from connect_dagster.orchestration.observations.mirror import (
     checkpointed_groups,
     is_mirror,
     mirrored_positions,
+    reads_from_end,
     replication_latencies,
 )
 from connect_dagster.orchestration.observations.snapshot import ConnectorSnapshot
@@ -139,6 +140,7 @@ class ConnectorPoll:
                 newest.result(),
                 replication_latencies(samples.result() or (), flow),
                 checkpointed_groups(samples.result() or (), flow),
+                reads_from_end(one.connector.info.config),
             )
             for one, flow in zip(mirrors, names.values(), strict=True)
         }

@@ -21,6 +21,7 @@ from connect_dagster.orchestration.observations.mirror import (
     checkpointed_groups,
     is_mirror,
     mirrored_positions,
+    reads_from_end,
     replication_latencies,
 )
 from connect_dagster.orchestration.observations.snapshot import ConnectorSnapshot
@@ -86,6 +87,21 @@ def test_a_partition_goes_on_behind_the_last_delivered_record_of_this_source() -
 def test_the_lag_counts_records_that_are_still_there() -> None:
     # Of partition 1 the records before offset 20 are deleted; partition 2 was not mirrored yet.
     assert READING.lags(["orders"]) == {("orders", 0): 10, ("orders", 1): 5, ("orders", 2): 3}
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, False),
+        ({"consumer.auto.offset.reset": "latest"}, True),
+        ({"consumer.auto.offset.reset": "latest", "source.consumer.auto.offset.reset": "earliest"}, False),
+        ({"source.consumer.auto.offset.reset": "latest"}, True),
+    ],
+)
+def test_a_flow_of_new_records_only_is_not_behind_by_those_before(options: dict[str, str], expected: bool) -> None:
+    assert reads_from_end({**MIRROR, **options}) is expected
+    reading = replace(READING, from_end=expected)
+    assert reading.lags(["orders"]) == {("orders", 0): 10, ("orders", 1): 5, ("orders", 2): 0 if expected else 3}
 
 
 def test_a_topic_that_was_made_anew_and_ends_before_the_position_is_not_behind() -> None:
