@@ -90,7 +90,7 @@ def _judged(last: dict[str, Any], age: float, max_age: float, max_runtime: int) 
     if "flow_count" in last and (failed := last.get("connectors_failed", 0) + last.get("tasks_failed", 0)):
         what = f"{failed} of {last.get('connector_count', 0) + last.get('task_count', 0)} connectors and tasks FAILED"
         return AssetCheckResult(
-            passed=False, description=f"The process runs, but {what}; its log has the reason.", metadata=metadata
+            passed=False, description=f"The process runs, but {what}: {last.get('error')}", metadata=metadata
         )
     if max_runtime:
         return AssetCheckResult(

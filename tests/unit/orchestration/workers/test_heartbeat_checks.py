@@ -53,9 +53,9 @@ def test_flows_of_mirror_makers_process_that_failed_fail(instance: DagsterInstan
     flows = {"flow_count": 1, "connector_count": 3, "task_count": 5}
     observe(instance, worker_running=1, **flows, connectors_failed=0, tasks_failed=0)
     assert found(instance).passed
-    observe(instance, worker_running=1, **flows, connectors_failed=1, tasks_failed=2)
+    observe(instance, worker_running=1, **flows, connectors_failed=1, tasks_failed=2, error="eu->us Source-1: lost")
     assert found(instance).description == (
-        "The process runs, but 3 of 8 connectors and tasks FAILED; its log has the reason."
+        "The process runs, but 3 of 8 connectors and tasks FAILED: eu->us Source-1: lost"
     )
 
 

@@ -1,6 +1,7 @@
 """MirrorMaker's dedicated process as a resource, without brokers."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +96,15 @@ def test_flows_are_counted_and_those_that_cannot_be_read_are_said() -> None:
     assert [metadata[name] for name in numbers] == [2, 1, 0, 2, 1]
     (row,) = metadata["flows"].records
     assert row.data == {"flow": "eu->us", "connectors": 1, "tasks": 2, "running": 1, "failed": 1}
+    assert metadata["error"] == "eu->us MirrorSourceConnector-1: no trace"
     assert metadata["flows_error"] == "us->eu: Topic 'mm2-status.us.internal' does not exist."
+
+
+def test_why_a_task_failed_is_said_without_secrets() -> None:
+    failed = replace(status(1, State.FAILED), trace="ConnectException: refused for kafka123\n\tat somewhere")
+    metadata = flows_metadata({"eu->us": [status(0, State.RUNNING), failed]}, {"us.sasl.password": "kafka123"})
+    assert metadata["error"] == "eu->us MirrorSourceConnector-1: ConnectException: refused for ********"
+    assert "error" not in flows_metadata({"eu->us": [status(0, State.RUNNING)]})
 
 
 def test_a_run_hosts_it_and_reports_its_flows_until_it_ends(
