@@ -63,9 +63,10 @@ def read_topic(
 def fetch_records(
     bootstrap: Bootstrap, places: Iterable[tuple[str, int, int]], timeout: float
 ) -> dict[tuple[str, int, int], Message]:
-    """Return single records by topic, partition and offset; those that are not there are left out.
+    """Return single records by topic, partition and offset.
 
-    Records are read whether their transactions are committed or not.
+    Those that are not there are left out, also where the topic or the partition is not. Records are read whether their
+    transactions are committed or not.
 
     Args:
         bootstrap: Brokers, ``host:port``, separated by commas.
@@ -75,9 +76,13 @@ def fetch_records(
     Raises:
         BrokersError: The brokers refuse, or nothing arrives in time.
     """
+    with brokers_errors():
+        # A consumer waits for a topic that does not exist, as it may be new.
+        topics = clients.admin(client_settings(bootstrap), _QUIET).list_topics(timeout=timeout).topics
     waiting: dict[tuple[str, int], list[int]] = {}
     for topic, number, offset in places:
-        waiting.setdefault((topic, number), []).append(offset)
+        if topic in topics and number in topics[topic].partitions:
+            waiting.setdefault((topic, number), []).append(offset)
     found = {}
     with brokers_errors(), closing(_consumer(bootstrap, "read_uncommitted")) as consumer:
         while waiting:
