@@ -7,6 +7,7 @@ status topic of each flow, on the flow's target.
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,7 +16,7 @@ from dagster import MetadataValue, TableColumn, TableRecord, TableSchema
 from pydantic import Field
 
 from connect_dagster.client.masking import mask_text
-from connect_dagster.errors import ConfigError
+from connect_dagster.errors import ConnectError
 from connect_dagster.kafka.access import Brokers
 from connect_dagster.kafka.errors import BrokersError
 from connect_dagster.orchestration.workers.group_topics import StoredStatus, read_statuses
@@ -26,6 +27,7 @@ from connect_dagster.protocol.states import State
 
 if TYPE_CHECKING:
     from connect_dagster.connectors.mirror.flow_configs import FlowConfig
+    from connect_dagster.connectors.mirror.flow_settings import Resolve
 
 
 _NONE: Mapping[str, str] = {}
@@ -123,15 +125,16 @@ class MirrorMakerResource(HostedProcess):
         """Return where the states of its flows are.
 
         Raises:
-            Failure: The file cannot be read, or a property is wrong.
+            Failure: The file cannot be read, a property is wrong, or a config provider fails.
         """
         # Most definitions have no flow, and load no connector's code.
         from connect_dagster.connectors.mirror.flow_configs import read_flows
 
+        known = self.effective_properties
         try:
-            # Placeholders of config providers are the process's to replace.
-            _, found = read_flows(self.effective_properties, self.clusters, (), lambda given: given)
-        except ConfigError as error:
+            with _replacing(known) as replaced:
+                _, found = read_flows(known, self.clusters, (), replaced)
+        except ConnectError as error:
             raise dg.Failure(str(error)) from error
         return tuple(FlowState.of(one) for one in found)
 
@@ -145,6 +148,27 @@ class MirrorMakerResource(HostedProcess):
                 raise worker_failure(worker, "MirrorMaker ended before it had started")
             if time.monotonic() > deadline:
                 raise worker_failure(worker, f"MirrorMaker did not start within {timeout:g} s")
+
+
+@contextmanager
+def _replacing(properties: Mapping[str, str]) -> "Iterator[Resolve]":
+    """Yield a function that replaces the placeholders of config providers.
+
+    It leaves them where a provider is a class of Java, which only Java's process can load.
+    """
+    if not properties.get("config.providers"):
+        yield lambda given: given
+        return
+    from connect_dagster.isolation.config_transformer import ConfigTransformer
+    from connect_dagster.isolation.plugins import Plugins
+
+    try:
+        transformer = ConfigTransformer.of(properties, Plugins.of(properties))
+    except ConnectError:
+        yield lambda given: given
+        return
+    with closing(transformer):
+        yield lambda given: transformer.transform(given).config
 
 
 def flows_metadata(

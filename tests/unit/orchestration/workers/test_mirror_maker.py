@@ -45,6 +45,25 @@ def test_the_states_of_a_flow_are_on_its_target() -> None:
     assert flow.brokers.properties["security.protocol"] == "SSL"
 
 
+@pytest.mark.parametrize(
+    ("provider", "password"),
+    [
+        ("org.apache.kafka.common.config.provider.FileConfigProvider", "kafka123"),
+        ("company.vault.VaultConfigProvider", None),
+    ],
+    ids=["ours", "of java"],
+)
+def test_placeholders_are_replaced_where_the_provider_is_known(
+    provider: str, password: str | None, tmp_path: Path
+) -> None:
+    secrets = tmp_path / "secrets.properties"
+    secrets.write_text("us=kafka123\n")
+    placeholder = f"${{file:{secrets}:us}}"
+    providers = {"config.providers": "file", "config.providers.file.class": provider}
+    (flow,) = resource(properties={**FILE, **providers, "us.ssl.key.password": placeholder}).flows()
+    assert flow.brokers.properties["ssl.key.password"] == (password or placeholder)
+
+
 def test_without_a_file_it_has_no_properties_but_those_given() -> None:
     assert resource().effective_properties == FILE
 
