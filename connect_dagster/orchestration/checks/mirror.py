@@ -25,6 +25,7 @@ from connect_dagster.orchestration.observations.flow_filters import custom_filte
 from connect_dagster.orchestration.observations.mirror import mirror_metadata
 from connect_dagster.orchestration.observations.snapshot import ConnectorSnapshot
 from connect_dagster.orchestration.observations.topic_offsets import (
+    Partition,
     fetch_newest_times,
     fetch_topic_bounds,
     fetch_topic_names,
@@ -189,8 +190,7 @@ def _heartbeat_outcome(snapshot: ConnectorSnapshot, target: Brokers | None, max_
     def compared() -> CheckOutcome:
         topics = heartbeat_routes(reading.names, fetch_topic_names(target, BROKERS_TIMEOUT))
         newest = fetch_newest_times(target, topics, BROKERS_TIMEOUT)
-        ages = {topics[topic]: max(0.0, reading.read_at - time) for (topic, _), time in newest.items()}
-        return heartbeat_outcome(reading.names, ages, max_age)
+        return heartbeat_outcome(reading.names, heartbeat_ages(topics, newest, reading.read_at), max_age)
 
     return of_brokers(compared)
 
@@ -204,6 +204,23 @@ def heartbeat_routes(names: MirrorNames, topics: Iterable[str]) -> dict[str, tup
     """
     found = {topic: names.sources(topic) for topic in topics if names.policy.is_heartbeats_topic(topic)}
     return {topic: sources for topic, sources in found.items() if sources[:1] == (names.source,)}
+
+
+def heartbeat_ages(
+    topics: Mapping[str, tuple[str, ...]], newest: Mapping[Partition, float], now: float
+) -> dict[tuple[str, ...], float]:
+    """Return the seconds since the newest heartbeat by the clusters on its way.
+
+    Args:
+        topics: As of :func:`heartbeat_routes`.
+        newest: Time of the newest record of each partition, in epoch seconds.
+        now: Epoch seconds.
+    """
+    ages: dict[tuple[str, ...], float] = {}
+    for (topic, _), time in newest.items():
+        age = max(0.0, now - time)
+        ages[topics[topic]] = min(age, ages.get(topics[topic], age))
+    return ages
 
 
 def heartbeat_outcome(names: MirrorNames, ages: Mapping[tuple[str, ...], float], max_age: float) -> CheckOutcome:

@@ -16,6 +16,7 @@ from connect_dagster.orchestration.checks.mirror import (
     build_mirror_lag_checks,
     different_settings,
     drift_outcome,
+    heartbeat_ages,
     heartbeat_outcome,
     heartbeat_routes,
     mirror_lag_outcome,
@@ -66,6 +67,12 @@ def test_heartbeats_of_the_identity_policy_have_a_way_too() -> None:
     policy = {"replication.policy.class": "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"}
     names = MirrorNames.of({"source.cluster.alias": "eu", "target.cluster.alias": "us", **policy})
     assert heartbeat_routes(names, ["heartbeats", "eu.heartbeats", "orders"]) == {"eu.heartbeats": ("eu",)}
+
+
+def test_the_newest_heartbeat_of_all_partitions_counts() -> None:
+    newest = {("eu.heartbeats", 0): 90.0, ("eu.heartbeats", 1): 40.0, ("eu.asia.heartbeats", 0): 101.0}
+    ages = heartbeat_ages({"eu.heartbeats": ("eu",), "eu.asia.heartbeats": ("eu", "asia")}, newest, 100.0)
+    assert ages == {("eu",): 10.0, ("eu", "asia"): 0.0}
 
 
 @pytest.mark.parametrize(
