@@ -10,11 +10,13 @@ from dataclasses import dataclass, replace
 from confluent_kafka import Message
 
 from connect_dagster.client.mirror_names import MirrorNames
-from connect_dagster.kafka.access import Bootstrap
+from connect_dagster.kafka.access import Bootstrap, client_settings
+from connect_dagster.kafka.groups import fetch_group_offsets
 from connect_dagster.kafka.topic_reading import content_bytes, read_topic
-from connect_dagster.orchestration.observations.topic_offsets import Partition, fetch_committed, fetch_topic_bounds
+from connect_dagster.orchestration.observations.topic_offsets import Partition, fetch_topic_bounds
 
 _PARTITION = 0
+_NO_OFFSET = -1, ""
 _MILLISECONDS = 1000
 
 
@@ -209,6 +211,7 @@ def with_committed(
 
     Raises:
         KafkaException: The brokers do not respond in time.
+        ConfigError: kafka-python has no such login.
     """
     found = list(offsets)
     committed = _committed(source, names, found, timeout)
@@ -220,11 +223,15 @@ def _committed(
 ) -> Mapping[tuple[str, Partition], int]:
     """Return the offsets of groups in the source, by group and partition in the target."""
     committed: dict[tuple[str, Partition], int] = {}
-    for group, offsets in by_group(found).items():
-        # A topic that came from the target has its first name there, which does not tell its name in the source.
-        places = {(upstream, one.partition): one for one in offsets if (upstream := names.upstream(one.topic))}
-        for place, offset in fetch_committed(source, group, places, timeout).items():
-            committed[group, (places[place].topic, places[place].partition)] = offset
+    groups = by_group(found)
+    known = fetch_group_offsets(client_settings(source), list(groups), timeout)
+    for group, offsets in groups.items():
+        own = known.get(group, {})
+        for one in offsets:
+            # A topic that came from the target has its first name there, which does not tell its name in the source.
+            upstream = names.upstream(one.topic)
+            if upstream is not None and (offset := own.get((upstream, one.partition), _NO_OFFSET)[0]) >= 0:
+                committed[group, (one.topic, one.partition)] = offset
     return committed
 
 
