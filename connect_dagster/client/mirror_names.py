@@ -70,7 +70,10 @@ class MirrorNames:
         """Return the clusters that a topic of the target came over, the last one first."""
         found: list[str] = []
         upstream: str | None = topic
-        while upstream is not None and (source := self.policy.topic_source(upstream)) not in (None, *found):
+        while upstream is not None:
+            source = self.policy.topic_source(upstream)
+            if source is None or source in found:
+                break
             found.append(source)
             upstream = self.policy.upstream_topic(upstream)
         return tuple(found)

@@ -10,7 +10,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaExcepti
 
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.access import Bootstrap, client_settings
-from connect_dagster.kafka.errors import BrokersError, brokers_errors
+from connect_dagster.kafka.errors import MissingTopicError, brokers_errors
 from connect_dagster.kafka.log_offsets import is_of_group
 
 _WAIT_SECONDS = 0.2
@@ -49,11 +49,12 @@ def read_topic(
         isolation: ``read_committed`` leaves out aborted transactions, and ends before an open one.
 
     Raises:
-        BrokersError: The brokers refuse, the topic does not exist, or nothing arrives in time.
+        MissingTopicError: The topic does not exist.
+        BrokersError: The brokers refuse, or nothing arrives in time.
     """
     count = partition_count(bootstrap, topic, timeout)
     if count is None:
-        raise BrokersError(f"Topic {topic!r} does not exist.")
+        raise MissingTopicError(f"Topic {topic!r} does not exist.")
     numbers = range(count) if partition is None else [partition]
     with brokers_errors(), closing(_consumer(bootstrap, isolation)) as consumer:
         consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in numbers])
@@ -63,9 +64,10 @@ def read_topic(
 def fetch_records(
     bootstrap: Bootstrap, places: Iterable[tuple[str, int, int]], timeout: float
 ) -> dict[tuple[str, int, int], Message]:
-    """Return single records by topic, partition and offset; those that are not there are left out.
+    """Return single records by topic, partition and offset.
 
-    Records are read whether their transactions are committed or not.
+    Those that are not there are left out, also where the topic or the partition is not. Records are read whether their
+    transactions are committed or not.
 
     Args:
         bootstrap: Brokers, ``host:port``, separated by commas.
@@ -75,9 +77,13 @@ def fetch_records(
     Raises:
         BrokersError: The brokers refuse, or nothing arrives in time.
     """
+    with brokers_errors():
+        # A consumer waits for a topic that does not exist, as it may be new.
+        topics = clients.admin(client_settings(bootstrap), _QUIET).list_topics(timeout=timeout).topics
     waiting: dict[tuple[str, int], list[int]] = {}
     for topic, number, offset in places:
-        waiting.setdefault((topic, number), []).append(offset)
+        if topic in topics and number in topics[topic].partitions:
+            waiting.setdefault((topic, number), []).append(offset)
     found = {}
     with brokers_errors(), closing(_consumer(bootstrap, "read_uncommitted")) as consumer:
         while waiting:
@@ -87,6 +93,11 @@ def fetch_records(
                 if message.offset() == wanted[topic, number]:
                     found[topic, number, wanted[topic, number]] = message
     return found
+
+
+def content_bytes(content: str | bytes | None) -> bytes | None:
+    """Return a key or a value, which the client library declares as text too."""
+    return content.encode() if isinstance(content, str) else content
 
 
 def _first_records(

@@ -97,6 +97,20 @@ class ConnectCluster(ResourceWithSecrets):
             yield ready
 
 
+def check_names(cluster: ConnectCluster) -> None:
+    """Check that what asset keys are made of is known when definitions load.
+
+    Raises:
+        DagsterInvalidDefinitionError: The cluster's name or its alias is an ``EnvVar``.
+    """
+    for name in ("cluster", "kafka_cluster"):
+        if isinstance(value := getattr(cluster, name), dg.EnvVar):
+            raise dg.DagsterInvalidDefinitionError(
+                f"{name} is a part of asset keys, so that a workspace cannot take it from the environment variable "
+                f"{value.env_var_name}: write it out, or read the variable while definitions load"
+            )
+
+
 def check_sources(sources: Iterable[ConnectCluster]) -> None:
     """Check that workspaces name and reach the Kafka clusters at the ends of flows.
 
@@ -104,6 +118,7 @@ def check_sources(sources: Iterable[ConnectCluster]) -> None:
         DagsterInvalidDefinitionError: One does not.
     """
     for source in sources:
+        check_names(source)
         if not (source.kafka_cluster and source.bootstrap_servers):
             raise dg.DagsterInvalidDefinitionError(
                 f"The workspace '{source.cluster}' at an end of a flow needs kafka_cluster, its alias in the flow, and "

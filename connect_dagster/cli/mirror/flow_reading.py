@@ -27,11 +27,11 @@ from connect_dagster.kafka.errors import BrokersError, UnansweredError, brokers_
 from connect_dagster.orchestration.observations.checkpoints import (
     Readiness,
     TranslatedOffset,
-    by_group,
     fetch_translated_offsets,
-    group_readiness,
+    readiness,
+    with_committed,
 )
-from connect_dagster.orchestration.observations.mirror import MirrorReading, mirrored_positions
+from connect_dagster.orchestration.observations.mirror import MirrorReading, mirrored_positions, reads_from_end
 from connect_dagster.orchestration.observations.topic_offsets import (
     Partition,
     fetch_newest_times,
@@ -68,17 +68,17 @@ class FlowReading:
         return self.mirror.lags(self.topics)
 
     def readiness(self, max_age: float, max_lag: int) -> list[Readiness]:
-        """Return the readiness of all groups for the target.
+        """Return the readiness of the groups for the target.
+
+        Checkpoints of others stay in their topic forever: of groups that the source has no longer, or that are not
+        translated any more.
 
         Args:
             max_age: largest age of a checkpoint that is behind its group, in seconds.
             max_lag: most records that a group may have to read in the target.
         """
-        found = by_group(self.offsets)
-        return [
-            group_readiness(group, found.get(group, []), now=self.mirror.read_at, max_age=max_age, max_lag=max_lag)
-            for group in sorted({*self.groups, *found})
-        ]
+        groups = sorted(self.groups)
+        return readiness(self.offsets, groups, now=self.mirror.read_at, max_age=max_age, max_lag=max_lag)
 
 
 def read_flow(config: FlowConfig, load_class: LoadClass, seconds: float) -> FlowReading:
@@ -116,8 +116,12 @@ def read_flow(config: FlowConfig, load_class: LoadClass, seconds: float) -> Flow
         newest = fetch_newest_times(target, {*remote, names.heartbeats, names.checkpoints}, seconds)
         positions = _positions(config, target, seconds)
         has_checkpoints = any(topic == names.checkpoints for topic, _ in newest)
-        offsets = fetch_translated_offsets(target, names, seconds, source) if has_checkpoints else []
-    return FlowReading(MirrorReading(names, time.time(), positions, bounds, newest), topics, remote, groups, offsets)
+        offsets = fetch_translated_offsets(target, names, seconds) if has_checkpoints else []
+    with _named(names.source, source):
+        offsets = with_committed(offsets, source, names, seconds)
+    from_end = reads_from_end(config.source)
+    mirror = MirrorReading(names, time.time(), positions, bounds, newest, from_end=from_end)
+    return FlowReading(mirror, topics, remote, groups, offsets)
 
 
 def flow_status(flow: str, reading: FlowReading) -> dict[str, Any]:
@@ -150,8 +154,8 @@ def flow_checks(flow: str, reading: FlowReading, max_lag: int, max_age: float) -
         max_lag: most records that the flow or a group may be behind.
         max_age: largest age of a checkpoint that is behind its group, in seconds.
     """
-    lag = sum((reading.lags or {}).values())
-    why = "" if lag <= max_lag else f"{lag} records have not arrived"
+    lag = None if (lags := reading.lags) is None else sum(lags.values())
+    why = "the lag is not known" if lag is None else "" if lag <= max_lag else f"{lag} records have not arrived"
     yield {"flow": flow, "group": None, "ready": not why, "records": lag, "why": why}
     for one in reading.readiness(max_age, max_lag):
         why = "; ".join(one.obstacles)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from confluent_kafka import (
     ConsumerGroupState,
@@ -34,6 +34,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # they are pu
 )
 
 from connect_dagster.kafka import clients
+from connect_dagster.kafka.access import Bootstrap, client_settings
 from connect_dagster.kafka.groups import fetch_group_offsets
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.kafka.topic_admin import NewTopic
@@ -42,7 +43,7 @@ from connect_dagster.plugin.records import TopicPartition
 Errors = dict[str, KafkaException]
 """The topics that a request has failed for, each with its error."""
 
-_API_MILLISECONDS = "60000"
+_API_TIMEOUT, _API_MILLISECONDS = "default.api.timeout.ms", "60000"
 _GRACE_SECONDS = 1.0
 # librdkafka describes a group that does not exist as dead.
 _WITHOUT_MEMBERS = frozenset({ConsumerGroupState.EMPTY, ConsumerGroupState.DEAD})
@@ -110,8 +111,18 @@ class ForwardingAdmin:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._seconds = int(settings.get("default.api.timeout.ms", _API_MILLISECONDS)) / 1000
+        self._seconds = int(settings.get(_API_TIMEOUT, _API_MILLISECONDS)) / 1000
         self._client = clients.admin(settings, {})
+
+    @classmethod
+    def of(cls, brokers: Bootstrap, seconds: float) -> Self:
+        """Return the client of a cluster.
+
+        Args:
+            brokers: of the cluster.
+            seconds: longest wait for each response.
+        """
+        return cls({**client_settings(brokers), _API_TIMEOUT: str(int(seconds * 1000))})
 
     def topics(self) -> dict[str, int]:
         """Return the number of partitions of each topic, in the brokers' order.

@@ -18,7 +18,6 @@ from dagster import (
 )
 
 from connect_dagster.client.rest_client import KafkaConnectError
-from connect_dagster.kafka.access import Brokers
 from connect_dagster.orchestration.assets.keys import connector_key, identifier
 from connect_dagster.orchestration.assets.metadata_sets import KafkaConnectMetadataSet
 from connect_dagster.orchestration.observations.poll import ConnectorPoll
@@ -124,10 +123,7 @@ def connector_assets(workspace: KafkaConnectWorkspace, connectors: Iterable[Conn
 
 
 def snapshots(
-    context: dg.AssetCheckExecutionContext,
-    workspace: KafkaConnectWorkspace,
-    connectors: Iterable[str],
-    sources: Mapping[str, Brokers] | None = None,
+    context: dg.AssetCheckExecutionContext, workspace: KafkaConnectWorkspace, connectors: Iterable[str]
 ) -> dict[str, ConnectorSnapshot]:
     """Return snapshots of the connectors that exist. Raises KafkaConnectError.
 
@@ -135,9 +131,8 @@ def snapshots(
         context: Of the checks' run, for warnings.
         workspace: The cluster, its fields resolved.
         connectors: Names of connectors.
-        sources: Kafka clusters that they mirror, by their aliases.
     """
-    poll = ConnectorPoll(workspace, sources)
+    poll = ConnectorPoll(workspace)
     found = poll.connectors()
     taken = list(poll.snapshots([found[connector] for connector in connectors if connector in found]))
     for warning in poll.warnings:

@@ -1,16 +1,16 @@
 """Checks of MirrorMaker's connectors: ``mirror_lag``, ``mirror_heartbeat`` and ``mirror_config_drift``."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 from dagster import AssetCheckKey, AssetCheckSeverity, MetadataValue, TableColumn, TableRecord, TableSchema
 
-from connect_dagster.client.connector_classes import simple_name
 from connect_dagster.client.datasets import KafkaConnectTopicProps
 from connect_dagster.client.lineage import ConnectorLineage
 from connect_dagster.client.mirror_names import MirrorNames
-from connect_dagster.kafka.access import Bootstrap, Brokers, client_settings
+from connect_dagster.kafka.access import Bootstrap, Brokers
 from connect_dagster.kafka.errors import BrokersError, brokers_errors
 from connect_dagster.orchestration.checks.connector_checks import (
     CheckOutcome,
@@ -21,9 +21,15 @@ from connect_dagster.orchestration.checks.connector_checks import (
 )
 from connect_dagster.orchestration.checks.lag import require_brokers
 from connect_dagster.orchestration.cluster import brokers_by_alias, check_sources
+from connect_dagster.orchestration.observations.flow_filters import custom_filter, fetch_mirrored_topics
 from connect_dagster.orchestration.observations.mirror import mirror_metadata
 from connect_dagster.orchestration.observations.snapshot import ConnectorSnapshot
-from connect_dagster.orchestration.observations.topic_offsets import fetch_newest_times, fetch_topic_names
+from connect_dagster.orchestration.observations.topic_offsets import (
+    Partition,
+    fetch_newest_times,
+    fetch_topic_bounds,
+    fetch_topic_names,
+)
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
 if TYPE_CHECKING:
@@ -33,7 +39,6 @@ MIRROR_LAG_CHECK = "mirror_lag"
 MIRROR_HEARTBEAT_CHECK = "mirror_heartbeat"
 MIRROR_DRIFT_CHECK = "mirror_config_drift"
 BROKERS_TIMEOUT = 10.0
-PROPERTY_FILTER, DEFAULT_PROPERTY_FILTER = "config.property.filter.class", "DefaultConfigPropertyFilter"
 MOST_ROWS = 50
 
 NO_MIRROR = CheckOutcome(False, "It is not MirrorMaker's source connector")
@@ -49,6 +54,9 @@ def build_mirror_lag_checks(
     """Create the check ``mirror_lag`` of each source connector of MirrorMaker.
 
     It fails when more records of the source are not mirrored yet than the bound, and warns when they cannot be counted.
+    All topics count that the connector's filter chooses in the source, also those of which no record has arrived; with
+    a custom filter those that are known to be mirrored. Records are counted by offsets, which markers of
+    transactions and records that compaction removed have too.
 
     Args:
         workspace (KafkaConnectWorkspace): The Connect cluster that runs the connectors, on the target.
@@ -80,8 +88,8 @@ def build_mirror_lag_checks(
     def judge(
         context: dg.AssetCheckExecutionContext, ready: KafkaConnectWorkspace, keys: Mapping[str, AssetCheckKey]
     ) -> Mapping[str, CheckOutcome]:
-        taken = snapshots(context, ready, keys, brokers_by_alias([source]))
-        return {name: mirror_lag_outcome(one, max_lag) for name, one in taken.items()}
+        taken, sources = snapshots(context, ready, keys), brokers_by_alias([source])
+        return {name: _lag_outcome(one, sources, max_lag) for name, one in taken.items()}
 
     return connector_checks(
         name=MIRROR_LAG_CHECK,
@@ -92,13 +100,35 @@ def build_mirror_lag_checks(
     )
 
 
-def mirror_lag_outcome(snapshot: ConnectorSnapshot, max_lag: int) -> CheckOutcome:
-    """Return the outcome for the lag of a source connector."""
+def _lag_outcome(snapshot: ConnectorSnapshot, sources: Mapping[str, Brokers], max_lag: int) -> CheckOutcome:
+    if (reading := snapshot.mirror) is None:
+        return NO_MIRROR
+    if (source := sources.get(reading.names.source)) is None:
+        return other_source(reading.names, sources)
+
+    def counted() -> CheckOutcome:
+        topics = [topic for topic, _ in flow_topics(source, snapshot)]
+        bounds = fetch_topic_bounds(source, topics, BROKERS_TIMEOUT)
+        return mirror_lag_outcome(replace(snapshot, mirror=replace(reading, source_bounds=bounds)), topics, max_lag)
+
+    return of_brokers(counted)
+
+
+def mirror_lag_outcome(snapshot: ConnectorSnapshot, topics: Collection[str], max_lag: int) -> CheckOutcome:
+    """Return the outcome for the lag of a source connector.
+
+    Args:
+        snapshot: The connector, with the bounds of the topics.
+        topics: The topics in the source that it mirrors.
+        max_lag: The most records that may be left.
+    """
     if snapshot.mirror is None:
         return NO_MIRROR
-    sources = {source for source, _ in mirrored_topics(snapshot.lineage)}
-    lags = snapshot.mirror.lags(sources)
-    metadata = {**mirror_metadata(snapshot.mirror, sources, snapshot.lineage.topics), "max_lag": max_lag}
+    lags = snapshot.mirror.lags(topics)
+    metadata = {**mirror_metadata(snapshot.mirror, topics, snapshot.lineage.topics), "max_lag": max_lag}
+    if not topics:
+        message = f"No topic of '{snapshot.mirror.names.source}' is mirrored: is the connector's filter right?"
+        return CheckOutcome(False, message, metadata, AssetCheckSeverity.WARN)
     if lags is None:
         message = "The lag is not known: brokers of the source or the worker did not return the offsets in time"
         return CheckOutcome(False, message, metadata, AssetCheckSeverity.WARN)
@@ -160,8 +190,7 @@ def _heartbeat_outcome(snapshot: ConnectorSnapshot, target: Brokers | None, max_
     def compared() -> CheckOutcome:
         topics = heartbeat_routes(reading.names, fetch_topic_names(target, BROKERS_TIMEOUT))
         newest = fetch_newest_times(target, topics, BROKERS_TIMEOUT)
-        ages = {topics[topic]: max(0.0, reading.read_at - time) for (topic, _), time in newest.items()}
-        return heartbeat_outcome(reading.names, ages, max_age)
+        return heartbeat_outcome(reading.names, heartbeat_ages(topics, newest, reading.read_at), max_age)
 
     return of_brokers(compared)
 
@@ -175,6 +204,23 @@ def heartbeat_routes(names: MirrorNames, topics: Iterable[str]) -> dict[str, tup
     """
     found = {topic: names.sources(topic) for topic in topics if names.policy.is_heartbeats_topic(topic)}
     return {topic: sources for topic, sources in found.items() if sources[:1] == (names.source,)}
+
+
+def heartbeat_ages(
+    topics: Mapping[str, tuple[str, ...]], newest: Mapping[Partition, float], now: float
+) -> dict[tuple[str, ...], float]:
+    """Return the seconds since the newest heartbeat by the clusters on its way.
+
+    Args:
+        topics: As of :func:`heartbeat_routes`.
+        newest: Time of the newest record of each partition, in epoch seconds.
+        now: Epoch seconds.
+    """
+    ages: dict[tuple[str, ...], float] = {}
+    for (topic, _), time in newest.items():
+        age = max(0.0, now - time)
+        ages[topics[topic]] = min(age, ages.get(topics[topic], age))
+    return ages
 
 
 def heartbeat_outcome(names: MirrorNames, ages: Mapping[tuple[str, ...], float], max_age: float) -> CheckOutcome:
@@ -263,8 +309,7 @@ def build_mirror_config_drift_checks(
     def judge(
         context: dg.AssetCheckExecutionContext, ready: KafkaConnectWorkspace, keys: Mapping[str, AssetCheckKey]
     ) -> Mapping[str, CheckOutcome]:
-        sources = brokers_by_alias([source])
-        taken = snapshots(context, ready, keys, sources)
+        taken, sources = snapshots(context, ready, keys), brokers_by_alias([source])
         return {name: _drift_outcome(one, sources, ready.brokers) for name, one in taken.items()}
 
     return connector_checks(
@@ -281,10 +326,9 @@ def _drift_outcome(snapshot: ConnectorSnapshot, sources: Mapping[str, Brokers], 
         return NO_MIRROR
     names = snapshot.mirror.names
     if (source := sources.get(names.source)) is None:
-        return CheckOutcome(False, f"It mirrors '{names.source}', and not {', '.join(sources)}")
-    pairs = mirrored_topics(snapshot.lineage)
+        return other_source(names, sources)
     config = {key: value for key, value in snapshot.connector.info.config.items() if value is not None}
-    if (own := own_property_filter(config)) is not None:
+    if (own := custom_filter(config, "config.property.filter.class")) is not None:
         message = f"The settings that the connector's own filter {own} selects are not known here"
         return CheckOutcome(False, message, severity=AssetCheckSeverity.WARN)
 
@@ -295,6 +339,7 @@ def _drift_outcome(snapshot: ConnectorSnapshot, sources: Mapping[str, Brokers], 
 
         properties = DefaultConfigPropertyFilter()
         properties.configure(config)
+        pairs = flow_topics(source, snapshot)
         wanted = _topic_settings(source, [upstream for upstream, _ in pairs])
         found = _topic_settings(target, [mirrored for _, mirrored in pairs])
         differences = {
@@ -305,12 +350,6 @@ def _drift_outcome(snapshot: ConnectorSnapshot, sources: Mapping[str, Brokers], 
         return drift_outcome(differences)
 
     return of_brokers(compared)
-
-
-def own_property_filter(config: Mapping[str, str]) -> str | None:
-    """Return the class that selects settings for a connector; ``None`` for MirrorMaker's default one."""
-    name = config.get(PROPERTY_FILTER, DEFAULT_PROPERTY_FILTER)
-    return None if simple_name(name) == DEFAULT_PROPERTY_FILTER else name
 
 
 def different_settings(
@@ -345,6 +384,9 @@ def drift_outcome(differences: Mapping[str, Mapping[str, tuple[str | None, str |
         for name, (wanted, found) in sorted(settings.items())
     ]
     metadata: dict[str, Any] = {"topic_count": len(differences), "changed_settings": len(rows)}
+    if not differences:
+        message = "No mirrored topic is in both clusters: nothing can be compared"
+        return CheckOutcome(False, message, metadata, AssetCheckSeverity.WARN)
     if not rows:
         return CheckOutcome(True, f"{len(differences)} mirrored topics have the settings of their sources", metadata)
     columns = TableSchema([TableColumn(name) for name in ("topic", "setting", "wanted", "found")])
@@ -366,18 +408,42 @@ def mirrored_topics(lineage: ConnectorLineage) -> list[tuple[str, str]]:
     ]
 
 
+def flow_topics(source: Bootstrap, snapshot: ConnectorSnapshot) -> list[tuple[str, str]]:
+    """Read the topics of the source that a connector mirrors, each with its name in the target.
+
+    They are those that its filter chooses; where a class of the user does, those that it is known to have mirrored.
+
+    Args:
+        source: Brokers of the source.
+        snapshot: The connector.
+
+    Raises:
+        KafkaException: The brokers do not respond in time.
+    """
+    config = snapshot.connector.info.config
+    names, chosen = MirrorNames.of(config), fetch_mirrored_topics(source, config, BROKERS_TIMEOUT)
+    if chosen is None:
+        return mirrored_topics(snapshot.lineage)
+    return [(topic, remote) for topic in chosen if (remote := names.remote(topic)) is not None]
+
+
+def other_source(names: MirrorNames, sources: Iterable[str]) -> CheckOutcome:
+    """Return the outcome for a connector that mirrors another cluster than the check is made for."""
+    return CheckOutcome(False, f"It mirrors '{names.source}', and not {', '.join(sources)}")
+
+
 def of_brokers(compare: Callable[[], CheckOutcome]) -> CheckOutcome:
     """Return the outcome of requests to brokers; a warning when they fail."""
     try:
         with brokers_errors():
             return compare()
     except BrokersError as error:
-        return CheckOutcome(False, f"The brokers were asked in vain: {error}", severity=AssetCheckSeverity.WARN)
+        return CheckOutcome(False, f"It could not be checked: {error}", severity=AssetCheckSeverity.WARN)
 
 
 def _topic_settings(brokers: Bootstrap, topics: Sequence[str]) -> dict[str, list["TopicSetting"]]:
     from connect_dagster.connectors.mirror.clusters import ForwardingAdmin
 
-    admin = ForwardingAdmin({**client_settings(brokers), "default.api.timeout.ms": str(int(BROKERS_TIMEOUT * 1000))})
+    admin = ForwardingAdmin.of(brokers, BROKERS_TIMEOUT)
     existing = admin.topics()
     return admin.topic_settings([topic for topic in topics if topic in existing])

@@ -17,15 +17,15 @@ from connect_dagster.orchestration.checks.connector_checks import (
     connector_checks,
 )
 from connect_dagster.orchestration.checks.lag import require_brokers
-from connect_dagster.orchestration.checks.mirror import BROKERS_TIMEOUT, of_brokers
+from connect_dagster.orchestration.checks.mirror import BROKERS_TIMEOUT, of_brokers, other_source
 from connect_dagster.orchestration.cluster import brokers_by_alias, check_sources
 from connect_dagster.orchestration.observations.checkpoints import (
     Readiness,
-    TranslatedOffset,
-    by_group,
     fetch_translated_offsets,
-    group_readiness,
+    readiness,
+    with_committed,
 )
+from connect_dagster.orchestration.observations.flow_filters import fetch_translated_groups
 from connect_dagster.orchestration.observations.mirror import MIRROR_CHECKPOINT, is_mirror
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
@@ -47,15 +47,16 @@ def build_mirror_failover_checks(
 
     It fails when a consumer group could not go on in the target as a user expects: it has no checkpoint, or an old one,
     the target lacks its partitions, or it would have to read more records than the bound. A checkpoint is emitted only
-    when it has something new. With ``source`` that of a group that stands still is told from a late one; without it
-    such a group counts as late.
+    when it has something new. With ``source`` that of a group that stands still is told from a late one, and groups of
+    the connector's filter that have none yet are found; without it such a group counts as late, or is not known.
 
     Args:
         workspace (KafkaConnectWorkspace): The Connect cluster that runs the connectors, with ``bootstrap_servers``.
         connectors (Iterable[str | AssetSpec | AssetsDefinition]): The connectors by name, or as assets.
         max_age_seconds (float): Bound for the age of a group's checkpoints. Defaults to 300.
         max_lag (int): The most records that a group may have to read, over all partitions. Defaults to 1000.
-        groups (Sequence[str]): Ids of the groups that have to be ready. Defaults to all that have a checkpoint.
+        groups (Sequence[str]): Ids of the groups that have to be ready. Defaults to those that the connector's filter
+            chooses in the source; without ``source``, or with a custom filter, to all that have a checkpoint.
         source (Optional[KafkaConnectWorkspace]): The cluster that is mirrored, with ``kafka_cluster`` and
             ``bootstrap_servers``.
 
@@ -85,10 +86,16 @@ def build_mirror_failover_checks(
         if not is_mirror(connector, MIRROR_CHECKPOINT):
             return CheckOutcome(False, "It is not MirrorMaker's checkpoint connector")
         names = MirrorNames.of(connector.info.config)
+        source = sources.get(names.source)
+        if sources and source is None:
+            return other_source(names, sources)
 
         def compared() -> CheckOutcome:
-            found = fetch_translated_offsets(target, names, BROKERS_TIMEOUT, sources.get(names.source))
-            judged = readiness(found, groups, now=time.time(), max_age=max_age_seconds, max_lag=max_lag)
+            found, chosen = fetch_translated_offsets(target, names, BROKERS_TIMEOUT), groups or None
+            if source is not None:
+                found = with_committed(found, source, names, BROKERS_TIMEOUT)
+                chosen = groups or fetch_translated_groups(source, connector.info.config, BROKERS_TIMEOUT)
+            judged = readiness(found, chosen, now=time.time(), max_age=max_age_seconds, max_lag=max_lag)
             return failover_outcome(judged)
 
         return of_brokers(compared)
@@ -108,17 +115,6 @@ def build_mirror_failover_checks(
         assets=connector_assets(workspace, connectors),
         judge=judge,
     )
-
-
-def readiness(
-    offsets: Iterable[TranslatedOffset], groups: Sequence[str], *, now: float, max_age: float, max_lag: int
-) -> list[Readiness]:
-    """Return the readiness of groups, in their order; of all that have a checkpoint when ``groups`` is empty."""
-    found = by_group(offsets)
-    return [
-        group_readiness(group, found.get(group, []), now=now, max_age=max_age, max_lag=max_lag)
-        for group in groups or found
-    ]
 
 
 def failover_outcome(groups: Sequence[Readiness]) -> CheckOutcome:
@@ -142,7 +138,7 @@ def failover_outcome(groups: Sequence[Readiness]) -> CheckOutcome:
         ),
     } | ({"checkpoint_age_seconds": float(max(ages))} if ages else {})
     if not groups:
-        return CheckOutcome(False, "No group has a checkpoint: is the connector's filter right?", metadata)
+        return CheckOutcome(False, "The flow has no groups, or none has a checkpoint: is the filter right?", metadata)
     if not waiting:
         return CheckOutcome(True, f"All {len(groups)} groups can go on in the target", metadata)
     reasons = "; ".join(f"'{one.group}': {', '.join(one.obstacles)}" for one in waiting[:MOST_NAMES])

@@ -21,6 +21,7 @@ from connect_dagster.orchestration.checks.mirror import (
     NO_MIRROR,
     mirrored_topics,
     of_brokers,
+    other_source,
 )
 from connect_dagster.orchestration.cluster import brokers_by_alias, check_sources
 from connect_dagster.orchestration.observations.mirrored_records import (
@@ -82,8 +83,7 @@ def build_mirror_matches_checks(
     def judge(
         context: dg.AssetCheckExecutionContext, ready: KafkaConnectWorkspace, keys: Mapping[str, AssetCheckKey]
     ) -> Mapping[str, CheckOutcome]:
-        sources = brokers_by_alias([source])
-        taken = snapshots(context, ready, keys, sources)
+        taken, sources = snapshots(context, ready, keys), brokers_by_alias([source])
         return {name: _outcome(one, sources, ready.brokers, sample_size) for name, one in taken.items()}
 
     return connector_checks(
@@ -102,7 +102,7 @@ def _outcome(
         return NO_MIRROR
     names = snapshot.mirror.names
     if (source := sources.get(names.source)) is None:
-        return CheckOutcome(False, f"It mirrors '{names.source}', and not {', '.join(sources)}")
+        return other_source(names, sources)
     remote = dict(mirrored_topics(snapshot.lineage))
     at_source = (snapshot.connector.info.config.get(_LOCATION) or "source") == "source"
 
@@ -146,7 +146,7 @@ def matches_outcome(records: Sequence[ComparedRecord], between: Distances) -> Ch
             metadata,
         )
     if not there:
-        message = "No record can be compared: there are no offset syncs of its topics, or their records are deleted"
+        message = "No record can be compared: its topics have no offset syncs, or their records are deleted"
         return CheckOutcome(False, message, metadata, AssetCheckSeverity.WARN)
     return CheckOutcome(True, f"{len(there)} records are equal in both clusters", metadata)
 

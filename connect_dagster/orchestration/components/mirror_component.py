@@ -25,6 +25,7 @@ from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorS
 from connect_dagster.orchestration.ops.mirror import FAILOVER_JOB, build_mirror_failover_job
 from connect_dagster.orchestration.ops.mirror_groups import SYNC_GROUPS_JOB, build_mirror_sync_groups_job
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
+from connect_dagster.plugin.connector_file import DesiredState
 
 
 @dg.scaffold_with(MirrorScaffolder)
@@ -33,8 +34,8 @@ class MirrorFlowComponent(DeclaredConnectorsComponent):
 
     Declares MirrorMaker's three connectors on a Connect cluster of the target, which Dagster keeps as declared. Checks
     look at the lag of the mirrored topics, their settings, and whether groups can go on in the target; a job reports
-    where each group would, another one sets the groups' offsets there. Both ends need ``kafka_cluster``, their alias in the flow, and ``bootstrap_servers``, which
-    the workers reach as well; ``client_properties`` are the login to them.
+    where each group would, another one sets the groups' offsets there. Both ends need ``kafka_cluster``, their alias in
+    the flow, and ``bootstrap_servers``, which the workers reach as well; ``client_properties`` are the login to them.
 
     Heartbeats of the source exist where a flow in the other direction, or another heartbeat connector, writes them:
     their check is made with ``max_heartbeat_age_seconds``. With ``compared_records`` a check compares that many records
@@ -63,15 +64,24 @@ class MirrorFlowComponent(DeclaredConnectorsComponent):
                 sync.group.offsets.enabled: true
     """
 
-    source: ResolvedWorkspace
-    target: ResolvedWorkspace
-    topics: list[str] = Field(description="Topics: names, or Java regular expressions of whole names.")
+    source: ResolvedWorkspace = Field(
+        description="The Kafka cluster that is mirrored: `kafka_cluster`, `bootstrap_servers` and `client_properties`."
+    )
+    target: ResolvedWorkspace = Field(
+        description="The Connect cluster that runs the connectors, and its Kafka cluster, which receives the records."
+    )
+    topics: list[str] = Field(
+        min_length=1, description="Topics: names, or Java regular expressions of whole names; `.*` for all."
+    )
     groups: list[str] = Field(
         default=[".*"], description="Consumer groups whose offsets are translated: ids or expressions."
     )
     config: ResolvedConfig = Field(
         default={},
         description="Further options of the connectors, as in mm2.properties; `{env: NAME}` stands for a variable.",
+    )
+    state: DesiredState = Field(
+        default=DesiredState.RUNNING, description="State of the connectors: RUNNING, PAUSED or STOPPED."
     )
     name: str | None = Field(
         default=None, description="Begin of the connectors' names; <source>-to-<target> by default."
@@ -103,19 +113,20 @@ class MirrorFlowComponent(DeclaredConnectorsComponent):
             groups=self.groups,
             tasks_max=self.tasks_max,
             config=self.config,
+            state=self.state,
         )
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
         """Return the assets, checks, sensors and jobs of the flow."""
         folder, connectors = context.path.stem, self.connectors()
-        begin = self.job_names_begin(folder)
+        begin, own = self.job_names_begin(folder), [connectors[CHECKPOINT].name]
         watched = dg.Definitions(
             asset_checks=self._checks(connectors),
             jobs=[
                 build_mirror_failover_job(
-                    workspace=self.target, source=self.source, name=f"{begin}_{FAILOVER_JOB}"
+                    workspace=self.target, source=self.source, connectors=own, name=f"{begin}_{FAILOVER_JOB}"
                 ),
-                build_mirror_sync_groups_job(workspace=self.target, name=f"{begin}_{SYNC_GROUPS_JOB}"),
+                build_mirror_sync_groups_job(workspace=self.target, connectors=own, name=f"{begin}_{SYNC_GROUPS_JOB}"),
             ],
         )
         declared = self.declared_defs(folder, self.target, list(connectors.values()), [self.source])

@@ -75,7 +75,7 @@ class ConnectWorkerComponent(dg.Component, dg.Model, dg.Resolvable):
         Annotated[Mapping[str, Any], _resolver(MirrorMakerResource, "Or MirrorMaker's dedicated process.")] | None
     ) = Field(default=None)
     name: str = Field(default="worker", description="Prefix of the workers' names, or the name of a single worker.")
-    count: int = Field(default=1, ge=1, description="Number of workers, on consecutive ports.")
+    count: int = Field(default=1, ge=1, description="Number of workers of a group, on consecutive ports.")
     spark_config: dict[str, Any] = Field(default={}, description="Settings of the workers' own Spark sessions.")
     job_name: str = Field(default=WORKER_JOB, description="Name of the job, which the sensors' names begin with.")
 
@@ -83,7 +83,8 @@ class ConnectWorkerComponent(dg.Component, dg.Model, dg.Resolvable):
         """Return the job, the sensors, and the workers' assets and checks.
 
         Raises:
-            DagsterInvalidDefinitionError: Not one kind of worker is given, or a worker without ``workspace``.
+            DagsterInvalidDefinitionError: Not one kind of worker is given, a worker without ``workspace``, or a
+                ``count`` of others than members of a group.
         """
         return build_connect_worker_definitions(workers=self.workers(), job_name=self.job_name)
 
@@ -94,11 +95,17 @@ class ConnectWorkerComponent(dg.Component, dg.Model, dg.Resolvable):
             raise dg.DagsterInvalidDefinitionError(
                 "ConnectWorkerComponent needs one of `worker`, a member of a group, `standalone`, and `mirror_maker`"
             )
+        if self.count > 1 and self.worker is None:
+            raise dg.DagsterInvalidDefinitionError(
+                f"`count: {self.count}` is for members of a group, which `worker` makes; others need a component each"
+            )
         fields = {**given[0], "spark": self._spark()}
         if self.mirror_maker is not None:
             return {self.name: MirrorMakerResource(**fields)}
         if self.workspace is None:
-            raise dg.DagsterInvalidDefinitionError("ConnectWorkerComponent needs `workspace`, the worker's REST address")
+            raise dg.DagsterInvalidDefinitionError(
+                "ConnectWorkerComponent needs `workspace`, the worker's REST address"
+            )
         fields["workspace"] = self.workspace
         if self.standalone is not None:
             return {self.name: StandaloneConnectWorkerResource(**fields)}

@@ -10,11 +10,13 @@ from dataclasses import dataclass, replace
 from confluent_kafka import Message
 
 from connect_dagster.client.mirror_names import MirrorNames
-from connect_dagster.kafka.access import Bootstrap
-from connect_dagster.kafka.topic_reading import read_topic
-from connect_dagster.orchestration.observations.topic_offsets import Partition, fetch_committed, fetch_topic_bounds
+from connect_dagster.kafka.access import Bootstrap, client_settings
+from connect_dagster.kafka.groups import fetch_group_offsets
+from connect_dagster.kafka.topic_reading import content_bytes, read_topic
+from connect_dagster.orchestration.observations.topic_offsets import Partition, fetch_topic_bounds
 
 _PARTITION = 0
+_NO_OFFSET = -1, ""
 _MILLISECONDS = 1000
 
 
@@ -99,6 +101,25 @@ def group_readiness(
     return Readiness(group, tuple(_obstacles(offsets, lag, now, max_age, max_lag)), lag, age)
 
 
+def readiness(
+    offsets: Iterable[TranslatedOffset], groups: Iterable[str] | None, *, now: float, max_age: float, max_lag: int
+) -> list[Readiness]:
+    """Return whether groups can go on in the target, in their order.
+
+    Args:
+        offsets: Translated offsets of a flow.
+        groups: Ids of the groups; None for all that have a checkpoint.
+        now: As of :func:`group_readiness`, like the others.
+        max_age: As there.
+        max_lag: As there.
+    """
+    found = by_group(offsets)
+    return [
+        group_readiness(group, found.get(group, []), now=now, max_age=max_age, max_lag=max_lag)
+        for group in (found if groups is None else groups)
+    ]
+
+
 def _obstacles(
     offsets: Sequence[TranslatedOffset], lag: int, now: float, max_age: float, max_lag: int
 ) -> Iterator[str]:
@@ -153,9 +174,7 @@ def newest_checkpoints(records: Iterable[tuple[bytes | None, bytes | None, float
     return list(newest.values())
 
 
-def fetch_translated_offsets(
-    target: Bootstrap, names: MirrorNames, timeout: float, source: Bootstrap | None = None
-) -> list[TranslatedOffset]:
+def fetch_translated_offsets(target: Bootstrap, names: MirrorNames, timeout: float) -> list[TranslatedOffset]:
     """Read the translated offsets of all groups of a flow, and the ends of their partitions.
 
     For runs: it reads the topic of checkpoints with a consumer.
@@ -164,24 +183,39 @@ def fetch_translated_offsets(
         target: Brokers of the target.
         names: The flow.
         timeout: Longest time without a response of the brokers, in seconds.
-        source: Brokers of the source, for the offsets that the groups have there now.
 
     Raises:
-        BrokersError: The topic of checkpoints does not exist, or cannot be read.
+        MissingTopicError: The topic of checkpoints does not exist.
+        BrokersError: It cannot be read.
         KafkaException: Brokers do not respond in time.
     """
     messages = read_topic(target, names.checkpoints, timeout, _PARTITION, "read_uncommitted")
     found = newest_checkpoints(map(_record, messages))
     bounds = fetch_topic_bounds(target, {one.topic for one in found}, timeout)
-    committed = {} if source is None else _committed(source, names, found, timeout)
     return [
-        replace(
-            one,
-            end=bounds[place].end if (place := (one.topic, one.partition)) in bounds else None,
-            committed=committed.get((one.group, place)),
-        )
+        replace(one, end=bounds[place].end if (place := (one.topic, one.partition)) in bounds else None)
         for one in found
     ]
+
+
+def with_committed(
+    offsets: Iterable[TranslatedOffset], source: Bootstrap, names: MirrorNames, timeout: float
+) -> list[TranslatedOffset]:
+    """Return translated offsets with those that the groups have in the source now.
+
+    Args:
+        offsets: Translated offsets.
+        source: Brokers of the source.
+        names: The flow.
+        timeout: Longest time without a response of the brokers, in seconds.
+
+    Raises:
+        KafkaException: The brokers do not respond in time.
+        ConfigError: kafka-python has no such login.
+    """
+    found = list(offsets)
+    committed = _committed(source, names, found, timeout)
+    return [replace(one, committed=committed.get((one.group, (one.topic, one.partition)))) for one in found]
 
 
 def _committed(
@@ -189,17 +223,17 @@ def _committed(
 ) -> Mapping[tuple[str, Partition], int]:
     """Return the offsets of groups in the source, by group and partition in the target."""
     committed: dict[tuple[str, Partition], int] = {}
-    for group, offsets in by_group(found).items():
-        # A topic that came from the target has its first name there, which does not tell its name in the source.
-        places = {(upstream, one.partition): one for one in offsets if (upstream := names.upstream(one.topic))}
-        for place, offset in fetch_committed(source, group, places, timeout).items():
-            committed[group, (places[place].topic, places[place].partition)] = offset
+    groups = by_group(found)
+    known = fetch_group_offsets(client_settings(source), list(groups), timeout)
+    for group, offsets in groups.items():
+        own = known.get(group, {})
+        for one in offsets:
+            # A topic that came from the target has its first name there, which does not tell its name in the source.
+            upstream = names.upstream(one.topic)
+            if upstream is not None and (offset := own.get((upstream, one.partition), _NO_OFFSET)[0]) >= 0:
+                committed[group, (one.topic, one.partition)] = offset
     return committed
 
 
 def _record(message: Message) -> tuple[bytes | None, bytes | None, float]:
-    return _bytes(message.key()), _bytes(message.value()), message.timestamp()[1] / _MILLISECONDS
-
-
-def _bytes(content: str | bytes | None) -> bytes | None:
-    return content.encode() if isinstance(content, str) else content
+    return content_bytes(message.key()), content_bytes(message.value()), message.timestamp()[1] / _MILLISECONDS

@@ -73,8 +73,8 @@ def materialization_metadata(
     return {
         LAST_UPDATED: MetadataValue.timestamp(now),
         "connector": snapshot.connector.name,
-        "offset_total": snapshot.position,
-        **KafkaConnectMetadataSet(offsets_version=snapshot.offsets_version),
+        "offset_total": snapshot.position_of(output),
+        **KafkaConnectMetadataSet(offsets_version=snapshot.version_of(output)),
         **_flow_metadata(snapshot, output),
     } | ({"end_offset_total": end} if end is not None else {})
 

@@ -45,6 +45,7 @@ class MirrorReading:
         latencies: Of partitions in the target, from the metrics of our worker.
         groups: Ids of consumer groups with checkpoints since their tasks began, from these metrics; empty from a Java
             worker.
+        from_end: Whether partitions without a position are mirrored from their end on.
     """
 
     names: MirrorNames
@@ -54,20 +55,24 @@ class MirrorReading:
     newest: Mapping[Partition, float] | None = None
     latencies: Mapping[Partition, Latency] = field(default_factory=dict)
     groups: Collection[str] = ()
+    from_end: bool = False
 
     def lags(self, topics: Collection[str]) -> dict[Partition, int] | None:
         """Return the records of each partition of topics in the source that are not mirrored yet.
 
-        A partition without a position is mirrored from its first record on.
+        A partition without a position is mirrored from its first record on, or from its end on.
         """
         if self.source_bounds is None or self.positions is None:
             return None
         # Records before the first one are deleted, and a topic that was made again may end before the position.
         return {
-            partition: max(0, edge.end - max(edge.start, self.positions.get(partition, edge.start)))
+            partition: max(0, edge.end - max(edge.start, self.positions.get(partition, self._first(edge))))
             for partition, edge in self.source_bounds.items()
             if partition[0] in topics
         }
+
+    def _first(self, edge: Bounds) -> int:
+        return edge.end if self.from_end else edge.start
 
     def age_of(self, topics: Collection[str]) -> float | None:
         """Return the seconds since the newest record of topics in the target; None without one."""
@@ -88,6 +93,12 @@ class MirrorReading:
 def is_mirror(connector: Connector, kind: str) -> bool:
     """Return whether a connector is the one of MirrorMaker with this simple name."""
     return simple_name(connector.connector_class) == kind
+
+
+def reads_from_end(config: Mapping[str, str | None]) -> bool:
+    """Return whether a source connector mirrors partitions without a position from their end on."""
+    given = (config.get(f"{prefix}consumer.auto.offset.reset") for prefix in ("source.", ""))
+    return next((value for value in given if value), None) == "latest"
 
 
 class CommittedPosition(Protocol):

@@ -5,14 +5,16 @@ An offset sync is the offset of a record in the source and that of the same reco
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from confluent_kafka import Message
 
 from connect_dagster.kafka.access import Bootstrap
-from connect_dagster.kafka.topic_reading import fetch_records, read_topic
+from connect_dagster.kafka.topic_reading import content_bytes, fetch_records, read_topic
 from connect_dagster.orchestration.observations.topic_offsets import Partition
 
 _PARTITION = 0
+Item = TypeVar("Item")
 
 Pair = tuple[int, int]
 """Offsets of one record in the source and in the target."""
@@ -65,7 +67,7 @@ def fetch_offset_syncs(brokers: Bootstrap, topic: str, timeout: float) -> dict[P
         BrokersError: The topic does not exist, or cannot be read.
     """
     messages = read_topic(brokers, topic, timeout, _PARTITION, "read_uncommitted")
-    return offset_syncs((_bytes(message.key()), _bytes(message.value())) for message in messages)
+    return offset_syncs((content_bytes(message.key()), content_bytes(message.value())) for message in messages)
 
 
 def offset_syncs(records: Iterable[tuple[bytes | None, bytes | None]]) -> dict[Partition, list[Pair]]:
@@ -106,15 +108,15 @@ def distances(syncs: Mapping[Partition, Sequence[Pair]]) -> Distances:
 
 
 def sample(syncs: Mapping[Partition, Sequence[Pair]], size: int) -> dict[Partition, list[Pair]]:
-    """Return at most ``size`` syncs: the newest of each partition first, others spread over those that are known.
+    """Return at most ``size`` syncs, spread over the partitions and over those known of each, the newest one first.
 
     Args:
-        syncs: By partition, not empty.
+        syncs: By partition, each with one at least.
         size: Number of syncs, at least 1.
     """
-    chosen = dict(list(sorted(syncs.items()))[:size])
+    chosen = _spread(sorted(syncs), size)
     each = max(1, size // max(1, len(chosen)))
-    return {partition: _spread(list(dict.fromkeys(pairs)), each) for partition, pairs in chosen.items()}
+    return {partition: _spread(list(dict.fromkeys(reversed(syncs[partition]))), each) for partition in chosen}
 
 
 def fetch_compared(
@@ -162,11 +164,6 @@ def record_difference(sent: Message | None, arrived: Message | None) -> tuple[st
     return tuple(name for name, (one, other) in parts.items() if one != other)
 
 
-def _spread(pairs: Sequence[Pair], size: int) -> list[Pair]:
-    """Return at most ``size`` of the pairs in equal steps, the last one among them."""
-    step = max(1, -(-len(pairs) // size))
-    return list(pairs[::-1][::step])
-
-
-def _bytes(content: str | bytes | None) -> bytes | None:
-    return content.encode() if isinstance(content, str) else content
+def _spread(items: Sequence[Item], size: int) -> list[Item]:
+    """Return at most ``size`` of the items in equal steps, the first one among them."""
+    return list(items[:: max(1, -(-len(items) // size))])

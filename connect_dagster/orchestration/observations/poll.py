@@ -27,6 +27,7 @@ from connect_dagster.orchestration.observations.mirror import (
     checkpointed_groups,
     is_mirror,
     mirrored_positions,
+    reads_from_end,
     replication_latencies,
 )
 from connect_dagster.orchestration.observations.snapshot import ConnectorSnapshot
@@ -125,7 +126,8 @@ class ConnectorPoll:
         sources: dict[str, set[str]] = {}
         for one in mirrors:
             sources.setdefault(names[one.connector.name].source, set()).update(topic_names(one.lineage.inputs))
-        with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:
+        # All at once, however many clusters: none may wait for another one that does not respond.
+        with ThreadPoolExecutor(2 + len(sources)) as pool:
             samples = pool.submit(self._readable, self._once.metric_samples)
             newest = pool.submit(self._newest, mirrors, list(names.values()))
             bounds = {alias: pool.submit(self._source_bounds, alias, topics) for alias, topics in sources.items()}
@@ -138,6 +140,7 @@ class ConnectorPoll:
                 newest.result(),
                 replication_latencies(samples.result() or (), flow),
                 checkpointed_groups(samples.result() or (), flow),
+                reads_from_end(one.connector.info.config),
             )
             for one, flow in zip(mirrors, names.values(), strict=True)
         }

@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 from confluent_kafka import KafkaError, KafkaException
 from dagster import MetadataValue, TableColumn, TableRecord, TableSchema
-from pydantic import Field
 
-from connect_dagster.kafka.access import client_settings
 from connect_dagster.kafka.errors import BrokersError, brokers_errors
+from connect_dagster.orchestration.failures import reasons
 from connect_dagster.orchestration.observations.checkpoints import TranslatedOffset, by_group
 from connect_dagster.orchestration.ops.jobs import CLUSTER_TAG
-from connect_dagster.orchestration.ops.mirror import MOST_ROWS, fetch_flow_offsets, require_checkpoints
+from connect_dagster.orchestration.ops.mirror import (
+    MOST_ROWS,
+    GroupsConfig,
+    fetch_flow_offsets,
+    require_checkpoints,
+)
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
 if TYPE_CHECKING:
@@ -24,16 +28,6 @@ if TYPE_CHECKING:
 
 SYNC_GROUPS_JOB = "mirror_sync_groups"
 HAS_MEMBERS = "it has members in the target"
-_MILLISECONDS = 1000
-
-
-class SyncGroupsConfig(dg.Config):
-    """Options of the job."""
-
-    groups: list[str] = Field(default=[], description="Ids of consumer groups; all that have a checkpoint by default.")
-    timeout: float = Field(
-        default=30.0, gt=0, description="Longest time without a response of the brokers, in seconds."
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +45,22 @@ class GroupChange:
     refusal: str = ""
 
 
-def build_mirror_sync_groups_job(*, workspace: KafkaConnectWorkspace, name: str = SYNC_GROUPS_JOB) -> dg.JobDefinition:
+def build_mirror_sync_groups_job(
+    *, workspace: KafkaConnectWorkspace, connectors: Sequence[str] = (), name: str = SYNC_GROUPS_JOB
+) -> dg.JobDefinition:
     """Create the job ``mirror_sync_groups``.
 
-    It reads the checkpoints of all flows of a Connect cluster, and sets the offsets of consumer groups in the target to
+    It reads the checkpoints of the flows of a Connect cluster, and sets the offsets of consumer groups in the target to
     the translated ones, as MirrorMaker does with ``sync.group.offsets.enabled``: of groups without members there, and
     never back, so that a group that has read in the target keeps what it has read. Groups with members are reported and
-    left as they are.
+    left as they are. The run fails, after it has set the offsets of all other groups, when the brokers refuse a group
+    for another reason.
 
     Args:
         workspace (KafkaConnectWorkspace): The Connect cluster that runs MirrorMaker's checkpoint connectors, with
             ``bootstrap_servers``.
+        connectors (Sequence[str]): Names of the checkpoint connectors whose groups are set. Defaults to all of the
+            cluster.
         name (str): The job's name. Defaults to ``mirror_sync_groups``.
 
     Returns:
@@ -83,10 +82,12 @@ def build_mirror_sync_groups_job(*, workspace: KafkaConnectWorkspace, name: str 
 
     @dg.op(name=f"{name}_op")
     def mirror_sync_groups_op(
-        context: dg.OpExecutionContext, config: SyncGroupsConfig, kafka_connect: KafkaConnectWorkspace
+        context: dg.OpExecutionContext, config: GroupsConfig, kafka_connect: KafkaConnectWorkspace
     ) -> None:
         """Sets the offsets of consumer groups in the target to the translated ones."""
-        found = fetch_flow_offsets(kafka_connect, config.groups, config.timeout)
+        found = fetch_flow_offsets(
+            kafka_connect, config.groups, config.timeout, context.log.warning, connectors=connectors
+        )
         chosen = [
             one for offsets in found.values() for one in offsets if not config.groups or one.group in config.groups
         ]
@@ -95,16 +96,25 @@ def build_mirror_sync_groups_job(*, workspace: KafkaConnectWorkspace, name: str 
                 changes = set_translated_offsets(_target(kafka_connect, config.timeout), chosen)
         except BrokersError as error:
             raise dg.Failure(f"The offsets of groups cannot be read or set: {error}") from error
-        context.add_output_metadata(changes_metadata(changes))
-        if refused := [one for one in changes if one.refusal]:
-            reasons = "; ".join(f"'{one.group}': {one.refusal}" for one in refused)
-            context.log.warning(f"{len(refused)} of {len(changes)} groups keep the offsets that they have: {reasons}")
+        lacking = sum(one.end is None for one in chosen)
+        metadata = {**changes_metadata(changes), "partitions_missing": lacking}
+        if lacking:
+            context.log.warning(f"The target does not have {lacking} partitions of which there are checkpoints")
+        in_use = {one.group: one.refusal for one in changes if one.refusal == HAS_MEMBERS}
+        if in_use:
+            context.log.warning(f"Groups that keep the offsets that they have: {reasons(in_use)}")
+        if refused := {one.group: one.refusal for one in changes if one.refusal and one.group not in in_use}:
+            raise dg.Failure(
+                f"The brokers refuse the offsets of {len(refused)} of {len(changes)} groups: {reasons(refused)}",
+                metadata=metadata,
+            )
+        context.add_output_metadata(metadata)
 
     @dg.job(
         name=name,
         executor_def=dg.in_process_executor,
         resource_defs={"kafka_connect": workspace},
-        config=dg.RunConfig(ops={f"{name}_op": SyncGroupsConfig()}),
+        config=dg.RunConfig(ops={f"{name}_op": GroupsConfig()}),
         tags={CLUSTER_TAG: workspace.cluster, "dagster/max_retries": "0"},
         description="Sets the offsets of consumer groups in the target to the translated ones, once.",
     )
@@ -187,5 +197,4 @@ def _target(workspace: KafkaConnectWorkspace, seconds: float) -> "ForwardingAdmi
 
     brokers = workspace.brokers
     assert brokers is not None  # no job is made without
-    timeout = str(int(seconds * _MILLISECONDS))
-    return ForwardingAdmin({**client_settings(brokers), "default.api.timeout.ms": timeout})
+    return ForwardingAdmin.of(brokers, seconds)

@@ -4,7 +4,7 @@ It polls often and writes rarely, because the event log is never pruned: it obse
 states or its configuration changed, and otherwise once in an interval. A change also evaluates the check
 ``connector_state``, so that a failure shows in the graph without a run. When offsets advanced, the assets that the
 connector writes (the topics of a source, the tables of a sink) are materialised, so that freshness policies and
-automation conditions of assets downstream work.
+automation conditions of assets downstream work; of MirrorMaker's topics those whose records moved.
 """
 
 import time
@@ -12,7 +12,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import dagster as dg
-from dagster import AssetCheckEvaluation, AssetMaterialization, AssetObservation, DagsterInstance, TableSchema
+from dagster import (
+    AssetCheckEvaluation,
+    AssetKey,
+    AssetMaterialization,
+    AssetObservation,
+    DagsterInstance,
+    TableSchema,
+)
 from pydantic import BaseModel, ConfigDict, Field
 
 from connect_dagster.client.datasets import KafkaConnectDatasetProps, KafkaConnectTopicProps
@@ -226,15 +233,28 @@ class PollingTick:
         self.cursor.connectors[name] = memory.model_copy(update=news)
 
     def _materializations(self, snapshot: ConnectorSnapshot, now: float) -> Iterator[AssetMaterialization]:
-        for output in snapshot.lineage.outputs:
-            key = self._translator.get_asset_spec(output).key
-            last = self._instance.get_latest_materialization_event(key)
-            known = last.asset_materialization.metadata if last and last.asset_materialization else {}
-            if KafkaConnectMetadataSet.extract(known).offsets_version == snapshot.offsets_version:
-                # A run has reported these offsets, or the sensor before its cursor was reset.
+        outputs = {self._translator.get_asset_spec(output).key: output for output in snapshot.lineage.outputs}
+        reported = self._reported(list(outputs))
+        for key, output in outputs.items():
+            known, version = reported.get(key, {}), snapshot.version_of(output)
+            if version in ("", KafkaConnectMetadataSet.extract(known).offsets_version):
+                # Nothing has moved there, or a run has reported these offsets, or the sensor before its cursor was
+                # reset.
                 continue
             columns = self._columns(output, known)
             yield AssetMaterialization(key, metadata={**materialization_metadata(snapshot, output, now), **columns})
+
+    def _reported(self, keys: Sequence[AssetKey]) -> Mapping[AssetKey, Mapping[str, Any]]:
+        """Return the metadata of the newest materialisations, read at once: a flow may have thousands of topics."""
+        if not keys:
+            return {}
+        found = (record.asset_entry for record in self._instance.get_asset_records(keys))
+        events = {entry.asset_key: entry.last_materialization for entry in found}
+        return {
+            key: event.asset_materialization.metadata
+            for key, event in events.items()
+            if event is not None and event.asset_materialization is not None
+        }
 
     def _columns(self, output: KafkaConnectDatasetProps, last: Mapping[str, Any]) -> TableMetadataSet:
         """Return the columns in the registry, or those a run reported: the UI shows the newest materialisation's."""

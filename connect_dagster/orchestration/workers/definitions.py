@@ -75,7 +75,7 @@ def build_connect_worker_definitions(
             groups.setdefault(worker.named("group.id"), {})[worker_id] = worker
     return dg.Definitions(
         assets=[
-            *map(build_worker_asset_spec, workers),
+            *(build_worker_asset_spec(worker_id, job_name=job_name) for worker_id in workers),
             *(
                 build_connect_group_assets(worker=next(iter(members.values())), worker_ids=members)
                 for members in groups.values()

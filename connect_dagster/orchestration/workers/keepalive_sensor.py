@@ -106,8 +106,8 @@ def build_connect_worker_keepalive_sensor(
     Args:
         job (JobDefinition): The workers' job, see :func:`build_connect_worker_job`.
         workers (Mapping[str, HostedProcess]): The workers to keep alive, by their names in Dagster.
-        heartbeat_timeout (float): Seconds without an observation after which a run whose REST is dead counts
-            as dead, where it cannot be seen whether its process is gone. Defaults to 900.
+        heartbeat_timeout (float): Seconds without an observation after which a run whose REST is dead, or whose process
+            has no REST API, counts as dead, where it cannot be seen whether its process is gone. Defaults to 900.
         rest_timeout (float): Seconds without any response of a worker's REST API, an error included, after which its
             run is terminated and launched again though its process lives. Defaults to 300. A response to the
             run itself, which reports every 300 s, counts for 1.5 times as long.
@@ -350,7 +350,11 @@ class WorkerObservation:
     def _run_lives(self, now: float) -> bool:
         """Return whether its newest run has observed it, and lives itself."""
         newest = self._runs[0] if self._runs else None
-        return newest is not None and self._has_begun(newest.dagster_run) and self._death(newest, now) is None
+        if newest is None or not self._has_begun(newest.dagster_run):
+            return False
+        process = RunProcess.read(newest.dagster_run.tags.get(PROCESS_TAG))
+        # A run whose process is seen lives, however rarely it reports: brokers that are away take their time.
+        return (process is not None and process.is_running()) or self._death(newest, now) is None
 
     def _newest(self) -> DagsterRun | None:
         return self._runs[0].dagster_run if self._runs else None

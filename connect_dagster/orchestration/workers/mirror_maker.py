@@ -6,15 +6,17 @@ status topic of each flow, on the flow's target.
 
 import sys
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import dagster as dg
 from dagster import MetadataValue, TableColumn, TableRecord, TableSchema
 from pydantic import Field
 
-from connect_dagster.errors import ConfigError
+from connect_dagster.client.masking import mask_text
+from connect_dagster.errors import ConnectError
 from connect_dagster.kafka.access import Brokers
 from connect_dagster.kafka.errors import BrokersError
 from connect_dagster.orchestration.workers.group_topics import StoredStatus, read_statuses
@@ -25,6 +27,10 @@ from connect_dagster.protocol.states import State
 
 if TYPE_CHECKING:
     from connect_dagster.connectors.mirror.flow_configs import FlowConfig
+    from connect_dagster.connectors.mirror.flow_settings import Resolve
+
+
+_NONE: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +62,12 @@ class FlowsReport(ProcessReport):
     Attributes:
         flows: Where the states are.
         timeout: Longest time without a response of the brokers of a flow, in seconds.
+        properties: Of the process; what is secret in them is cut out of texts.
     """
 
     flows: tuple[FlowState, ...]
     timeout: float
+    properties: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def running(self, process: WorkerProcess) -> dict[str, Any]:
         states: dict[str, tuple[StoredStatus, ...] | str] = {}
@@ -68,7 +76,7 @@ class FlowsReport(ProcessReport):
                 states[flow.flow] = read_statuses(flow.brokers, flow.topic, self.timeout)
             except BrokersError as error:
                 states[flow.flow] = str(error)
-        return {**ProcessReport.running(self, process), **flows_metadata(states)}
+        return {**ProcessReport.running(self, process), **flows_metadata(states, self.properties)}
 
 
 class MirrorMakerResource(HostedProcess):
@@ -117,20 +125,21 @@ class MirrorMakerResource(HostedProcess):
         """Return where the states of its flows are.
 
         Raises:
-            Failure: The file cannot be read, or a property is wrong.
+            Failure: The file cannot be read, a property is wrong, or a config provider fails.
         """
         # Most definitions have no flow, and load no connector's code.
         from connect_dagster.connectors.mirror.flow_configs import read_flows
 
+        known = self.effective_properties
         try:
-            # Placeholders of config providers are the process's to replace.
-            _, found = read_flows(self.effective_properties, self.clusters, (), lambda given: given)
-        except ConfigError as error:
+            with _replacing(known) as replaced:
+                _, found = read_flows(known, self.clusters, (), replaced)
+        except ConnectError as error:
             raise dg.Failure(str(error)) from error
         return tuple(FlowState.of(one) for one in found)
 
     def report(self) -> ProcessReport:
-        return FlowsReport(self.flows(), self.request_timeout)
+        return FlowsReport(self.flows(), self.request_timeout, self.effective_properties)
 
     def _await_start(self, worker: WorkerProcess, timeout: float) -> None:
         deadline = time.monotonic() + timeout
@@ -141,11 +150,35 @@ class MirrorMakerResource(HostedProcess):
                 raise worker_failure(worker, f"MirrorMaker did not start within {timeout:g} s")
 
 
-def flows_metadata(states: Mapping[str, Iterable[StoredStatus] | str]) -> dict[str, Any]:
-    """Return the metadata of flows: numbers of connectors and tasks, and a table.
+@contextmanager
+def _replacing(properties: Mapping[str, str]) -> "Iterator[Resolve]":
+    """Yield a function that replaces the placeholders of config providers.
+
+    It leaves them where a provider is a class of Java, which only Java's process can load.
+    """
+    if not properties.get("config.providers"):
+        yield lambda given: given
+        return
+    from connect_dagster.isolation.config_transformer import ConfigTransformer
+    from connect_dagster.isolation.plugins import Plugins
+
+    try:
+        transformer = ConfigTransformer.of(properties, Plugins.of(properties))
+    except ConnectError:
+        yield lambda given: given
+        return
+    with closing(transformer):
+        yield lambda given: transformer.transform(given).config
+
+
+def flows_metadata(
+    states: Mapping[str, Iterable[StoredStatus] | str], properties: Mapping[str, str] = _NONE
+) -> dict[str, Any]:
+    """Return the metadata of flows: numbers of connectors and tasks, a table, and why the first one of them FAILED.
 
     Args:
         states: States of connectors and tasks by flow, or the reason why they are not known.
+        properties: Of the process; what is secret in them is cut out of texts.
     """
     known = {flow: list(found) for flow, found in states.items() if not isinstance(found, str)}
     every = [status for found in known.values() for status in found]
@@ -155,13 +188,25 @@ def flows_metadata(states: Mapping[str, Iterable[StoredStatus] | str]) -> dict[s
     metadata: dict[str, Any] = {
         "flow_count": len(states),
         "connector_count": len(every) - len(tasks),
+        "connectors_failed": sum(status.state is State.FAILED and status.task is None for status in every),
         "task_count": len(tasks),
         "tasks_failed": sum(status.state is State.FAILED for status in tasks),
         "flows": MetadataValue.table(rows, schema=TableSchema(columns)),
     }
+    if failed := next(_failed(known), None):
+        metadata["error"] = mask_text(failed, [properties])
     if errors := {flow: found for flow, found in states.items() if isinstance(found, str)}:
         metadata["flows_error"] = "; ".join(f"{flow}: {error}" for flow, error in errors.items())
     return metadata
+
+
+def _failed(states: Mapping[str, Iterable[StoredStatus]]) -> Iterator[str]:
+    """Yield the connectors and tasks that FAILED, each with the first line of its trace."""
+    for flow, found in states.items():
+        for status in found:
+            if status.state is State.FAILED:
+                name = status.connector if status.task is None else f"{status.connector}-{status.task}"
+                yield f"{flow} {name}: {(status.trace or 'no trace').strip().partition(chr(10))[0]}"
 
 
 def _counts(statuses: Iterable[StoredStatus]) -> dict[str, int]:

@@ -50,8 +50,9 @@ def test_a_flow_without_topics() -> None:
 
 
 def test_groups_that_can_move_and_those_that_cannot() -> None:
-    offsets = [translated("near", 90, committed=90), translated("far", 10, committed=10)]
-    found = list(flow_checks("A->B", reading(groups=["near", "none"], offsets=offsets), max_lag=20, max_age=300))
+    offsets = [translated("near", 90, committed=90), translated("far", 10, committed=10), translated("former", 5)]
+    known = reading(groups=["near", "none", "far"], offsets=offsets)
+    found = list(flow_checks("A->B", known, max_lag=20, max_age=300))
     assert [(row["group"], row["ready"], row["records"], row["why"]) for row in found] == [
         (None, True, 10, ""),
         ("far", False, 90, "it would read 90 records"),
@@ -63,3 +64,8 @@ def test_groups_that_can_move_and_those_that_cannot() -> None:
 def test_records_that_have_not_arrived() -> None:
     (flow,) = flow_checks("A->B", reading(), max_lag=5, max_age=300)
     assert (flow["ready"], flow["why"]) == (False, "10 records have not arrived")
+
+
+def test_a_lag_that_is_not_known_is_none() -> None:
+    (flow,) = flow_checks("A->B", reading(mirror=MirrorReading(NAMES, NOW)), max_lag=5, max_age=300)
+    assert (flow["ready"], flow["records"], flow["why"]) == (False, None, "the lag is not known")

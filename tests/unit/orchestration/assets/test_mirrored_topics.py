@@ -1,5 +1,9 @@
 """Topics of two clusters as one graph, over the workspaces of both."""
 
+from typing import Any
+
+import dagster as dg
+import pytest
 from dagster import AssetKey
 
 from connect_dagster.orchestration import (
@@ -60,3 +64,17 @@ def test_a_workspace_without_an_alias_keeps_the_keys_it_had() -> None:
         mirror: {AssetKey(["kafka", "eu", "orders"])},
         AssetKey(["kafka", "eu.orders"]): {mirror},
     }
+
+
+def test_two_clusters_of_one_alias_are_told_apart_by_another_alias() -> None:
+    elsewhere = {**MIRROR, "name": "other", "source.cluster.bootstrap.servers": "asia:9092"}
+    with pytest.raises(dg.DagsterInvalidDefinitionError, match="give one of the workspaces another `kafka_cluster`"):
+        deps(US, MIRROR, elsewhere)
+
+
+@pytest.mark.parametrize("name", ["cluster", "kafka_cluster"])
+def test_a_variable_is_no_part_of_a_key(name: str) -> None:
+    """The keys of definitions had the variable's name, those of the sensor's events its value."""
+    fields: dict[str, Any] = {name: dg.EnvVar("US_CLUSTER")}
+    with pytest.raises(dg.DagsterInvalidDefinitionError, match=f"^{name} is a part of asset keys.* US_CLUSTER"):
+        deps(KafkaConnectWorkspace(**fields), ORDERS)

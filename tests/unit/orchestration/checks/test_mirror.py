@@ -16,14 +16,15 @@ from connect_dagster.orchestration.checks.mirror import (
     build_mirror_lag_checks,
     different_settings,
     drift_outcome,
+    heartbeat_ages,
     heartbeat_outcome,
     heartbeat_routes,
     mirror_lag_outcome,
     of_brokers,
-    own_property_filter,
 )
-from connect_dagster.orchestration.checks.mirror_failover import failover_outcome, readiness
+from connect_dagster.orchestration.checks.mirror_failover import failover_outcome
 from connect_dagster.orchestration.checks.mirror_matches import matches_outcome
+from connect_dagster.orchestration.observations.checkpoints import readiness
 from connect_dagster.orchestration.observations.mirrored_records import ComparedRecord, Distances
 from tests.unit.orchestration.observations.test_checkpoints import BILLING
 from tests.unit.orchestration.observations.test_checkpoints import NOW as BILLED
@@ -34,7 +35,7 @@ EU = KafkaConnectWorkspace(kafka_cluster="eu", bootstrap_servers="eu:9092")
 
 @pytest.mark.parametrize(("bound", "passed"), [(17, False), (18, True)])
 def test_the_lag_of_all_mirrored_topics_is_bounded(bound: int, passed: bool) -> None:
-    outcome = mirror_lag_outcome(snapshot(), bound)
+    outcome = mirror_lag_outcome(snapshot(), ["orders", "payments"], bound)
     assert (outcome.passed, outcome.description) == (
         passed,
         f"18 records are not mirrored yet; {bound} are allowed",
@@ -43,12 +44,18 @@ def test_the_lag_of_all_mirrored_topics_is_bounded(bound: int, passed: bool) -> 
 
 
 def test_a_lag_that_nobody_told_is_a_warning() -> None:
-    outcome = mirror_lag_outcome(snapshot(replace(READING, source_bounds=None)), 1000)
+    outcome = mirror_lag_outcome(snapshot(replace(READING, source_bounds=None)), ["orders"], 1000)
     assert (outcome.passed, outcome.severity) == (False, AssetCheckSeverity.WARN)
 
 
+def test_no_topic_at_all_is_a_warning() -> None:
+    outcome = mirror_lag_outcome(snapshot(), [], 1000)
+    assert (outcome.passed, outcome.severity) == (False, AssetCheckSeverity.WARN)
+    assert outcome.description == "No topic of 'eu' is mirrored: is the connector's filter right?"
+
+
 def test_another_connector_has_no_lag_of_mirroring() -> None:
-    assert mirror_lag_outcome(snapshot(None), 1000).description == "It is not MirrorMaker's source connector"
+    assert mirror_lag_outcome(snapshot(None), [], 1000).description == "It is not MirrorMaker's source connector"
 
 
 def test_heartbeats_that_came_over_the_source_are_looked_at_with_their_way() -> None:
@@ -60,6 +67,12 @@ def test_heartbeats_of_the_identity_policy_have_a_way_too() -> None:
     policy = {"replication.policy.class": "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"}
     names = MirrorNames.of({"source.cluster.alias": "eu", "target.cluster.alias": "us", **policy})
     assert heartbeat_routes(names, ["heartbeats", "eu.heartbeats", "orders"]) == {"eu.heartbeats": ("eu",)}
+
+
+def test_the_newest_heartbeat_of_all_partitions_counts() -> None:
+    newest = {("eu.heartbeats", 0): 90.0, ("eu.heartbeats", 1): 40.0, ("eu.asia.heartbeats", 0): 101.0}
+    ages = heartbeat_ages({"eu.heartbeats": ("eu",), "eu.asia.heartbeats": ("eu", "asia")}, newest, 100.0)
+    assert ages == {("eu",): 10.0, ("eu", "asia"): 0.0}
 
 
 @pytest.mark.parametrize(
@@ -98,6 +111,8 @@ def test_settings_that_mirrormaker_would_change_are_different() -> None:
 
 def test_different_settings_fail_with_a_table() -> None:
     assert drift_outcome({"eu.orders": {}, "eu.payments": {}}).passed
+    nothing = drift_outcome({})
+    assert (nothing.passed, nothing.severity) == (False, AssetCheckSeverity.WARN)
     outcome = drift_outcome({"eu.orders": {"cleanup.policy": (None, "compact")}, "eu.payments": {}})
     assert (outcome.passed, outcome.description) == (False, "1 settings differ, of eu.orders")
     (row,) = outcome.metadata["settings"].records
@@ -106,7 +121,7 @@ def test_different_settings_fail_with_a_table() -> None:
 
 def test_groups_are_ready_or_named_with_the_reason() -> None:
     late = replace(BILLING, group="audit", emitted_at=BILLED - 900)
-    judged = readiness([BILLING, late], [], now=BILLED, max_age=300, max_lag=100)
+    judged = readiness([BILLING, late], None, now=BILLED, max_age=300, max_lag=100)
     outcome = failover_outcome(judged)
     assert outcome.description == (
         "1 of 2 groups cannot go on in the target: 'audit': its newest checkpoint is 900 s old"
@@ -125,7 +140,8 @@ def test_only_the_groups_that_were_named_count() -> None:
 
 
 def test_a_flow_without_any_group_is_not_ready() -> None:
-    assert failover_outcome([]).description == "No group has a checkpoint: is the connector's filter right?"
+    assert not failover_outcome([]).passed
+    assert failover_outcome(readiness([BILLING], [], now=BILLED, max_age=300, max_lag=100)) == failover_outcome([])
 
 
 def test_brokers_that_do_not_respond_are_a_warning() -> None:
@@ -134,7 +150,7 @@ def test_brokers_that_do_not_respond_are_a_warning() -> None:
 
     outcome = of_brokers(asked)
     assert (outcome.passed, outcome.severity) == (False, AssetCheckSeverity.WARN)
-    assert outcome.description == "The brokers were asked in vain: Topic 'eu.checkpoints.internal' does not exist."
+    assert outcome.description == "It could not be checked: Topic 'eu.checkpoints.internal' does not exist."
 
 
 def test_a_check_needs_the_brokers_it_asks() -> None:
@@ -171,15 +187,3 @@ def test_records_that_differ_fail_the_check_and_deleted_ones_do_not() -> None:
 def test_nothing_to_compare_is_a_warning() -> None:
     outcome = matches_outcome([compared(8, None)], Distances(0, 0))
     assert (outcome.passed, outcome.severity) == (False, AssetCheckSeverity.WARN)
-
-
-@pytest.mark.parametrize(
-    ("config", "own"),
-    [
-        ({}, None),
-        ({"config.property.filter.class": "org.apache.kafka.connect.mirror.DefaultConfigPropertyFilter"}, None),
-        ({"config.property.filter.class": "company.mirror.OnlyRetention"}, "company.mirror.OnlyRetention"),
-    ],
-)
-def test_settings_that_a_class_of_the_user_selects_are_not_known(config: dict[str, str], own: str | None) -> None:
-    assert own_property_filter(config) == own

@@ -5,9 +5,11 @@ from typing import Any
 import dagster as dg
 import pytest
 from dagster import AssetKey
+from pydantic import ValidationError
 
 from connect_dagster.orchestration import MirrorFlowComponent
 from connect_dagster.orchestration.assets.keys import connector_key
+from connect_dagster.plugin.connector_file import DesiredState
 from tests.unit.orchestration.components.sandbox import loaded, scaffolded
 
 FLOW = {
@@ -54,6 +56,14 @@ def test_its_connectors_lead_from_topic_to_topic_and_are_operated() -> None:
         }
 
 
+def test_its_state_is_that_of_the_three_connectors() -> None:
+    with loaded(MirrorFlowComponent, {**FLOW, "state": "PAUSED"}) as (component, _):
+        assert {spec.state for spec in component.connectors().values()} == {DesiredState.PAUSED}
+        # Without one MirrorMaker would mirror all topics.
+        with pytest.raises(ValidationError, match="topics"):
+            MirrorFlowComponent.resolve_from_dict({**FLOW, "topics": []})
+
+
 @pytest.mark.parametrize(
     ("more", "further"),
     [
@@ -63,9 +73,7 @@ def test_its_connectors_lead_from_topic_to_topic_and_are_operated() -> None:
     ],
     ids=["default", "heartbeats", "records"],
 )
-def test_its_checks_are_of_the_connector_that_they_look_at(
-    more: dict[str, Any], further: set[tuple[str, str]]
-) -> None:
+def test_its_checks_are_of_the_connector_that_they_look_at(more: dict[str, Any], further: set[tuple[str, str]]) -> None:
     with loaded(MirrorFlowComponent, {**FLOW, **more}) as (_, defs):
         keys = {key for each in defs.asset_checks or () for key in each.check_keys}
         found = {(key.asset_key.path[-1], key.name) for key in keys if key.name.startswith("mirror")}

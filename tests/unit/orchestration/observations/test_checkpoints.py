@@ -1,15 +1,19 @@
 """Translated offsets, and what they say about a group's move to the target."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
 
+from connect_dagster.client.mirror_names import MirrorNames
 from connect_dagster.connectors.mirror.records import Checkpoint
+from connect_dagster.orchestration.observations import checkpoints
 from connect_dagster.orchestration.observations.checkpoints import (
     TranslatedOffset,
     by_group,
     group_readiness,
     newest_checkpoints,
+    with_committed,
 )
 from connect_dagster.plugin.records import TopicPartition
 
@@ -40,6 +44,23 @@ def test_the_last_checkpoint_of_a_partition_counts_and_other_records_do_not() ->
         ]
     )
     assert found == [replace(BILLING, end=None), TranslatedOffset("billing", "eu.orders", 1, 70, 60, NOW - 80)]
+
+
+def test_offsets_of_the_source_stand_beside_their_translations(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = MirrorNames.of({"source.cluster.alias": "eu", "target.cluster.alias": "us"})
+    asked: list[list[str]] = []
+
+    def fetch(settings: Mapping[str, str], groups: list[str], timeout: float) -> dict[str, object]:
+        asked.append(groups)
+        assert settings["bootstrap.servers"] == "eu:9092"
+        return {"billing": {("orders", 0): (1001, ""), ("orders", 1): (-1, ""), ("local", 0): (5, "")}}
+
+    monkeypatch.setattr(checkpoints, "fetch_group_offsets", fetch)
+    back = replace(BILLING, topic="local")
+    offsets = [BILLING, replace(BILLING, partition=1), back, replace(BILLING, group="audit")]
+    found = with_committed(offsets, "eu:9092", names, 1.0)
+    assert [one.committed for one in found] == [1001, None, None, None]
+    assert asked == [["audit", "billing"]]
 
 
 def test_groups_are_in_order_with_their_partitions() -> None:

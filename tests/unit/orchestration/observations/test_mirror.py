@@ -21,6 +21,7 @@ from connect_dagster.orchestration.observations.mirror import (
     checkpointed_groups,
     is_mirror,
     mirrored_positions,
+    reads_from_end,
     replication_latencies,
 )
 from connect_dagster.orchestration.observations.snapshot import ConnectorSnapshot
@@ -88,6 +89,21 @@ def test_the_lag_counts_records_that_are_still_there() -> None:
     assert READING.lags(["orders"]) == {("orders", 0): 10, ("orders", 1): 5, ("orders", 2): 3}
 
 
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, False),
+        ({"consumer.auto.offset.reset": "latest"}, True),
+        ({"consumer.auto.offset.reset": "latest", "source.consumer.auto.offset.reset": "earliest"}, False),
+        ({"source.consumer.auto.offset.reset": "latest"}, True),
+    ],
+)
+def test_a_flow_of_new_records_only_is_not_behind_by_those_before(options: dict[str, str], expected: bool) -> None:
+    assert reads_from_end({**MIRROR, **options}) is expected
+    reading = replace(READING, from_end=expected)
+    assert reading.lags(["orders"]) == {("orders", 0): 10, ("orders", 1): 5, ("orders", 2): 0 if expected else 3}
+
+
 def test_a_topic_that_was_made_anew_and_ends_before_the_position_is_not_behind() -> None:
     assert replace(READING, source_bounds={("orders", 0): Bounds(0, 3)}).lags(["orders"]) == {("orders", 0): 0}
 
@@ -97,7 +113,7 @@ def test_a_mirrored_topic_is_materialised_with_numbers_that_dagster_plots() -> N
     numbers = {key: value for key, value in metadata.items() if type(value) in (int, float)}
     numbers.pop("dagster/last_updated_timestamp")
     assert numbers == {
-        "offset_total": snapshot().position,
+        "offset_total": 89 + 9,
         "records_lag_total": 18,
         "records_lag_max": 10,
         "groups_synced": 2,
@@ -112,6 +128,18 @@ def test_a_mirrored_topic_is_materialised_with_numbers_that_dagster_plots() -> N
     rows = [record.data for record in metadata["records_lag"].records]
     assert rows[0] == {"topic": "orders", "partition": 0, "records": 10}
     assert len(rows) == 3
+
+
+def test_a_mirrored_topic_has_the_version_of_its_own_offsets() -> None:
+    """Each topic was materialised, and fresh, when any topic of the flow had moved."""
+    before, still, moved = snapshot(), KafkaConnectTopicProps("eu.payments"), KafkaConnectTopicProps("eu.orders")
+    after = replace(before, offsets=(offset("orders", 0, 95), *OFFSETS[1:]))
+    assert after.version_of(still) == before.version_of(still) != ""
+    assert after.version_of(moved) != before.version_of(moved)
+    assert after.position_of(still) == 4
+    assert replace(before, offsets=OFFSETS[:2]).version_of(still) == ""
+    # What wrote it is not known, as with a policy of the user.
+    assert before.version_of(KafkaConnectTopicProps("from-somewhere")) == before.offsets_version
 
 
 def test_the_connector_is_observed_with_the_numbers_of_all_its_topics() -> None:

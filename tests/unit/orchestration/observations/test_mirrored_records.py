@@ -68,6 +68,11 @@ def test_a_sample_has_the_newest_sync_of_each_partition(size: int, sizes: list[i
     assert all(pairs[0] == syncs[place][-1] for place, pairs in chosen.items())
 
 
+def test_a_sample_of_very_many_partitions_is_of_all_topics() -> None:
+    syncs = {(topic, number): [(1, 1)] for topic in ("orders", "payments") for number in range(10)}
+    assert list(sample(syncs, 5)) == [("orders", 0), ("orders", 4), ("orders", 8), ("payments", 2), ("payments", 6)]
+
+
 @pytest.mark.parametrize(
     ("arrived", "difference"),
     [

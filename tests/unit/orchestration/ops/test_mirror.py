@@ -2,14 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import dagster as dg
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 from dagster import DagsterInstance
 
 from connect_dagster.client.mirror_names import MirrorNames
 from connect_dagster.kafka.access import Bootstrap
-from connect_dagster.kafka.errors import BrokersError
+from connect_dagster.kafka.errors import BrokersError, MissingTopicError
 from connect_dagster.orchestration import KafkaConnectWorkspace, build_mirror_failover_job
 from connect_dagster.orchestration.observations.checkpoints import TranslatedOffset
 from connect_dagster.orchestration.ops import mirror
@@ -34,18 +36,34 @@ def server_fixture() -> Iterator[ConnectServer]:
         yield server
 
 
-def launch(workspace: KafkaConnectWorkspace, groups: list[str] | None = None) -> dg.ExecuteInProcessResult:
-    job = build_mirror_failover_job(workspace=workspace)
+def launch(
+    workspace: KafkaConnectWorkspace, groups: list[str] | None = None, **options: Any
+) -> dg.ExecuteInProcessResult:
+    job = build_mirror_failover_job(workspace=workspace, **options)
     config = {"ops": {"mirror_failover_report_op": {"config": {"groups": groups or []}}}}
     with DagsterInstance.ephemeral() as instance:
         return job.execute_in_process(config, instance=instance, raise_on_error=False)
 
 
+def failure(result: dg.ExecuteInProcessResult) -> str | None:
+    """The sentence that a run failed with."""
+    (event,) = result.get_step_failure_events()
+    data = event.step_failure_data.user_failure_data
+    return data.description if data else None
+
+
+def reported(result: dg.ExecuteInProcessResult) -> dict[str, Any]:
+    """The metadata of a run's report."""
+    (output,) = (event for event in result.all_events if event.is_successful_output)
+    return {name: value.value for name, value in output.step_output_data.metadata.items()}
+
+
 def test_flows_are_those_of_checkpoint_connectors_each_once() -> None:
     asia = {**CHECKPOINTS, "name": "asia", "source.cluster.alias": "asia"}
     twice = {**CHECKPOINTS, "name": "twice"}
-    flows = checkpoint_flows([connector(config) for config in (CHECKPOINTS, SOURCE, twice, asia)])
-    assert [names.flow for names in flows] == ["asia->us", "eu->us"]
+    connectors = [connector(config) for config in (CHECKPOINTS, SOURCE, twice, asia)]
+    assert [names.flow for names in checkpoint_flows(connectors)] == ["asia->us", "eu->us"]
+    assert [names.flow for names in checkpoint_flows(connectors, ["asia"])] == ["asia->us"]
 
 
 def test_the_report_has_a_table_for_each_flow() -> None:
@@ -81,9 +99,7 @@ def test_very_many_rows_are_cut_and_counted() -> None:
 def test_a_run_reads_the_flows_of_the_cluster(server: ConnectServer, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, str]] = []
 
-    def fetch(
-        target: Bootstrap, names: MirrorNames, timeout: float, source: Bootstrap | None = None
-    ) -> list[TranslatedOffset]:
+    def fetch(target: Bootstrap, names: MirrorNames, timeout: float) -> list[TranslatedOffset]:
         asked.append((str(target), names.checkpoints))
         return [BILLING]
 
@@ -91,10 +107,45 @@ def test_a_run_reads_the_flows_of_the_cluster(server: ConnectServer, monkeypatch
     assert launch(server.workspace).success
     assert asked == [("us:9092", "eu.checkpoints.internal")]
     failed = launch(server.workspace, ["billing", "reports"])
-    (event,) = failed.get_step_failure_events()
-    failure = event.step_failure_data.user_failure_data
-    assert failure is not None
-    assert failure.description == "No flow has a checkpoint of 'reports'. There are those of: billing."
+    assert failure(failed) == "No flow has a checkpoint of 'reports'. There are those of: billing."
+
+
+def test_the_report_is_made_while_the_source_is_lost(server: ConnectServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = KafkaConnectWorkspace(kafka_cluster="eu", bootstrap_servers="eu:9092")
+
+    def lost(offsets: list[TranslatedOffset], brokers: Bootstrap, *_: object) -> list[TranslatedOffset]:
+        assert (offsets, str(brokers)) == ([BILLING], "eu:9092")
+        raise KafkaException(KafkaError(KafkaError._TRANSPORT))
+
+    monkeypatch.setattr(mirror, "fetch_translated_offsets", lambda *_: [BILLING])
+    monkeypatch.setattr(mirror, "with_committed", lost)
+    result = launch(server.workspace, source=source)
+    (row,) = reported(result)["eu->target"].records
+    assert (row.data["downstream"], row.data["committed"]) == (BILLING.downstream, None)
+    monkeypatch.setattr(mirror, "with_committed", lambda *_: [AUDIT])
+    (row,) = reported(launch(server.workspace, source=source))["eu->target"].records
+    assert row.data["committed"] == AUDIT.committed
+
+
+def test_a_flow_without_checkpoints_does_not_keep_those_of_others_back(
+    server: ConnectServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fetch(_: Bootstrap, names: MirrorNames, timeout: float) -> list[TranslatedOffset]:
+        if names.source == "asia":
+            raise MissingTopicError("Topic 'asia.checkpoints.internal' does not exist.")
+        return [BILLING]
+
+    monkeypatch.setattr(mirror, "fetch_translated_offsets", fetch)
+    server.create("asia", connector_class="MirrorCheckpointConnector", source_cluster_alias="asia")
+    metadata = reported(launch(server.workspace))
+    assert [len(metadata[flow].records) for flow in ("eu->target", "asia->target")] == [1, 0]
+    assert "asia->target" not in reported(launch(server.workspace, connectors=["checkpoints"]))
+    assert failure(launch(server.workspace, connectors=["asia"])) == (
+        "The checkpoints of asia->target cannot be read: Topic 'asia.checkpoints.internal' does not exist."
+    )
+    assert failure(launch(server.workspace, connectors=["nobody"])) == (
+        "The cluster 'local' has no checkpoint connector of MirrorMaker among nobody."
+    )
 
 
 def test_a_topic_that_cannot_be_read_fails_the_run_with_a_sentence(
@@ -104,10 +155,7 @@ def test_a_topic_that_cannot_be_read_fails_the_run_with_a_sentence(
         raise BrokersError("Topic 'eu.checkpoints.internal' does not exist.")
 
     monkeypatch.setattr(mirror, "fetch_translated_offsets", fetch)
-    (event,) = launch(server.workspace).get_step_failure_events()
-    failure = event.step_failure_data.user_failure_data
-    assert failure is not None
-    assert failure.description == (
+    assert failure(launch(server.workspace)) == (
         "The checkpoints of eu->target cannot be read: Topic 'eu.checkpoints.internal' does not exist."
     )
 

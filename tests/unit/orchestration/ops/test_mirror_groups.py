@@ -10,6 +10,7 @@ from dagster import DagsterInstance
 
 from connect_dagster.connectors.mirror.clusters import Errors, ForwardingAdmin, GroupOffset
 from connect_dagster.orchestration import KafkaConnectWorkspace, build_mirror_sync_groups_job
+from connect_dagster.orchestration.observations.checkpoints import TranslatedOffset
 from connect_dagster.orchestration.ops import mirror, mirror_groups
 from connect_dagster.orchestration.ops.mirror_groups import GroupChange, changes_metadata, set_translated_offsets
 from connect_dagster.plugin.records import TopicPartition
@@ -27,6 +28,7 @@ class Target(ForwardingAdmin):
     groups: dict[str, Offsets] = field(default_factory=dict)
     used: frozenset[str] = frozenset()
     unknown: frozenset[str] = frozenset()
+    refused: frozenset[str] = frozenset()
 
     def idle_groups(self, groups: Collection[str]) -> tuple[set[str], Errors]:
         unknown = dict.fromkeys({*groups} & self.unknown, KafkaException(KafkaError(KafkaError._TIMED_OUT)))
@@ -38,6 +40,8 @@ class Target(ForwardingAdmin):
     def alter_group_offsets(self, group: str, offsets: Mapping[TopicPartition, GroupOffset]) -> None:
         if group in self.used:
             raise KafkaException(KafkaError(KafkaError.UNKNOWN_MEMBER_ID))
+        if group in self.refused:
+            raise KafkaException(KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED, "Access denied"))
         self.groups.setdefault(group, {}).update(offsets)
 
 
@@ -81,25 +85,61 @@ def test_groups_that_cannot_be_described_keep_theirs() -> None:
         set_translated_offsets(target, [BILLING])
 
 
+def test_a_group_whose_members_leave_meanwhile_is_not_set_back() -> None:
+    class Left(Target):
+        def alter_group_offsets(self, group: str, offsets: Mapping[TopicPartition, GroupOffset]) -> None:
+            raise AssertionError("its offsets are not known")
+
+    target = Left({"billing": {PLACE: GroupOffset(995)}}, used=frozenset({"billing"}))
+    assert set_translated_offsets(target, [BILLING]) == [GroupChange("billing", {}, "it has members in the target")]
+
+
+def test_a_group_that_gets_members_meanwhile_is_refused() -> None:
+    class Joined(Target):
+        def idle_groups(self, groups: Collection[str]) -> tuple[set[str], Errors]:
+            return {*groups}, {}
+
+    changes = set_translated_offsets(Joined(used=frozenset({"billing"})), [BILLING])
+    assert changes == [GroupChange("billing", {}, "it has members in the target")]
+
+
 def test_partitions_that_the_target_lacks_are_left_out() -> None:
     target = Target()
     assert set_translated_offsets(target, [replace(BILLING, end=None)]) == []
     assert target.groups == {}
 
 
-def test_a_run_sets_the_chosen_groups(monkeypatch: pytest.MonkeyPatch) -> None:
-    target = Target()
-    monkeypatch.setattr(mirror, "fetch_translated_offsets", lambda *_: [BILLING, replace(BILLING, group="audit")])
+def launch(
+    monkeypatch: pytest.MonkeyPatch, target: Target, offsets: list[TranslatedOffset], groups: list[str]
+) -> dg.ExecuteInProcessResult:
+    monkeypatch.setattr(mirror, "fetch_translated_offsets", lambda *_: offsets)
     monkeypatch.setattr(mirror_groups, "_target", lambda *_: target)
     with connect_server(bootstrap_servers="us:9092", kafka_cluster="us") as server:
         server.create("checkpoints", connector_class="MirrorCheckpointConnector", source_cluster_alias="eu")
         job = build_mirror_sync_groups_job(workspace=server.workspace)
-        config = {"ops": {"mirror_sync_groups_op": {"config": {"groups": ["audit"]}}}}
+        config = {"ops": {"mirror_sync_groups_op": {"config": {"groups": groups}}}}
         with DagsterInstance.ephemeral() as instance:
-            result = job.execute_in_process(config, instance=instance)
+            return job.execute_in_process(config, instance=instance, raise_on_error=False)
+
+
+def test_a_run_sets_the_chosen_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    target, lacking = Target(), replace(BILLING, group="audit", partition=1, end=None)
+    result = launch(monkeypatch, target, [BILLING, replace(BILLING, group="audit"), lacking], ["audit"])
     assert list(target.groups) == ["audit"]
     (output,) = (event for event in result.all_events if event.is_successful_output)
-    assert output.step_output_data.metadata["offsets_set"].value == 1
+    found = output.step_output_data.metadata
+    assert (found["offsets_set"].value, found["partitions_missing"].value) == (1, 1)
+
+
+def test_a_run_that_the_brokers_refuse_a_group_sets_the_others_and_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    target = Target({"used": {}}, used=frozenset({"used"}), refused=frozenset({"audit"}))
+    result = launch(monkeypatch, target, [replace(BILLING, group=group) for group in ("audit", "billing", "used")], [])
+    (event,) = result.get_step_failure_events()
+    failure = event.step_failure_data.user_failure_data
+    assert failure is not None
+    assert failure.description == "The brokers refuse the offsets of 1 of 3 groups: 'audit': Access denied"
+    assert failure.metadata["groups_set"].value == 1
+    assert target.groups["billing"] == {PLACE: GroupOffset(990)}
 
 
 def test_the_job_needs_brokers() -> None:

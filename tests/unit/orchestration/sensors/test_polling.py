@@ -130,6 +130,28 @@ def test_a_mirrored_topic_is_materialised_with_what_both_clusters_say(
     ]
 
 
+def test_of_mirrored_topics_those_are_materialised_whose_records_moved(
+    instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connector_poll, "fetch_topic_bounds", lambda *_: {})
+    monkeypatch.setattr(connector_poll, "fetch_newest_times", lambda *_: {})
+
+    def moved(result: SensorExecutionData) -> list[str]:
+        return [one.asset_key.path[-1] for one in told(result) if isinstance(one, AssetMaterialization)]
+
+    with connect_server(bootstrap_servers="us:9092", kafka_cluster="us") as server:
+        server.create("mirror", connector_class="MirrorSourceConnector", source_cluster_alias="eu", topics="a, b, c")
+        places = {name: {"cluster": "eu", "partition": 0, "topic": name} for name in ("a", "b")}
+        server.herder.offsets["mirror"] = [ConnectorOffset(place, {"offset": 1}) for place in places.values()]
+        first = tick(server.workspace, instance, event_interval_seconds=0)
+        server.herder.offsets["mirror"] = [
+            ConnectorOffset(places["a"], {"offset": 2}),
+            ConnectorOffset(places["b"], {"offset": 1}),
+        ]
+        second = tick(server.workspace, instance, first.cursor, event_interval_seconds=0)
+    assert (moved(first), moved(second)) == (["eu.a", "eu.b"], ["eu.a"])
+
+
 def test_a_cursor_that_cannot_be_read_is_a_fresh_one() -> None:
     fresh = KafkaConnectPollingSensorCursor()
     assert KafkaConnectPollingSensorCursor.read("{") == KafkaConnectPollingSensorCursor.read(None) == fresh

@@ -80,6 +80,14 @@ def test_without_rest_a_process_lives_while_its_run_observes_it(instance: Dagste
     assert without_rest(instance, "other").is_outdated
 
 
+def test_without_rest_a_run_whose_process_is_seen_lives_however_rarely_it_reports(instance: DagsterInstance) -> None:
+    run = add_run(instance, DagsterRunStatus.STARTED, age=500, tags=process_tag(RunProcess.current()))
+    observe_in(instance, run, NOW - 400)
+    assert without_rest(instance).alive
+    assert without_rest(instance).reason_to_skip(NOW) == f"Alive in run {run.run_id[:8]}"
+    assert status_of(instance, run) is DagsterRunStatus.STARTED
+
+
 def test_without_rest_a_process_that_starts_is_waited_for(instance: DagsterInstance) -> None:
     run = add_run(instance, DagsterRunStatus.STARTED, age=50)
     look = without_rest(instance)

@@ -1,6 +1,7 @@
 """MirrorMaker's dedicated process as a resource, without brokers."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,25 @@ def test_the_states_of_a_flow_are_on_its_target() -> None:
     (flow,) = resource().flows()
     assert (flow.flow, str(flow.brokers), flow.topic) == ("eu->us", "us:9092", "mm2-status.eu.internal")
     assert flow.brokers.properties["security.protocol"] == "SSL"
+
+
+@pytest.mark.parametrize(
+    ("provider", "password"),
+    [
+        ("org.apache.kafka.common.config.provider.FileConfigProvider", "kafka123"),
+        ("company.vault.VaultConfigProvider", None),
+    ],
+    ids=["ours", "of java"],
+)
+def test_placeholders_are_replaced_where_the_provider_is_known(
+    provider: str, password: str | None, tmp_path: Path
+) -> None:
+    secrets = tmp_path / "secrets.properties"
+    secrets.write_text("us=kafka123\n")
+    placeholder = f"${{file:{secrets}:us}}"
+    providers = {"config.providers": "file", "config.providers.file.class": provider}
+    (flow,) = resource(properties={**FILE, **providers, "us.ssl.key.password": placeholder}).flows()
+    assert flow.brokers.properties["ssl.key.password"] == (password or placeholder)
 
 
 def test_without_a_file_it_has_no_properties_but_those_given() -> None:
@@ -91,11 +111,19 @@ def test_a_process_that_never_starts_is_ended() -> None:
 def test_flows_are_counted_and_those_that_cannot_be_read_are_said() -> None:
     states = [status(None, State.RUNNING), status(0, State.RUNNING), status(1, State.FAILED)]
     metadata = flows_metadata({"eu->us": states, "us->eu": "Topic 'mm2-status.us.internal' does not exist."})
-    numbers = ("flow_count", "connector_count", "task_count", "tasks_failed")
-    assert [metadata[name] for name in numbers] == [2, 1, 2, 1]
+    numbers = ("flow_count", "connector_count", "connectors_failed", "task_count", "tasks_failed")
+    assert [metadata[name] for name in numbers] == [2, 1, 0, 2, 1]
     (row,) = metadata["flows"].records
     assert row.data == {"flow": "eu->us", "connectors": 1, "tasks": 2, "running": 1, "failed": 1}
+    assert metadata["error"] == "eu->us MirrorSourceConnector-1: no trace"
     assert metadata["flows_error"] == "us->eu: Topic 'mm2-status.us.internal' does not exist."
+
+
+def test_why_a_task_failed_is_said_without_secrets() -> None:
+    failed = replace(status(1, State.FAILED), trace="ConnectException: refused for kafka123\n\tat somewhere")
+    metadata = flows_metadata({"eu->us": [status(0, State.RUNNING), failed]}, {"us.sasl.password": "kafka123"})
+    assert metadata["error"] == "eu->us MirrorSourceConnector-1: ConnectException: refused for ********"
+    assert "error" not in flows_metadata({"eu->us": [status(0, State.RUNNING)]})
 
 
 def test_a_run_hosts_it_and_reports_its_flows_until_it_ends(
