@@ -1,9 +1,12 @@
 """Topics, and schemas of all records, as Debezium 3.6 names and builds them."""
 
 import json
+import re
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from connect_dagster.connectors.mysql.records import service_records
 from connect_dagster.connectors.mysql.records.envelope import (
@@ -14,7 +17,7 @@ from connect_dagster.connectors.mysql.records.envelope import (
     row_schema,
     source_schema,
 )
-from connect_dagster.connectors.mysql.records.topics import TopicNames
+from connect_dagster.connectors.mysql.records.topics import TopicNames, sanitized
 from connect_dagster.connectors.mysql.schema.model import Column, Table
 from connect_dagster.plugin.schema import OPTIONAL_STRING_SCHEMA, Schema, SchemaType
 
@@ -39,12 +42,38 @@ def test_topics() -> None:
         "shop.transaction",
         "__debezium-heartbeat.shop",
     )
+    assert TopicNames("shop", heartbeat_name="beats").heartbeats == "beats"
     other = TopicNames("shop", delimiter="_", heartbeat="beat", transaction="tx")
     assert (other.of_table("ops", "goods"), other.transactions, other.heartbeats) == (
         "shop_ops_goods",
         "shop_tx",
         "beat_shop",
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "topic"),
+    [
+        ("shop.a b", "shop.a_b"),
+        ("별", "_"),
+        ("a🎉", "a__"),
+        (".", "_"),
+        ("..", "__"),
+        ("...", "..."),
+        ("é" * 300, "_" * 249),
+        ("x" * 249, "x" * 249),
+    ],
+)
+def test_sanitized(name: str, topic: str) -> None:
+    assert sanitized(name) == topic
+
+
+@given(st.text(min_size=1))
+def test_sanitized_is_a_topic(name: str) -> None:
+    topic = sanitized(name)
+    assert re.fullmatch(r"[A-Za-z0-9._-]{1,249}", topic)
+    assert topic not in (".", "..")
+    assert sanitized(topic) == topic
 
 
 def test_envelope() -> None:
@@ -105,9 +134,7 @@ def test_source(connector: str) -> None:
         optional=True,
         name="io.debezium.data.Enum",
         version=1,
-        parameters=(
-            ("allowed", "true,first,first_in_data_collection,last_in_data_collection,last,false,incremental"),
-        ),
+        parameters=(("allowed", "true,first,first_in_data_collection,last_in_data_collection,last,false,incremental"),),
         default=SnapshotRecord.FALSE.value,
     )
 
