@@ -10,7 +10,6 @@ from base64 import b64encode, urlsafe_b64encode
 from binascii import hexlify
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from enum import Enum
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +19,13 @@ from connect_dagster.connectors.mysql.decode.columns import Reading
 from connect_dagster.connectors.mysql.decode.kernels import Bytes, Flags, Longs, Offsets, kernel
 from connect_dagster.connectors.mysql.decode.number_kernels import write_twos_complement
 from connect_dagster.connectors.mysql.records.envelope import ENUM
+from connect_dagster.connectors.mysql.records.type_modes import (
+    BigIntUnsignedMode,
+    BinaryMode,
+    DecimalMode,
+    TimePrecisionMode,
+    TypeModes,
+)
 from connect_dagster.connectors.mysql.schema.model import Column
 from connect_dagster.errors import DataError
 from connect_dagster.plugin.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema, SchemaField, SchemaType
@@ -28,49 +34,6 @@ PRECISION = "connect.decimal.precision"
 _UNSIGNED_BIGINT_DIGITS = 20
 _FLOAT_BITS = 24
 _DAY_MICROS = 86_400_000_000
-
-
-class DecimalMode(Enum):
-    """``decimal.handling.mode``."""
-
-    PRECISE = "precise"
-    DOUBLE = "double"
-    STRING = "string"
-
-
-class BigIntUnsignedMode(Enum):
-    """``bigint.unsigned.handling.mode``."""
-
-    LONG = "long"
-    PRECISE = "precise"
-
-
-class BinaryMode(Enum):
-    """``binary.handling.mode``."""
-
-    BYTES = "bytes"
-    BASE64 = "base64"
-    BASE64_URL_SAFE = "base64-url-safe"
-    HEX = "hex"
-
-
-class TimePrecisionMode(Enum):
-    """``time.precision.mode``, as far as it is built."""
-
-    ADAPTIVE_TIME_MICROSECONDS = "adaptive_time_microseconds"
-    CONNECT = "connect"
-    MICROSECONDS = "microseconds"
-    NANOSECONDS = "nanoseconds"
-
-
-@dataclass(frozen=True, slots=True)
-class TypeModes:
-    """The options that decide on types."""
-
-    decimals: DecimalMode = DecimalMode.PRECISE
-    unsigned_bigints: BigIntUnsignedMode = BigIntUnsignedMode.LONG
-    binary: BinaryMode = BinaryMode.BYTES
-    times: TimePrecisionMode = TimePrecisionMode.ADAPTIVE_TIME_MICROSECONDS
 
 
 Convert = Callable[[pa.Array], pa.Array]

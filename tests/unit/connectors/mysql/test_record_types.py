@@ -12,15 +12,14 @@ import pytest
 from connect_dagster.connectors.mysql.decode.columns import decode
 from connect_dagster.connectors.mysql.decode.kernels import writable
 from connect_dagster.connectors.mysql.decode.table_map import TableMap
-from connect_dagster.connectors.mysql.records.types import (
+from connect_dagster.connectors.mysql.records.type_modes import (
     BigIntUnsignedMode,
     BinaryMode,
     DecimalMode,
     TimePrecisionMode,
     TypeModes,
-    field_type,
-    unscaled_unsigned,
 )
+from connect_dagster.connectors.mysql.records.types import field_type, unscaled_unsigned
 from connect_dagster.connectors.mysql.schema.model import Column
 from connect_dagster.errors import DataError
 from connect_dagster.plugin.schema import SchemaType
@@ -100,7 +99,14 @@ FIELDS: dict[str, tuple[Column, TypeModes, binlog.Column, Any, str, Any]] = {
         -2.2,
     ),
     "bit(1)": (Column("c", "BIT", 1), PLAIN, binlog.bit(1), 1, "boolean", True),
-    "bit(12)": (Column("c", "BIT", 12), PLAIN, binlog.bit(12), 0x0102, "bytes io.debezium.data.Bits length=12", b"\2\1"),
+    "bit(12)": (
+        Column("c", "BIT", 12),
+        PLAIN,
+        binlog.bit(12),
+        0x0102,
+        "bytes io.debezium.data.Bits length=12",
+        b"\2\1",
+    ),
     "varchar": (Column("c", "VARCHAR", 9, charset="utf8mb4"), PLAIN, binlog.varchar(36), "별".encode(), "string", "별"),
     "char without charset": (Column("c", "CHAR", 9), PLAIN, binlog.char(9), b"a", "string", "a"),
     "blob": (Column("c", "BLOB"), PLAIN, binlog.prefixed(252, b"\2", 2), b"\xff\xfe", "bytes", b"\xff\xfe"),
