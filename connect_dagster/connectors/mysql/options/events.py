@@ -75,6 +75,14 @@ class EventOptions(ConfigDef):
             doc="Whether beginnings and ends of transactions are sent to a topic, and records have their number in "
             "them.",
         )
+        with_context_headers: bool = config_key(
+            "extended.headers.enabled",
+            default=True,
+            importance=Importance.LOW,
+            display_name="Enable/Disable extended headers",
+            doc="Whether data records have headers __debezium.context.* that name the connector, its task and this "
+            "run of it.",
+        )
         batch_rows: int = config_key(
             "max.batch.size",
             default=2048,

@@ -46,7 +46,6 @@ _ROWS = (
     _row("internal.advanced.metrics.enable", _SWITCH, False, _METRICS),
     _row("guardrail.collections.max", _NUMBER, 0, "The number of tables is not limited."),
     _row("guardrail.collections.limit.action", _TEXT, "warn", "The number of tables is not limited."),
-    _row("extended.headers.enabled", _SWITCH, True, "Records have no headers __debezium.context.*."),
     _row("custom.sanitize.pattern", _TEXT, None, "Logs do not have configurations."),
     _row("queue.provider.type", _TEXT, "memory", "Events wait in memory."),
     _row("memory.management.schemas.class", _CLASS, None, _MEMORY),
@@ -66,6 +65,10 @@ _ROWS = (
         True,
         "The server is asked for the stored position at each start.",
     ),
+    _row(
+        "internal.custom.retriable.exception", _TEXT, None, "Errors that are tried again are those of lost connections."
+    ),
+    _row("internal.schema.history.internal.prefer.ddl", _SWITCH, False, "Structures in the history are preferred."),
     _row("signal.file", _TEXT, "file-signals.txt", "Signals are not read from files."),
     _row("schema.history.internal.name", _TEXT, None, "The topic is the only name."),
     _row(

@@ -3,12 +3,14 @@
 import json
 import re
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from connect_dagster.connectors.mysql.records import service_records
+from connect_dagster.connectors.mysql.records.context_headers import context_headers
 from connect_dagster.connectors.mysql.records.envelope import (
     INT64_SCHEMA,
     SnapshotRecord,
@@ -147,6 +149,16 @@ def test_source_has_the_fields_of_the_example() -> None:
         '"gtid":null,"file":"binlog.000003","pos":431,"row":0,"thread":12,"query":null}'
     )
     assert [part.name for part in source_schema("mysql").fields] == list(example)
+
+
+def test_context_headers() -> None:
+    run = UUID("0197f0c8-6a4b-7000-8000-000000000001")
+    assert list(context_headers("shop", 0, "mysql", run).items()) == [
+        ("__debezium.context.connectorLogicalName", "shop"),
+        ("__debezium.context.taskId", "0"),
+        ("__debezium.context.connectorName", "mysql"),
+        ("__debezium.context.runId", str(run)),
+    ]
 
 
 def test_service_records() -> None:

@@ -5,6 +5,8 @@ import re
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from connect_dagster.backoff import Backoff
 from connect_dagster.connectors.mysql.filters import HistoryScope
@@ -12,6 +14,7 @@ from connect_dagster.connectors.mysql.locking_modes import LOCKS, LockingMode
 from connect_dagster.connectors.mysql.login import LogSession
 from connect_dagster.connectors.mysql.options.config import BinlogConfig, MariaDbConfig, MySqlConfig
 from connect_dagster.connectors.mysql.options.failures import FailureMode, Reconnects
+from connect_dagster.connectors.mysql.options.old_names import OLD_NAMES
 from connect_dagster.connectors.mysql.options.signals import SignalTopic
 from connect_dagster.connectors.mysql.options.snapshots import IncrementalSnapshots, TableOrder, WatermarkStrategy
 from connect_dagster.connectors.mysql.records.envelope import Operation
@@ -226,6 +229,7 @@ def test_every_checked_option_has_a_wrong_value(config: type[BinlogConfig]) -> N
             {"none": set(), "": set(), "c, d": {Operation.CREATE, Operation.DELETE}},
             "skipped_operations",
         ),
+        ("extended.headers.enabled", {"false": False}, "with_context_headers"),
         ("max.batch.size", {"2048": 2048}, "most_rows"),
         ("max.queue.size", {"8192": 8192}, "most_rows_held"),
         ("max.queue.size.in.bytes", {"7": 7, "0": None}, "most_bytes_held"),
@@ -547,6 +551,29 @@ def test_server_id_that_is_chosen_is_logged(caplog: pytest.LogCaptureFixture) ->
     assert 5400 <= config.server_id <= 6400
     assert config.originals["database.server.id"] == str(config.server_id)
     assert f"database.server.id is missing: {config.server_id} is chosen, as in Debezium 1.x; set it" in caplog.messages
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(
+            [*(key.name for key in MySqlConfig.table()), *OLD_NAMES, "column.mask.with.2.chars", "tabel.x"]
+        ),
+        st.sampled_from(["", " ", "0", "1", "true", "a.b", "a.b,c.d", "(", "\\", "never", "KAFKA", "sink", "별"])
+        | st.text(),
+        max_size=6,
+    )
+)
+def test_parsing_and_validation_agree(given: dict[str, str]) -> None:
+    props = {**MINIMAL, **given}
+    found = errors(MySqlConfig, dict(props))
+    try:
+        parsed = MySqlConfig.parse(props)
+    except ConfigError:
+        assert found
+    else:
+        assert found == {}
+        assert parsed.filters.captured([]) == []
+        assert parsed.column_rules.rules is not None
 
 
 def test_both_have_the_same_options_but_for_the_driver() -> None:
