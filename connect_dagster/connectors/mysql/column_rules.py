@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -161,8 +161,10 @@ class _Rule:
     effect: Effect
     by_type: bool = False
 
-    def is_for(self, table: TableId, column: Column) -> bool:
-        return bool(self.names.matching([f"{table}.{column.type if self.by_type else column.name}"]))
+    def matching(self, table: TableId, columns: Sequence[Column]) -> list[Column]:
+        full = [f"{table}.{column.type if self.by_type else column.name}" for column in columns]
+        matched = set(self.names.matching(list(dict.fromkeys(full))))
+        return [column for column, name in zip(columns, full, strict=True) if name in matched]
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,21 +185,27 @@ class ColumnRules:
             raise wrong
         return cls(tuple(rule for kind in _KINDS for rule in _rules_of(kind, properties)))
 
-    def of(self, table: TableId, column: Column) -> Effect:
-        """Return what becomes of a column.
+    def of_table(self, table: TableId, columns: Sequence[Column]) -> tuple[Effect, ...]:
+        """Return what becomes of each column of a table.
 
         Raises:
             CostlyPatternError: a match takes too long.
         """
-        return next((rule.effect for rule in self.rules if rule.is_for(table, column)), Unchanged())
+        found: dict[str, Effect] = {}
+        for rule in self.rules:
+            left = [column for column in columns if column.name not in found]
+            found.update((column.name, rule.effect) for column in rule.matching(table, left))
+        return tuple(found.get(column.name, Unchanged()) for column in columns)
 
-    def disregarded(self, table: TableId, column: Column) -> tuple[str, ...]:
-        """Return the names of the options that match a column and do not count, because another one does.
+    def disregarded(self, table: TableId, columns: Sequence[Column]) -> tuple[tuple[str, str], ...]:
+        """Return pairs of a column and an option that matches it and does not count, because another one does.
 
         Raises:
             CostlyPatternError: a match takes too long.
         """
-        return tuple(rule.names.option for rule in self.rules if rule.is_for(table, column))[1:]
+        matched = [(column.name, rule.names.option) for rule in self.rules for column in rule.matching(table, columns)]
+        first = dict(reversed(matched))
+        return tuple((name, option) for name, option in matched if first[name] != option)
 
 
 def wrong_rules(properties: Mapping[str, str]) -> Iterator[ConfigError]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -29,8 +30,13 @@ class GtidSources:
 
     def keeps(self, source: str) -> bool:
         """Return whether a source counts for positions (``MySqlGtidSet.retained``)."""
-        return bool(self.kept([source]))
+        return _keeps(self.names, source)
 
     def keeps_rows(self, source: str) -> bool:
         """Return whether rows that a source wrote are captured."""
         return not self.of_rows or self.keeps(source)
+
+
+@functools.lru_cache(maxsize=1024)  # asked for each transaction, of few sources
+def _keeps(names: NameFilter, source: str) -> bool:
+    return bool(names.kept([source]))

@@ -20,7 +20,12 @@ NUMBER = Column("age", "INT UNSIGNED")
 
 
 def effect(key: str, column: Column = NAME, value: str = r"shop\.people\..*") -> Effect:
-    return ColumnRules.parse({key: value, "name": "other"}).of(TABLE, column)
+    return of(ColumnRules.parse({key: value, "name": "other"}), column)
+
+
+def of(rules: ColumnRules, column: Column, table: TableId = TABLE) -> Effect:
+    (found,) = rules.of_table(table, [column])
+    return found
 
 
 def converted(found: Effect, column: Column, *values: Any) -> list[Any]:
@@ -92,25 +97,30 @@ def test_algorithm(algorithm: str, pythons: str) -> None:
 
 def test_of_type() -> None:
     by_type = ColumnRules.parse({"datatype.propagate.source.type": r".*\.VARCHAR"})
-    assert by_type.of(TABLE, NAME).parameters(NAME)
-    assert not by_type.of(TABLE, NUMBER).parameters(NUMBER)
-    assert by_type.of(TABLE, NUMBER).convert(NUMBER) is None
+    other = replace(NAME, name="other")
+    first, second, third = by_type.of_table(TABLE, [NAME, NUMBER, other])
+    assert dict(first.parameters(NAME))["__debezium.source.column.name"] == "name"
+    assert (second.parameters(NUMBER), second.convert(NUMBER)) == ((), None)
+    assert dict(third.parameters(other))["__debezium.source.column.name"] == "other"
 
 
 def test_only_matching_columns() -> None:
     rules = ColumnRules.parse({"column.mask.with.2.chars": r"shop\.people\.name, shop.people.mail"})
-    assert rules.of(TABLE, NAME).convert(NAME) is not None
-    assert rules.of(TABLE, Column("NAME", "CHAR")).convert(NAME) is not None
-    assert rules.of(TableId("shop", "pets"), NAME).convert(NAME) is None
-    assert ColumnRules.parse({}).of(TABLE, NAME).parameters(NAME) == ()
+    assert of(rules, NAME).convert(NAME) is not None
+    assert of(rules, Column("NAME", "CHAR")).convert(NAME) is not None
+    assert of(rules, NAME, TableId("shop", "pets")).convert(NAME) is None
+    assert of(ColumnRules.parse({}), NAME).parameters(NAME) == ()
 
 
 def test_the_first_kind_counts() -> None:
     everything = ".*"
     rules = ColumnRules.parse({"column.mask.with.2.chars": everything, "column.truncate.to.1.chars": everything})
-    assert converted(rules.of(TABLE, NAME), NAME, "abc") == ["a"]
-    assert rules.disregarded(TABLE, NAME) == ("column.mask.with.2.chars",)
-    assert ColumnRules.parse({"column.mask.with.2.chars": everything}).disregarded(TABLE, NAME) == ()
+    assert converted(of(rules, NAME), NAME, "abc") == ["a"]
+    assert rules.disregarded(TABLE, [NAME, NUMBER]) == (
+        ("name", "column.mask.with.2.chars"),
+        ("age", "column.mask.with.2.chars"),
+    )
+    assert ColumnRules.parse({"column.mask.with.2.chars": everything}).disregarded(TABLE, [NAME]) == ()
 
 
 @pytest.mark.parametrize(
