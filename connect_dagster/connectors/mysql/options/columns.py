@@ -43,13 +43,12 @@ class ColumnOptions(ConfigDef):
                 {
                     "adaptive": "Debezium's connectors for MySQL and MariaDB refuse it too, since a TIME may have more "
                     "hours than it can hold",
-                    "isostring": "It is not supported here",
                 },
             ),
             display_name="Time Precision",
             doc="What DATE, TIME and DATETIME columns become: 'adaptive_time_microseconds' numbers as precise as the "
             "column, times in microseconds; 'connect' Connect's logical types, in milliseconds; 'microseconds' and "
-            "'nanoseconds' numbers.",
+            "'nanoseconds' numbers; 'isostring' text.",
         )
         unsigned_bigint_mode: str = config_key(
             "bigint.unsigned.handling.mode",

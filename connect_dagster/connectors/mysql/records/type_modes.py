@@ -31,9 +31,10 @@ class BinaryMode(Enum):
 
 
 class TimePrecisionMode(Enum):
-    """``time.precision.mode``, as far as it is built."""
+    """``time.precision.mode``, without ``adaptive``, which Debezium's connectors refuse."""
 
     ADAPTIVE_TIME_MICROSECONDS = "adaptive_time_microseconds"
+    ISOSTRING = "isostring"
     CONNECT = "connect"
     MICROSECONDS = "microseconds"
     NANOSECONDS = "nanoseconds"

@@ -178,6 +178,8 @@ def _timestamp(_: Column, __: TypeModes) -> _Form:
 def _date(_: Column, modes: TypeModes) -> _Form:
     if modes.times is TimePrecisionMode.CONNECT:
         return _Form(_logical(SchemaType.INT32, DATE), _cast(pa.date32()), empty=0)
+    if modes.times is TimePrecisionMode.ISOSTRING:
+        return _Form(_logical(SchemaType.STRING, "io.debezium.time.IsoDate"), _iso_date, empty=0)
     return _Form(_logical(SchemaType.INT32, "io.debezium.time.Date"), _same, empty=0)
 
 
@@ -187,6 +189,8 @@ def _time(_: Column, modes: TypeModes) -> _Form:
             return _Form(_logical(SchemaType.INT32, TIME), _milliseconds_of_day)
         case TimePrecisionMode.NANOSECONDS:
             return _Form(_logical(SchemaType.INT64, "io.debezium.time.NanoTime"), _nanoseconds)
+        case TimePrecisionMode.ISOSTRING:
+            return _Form(_logical(SchemaType.STRING, "io.debezium.time.IsoTime"), _iso_time)
         case _:
             return _Form(_logical(SchemaType.INT64, "io.debezium.time.MicroTime"), _same)
 
@@ -197,6 +201,8 @@ def _datetime(column: Column, modes: TypeModes) -> _Form:
             return _Form(_logical(SchemaType.INT64, TIMESTAMP), _connect_timestamp, empty=0)
         case TimePrecisionMode.NANOSECONDS:
             return _Form(_logical(SchemaType.INT64, "io.debezium.time.NanoTimestamp"), _nanoseconds, empty=0)
+        case TimePrecisionMode.ISOSTRING:
+            return _Form(_logical(SchemaType.STRING, "io.debezium.time.IsoTimestamp"), _iso_timestamp, empty=0)
         case TimePrecisionMode.ADAPTIVE_TIME_MICROSECONDS if (column.length or 0) <= 3:
             return _Form(_logical(SchemaType.INT64, "io.debezium.time.Timestamp"), _milliseconds, empty=0)
         case _:
@@ -264,6 +270,30 @@ def _milliseconds_of_day(values: pa.Array) -> pa.Array:
                 f"A TIME of {value} microseconds is not a time of a day, which time.precision.mode=connect needs"
             )
     return _floor_divided(values, 1000).cast(pa.int32())
+
+
+def _iso_date(values: pa.Array) -> pa.Array:
+    return _in_utc(values.cast(pa.date32()).cast(pa.string()))
+
+
+def _iso_time(values: pa.Array) -> pa.Array:
+    """Return times of a day: as in Java, hours beyond it begin again, and negative times count from its end."""
+    of_day = pc.subtract(values, pc.multiply(_floor_divided(values, _DAY_MICROS), _DAY_MICROS))
+    return _in_utc(_without_zeros(of_day.cast(pa.time64("us")).cast(pa.string())))
+
+
+def _iso_timestamp(values: pa.Array) -> pa.Array:
+    texts = pc.replace_substring(values.cast(pa.timestamp("us")).cast(pa.string()), " ", "T")
+    return _in_utc(_without_zeros(texts))
+
+
+def _without_zeros(texts: pa.Array) -> pa.Array:
+    """Cut zeros at the end of fractions of seconds, and fractions that have nothing else."""
+    return pc.replace_substring_regex(texts, r"\.?0*$", "")
+
+
+def _in_utc(texts: pa.Array) -> pa.Array:
+    return pc.binary_join_element_wise(texts, "Z", "")
 
 
 def _floor_divided(values: pa.Array, by: int) -> pa.Array:

@@ -27,6 +27,7 @@ from tests import binlog
 
 PLAIN = TypeModes()
 CONNECT = TypeModes(times=TimePrecisionMode.CONNECT)
+ISO = TypeModes(times=TimePrecisionMode.ISOSTRING)
 MOMENT = (2020, 2, 29, 10, 20, 30, 123456)
 MICROS = 1_582_971_630_123456
 UTC = datetime.UTC
@@ -192,6 +193,46 @@ FIELDS: dict[str, tuple[Column, TypeModes, binlog.Column, Any, str, Any]] = {
         -1,
         "int64 io.debezium.time.NanoTime",
         -1000,
+    ),
+    "date, isostring": (
+        Column("c", "DATE"),
+        ISO,
+        binlog.date(),
+        (1970, 1, 2),
+        "string io.debezium.time.IsoDate",
+        "1970-01-02Z",
+    ),
+    "time, isostring": (
+        Column("c", "TIME", 6),
+        ISO,
+        binlog.time2(6),
+        3_723_450_000,
+        "string io.debezium.time.IsoTime",
+        "01:02:03.45Z",
+    ),
+    "time, isostring, whole": (
+        Column("c", "TIME", 6),
+        ISO,
+        binlog.time2(6),
+        36_600_000_000,
+        "string io.debezium.time.IsoTime",
+        "10:10:00Z",
+    ),
+    "time, isostring, negative": (
+        Column("c", "TIME", 6),
+        ISO,
+        binlog.time2(6),
+        -1,
+        "string io.debezium.time.IsoTime",
+        "23:59:59.999999Z",
+    ),
+    "datetime, isostring": (
+        Column("c", "DATETIME", 6),
+        ISO,
+        binlog.datetime2(6),
+        MOMENT,
+        "string io.debezium.time.IsoTimestamp",
+        "2020-02-29T10:20:30.123456Z",
     ),
     "datetime(3)": (
         Column("c", "DATETIME", 3),
