@@ -33,6 +33,7 @@ from connect_dagster.plugin.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema
 PRECISION = "connect.decimal.precision"
 _UNSIGNED_BIGINT_DIGITS = 20
 _FLOAT_BITS = 24
+_TO_THE_END = (1 << 31) - 1  # without an end, Arrow 26 fails where a value is null
 _DAY_MICROS = 86_400_000_000
 
 
@@ -228,14 +229,14 @@ def _geometry(name: str, doc: str) -> Callable[[Column, TypeModes], _Form]:
 
 def geometry_parts(values: pa.Array) -> pa.Array:
     """Return the parts of stored geometries: four bytes of SRID, of which 0 is none, then WKB."""
-    parts = [pc.binary_slice(values, 4), _srids(values)]
+    parts = [pc.binary_slice(values, 4, _TO_THE_END), _srids(values)]
     return pa.StructArray.from_arrays(parts, ["wkb", "srid"], mask=values.is_null())
 
 
 def point_parts(values: pa.Array) -> pa.Array:
     """Return the parts of stored points, whose WKB has the coordinates after byte order and type."""
     coordinates = [_fixed(values, start, 8).view(pa.float64()) for start in (9, 17)]
-    parts = [*coordinates, pc.binary_slice(values, 4), _srids(values)]
+    parts = [*coordinates, pc.binary_slice(values, 4, _TO_THE_END), _srids(values)]
     return pa.StructArray.from_arrays(parts, ["x", "y", "wkb", "srid"], mask=values.is_null())
 
 
