@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from connect_dagster.connectors.mysql.regex_lists import RegexList
 from connect_dagster.errors import ConfigError
-from connect_dagster.plugin.config import under_prefix
+from connect_dagster.plugin.config import Type, parse_value, under_prefix
 
 OPTION = "converters"
 _PACKAGES = ("io.debezium.connector.binlog.converters", "io.debezium.connector.mysql.converters")
@@ -21,6 +22,10 @@ class ConverterKind(Enum):
     JDBC_SINK = "JdbcSinkDataTypesConverter"
 
 
+_CHECKS: Mapping[str, Callable[[str, str], object]] = {
+    "selector": RegexList.parse,
+    "length.checker": lambda name, value: parse_value(name, value, Type.BOOLEAN),
+}
 WITHOUT_EFFECT = frozenset({ConverterKind.JDBC_SINK})
 _KINDS = {f"{package}.{kind.value}": kind for kind in ConverterKind for package in _PACKAGES}
 
@@ -48,10 +53,12 @@ def column_converters(properties: Mapping[str, str]) -> tuple[ColumnConverter, .
 
 
 def wrong_converters(properties: Mapping[str, str]) -> Iterator[ConfigError]:
-    """Yield an error for each converter without a class that is known."""
+    """Yield an error for each converter without a class that is known, or with a setting that is wrong."""
     for name in _names(properties):
         try:
-            _converter(name, properties)
+            for setting, value in _converter(name, properties).settings.items():
+                if setting in _CHECKS:
+                    _CHECKS[setting](f"{name}.{setting}", value)
         except ConfigError as error:
             yield error
 

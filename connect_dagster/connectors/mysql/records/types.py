@@ -42,7 +42,7 @@ Convert = Callable[[pa.Array], pa.Array]
 
 @dataclass(frozen=True, slots=True)
 class FieldType:
-    """What becomes of a column.
+    """Field of a column, and the way to its values.
 
     Attributes:
         reading: what the decoder of the binary log needs to know.

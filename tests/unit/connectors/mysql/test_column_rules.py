@@ -31,7 +31,8 @@ def of(rules: ColumnRules, column: Column, table: TableId = TABLE) -> Effect:
 def converted(found: Effect, column: Column, *values: Any) -> list[Any]:
     convert = found.convert(column)
     assert convert is not None
-    return convert(pa.array(values)).to_pylist()
+    found_values: list[Any] = convert(pa.array(values)).to_pylist()
+    return found_values
 
 
 @pytest.mark.parametrize(

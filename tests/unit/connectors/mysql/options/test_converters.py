@@ -49,3 +49,11 @@ def test_wrong() -> None:
     )
     with pytest.raises(ConfigError, match=r"a\.type"):
         column_converters(given)
+
+
+@pytest.mark.parametrize(("setting", "value"), [("selector", "a.("), ("length.checker", "maybe")])
+def test_wrong_setting(setting: str, value: str) -> None:
+    given = {"converters": "a", "a.type": f"{BINLOG}.TinyIntOneToBooleanConverter", f"a.{setting}": value}
+    (error,) = wrong_converters(given)
+    assert error.name == f"a.{setting}"
+    assert f"Invalid value {value} for configuration a.{setting}: " in error.message

@@ -1,7 +1,10 @@
 """Options of both connectors by value: default, other value, wrong value; and what the groups make of them."""
 
+import json
 import logging
 import re
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -31,6 +34,7 @@ from connect_dagster.connectors.mysql.snapshot_modes import MODES, SnapshotMode,
 from connect_dagster.connectors.mysql.table_ids import TableId
 from connect_dagster.connectors.mysql.tls import DEMANDS, MariaDbTlsMode, MySqlTlsMode
 from connect_dagster.errors import ConfigError
+from connect_dagster.plugin.config.table import Properties
 from tests.mysql_options import MINIMAL
 
 BOTH: tuple[type[MySqlConfig | MariaDbConfig], ...] = (MySqlConfig, MariaDbConfig)
@@ -41,13 +45,13 @@ def mysql(**given: str) -> MySqlConfig:
     return MySqlConfig.parse({**MINIMAL, **{name.replace("_", "."): value for name, value in given.items()}})
 
 
-def errors(config: type[BinlogConfig], given: dict[str, str | None]) -> dict[str, list[str]]:
+def errors(config: type[BinlogConfig], given: Properties) -> dict[str, list[str]]:
     return {value.name: value.errors for value in config.validate_all(given) if value.errors}
 
 
 @pytest.mark.parametrize("config", BOTH)
 def test_minimal(config: type[MySqlConfig | MariaDbConfig]) -> None:
-    assert errors(config, dict(MINIMAL)) == {}
+    assert errors(config, MINIMAL) == {}
     assert config.warnings(MINIMAL) == []
     parsed = config.parse(MINIMAL)
     assert (parsed.host, parsed.port, parsed.user, parsed.server_id) == ("db.example", 3306, "kim", 184054)
@@ -77,7 +81,7 @@ def test_minimal(config: type[MySqlConfig | MariaDbConfig]) -> None:
 @pytest.mark.parametrize("missing", list(MINIMAL))
 def test_required(config: type[BinlogConfig], missing: str) -> None:
     given = {name: value for name, value in MINIMAL.items() if name != missing}
-    found = errors(config, dict(given))
+    found = errors(config, given)
     assert list(found) == [missing]
     assert found[missing][0] == f'Missing required configuration "{missing}" which has no default value.'
     with pytest.raises(ConfigError, match=missing):
@@ -177,7 +181,7 @@ def test_wrong_value(config: type[BinlogConfig], name: str, value: str, text: st
     with pytest.raises(ConfigError, match=text) as raised:
         config.parse(given)
     assert raised.value.name == name
-    found = errors(config, dict(given))
+    found = errors(config, given)
     assert set(found) == {name}
     shown = re.escape(value.replace(",", ", "))
     assert re.match(rf"Invalid value (.*{shown}.*|\() for configuration {re.escape(name)}: ", found[name][0])
@@ -487,9 +491,9 @@ def test_configuration_of_1_x() -> None:
         "include.schema.changes": "true",
     }
     right = {**seed, "database.history.kafka.bootstrap.servers": "broker:9092"}
-    assert errors(MySqlConfig, dict(right)) == {}
+    assert errors(MySqlConfig, right) == {}
     assert MySqlConfig.parse(right).topic_names.schema_changes == "appdb"
-    wrong: dict[str, str | None] = {**seed, "database.histroy.kafka.bootstrap.servers": "broker:9092"}
+    wrong = {**seed, "database.histroy.kafka.bootstrap.servers": "broker:9092"}
     name = f"{HISTORY}.kafka.bootstrap.servers"
     assert errors(MySqlConfig, wrong) == {
         name: [
@@ -503,7 +507,7 @@ def test_configuration_of_1_x() -> None:
 
 def test_names_of_a_tutorial() -> None:
     """LA-03: each wrong name has the right one, and those that are missing are named."""
-    given: dict[str, str | None] = {
+    given = {
         **{name: value for name, value in MINIMAL.items() if not name.startswith("database.")},
         "database.server.id": "7",
         "connection.hostname": "db",
@@ -564,7 +568,7 @@ def test_server_id_that_is_chosen_is_logged(caplog: pytest.LogCaptureFixture) ->
 )
 def test_parsing_and_validation_agree(given: dict[str, str]) -> None:
     props = {**MINIMAL, **given}
-    found = errors(MySqlConfig, dict(props))
+    found = errors(MySqlConfig, props)
     try:
         parsed = MySqlConfig.parse(props)
     except ConfigError:
@@ -586,3 +590,13 @@ def test_every_option_is_described() -> None:
     assert all(key.documentation.endswith((".", ".*")) for key in MySqlConfig.table())
     passwords = {"database.password", "database.ssl.keystore.password", "database.ssl.truststore.password"}
     assert MySqlConfig.table().passwords == passwords
+
+
+def test_options_load_no_decoder() -> None:
+    """Validation runs in the worker's own process, where kernels would take a second and 58 MB."""
+    module = "connect_dagster.connectors.mysql.options.config"
+    program = f"import json, sys, {module}; print(json.dumps(sorted(sys.modules)))"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded = json.loads(ran.stdout)
+    assert module in loaded
+    assert [name for name in loaded if ".mysql.decode" in name or name in ("numba", "pymysql")] == []
