@@ -103,6 +103,7 @@ class SignalOptions(ConfigDef):
         given_signal_topic: str | None = config_key(
             "signal.kafka.topic",
             default=None,
+            importance=Importance.HIGH,
             validator=topic_characters_or_empty,
             display_name="Signal topic name",
             doc="Topic of signals, with one partition. Left out, its name is topic.prefix with -signal behind it.",
@@ -110,6 +111,7 @@ class SignalOptions(ConfigDef):
         signal_servers: str | None = config_key(
             SIGNAL_SERVERS,
             default=None,
+            importance=Importance.HIGH,
             display_name="Kafka broker addresses",
             doc="Brokers that have the topic of signals.",
         )

@@ -61,6 +61,7 @@ class TopicOptions(ConfigDef):
             "topic.naming.strategy",
             type=Type.CLASS,
             default=_STRATEGY,
+            importance=Importance.MEDIUM,
             validator=class_named((_STRATEGY,), f"leave it out, or set it to {_STRATEGY}"),
             display_name="Topic naming strategy class",
             doc="Class that names topics: prefix, database and table. Another cannot be given.",
