@@ -9,6 +9,7 @@ source, and has no schema once it is separate.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -50,9 +51,9 @@ class SplittingTransform(Transform):
             raise ConnectError(f"{type(self).__name__} gives these records several schemas, so apply_split is needed")
         return changed[0]
 
+    @abstractmethod
     def apply_split(self, frame: Frame) -> Sequence[Frame]:
         """Return the frames after the transform."""
-        raise NotImplementedError
 
 
 def optional_one_of(*allowed: str) -> Validator:

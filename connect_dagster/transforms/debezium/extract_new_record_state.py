@@ -414,9 +414,9 @@ class ExtractNewRecordState(SplittingTransform):
             case Deletes.NULL:
                 if not is_source(frame):
                     value = F.when(envelopes.is_row, rows.column)
-                    return [frame.with_value(value, replace(rows.schema, optional=True))]
+                    return [frame.with_value(value, _optional(rows.schema))]
                 changes, deletes = frame.split(envelopes.is_row)
-                nulls = deletes.with_value(envelopes.after, replace(envelopes.after_schema, optional=True))
+                nulls = deletes.with_value(envelopes.after, _optional(envelopes.after_schema))
                 return [changes.with_value(rows.column, rows.schema), nulls]
 
     def _rewritten(self, frame: Frame, envelopes: _Envelopes, dropped: Dropped) -> list[Frame]:
@@ -532,7 +532,11 @@ class _Envelopes:
 
     @property
     def rows_are_alike(self) -> bool:
-        return replace(self.before_schema, optional=True) == replace(self.after_schema, optional=True)
+        return _optional(self.before_schema) == _optional(self.after_schema)
+
+
+def _optional(schema: Schema) -> Schema:
+    return schema if schema.optional else replace(schema, optional=True)
 
 
 def _operation_headers(wanted: Iterable[FieldReference], converter: HeaderConverter) -> Column:
@@ -561,4 +565,6 @@ def _lists(found: Iterable[bytes], converter: HeaderConverter) -> dict[bytes, tu
 
 
 def _one_of(column: Column, values: Sequence[bytes]) -> Column:
+    if not values:
+        return F.lit(False)
     return F.coalesce(column.isin(*(F.lit(bytearray(value)) for value in values)), F.lit(False))
