@@ -69,7 +69,7 @@ _MODE, _OLD_TOMBSTONES, _OLD_DELETES = "delete.tombstone.handling.mode", "drop.t
 
 
 class Deletes(Enum):
-    """What becomes of the record of a delete."""
+    """The ways to handle the record of a delete."""
 
     DROPPED = "it is left out"
     NULL = "its value becomes null and keeps the schema of rows"
@@ -79,7 +79,7 @@ class Deletes(Enum):
 
 @dataclass(frozen=True, slots=True)
 class DeleteHandling:
-    """What becomes of deletes, and whether the tombstones after them stay."""
+    """The way to handle deletes, and whether the tombstones after them stay."""
 
     deletes: Deletes
     keeps_tombstones: bool = False

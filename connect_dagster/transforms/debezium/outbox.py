@@ -241,7 +241,7 @@ class EventRouterConfig(ConfigDef):
 
 @dataclass(frozen=True, slots=True)
 class OutboxTable:
-    """What the columns of an outbox table are for.
+    """The purposes of the columns of an outbox table.
 
     Attributes:
         row: schema of the table's rows.
@@ -395,7 +395,7 @@ class EventRouter(SplittingTransform):
         return frame.fail_where(missing, "Only Struct objects supported for [Read Outbox Event], found: null")
 
     def _addressed(self, frame: Frame, table: OutboxTable, schema: Schema, event: Column) -> Frame:
-        """Return the events with topic, partition, key, headers and timestamp of their own."""
+        """Return the events with their topic, partition, key, headers and timestamp."""
 
         def value(field: SchemaField) -> Column:
             return field_value(event, field, replace_null=True, struct_null=True)
