@@ -12,7 +12,7 @@ FieldReference(struct='transaction', field='id', name='tx')
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -26,7 +26,7 @@ from connect_dagster.transforms.debezium.envelopes import OP, SOURCE, TRANSACTIO
 
 _FORM = "Each item has to be field, struct.field, field:new_name or struct.field:new_name, such as op,source.ts_ms:at"
 # Structs of fields that are named without one; all others are in `source`.
-_STRUCTS = {
+_STRUCTS: Mapping[str, str | None] = {
     **dict.fromkeys((OP, TS_MS, "ts_us", "ts_ns")),
     **dict.fromkeys(("id", "total_order", "data_collection_order"), TRANSACTION),
     "updateDescription": "updateDescription",

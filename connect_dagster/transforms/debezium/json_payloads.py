@@ -144,8 +144,8 @@ class _Schemas:
         """
         present = [value for value in values if value is not None]
         kinds = {_kind(value) for value in present}
-        numbers = {self.of(None, value) for value in present} if kinds == {"number"} else ()
-        if len(kinds) > 1 or len(numbers) > 1:
+        # Numbers of two types are not alike either.
+        if len(kinds) > 1 or (kinds == {"number"} and len({self.of(None, value) for value in present}) > 1):
             raise _NoSchemaError
         return present[0] if present else None
 

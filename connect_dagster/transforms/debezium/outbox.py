@@ -365,7 +365,7 @@ class EventRouter(SplittingTransform):
         if schema is None or not is_envelope(schema):
             return [frame.where(~is_null(frame))]
         table = OutboxTable.of(field_of(schema, AFTER, SchemaType.STRUCT).schema, self._options)
-        frame = self._events(frame)
+        frame = self._events(frame, field_of(schema, OP, SchemaType.STRING).name)
         event = frame.column("value").getField(AFTER)
         frame = self._addressed(frame, table, schema, event)
         tombstones: list[Frame] = []
@@ -380,10 +380,10 @@ class EventRouter(SplittingTransform):
         ]
         return [*tombstones, *values]
 
-    def _events(self, frame: Frame) -> Frame:
+    def _events(self, frame: Frame, operation: str) -> Frame:
         """Return the inserts, and updates where they fail."""
         value = frame.column("value")
-        op = F.coalesce(value.getField(OP), F.lit(""))
+        op = F.coalesce(value.getField(operation), F.lit(""))
         fails = self._options.fails_at_updates
         dropped = (op == _DELETE) if fails else op.isin(_DELETE, _UPDATE)
         frame = frame.where(value.isNotNull() & ~dropped)
@@ -427,7 +427,8 @@ class EventRouter(SplittingTransform):
         """Return the events by the schema of their payload; runs a Spark job where payloads are expanded."""
         if self._expansion is None or schema.type is not SchemaType.STRING:
             return [(frame, payload, schema)]
-        frame = frame.with_column(_SHAPE, shape(payload))
+        # Other texts have no schema, and would each be a shape.
+        frame = frame.with_column(_SHAPE, F.when(payload.startswith("{"), shape(payload)))
         found = frame.df.groupBy(_SHAPE).agg(F.min(payload).alias(_PAYLOAD)).collect()
         by_schema: dict[Schema, list[str]] = {}
         for row in found:
@@ -470,7 +471,7 @@ class EventRouter(SplittingTransform):
     def _first_route(self, frame: Frame, route: Column, place: tuple[Schema, int | None]) -> str | None:
         """Return the value that decided on the topic of the first event of a schema; a Spark job finds a new one."""
         if place not in self._routes:
-            found = frame.df.select(route).where(route.isNotNull()).limit(1).collect()
+            found = frame.df.where(route.isNotNull()).select(route).limit(1).collect()
             if not found:
                 return None
             self._routes[place] = found[0][0]
