@@ -62,6 +62,7 @@ _REGEX, _REPLACEMENT = "route.topic.regex", "route.topic.replacement"
 _OLD_BEHAVIOR, _BEHAVIOR = "debezium.op.invalid.behavior", "table.op.invalid.behavior"
 _FATAL, _WARN, _ERROR, _IGNORE = "fatal", "warn", "error", "ignore"
 _PAYLOAD, _ID_HEADER, _SHAPE = "payload", "id", "__shape"
+_KEY = "aggregateid"
 _DELETE, _UPDATE = "d", "u"
 _FORM = "Each item has to be column:placement or column:placement:alias, where the placement is one of"
 # Units of time of a column in a millisecond, by the name of its schema.
@@ -125,7 +126,7 @@ class EventRouterConfig(ConfigDef):
 
     with config_group("Table", width=Width.MEDIUM):
         id_field: str = _column("table.field.event.id", "id", "Column with the event's id, which becomes a header.")
-        key_field: str = _column("table.field.event.key", "aggregateid", "Column with the key of the event.")
+        key_field: str = _column("table.field.event.key", _KEY, "Column with the key of the event.")
         type_field: str = _column(
             "table.field.event.type",
             "type",
@@ -210,6 +211,11 @@ class EventRouterConfig(ConfigDef):
             importance=Importance.HIGH,
             doc="Whether an event whose payload is null or blank becomes a tombstone.",
         )
+    old_key_field: str | None = _column(
+        "table.field.event.payload.id",
+        None,
+        "Of Debezium 1: column with the key, where table.field.event.key is not set.",
+    )
     old_behavior: str | None = config_key(
         _OLD_BEHAVIOR,
         default=None,
@@ -222,6 +228,11 @@ class EventRouterConfig(ConfigDef):
     def _fits(self) -> Self:
         check_replacement(_REGEX, self.regex, _REPLACEMENT, self.replacement)
         return self
+
+    @property
+    def key_column(self) -> str:
+        """Return the column with the key."""
+        return self.old_key_field if self.old_key_field and self.key_field == _KEY else self.key_field
 
     @property
     def fails_at_updates(self) -> bool:
@@ -281,7 +292,7 @@ class OutboxTable:
             row,
             fields[options.id_field],
             fields[options.payload_field],
-            field_of(row, options.key_field),
+            field_of(row, options.key_column),
             field_of(row, options.route_field, SchemaType.STRING),
             _timestamp(row, options.timestamp_field),
             version,

@@ -94,6 +94,18 @@ def test_updates(config: dict[str, str], fails: bool) -> None:
     assert EventRouterConfig.parse(config).fails_at_updates is fails
 
 
+@pytest.mark.parametrize(
+    ("config", "column"),
+    [
+        ({}, "aggregateid"),
+        ({"table.field.event.payload.id": "type"}, "type"),
+        ({"table.field.event.payload.id": "type", "table.field.event.key": "id"}, "id"),
+    ],
+)
+def test_keys_of_debezium_1(config: dict[str, str], column: str) -> None:
+    assert OutboxTable.of(ROW, EventRouterConfig.parse(config)).key.name == column
+
+
 def test_columns_of_the_table() -> None:
     found = table(table__field__event__timestamp="at", table__fields__additional__placement="type:header,at:envelope:t")
     assert (found.id.name, found.payload.name, found.key.name, found.route.name) == (
