@@ -25,8 +25,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.errors import ConfigError, DataError
 from connect_dagster.expressions import java_patterns, json_objects
-from connect_dagster.expressions.java_calls import has_jvm
-from connect_dagster.expressions.java_patterns import Regex, replacement_refusal
+from connect_dagster.expressions.java_patterns import Regex
 from connect_dagster.expressions.struct_edits import builder_fault, field_value, fields_by_name
 from connect_dagster.expressions.value_classes import class_of, class_of_json
 from connect_dagster.plugin.config import (
@@ -49,6 +48,7 @@ from connect_dagster.transforms.debezium.envelopes import (
     field_of,
     is_envelope,
 )
+from connect_dagster.transforms.debezium.options import check_replacement
 
 log = logging.getLogger(__name__)
 
@@ -136,17 +136,6 @@ class ByLogicalTableRouterConfig(ConfigDef):
         if self.key_regex and self.key_replacement:
             check_replacement(_KEY_REGEX, self.key_regex, _KEY_REPLACEMENT, self.key_replacement)
         return self
-
-
-def check_replacement(regex_name: str, regex: str, name: str, replacement: str) -> None:
-    """Check that a replacement has groups of its expression alone; not looked at where no JVM runs.
-
-    Raises:
-        ConfigError: it has others, or a $ or a backslash without what has to follow.
-    """
-    refusal = replacement_refusal(regex_name, regex, replacement) if has_jvm() else None
-    if refusal is not None:
-        raise ConfigError.invalid(name, replacement, f"{refusal.message} (it may have groups of {regex_name}: {regex})")
 
 
 def routed_key(schema: Schema, topic: str, adjustment: str, identifier: str | None) -> Schema:

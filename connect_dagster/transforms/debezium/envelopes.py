@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
@@ -19,7 +19,6 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from connect_dagster.errors import ConnectError, DataError
 from connect_dagster.expressions import json_objects
 from connect_dagster.expressions.struct_edits import fields_by_name
-from connect_dagster.plugin.config import Validator, one_of_ignoring_case
 from connect_dagster.plugin.converter import Transform
 from connect_dagster.plugin.frames import Frame, RecordFrame, SourceFrame
 from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
@@ -54,17 +53,6 @@ class SplittingTransform(Transform):
     @abstractmethod
     def apply_split(self, frame: Frame) -> Sequence[Frame]:
         """Return the frames after the transform."""
-
-
-def optional_one_of(*allowed: str) -> Validator:
-    """Return the check for one of these strings in any case, or none."""
-    check = one_of_ignoring_case(*allowed)
-
-    def check_given(name: str, value: Any) -> None:
-        if value is not None:
-            check(name, value)
-
-    return check_given
 
 
 def is_envelope(schema: Schema | None) -> bool:

@@ -9,8 +9,8 @@ Records that are not envelopes pass, among them all without schema; tombstones a
 has a schema that requires it, as in Debezium. In a sink with ``tombstone`` (or ``none``) its schema stays optional, as
 a frame's nulls have the schema of its other records; a source sends these deletes as a second frame.
 
-``drop.tombstones`` and ``delete.handling.mode`` are the options of Debezium 1 and 2. They are not in ``/config``'s
-defaults: with one of them the other has its old default, and ``delete.tombstone.handling.mode`` is not allowed.
+``drop.tombstones`` and ``delete.handling.mode`` are the options of Debezium 1 and 2. Where one of them is set, the other
+has its old default, true or ``drop``, and ``delete.tombstone.handling.mode`` is refused.
 """
 
 from __future__ import annotations
@@ -25,13 +25,11 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.errors import ConfigError, DataError
-from connect_dagster.expressions.struct_edits import builder_fault, field_value, fields_by_name, rebuilt
-from connect_dagster.expressions.value_classes import class_of
+from connect_dagster.expressions.struct_edits import field_value, fields_by_name, rebuilt
 from connect_dagster.plugin.config import ConfigDef, Importance, Width, config_key
 from connect_dagster.plugin.frames import Frame, RecordFrame
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.schema import (
-    OPTIONAL_STRING_SCHEMA,
     STRING_SCHEMA,
     Schema,
     SchemaField,
@@ -40,7 +38,6 @@ from connect_dagster.plugin.schema import (
 from connect_dagster.transforms._support.record_headers import converter_of, headers, headers_of
 from connect_dagster.transforms.debezium.added_fields import (
     FieldReference,
-    FoundField,
     all_found,
     references,
     valid_references,
@@ -57,11 +54,11 @@ from connect_dagster.transforms.debezium.envelopes import (
     is_null,
     is_source,
     may_have_nulls,
-    optional_one_of,
     without_value,
 )
+from connect_dagster.transforms.debezium.options import optional_one_of
+from connect_dagster.transforms.debezium.row_shape import NONE_DROPPED, Dropped, RowField, RowShape, row_shape
 
-DELETED_FIELD = "__deleted"
 _PREFIX = "__"
 _DELETE_CODE = "d"
 _REMEMBERED = 16
@@ -215,101 +212,6 @@ class ExtractNewRecordStateConfig(ConfigDef):
         return DeleteHandling(
             OLD_DELETES[(self.old_mode or _OLD_DEFAULT).lower()], keeps_tombstones=self.drop_tombstones is False
         )
-
-
-@dataclass(frozen=True, slots=True)
-class RowField:
-    """A field of the records that a transform makes of rows.
-
-    Attributes:
-        field: name and schema.
-        added: the field of the envelope that it is; ``None`` for a field of the row, and for ``__deleted``.
-    """
-
-    field: SchemaField
-    added: FoundField | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Dropped:
-    """The fields that the header of a record names.
-
-    Attributes:
-        names: of the fields; none for records without that header.
-        compatibly: whether only those that are optional are left out.
-    """
-
-    names: tuple[str, ...] = ()
-    compatibly: bool = True
-
-    def includes(self, field: SchemaField) -> bool:
-        """Return whether a field is left out."""
-        return field.name in self.names and (field.schema.optional or not self.compatibly)
-
-    def rewrites(self, fields: Iterable[SchemaField]) -> bool:
-        """Return whether fields are left out, at which Java replaces nulls of the others by their defaults."""
-        return any(map(self.includes, fields)) if self.compatibly else bool(self.names)
-
-
-NONE_DROPPED = Dropped()
-
-
-@dataclass(frozen=True, slots=True)
-class RowShape:
-    """The records that rows become.
-
-    Attributes:
-        fields: of the records, in their order.
-        replaces_nulls: whether a field of the row that is null takes its default.
-    """
-
-    fields: tuple[RowField, ...]
-    replaces_nulls: bool
-
-    def schema(self, row: Schema, *, optional: bool = False) -> Schema:
-        """Return the schema of the records that rows of a schema become."""
-        return rebuilt(row, (one.field for one in self.fields), optional=optional)
-
-    def is_whole(self, row: Schema) -> bool:
-        """Return whether the rows of a schema stay as they are."""
-        has_defaults = any(field.schema.default is not None for field in row.fields)
-        same = tuple(one.field for one in self.fields) == row.fields
-        return same and not (self.replaces_nulls and has_defaults)
-
-
-def row_shape(
-    row: Schema,
-    added: Sequence[FoundField],
-    dropped: Dropped = NONE_DROPPED,
-    *,
-    marked: bool = False,
-    replace_null: bool = False,
-    deleted: bool = False,
-) -> RowShape:
-    """Return the fields of the records that rows of a schema become.
-
-    Args:
-        row: their schema.
-        added: fields of the envelope.
-        dropped: fields to leave out; of deletes Debezium leaves none of the added ones out.
-        marked: whether there is a field ``__deleted``.
-        replace_null: whether marking replaces nulls by defaults.
-        deleted: whether the rows are those of deletes.
-
-    Raises:
-        DataError: the row is not a struct, or has a field of the name of an added one.
-    """
-    if row.type is not SchemaType.STRUCT:
-        raise DataError(f"Only Struct objects supported for [source field insertion], found: {class_of(row)}")
-    mark = [SchemaField(DELETED_FIELD, OPTIONAL_STRING_SCHEMA)] if marked else []
-    own, more = [RowField(one) for one in (*row.fields, *mark)], [RowField(one.added, one) for one in added]
-    fault = builder_fault(one.field.name for one in (*own, *more))
-    if fault is not None:
-        raise DataError(fault)
-    droppable = own if deleted else [*own, *more]
-    kept = [one for one in droppable if not dropped.includes(one.field)]
-    replaces_nulls = (marked and replace_null) or dropped.rewrites(one.field for one in droppable)
-    return RowShape((*kept, *more) if deleted else tuple(kept), replaces_nulls)
 
 
 class ExtractNewRecordState(SplittingTransform):

@@ -10,7 +10,8 @@ from pyspark.sql import SparkSession
 from connect_dagster.errors import ConfigError, ConnectError
 from connect_dagster.plugin.frames import RecordFrame
 from connect_dagster.plugin.schema import OPTIONAL_STRING_SCHEMA, STRING_SCHEMA, Schema, SchemaType
-from connect_dagster.transforms.debezium.outbox import EventRouter, EventRouterConfig
+from connect_dagster.transforms.debezium.outbox import EventRouter
+from connect_dagster.transforms.debezium.outbox_table import EventRouterConfig
 from tests.integration.transforms.debezium.frames_of_events import Event, Made, change, made, sink, source, values
 from tests.unit.transforms.debezium.change_events import INT32, INT64, envelope, names, struct
 

@@ -14,8 +14,8 @@ from connect_dagster.transforms.debezium.envelopes import (
     field_of,
     is_envelope,
     may_have_nulls,
-    optional_one_of,
 )
+from connect_dagster.transforms.debezium.options import optional_one_of
 from tests.unit.transforms.debezium.change_events import ENVELOPE, ROW, struct
 
 NOTHING = cast("Any", None)

@@ -7,7 +7,7 @@ import pytest
 from connect_dagster.plugin.config import ConfigDef
 from connect_dagster.transforms.debezium.by_logical_table_router import ByLogicalTableRouterConfig
 from connect_dagster.transforms.debezium.extract_new_record_state import ExtractNewRecordStateConfig
-from connect_dagster.transforms.debezium.outbox import EventRouterConfig
+from connect_dagster.transforms.debezium.outbox_table import EventRouterConfig
 
 TESTS = Path(__file__).parents[3]
 FILES = [

@@ -8,11 +8,10 @@ from connect_dagster.transforms.debezium.added_fields import all_found, referenc
 from connect_dagster.transforms.debezium.extract_new_record_state import (
     DeleteHandling,
     Deletes,
-    Dropped,
     ExtractNewRecordState,
     ExtractNewRecordStateConfig,
-    row_shape,
 )
+from connect_dagster.transforms.debezium.row_shape import Dropped, row_shape
 from tests.unit.transforms.debezium.change_events import ENVELOPE, ROW, names, struct
 
 MODE, TOMBSTONES, OLD_MODE = "delete.tombstone.handling.mode", "drop.tombstones", "delete.handling.mode"

@@ -4,7 +4,7 @@ import pytest
 
 from connect_dagster.errors import ConfigError, ConnectError
 from connect_dagster.plugin.schema import OPTIONAL_STRING_SCHEMA, STRING_SCHEMA, Schema, SchemaType
-from connect_dagster.transforms.debezium.outbox import AdditionalField, EventRouterConfig, OutboxTable, Placement
+from connect_dagster.transforms.debezium.outbox_table import AdditionalField, EventRouterConfig, OutboxTable, Placement
 from tests.unit.transforms.debezium.change_events import INT32, INT64, names, struct
 
 PLACEMENTS, BEHAVIOR = "table.fields.additional.placement", "table.op.invalid.behavior"
