@@ -14,6 +14,7 @@ Debezium names a schema after the topic that it has seen first with an equal sch
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -55,6 +56,8 @@ log = logging.getLogger(__name__)
 _REGEX, _REPLACEMENT = "topic.regex", "topic.replacement"
 _KEY_REGEX, _KEY_REPLACEMENT = "key.field.regex", "key.field.replacement"
 _ROWS = (BEFORE, AFTER)
+# Converters keep their expressions for the same schema object.
+_REMEMBERED = 100
 _NO_STRUCT = "Only Struct objects supported for [Updating schema], found: "
 
 
@@ -138,6 +141,7 @@ class ByLogicalTableRouterConfig(ConfigDef):
         return self
 
 
+@functools.lru_cache(maxsize=_REMEMBERED)
 def routed_key(schema: Schema, topic: str, adjustment: str, identifier: str | None) -> Schema:
     """Return the schema of keys in another topic.
 
@@ -157,6 +161,7 @@ def routed_key(schema: Schema, topic: str, adjustment: str, identifier: str | No
     return replace(schema, name=schema_names.adjusted(f"{topic}.Key", adjustment), fields=fields, default=None)
 
 
+@functools.lru_cache(maxsize=_REMEMBERED)
 def routed_envelope(schema: Schema, topic: str, adjustment: str) -> Schema:
     """Return the schema of envelopes in another topic; both of its rows get the schema of the one before.
 

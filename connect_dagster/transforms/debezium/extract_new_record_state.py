@@ -9,8 +9,8 @@ Records that are not envelopes pass, among them all without schema; tombstones a
 has a schema that requires it, as in Debezium. In a sink with ``tombstone`` (or ``none``) its schema stays optional, as
 a frame's nulls have the schema of its other records; a source sends these deletes as a second frame.
 
-``drop.tombstones`` and ``delete.handling.mode`` are the options of Debezium 1 and 2. Where one of them is set, the other
-has its old default, true or ``drop``, and ``delete.tombstone.handling.mode`` is refused.
+``drop.tombstones`` and ``delete.handling.mode`` are the options of Debezium 1 and 2. Where one of them is set, the
+other has its old default, true or ``drop``, and ``delete.tombstone.handling.mode`` is refused.
 """
 
 from __future__ import annotations
