@@ -10,7 +10,6 @@ from base64 import b64encode, urlsafe_b64encode
 from binascii import hexlify
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from enum import Enum
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +19,13 @@ from connect_dagster.connectors.mysql.decode.columns import Reading
 from connect_dagster.connectors.mysql.decode.kernels import Bytes, Flags, Longs, Offsets, kernel
 from connect_dagster.connectors.mysql.decode.number_kernels import write_twos_complement
 from connect_dagster.connectors.mysql.records.envelope import ENUM
+from connect_dagster.connectors.mysql.records.type_modes import (
+    BigIntUnsignedMode,
+    BinaryMode,
+    DecimalMode,
+    TimePrecisionMode,
+    TypeModes,
+)
 from connect_dagster.connectors.mysql.schema.model import Column
 from connect_dagster.errors import DataError
 from connect_dagster.plugin.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema, SchemaField, SchemaType
@@ -27,50 +33,8 @@ from connect_dagster.plugin.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema
 PRECISION = "connect.decimal.precision"
 _UNSIGNED_BIGINT_DIGITS = 20
 _FLOAT_BITS = 24
+_TO_THE_END = (1 << 31) - 1  # without an end, Arrow 26 fails where a value is null
 _DAY_MICROS = 86_400_000_000
-
-
-class DecimalMode(Enum):
-    """``decimal.handling.mode``."""
-
-    PRECISE = "precise"
-    DOUBLE = "double"
-    STRING = "string"
-
-
-class BigIntUnsignedMode(Enum):
-    """``bigint.unsigned.handling.mode``."""
-
-    LONG = "long"
-    PRECISE = "precise"
-
-
-class BinaryMode(Enum):
-    """``binary.handling.mode``."""
-
-    BYTES = "bytes"
-    BASE64 = "base64"
-    BASE64_URL_SAFE = "base64-url-safe"
-    HEX = "hex"
-
-
-class TimePrecisionMode(Enum):
-    """``time.precision.mode``, as far as it is built."""
-
-    ADAPTIVE_TIME_MICROSECONDS = "adaptive_time_microseconds"
-    CONNECT = "connect"
-    MICROSECONDS = "microseconds"
-    NANOSECONDS = "nanoseconds"
-
-
-@dataclass(frozen=True, slots=True)
-class TypeModes:
-    """The options that decide on types."""
-
-    decimals: DecimalMode = DecimalMode.PRECISE
-    unsigned_bigints: BigIntUnsignedMode = BigIntUnsignedMode.LONG
-    binary: BinaryMode = BinaryMode.BYTES
-    times: TimePrecisionMode = TimePrecisionMode.ADAPTIVE_TIME_MICROSECONDS
 
 
 Convert = Callable[[pa.Array], pa.Array]
@@ -78,7 +42,7 @@ Convert = Callable[[pa.Array], pa.Array]
 
 @dataclass(frozen=True, slots=True)
 class FieldType:
-    """What becomes of a column.
+    """Field of a column, and the way to its values.
 
     Attributes:
         reading: what the decoder of the binary log needs to know.
@@ -215,6 +179,8 @@ def _timestamp(_: Column, __: TypeModes) -> _Form:
 def _date(_: Column, modes: TypeModes) -> _Form:
     if modes.times is TimePrecisionMode.CONNECT:
         return _Form(_logical(SchemaType.INT32, DATE), _cast(pa.date32()), empty=0)
+    if modes.times is TimePrecisionMode.ISOSTRING:
+        return _Form(_logical(SchemaType.STRING, "io.debezium.time.IsoDate"), _iso_date, empty=0)
     return _Form(_logical(SchemaType.INT32, "io.debezium.time.Date"), _same, empty=0)
 
 
@@ -224,6 +190,8 @@ def _time(_: Column, modes: TypeModes) -> _Form:
             return _Form(_logical(SchemaType.INT32, TIME), _milliseconds_of_day)
         case TimePrecisionMode.NANOSECONDS:
             return _Form(_logical(SchemaType.INT64, "io.debezium.time.NanoTime"), _nanoseconds)
+        case TimePrecisionMode.ISOSTRING:
+            return _Form(_logical(SchemaType.STRING, "io.debezium.time.IsoTime"), _iso_time)
         case _:
             return _Form(_logical(SchemaType.INT64, "io.debezium.time.MicroTime"), _same)
 
@@ -234,6 +202,8 @@ def _datetime(column: Column, modes: TypeModes) -> _Form:
             return _Form(_logical(SchemaType.INT64, TIMESTAMP), _connect_timestamp, empty=0)
         case TimePrecisionMode.NANOSECONDS:
             return _Form(_logical(SchemaType.INT64, "io.debezium.time.NanoTimestamp"), _nanoseconds, empty=0)
+        case TimePrecisionMode.ISOSTRING:
+            return _Form(_logical(SchemaType.STRING, "io.debezium.time.IsoTimestamp"), _iso_timestamp, empty=0)
         case TimePrecisionMode.ADAPTIVE_TIME_MICROSECONDS if (column.length or 0) <= 3:
             return _Form(_logical(SchemaType.INT64, "io.debezium.time.Timestamp"), _milliseconds, empty=0)
         case _:
@@ -259,14 +229,14 @@ def _geometry(name: str, doc: str) -> Callable[[Column, TypeModes], _Form]:
 
 def geometry_parts(values: pa.Array) -> pa.Array:
     """Return the parts of stored geometries: four bytes of SRID, of which 0 is none, then WKB."""
-    parts = [pc.binary_slice(values, 4), _srids(values)]
+    parts = [pc.binary_slice(values, 4, _TO_THE_END), _srids(values)]
     return pa.StructArray.from_arrays(parts, ["wkb", "srid"], mask=values.is_null())
 
 
 def point_parts(values: pa.Array) -> pa.Array:
     """Return the parts of stored points, whose WKB has the coordinates after byte order and type."""
     coordinates = [_fixed(values, start, 8).view(pa.float64()) for start in (9, 17)]
-    parts = [*coordinates, pc.binary_slice(values, 4), _srids(values)]
+    parts = [*coordinates, pc.binary_slice(values, 4, _TO_THE_END), _srids(values)]
     return pa.StructArray.from_arrays(parts, ["x", "y", "wkb", "srid"], mask=values.is_null())
 
 
@@ -301,6 +271,30 @@ def _milliseconds_of_day(values: pa.Array) -> pa.Array:
                 f"A TIME of {value} microseconds is not a time of a day, which time.precision.mode=connect needs"
             )
     return _floor_divided(values, 1000).cast(pa.int32())
+
+
+def _iso_date(values: pa.Array) -> pa.Array:
+    return _in_utc(values.cast(pa.date32()).cast(pa.string()))
+
+
+def _iso_time(values: pa.Array) -> pa.Array:
+    """Return times of a day: as in Java, hours beyond it begin again, and negative times count from its end."""
+    of_day = pc.subtract(values, pc.multiply(_floor_divided(values, _DAY_MICROS), _DAY_MICROS))
+    return _in_utc(_without_zeros(of_day.cast(pa.time64("us")).cast(pa.string())))
+
+
+def _iso_timestamp(values: pa.Array) -> pa.Array:
+    texts = pc.replace_substring(values.cast(pa.timestamp("us")).cast(pa.string()), " ", "T")
+    return _in_utc(_without_zeros(texts))
+
+
+def _without_zeros(texts: pa.Array) -> pa.Array:
+    """Cut zeros at the end of fractions of seconds, and fractions that have nothing else."""
+    return pc.replace_substring_regex(texts, r"\.?0*$", "")
+
+
+def _in_utc(texts: pa.Array) -> pa.Array:
+    return pc.binary_join_element_wise(texts, "Z", "")
 
 
 def _floor_divided(values: pa.Array, by: int) -> pa.Array:

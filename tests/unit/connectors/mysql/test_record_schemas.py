@@ -1,11 +1,16 @@
 """Topics, and schemas of all records, as Debezium 3.6 names and builds them."""
 
 import json
+import re
 from typing import Any
+from uuid import UUID
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from connect_dagster.connectors.mysql.records import service_records
+from connect_dagster.connectors.mysql.records.context_headers import context_headers
 from connect_dagster.connectors.mysql.records.envelope import (
     INT64_SCHEMA,
     SnapshotRecord,
@@ -14,7 +19,7 @@ from connect_dagster.connectors.mysql.records.envelope import (
     row_schema,
     source_schema,
 )
-from connect_dagster.connectors.mysql.records.topics import TopicNames
+from connect_dagster.connectors.mysql.records.topics import TopicNames, sanitized
 from connect_dagster.connectors.mysql.schema.model import Column, Table
 from connect_dagster.plugin.schema import OPTIONAL_STRING_SCHEMA, Schema, SchemaType
 
@@ -39,12 +44,38 @@ def test_topics() -> None:
         "shop.transaction",
         "__debezium-heartbeat.shop",
     )
+    assert TopicNames("shop", heartbeat_name="beats").heartbeats == "beats"
     other = TopicNames("shop", delimiter="_", heartbeat="beat", transaction="tx")
     assert (other.of_table("ops", "goods"), other.transactions, other.heartbeats) == (
         "shop_ops_goods",
         "shop_tx",
         "beat_shop",
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "topic"),
+    [
+        ("shop.a b", "shop.a_b"),
+        ("별", "_"),
+        ("a🎉", "a__"),
+        (".", "_"),
+        ("..", "__"),
+        ("...", "..."),
+        ("é" * 300, "_" * 249),
+        ("x" * 249, "x" * 249),
+    ],
+)
+def test_sanitized(name: str, topic: str) -> None:
+    assert sanitized(name) == topic
+
+
+@given(st.text(min_size=1))
+def test_sanitized_is_a_topic(name: str) -> None:
+    topic = sanitized(name)
+    assert re.fullmatch(r"[A-Za-z0-9._-]{1,249}", topic)
+    assert topic not in (".", "..")
+    assert sanitized(topic) == topic
 
 
 def test_envelope() -> None:
@@ -105,9 +136,7 @@ def test_source(connector: str) -> None:
         optional=True,
         name="io.debezium.data.Enum",
         version=1,
-        parameters=(
-            ("allowed", "true,first,first_in_data_collection,last_in_data_collection,last,false,incremental"),
-        ),
+        parameters=(("allowed", "true,first,first_in_data_collection,last_in_data_collection,last,false,incremental"),),
         default=SnapshotRecord.FALSE.value,
     )
 
@@ -120,6 +149,16 @@ def test_source_has_the_fields_of_the_example() -> None:
         '"gtid":null,"file":"binlog.000003","pos":431,"row":0,"thread":12,"query":null}'
     )
     assert [part.name for part in source_schema("mysql").fields] == list(example)
+
+
+def test_context_headers() -> None:
+    run = UUID("0197f0c8-6a4b-7000-8000-000000000001")
+    assert list(context_headers("shop", 0, "mysql", run).items()) == [
+        ("__debezium.context.connectorLogicalName", "shop"),
+        ("__debezium.context.taskId", "0"),
+        ("__debezium.context.connectorName", "mysql"),
+        ("__debezium.context.runId", str(run)),
+    ]
 
 
 def test_service_records() -> None:

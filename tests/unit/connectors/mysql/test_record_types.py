@@ -12,15 +12,14 @@ import pytest
 from connect_dagster.connectors.mysql.decode.columns import decode
 from connect_dagster.connectors.mysql.decode.kernels import writable
 from connect_dagster.connectors.mysql.decode.table_map import TableMap
-from connect_dagster.connectors.mysql.records.types import (
+from connect_dagster.connectors.mysql.records.type_modes import (
     BigIntUnsignedMode,
     BinaryMode,
     DecimalMode,
     TimePrecisionMode,
     TypeModes,
-    field_type,
-    unscaled_unsigned,
 )
+from connect_dagster.connectors.mysql.records.types import field_type, unscaled_unsigned
 from connect_dagster.connectors.mysql.schema.model import Column
 from connect_dagster.errors import DataError
 from connect_dagster.plugin.schema import SchemaType
@@ -28,6 +27,7 @@ from tests import binlog
 
 PLAIN = TypeModes()
 CONNECT = TypeModes(times=TimePrecisionMode.CONNECT)
+ISO = TypeModes(times=TimePrecisionMode.ISOSTRING)
 MOMENT = (2020, 2, 29, 10, 20, 30, 123456)
 MICROS = 1_582_971_630_123456
 UTC = datetime.UTC
@@ -100,7 +100,14 @@ FIELDS: dict[str, tuple[Column, TypeModes, binlog.Column, Any, str, Any]] = {
         -2.2,
     ),
     "bit(1)": (Column("c", "BIT", 1), PLAIN, binlog.bit(1), 1, "boolean", True),
-    "bit(12)": (Column("c", "BIT", 12), PLAIN, binlog.bit(12), 0x0102, "bytes io.debezium.data.Bits length=12", b"\2\1"),
+    "bit(12)": (
+        Column("c", "BIT", 12),
+        PLAIN,
+        binlog.bit(12),
+        0x0102,
+        "bytes io.debezium.data.Bits length=12",
+        b"\2\1",
+    ),
     "varchar": (Column("c", "VARCHAR", 9, charset="utf8mb4"), PLAIN, binlog.varchar(36), "별".encode(), "string", "별"),
     "char without charset": (Column("c", "CHAR", 9), PLAIN, binlog.char(9), b"a", "string", "a"),
     "blob": (Column("c", "BLOB"), PLAIN, binlog.prefixed(252, b"\2", 2), b"\xff\xfe", "bytes", b"\xff\xfe"),
@@ -186,6 +193,46 @@ FIELDS: dict[str, tuple[Column, TypeModes, binlog.Column, Any, str, Any]] = {
         -1,
         "int64 io.debezium.time.NanoTime",
         -1000,
+    ),
+    "date, isostring": (
+        Column("c", "DATE"),
+        ISO,
+        binlog.date(),
+        (1970, 1, 2),
+        "string io.debezium.time.IsoDate",
+        "1970-01-02Z",
+    ),
+    "time, isostring": (
+        Column("c", "TIME", 6),
+        ISO,
+        binlog.time2(6),
+        3_723_450_000,
+        "string io.debezium.time.IsoTime",
+        "01:02:03.45Z",
+    ),
+    "time, isostring, whole": (
+        Column("c", "TIME", 6),
+        ISO,
+        binlog.time2(6),
+        36_600_000_000,
+        "string io.debezium.time.IsoTime",
+        "10:10:00Z",
+    ),
+    "time, isostring, negative": (
+        Column("c", "TIME", 6),
+        ISO,
+        binlog.time2(6),
+        -1,
+        "string io.debezium.time.IsoTime",
+        "23:59:59.999999Z",
+    ),
+    "datetime, isostring": (
+        Column("c", "DATETIME", 6),
+        ISO,
+        binlog.datetime2(6),
+        MOMENT,
+        "string io.debezium.time.IsoTimestamp",
+        "2020-02-29T10:20:30.123456Z",
     ),
     "datetime(3)": (
         Column("c", "DATETIME", 3),
