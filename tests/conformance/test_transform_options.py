@@ -19,11 +19,9 @@ from tests.golden_answers import Golden
 Plugin = Transform | Predicate
 
 PLUGINS: tuple[type[Plugin], ...] = tuple(
-    one.plugin
-    for one in Plugins().all([Kind.TRANSFORMATION, Kind.PREDICATE])
-    if (one.plugin.java_class or "").startswith("org.apache.kafka.")
+    one.plugin for one in Plugins().all([Kind.TRANSFORMATION, Kind.PREDICATE]) if one.plugin.java_class is not None
 )
-"""All that Kafka has too."""
+"""All that Java has too."""
 
 
 def java_name(transform: type[Plugin]) -> str:

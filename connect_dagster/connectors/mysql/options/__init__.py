@@ -1,1 +1,0 @@
-"""Options of both connectors, in groups; ``config`` puts the groups together."""

@@ -1,1 +1,0 @@
-"""The structure of captured tables."""

@@ -1,1 +1,0 @@
-"""Debezium's transforms of change events."""
