@@ -70,8 +70,16 @@ def _worker_freeze(stage: Stage, fault: Fault) -> None:
 
 
 def _jvm_kill(stage: Stage, fault: Fault) -> None:
-    if (pid := _member(stage, fault).jvm()) is not None:
-        os.kill(pid, 9)
+    member = _member(stage, fault)
+    if (pid := member.jvm()) is None:
+        return
+    os.kill(pid, 9)
+    # Its connectors count as RUNNING until it has ended: the fault would be over before it is seen.
+    deadline = time.monotonic() + _STATE_SECONDS
+    while member.runs:
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"worker {fault.worker} did not end within {_STATE_SECONDS:g} s after its JVM")
+        time.sleep(_POLL_SECONDS)
 
 
 def _jvm_freeze(stage: Stage, fault: Fault) -> None:
