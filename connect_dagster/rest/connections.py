@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-import select
 import ssl
 from collections.abc import Callable
 from enum import Enum, auto
@@ -23,6 +22,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from connect_dagster.rest.limits import Limits
+from connect_dagster.rest.listening import has_left
 
 log = logging.getLogger(__name__)
 
@@ -34,8 +34,6 @@ _SMALL_CHUNKS = 1_000
 _CHUNK_BYTES = 256
 _LOOKED_AT = 100
 _CHANGES_NOTHING = frozenset({"GET", "HEAD", "OPTIONS"})
-# Linux also reports an end behind bytes that were not read.
-_END = getattr(select, "POLLRDHUP", 0) | select.POLLHUP | select.POLLERR
 
 
 class Phase(Enum):
@@ -253,9 +251,7 @@ def _has_left(transport: asyncio.Transport) -> bool:
     connected = transport.get_extra_info("socket")
     if transport.is_closing() or connected is None:
         return transport.is_closing()
-    events = select.poll()
-    events.register(connected, _END)
-    return bool(events.poll(0))
+    return has_left(connected.fileno())
 
 
 def _phase(conn: h11.Connection) -> Phase:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from connect_dagster.errors import ConfigError, ConnectError
+from connect_dagster.rest.listening import ListeningSocket
 
 DEFAULT_LISTENERS = ("http://:8083",)
 
@@ -57,7 +58,7 @@ class Listener:
     def bind(self) -> socket.socket:
         """Listen. Raises ListenerUnavailable, with the system's reason and the port."""
         try:
-            bound = _listening_socket(self.host, self.port)
+            bound = ListeningSocket(fileno=_listening_socket(self.host, self.port).detach())
         except OSError as error:
             # Python adds the address to the system's text, which the listener already has.
             reason = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
