@@ -15,6 +15,10 @@ class BrokersError(Exception):
     """The brokers refuse a request, or its subject does not exist."""
 
 
+class MissingTopicError(BrokersError):
+    """A topic that is to be read does not exist."""
+
+
 class UnansweredError(BrokersError):
     """No broker answered in time; carries the text of the client library."""
 
