@@ -44,14 +44,6 @@ def is_passing(error: KafkaError) -> bool:
     return bool(error.retriable()) or error.code() in AWAY | _MOVED
 
 
-def is_of_group(error: KafkaError) -> bool:
-    """Return whether an error is of a group that a consumer does not use: librdkafka asks for its coordinator anyway.
-
-    Brokers refuse that to one whose ACLs allow only what it reads, which Java's consumer without a group never notices.
-    """
-    return bool(error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED)
-
-
 @dataclass(frozen=True, slots=True)
 class LogRange:
     """The offsets of a partition's log.

@@ -10,8 +10,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaExcepti
 
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.access import Bootstrap, client_settings
-from connect_dagster.kafka.errors import MissingTopicError, brokers_errors
-from connect_dagster.kafka.log_offsets import is_of_group
+from connect_dagster.kafka.errors import MissingTopicError, brokers_errors, is_of_group
 
 _WAIT_SECONDS = 0.2
 _BATCH = 500

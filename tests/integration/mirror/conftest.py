@@ -62,7 +62,8 @@ def mirror_properties(bootstrap_servers: str, **more: str) -> dict[str, str]:
         ("key.converter", "value.converter", "header.converter"),
         "org.apache.kafka.connect.converters.ByteArrayConverter",
     )
-    return {**group_properties(bootstrap_servers, f"mirror-{uuid.uuid4().hex[:8]}-", **more), **converters}
+    options = {"offset_flush_interval_ms": "1000", **more}
+    return {**group_properties(bootstrap_servers, f"mirror-{uuid.uuid4().hex[:8]}-", **options), **converters}
 
 
 @dataclass(slots=True)

@@ -79,6 +79,12 @@ def evaluated(
     return {one.check_name: one for one in result.get_asset_check_evaluations()}
 
 
+def reported(result: dg.ExecuteInProcessResult) -> dict[str, Any]:
+    """Metadata of the output of a job with one op."""
+    (output,) = (event for event in result.all_events if event.is_successful_output)
+    return {name: found.value for name, found in output.step_output_data.metadata.items()}
+
+
 def test_a_mirrored_topic_is_materialised_with_lag_and_ages(
     flow: Flow,
     source: Cluster,
@@ -130,7 +136,12 @@ def test_records_are_compared_in_both_clusters(
         return evaluated(checks, name, instance)["mirror_matches"]
 
     # Ten syncs of each batch of a partition are written at most, and one batch need not have all records.
-    eventually(lambda: compared().metadata["records_compared"].value >= 2 * 10, "syncs of both partitions are written")
+    def count() -> int:
+        found = compared().metadata["records_compared"].value
+        assert isinstance(found, int)
+        return found
+
+    eventually(lambda: count() >= 2 * 10, "syncs of both partitions are written")
     assert compared().passed, compared().description
     # A record that nobody sent: each further one is at another offset than MirrorMaker knows.
     target.produce(flow.remote(topic), [{"value": b"from another producer", "partition": 0}])
@@ -188,9 +199,7 @@ def test_groups_are_ready_where_their_offsets_are_translated_and_the_report_show
     )
     assert evaluated(still, name, instance)["mirror_failover_ready"].passed
     job = build_mirror_failover_job(workspace=here, source=there)
-    result = job.execute_in_process(instance=instance)
-    (output,) = (event for event in result.all_events if event.is_successful_output)
-    table = output.step_output_data.metadata[f"{flow.alias}->target-of-{flow.alias}"].value
+    table = reported(job.execute_in_process(instance=instance))[f"{flow.alias}->target-of-{flow.alias}"]
     (row,) = (record.data for record in table.records if record.data["group"] == group)
     assert (row["topic"], row["upstream"], row["committed"]) == (flow.remote(topic), RECORDS, RECORDS)
     assert row["downstream"] <= row["end"] == RECORDS
@@ -199,14 +208,12 @@ def test_groups_are_ready_where_their_offsets_are_translated_and_the_report_show
     alone = build_mirror_failover_job(workspace=here, source=lost, connectors=[name]).execute_in_process(
         {"ops": {"mirror_failover_report_op": {"config": {"groups": [group], "timeout": 10.0}}}}, instance=instance
     )
-    (output,) = (event for event in alone.all_events if event.is_successful_output)
-    (left,) = output.step_output_data.metadata[f"{flow.alias}->target-of-{flow.alias}"].value.records
+    (left,) = reported(alone)[f"{flow.alias}->target-of-{flow.alias}"].records
     assert (left.data["downstream"], left.data["committed"]) == (row["downstream"], None)
     sync = build_mirror_sync_groups_job(workspace=here).execute_in_process(
         {"ops": {"mirror_sync_groups_op": {"config": {"groups": [group]}}}}, instance=instance
     )
-    (output,) = (event for event in sync.all_events if event.is_successful_output)
-    assert output.step_output_data.metadata["groups_set"].value == 1
+    assert reported(sync)["groups_set"] == 1
     assert target.committed(group, flow.remote(topic)) == row["downstream"]
 
 
@@ -225,7 +232,8 @@ def test_the_dedicated_process_is_started_reported_and_stopped(
 
         def is_reported() -> bool:
             metadata = report.running(process)
-            return metadata["connector_count"] == 3 and metadata["task_count"] >= 2 and metadata["tasks_failed"] == 0
+            found: tuple[int, ...] = tuple(metadata[name] for name in ("connector_count", "tasks_failed"))
+            return found == (3, 0) and int(metadata["task_count"]) >= 2
 
         eventually(is_reported, "all connectors and tasks are in the topic of states")
     finally:

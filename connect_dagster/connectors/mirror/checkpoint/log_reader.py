@@ -11,7 +11,8 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaExcepti
 
 from connect_dagster.connectors.mirror.client_settings import NO_GROUP
 from connect_dagster.kafka import clients
-from connect_dagster.kafka.log_offsets import is_of_group, is_passing
+from connect_dagster.kafka.errors import is_of_group
+from connect_dagster.kafka.log_offsets import is_passing
 from connect_dagster.kafka.settings.java_settings import Settings
 
 log = logging.getLogger(__name__)

@@ -22,8 +22,9 @@ from connect_dagster.connectors.mirror.client_settings import NO_GROUP
 from connect_dagster.errors import ConnectError, RetriableError
 from connect_dagster.expressions.offset_ranges import OffsetRange, shared_out
 from connect_dagster.kafka import clients
+from connect_dagster.kafka.errors import is_of_group
 from connect_dagster.kafka.fetched_records import FEW_RECORDS, SKIPPED, WATCHING, FetchedRecords, RecordWatch
-from connect_dagster.kafka.log_offsets import LogOffsets, is_of_group
+from connect_dagster.kafka.log_offsets import LogOffsets
 from connect_dagster.kafka.offset_reset import OffsetReset
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.plugin.records import TopicPartition

@@ -16,6 +16,7 @@ from connect_dagster.connectors.mirror.checkpoint.task import MirrorCheckpointTa
 from connect_dagster.connectors.mirror.clusters import ForwardingAdmin, GroupOffset
 from connect_dagster.connectors.mirror.filters import TopicFilter
 from connect_dagster.connectors.mirror.records import Checkpoint, OffsetSync
+from connect_dagster.kafka import clients
 from connect_dagster.plugin import records
 from connect_dagster.testing.contexts import source_context
 
@@ -84,7 +85,7 @@ class FakeConsumer:
 @pytest.fixture
 def topics(monkeypatch: pytest.MonkeyPatch) -> Topics:
     made = Topics()
-    monkeypatch.setattr(log_reader.clients, "consumer", lambda *_: FakeConsumer(made))
+    monkeypatch.setattr(clients, "consumer", lambda *_: FakeConsumer(made))
     return made
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from confluent_kafka import ConsumerGroupState, ConsumerGroupTopicPartitions, KafkaError, KafkaException
 
-from connect_dagster.connectors.mirror import clusters
 from connect_dagster.connectors.mirror.checkpoint.group_offsets import GroupOffsetSync, offsets_to_set
 from connect_dagster.connectors.mirror.clusters import Errors, ForwardingAdmin, GroupOffset
 from connect_dagster.connectors.mirror.records import Checkpoint
+from connect_dagster.kafka import clients
 from connect_dagster.plugin.records import TopicPartition
 
 PLACE, OTHER = TopicPartition("eu.orders", 0), TopicPartition("eu.orders", 1)
@@ -171,7 +171,7 @@ def done(result: Any) -> "Future[Any]":
 
 def admin_with(monkeypatch: pytest.MonkeyPatch, *in_turn: Client) -> ForwardingAdmin:
     made = iter(in_turn)
-    monkeypatch.setattr(clusters.clients, "admin", lambda *_: next(made))
+    monkeypatch.setattr(clients, "admin", lambda *_: next(made))
     return ForwardingAdmin({"bootstrap.servers": "b:1"})
 
 
@@ -191,7 +191,9 @@ def test_a_coordinator_that_has_moved_is_looked_for_with_a_new_client(monkeypatc
     assert admin_with(monkeypatch, old, new).idle_groups(list(states)) == ({"one", "two"}, {})
     admin = admin_with(monkeypatch, old, new)
     admin.alter_group_offsets("two", {PLACE: GroupOffset(7, "m")})
-    ((committed,),) = (one.topic_partitions for one in new.committed)
+    (request,) = new.committed
+    assert request.topic_partitions is not None
+    (committed,) = request.topic_partitions
     assert (committed.topic, committed.partition, committed.offset, committed.metadata) == (
         PLACE.topic,
         PLACE.partition,

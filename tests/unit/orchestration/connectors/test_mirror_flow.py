@@ -5,6 +5,7 @@ import pytest
 
 from connect_dagster.connectors.mirror.checkpoint_config import MirrorCheckpointConfig
 from connect_dagster.connectors.mirror.heartbeat_config import MirrorHeartbeatConfig
+from connect_dagster.connectors.mirror.shared_options import MirrorConnectorConfig
 from connect_dagster.connectors.mirror.source_config import MirrorSourceConfig
 from connect_dagster.orchestration.connectors.mirror_flow import MirroredCluster, mirror_connectors
 from connect_dagster.plugin.connector_file import DesiredState
@@ -64,7 +65,11 @@ def test_further_options_name_and_state_are_the_users() -> None:
 def test_the_plugins_accept_what_is_declared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EU_JAAS", "kafka123")
     found = mirror_connectors(EU, US, topics=["orders"], groups=["billing"])
-    configs = {"source": MirrorSourceConfig, "checkpoint": MirrorCheckpointConfig, "heartbeat": MirrorHeartbeatConfig}
+    configs: dict[str, type[MirrorConnectorConfig]] = {
+        "source": MirrorSourceConfig,
+        "checkpoint": MirrorCheckpointConfig,
+        "heartbeat": MirrorHeartbeatConfig,
+    }
     for kind, config in configs.items():
         given = {key: value for key, value in found[kind].resolved_config().items() if value is not None}
         parsed = config.parse(given)
