@@ -22,7 +22,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from connect_dagster.rest.limits import Limits
-from connect_dagster.rest.listening import has_left
+from connect_dagster.rest.listening import CHANGES_NOTHING, has_left
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +33,6 @@ WARNING_SECONDS = 60.0
 _SMALL_CHUNKS = 1_000
 _CHUNK_BYTES = 256
 _LOOKED_AT = 100
-_CHANGES_NOTHING = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class Phase(Enum):
@@ -174,7 +173,7 @@ class HttpConnection(H11Protocol):
 
     async def _answer(self, scope: Any, receive: Any, send: Any) -> None:
         """Handle a request, unless nobody waits for its response: clients that ask and leave keep others waiting."""
-        if scope["method"] in _CHANGES_NOTHING and self.has_left:
+        if scope["method"] in CHANGES_NOTHING and self.has_left:
             self.cycle.disconnected = True
             self.abort()
             return

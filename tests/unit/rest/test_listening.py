@@ -68,8 +68,13 @@ def test_who_reset_the_connection_is_passed_over(listening: socket.socket, sent:
     assert accepted(listening) is None
 
 
+LONG = b"GET / HTTP/1.1\r\nX: %s\r\n\r\n" % (b"x" * (4_096 - len(b"GET / HTTP/1.1\r\nX: \r\n\r\n")))
+
+
 @pytest.mark.parametrize(
-    "sent", [DELETE, GET + DELETE, GET + GET, GET[:-2], b"nonsense"], ids=["DELETE", "both", "two", "part", "nonsense"]
+    "sent",
+    [DELETE, GET + DELETE, GET + GET, LONG + DELETE, GET[:-2], b"nonsense"],
+    ids=["DELETE", "both", "two", "both, behind what is looked at", "part", "nonsense"],
 )
 def test_what_else_was_sent_is_read(listening: socket.socket, sent: bytes) -> None:
     assert accepted(listening) is None
