@@ -52,6 +52,15 @@ def _member(stage: Stage, fault: Fault) -> Member:
     return stage.group.members[fault.worker]
 
 
+def _wait_until(condition: Callable[[], bool], seconds: float, late: Callable[[], Exception]) -> None:
+    """Wait for a condition, at most for these seconds; raise what ``late`` makes after them."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise late()
+        time.sleep(_POLL_SECONDS)
+
+
 def _worker_kill(stage: Stage, fault: Fault) -> None:
     member = _member(stage, fault)
     member.kill()
@@ -75,11 +84,8 @@ def _jvm_kill(stage: Stage, fault: Fault) -> None:
         return
     os.kill(pid, 9)
     # Its connectors count as RUNNING until it has ended: the fault would be over before it is seen.
-    deadline = time.monotonic() + _STATE_SECONDS
-    while member.runs:
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"worker {fault.worker} did not end within {_STATE_SECONDS:g} s after its JVM")
-        time.sleep(_POLL_SECONDS)
+    late = f"worker {fault.worker} did not end within {_STATE_SECONDS:g} s after its JVM"
+    _wait_until(lambda: not member.runs, _STATE_SECONDS, lambda: TimeoutError(late))
 
 
 def _jvm_freeze(stage: Stage, fault: Fault) -> None:
@@ -153,11 +159,11 @@ def _topic_remade(stage: Stage, fault: Fault) -> None:
 
 def _make_topic(stage: Stage, flow: Flow) -> None:
     """Make the topic of a flow, once its deletion is complete."""
-    deadline = time.monotonic() + ADMIN_SECONDS
-    while flow.topic in stage.admin.list_topics(timeout=ADMIN_SECONDS).topics:
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"the brokers did not delete {flow.topic}")
-        time.sleep(_POLL_SECONDS)
+    _wait_until(
+        lambda: flow.topic not in stage.admin.list_topics(timeout=ADMIN_SECONDS).topics,
+        ADMIN_SECONDS,
+        lambda: TimeoutError(f"the brokers did not delete {flow.topic}"),
+    )
     made = stage.admin.create_topics([NewTopic(flow.topic, PARTITIONS, 1)])
     made[flow.topic].result(ADMIN_SECONDS)
 
@@ -288,11 +294,11 @@ def _stopped(stage: Stage, name: str) -> Iterator[list[dict[str, Any]]]:
     """Stop a connector, yield its offsets, and resume it."""
     stage.group.ask("PUT", f"/connectors/{name}/stop")
     try:
-        deadline = time.monotonic() + _STATE_SECONDS
-        while [part["state"] for part in stage.group.parts().get(name, [])] != ["STOPPED"]:
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"{name} was not STOPPED within {_STATE_SECONDS:g} s")
-            time.sleep(_POLL_SECONDS)
+        _wait_until(
+            lambda: [part["state"] for part in stage.group.parts().get(name, [])] == ["STOPPED"],
+            _STATE_SECONDS,
+            lambda: TimeoutError(f"{name} was not STOPPED within {_STATE_SECONDS:g} s"),
+        )
         yield stage.group.ask("GET", f"/connectors/{name}/offsets")["offsets"]
     finally:
         stage.group.ask("PUT", f"/connectors/{name}/resume")
@@ -302,11 +308,11 @@ def _stopped(stage: Stage, name: str) -> Iterator[list[dict[str, Any]]]:
 def _all_in_topic(flow: Flow) -> Iterator[None]:
     """Pause the writer, with all written records in the topic."""
     with flow.quiet():
-        deadline = time.monotonic() + _DRAIN_SECONDS
-        while _not_in_topic(flow):
-            if time.monotonic() > deadline:
-                raise NotQuietError(f"{_not_in_topic(flow)} records of {flow.name} are not in the topic")
-            time.sleep(_POLL_SECONDS)
+        _wait_until(
+            lambda: not _not_in_topic(flow),
+            _DRAIN_SECONDS,
+            lambda: NotQuietError(f"{_not_in_topic(flow)} records of {flow.name} are not in the topic"),
+        )
         yield
 
 
