@@ -155,6 +155,54 @@ def recorded_group(bootstrap: Bootstrap, group: str, timeout: float = ANSWER_SEC
     return GroupMetadata.decode(values[-1])
 
 
+def fetch_group_offsets(
+    settings: Settings, groups: Collection[str], timeout: float
+) -> dict[str, dict[tuple[str, int], tuple[int, str]]]:
+    """Return the committed offsets of groups, with one request for each coordinator (KIP-709).
+
+    librdkafka's admin client is not asked: it ends the process when the broker is no longer the group's coordinator, as
+    after a restart.
+
+    Args:
+        settings: of an admin client, in Java's names.
+        groups: their ids.
+        timeout: Longest wait for brokers and coordinators, in seconds.
+
+    Returns:
+        Offset and metadata by topic and partition, by group; nothing for a group that does not exist.
+
+    Raises:
+        KafkaException: A coordinator refuses, or does not respond.
+        ConfigError: kafka-python has no such login.
+    """
+    if not groups:
+        return {}
+    found = _asked_anew(settings, lambda admin: admin.list_group_offsets(list(groups)), timeout)
+    return {
+        group: {(place.topic, place.partition): (offset.offset, offset.metadata or "") for place, offset in own.items()}
+        for group, own in found.items()
+    }
+
+
+def _asked_anew(settings: Settings, request: Callable[[KafkaAdminClient], Any], timeout: float) -> Any:
+    """Return what a request returns; repeat it with a new client, which looks for the coordinators again.
+
+    Raises:
+        KafkaException: A coordinator refuses, or none responds in time.
+    """
+    deadline = time.monotonic() + timeout
+    while True:
+        try:
+            with _admin(settings, wait=timeout, request=timeout) as admin:
+                return request(admin)
+        except KafkaException as error:
+            cause = error.__cause__
+            is_temporary = isinstance(cause, kafka_errors.KafkaError) and cause.retriable
+            if not is_temporary or time.monotonic() > deadline:
+                raise
+            time.sleep(_RETRY_SECONDS)
+
+
 def delete_group_offsets(settings: Settings, group: str, places: Collection[tuple[str, int]], timeout: float) -> None:
     """Delete committed offsets of a group; its others stay (KIP-496, which librdkafka's clients in Python lack).
 
@@ -247,11 +295,14 @@ def _admin(settings: Settings, *, wait: float, request: float) -> Iterator[Kafka
 
 
 class _Admin(KafkaAdminClient):  # type: ignore[misc]  # kafka-python has no types
-    """kafka-python's admin client, which ends its thread also when it finds no broker."""
+    """kafka-python's admin client, which ends its thread also when it finds no broker.
+
+    It is given settings of kafka-python's other clients, too, some of which it would refuse.
+    """
 
     def __init__(self, **config: Any) -> None:
         try:
-            super().__init__(**config)
+            super().__init__(**{name: value for name, value in config.items() if name in self.DEFAULT_CONFIG})
         except kafka_errors.KafkaError:
             self._closed = False
             self.close()

@@ -80,3 +80,9 @@ def test_without_brokers_nothing_stays_open() -> None:
     for thread in set(threading.enumerate()) - before:
         thread.join(10)
     assert set(threading.enumerate()) <= before
+
+
+def test_settings_that_the_admin_client_does_not_have_are_left_out() -> None:
+    settings = {**SETTINGS, "socket.connection.setup.timeout.ms": "100", "receive.buffer.bytes": "65536"}
+    with pytest.raises(KafkaException, match="Unable to bootstrap"):
+        groups.fetch_group_offsets(settings, ["g"], 0.2)

@@ -16,9 +16,9 @@ from confluent_kafka import (
 from confluent_kafka import TopicPartition as KafkaPartition
 
 from connect_dagster.kafka import clients
+from connect_dagster.kafka.fetched_records import FEW_BYTES, FEW_RECORDS, SKIPPED
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.worker.sink.consumer import RebalanceListener, SinkConsumer
-from connect_dagster.worker.sink.fetched_records import FEW_BYTES, FEW_RECORDS
 
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)
 
@@ -183,8 +183,8 @@ def test_records_that_become_many_while_the_task_is_busy_are_not_kept(client: Cl
     client.messages = [Message(3 + number, data=b"v" * size) for number in range(count)]
     for _ in range(count):
         assert consumer.poll()
-        assert sum(map(len, consumer._fetched)) <= FEW_BYTES
-        assert len(consumer._fetched) <= FEW_RECORDS
+        assert sum(map(len, consumer._watch._fetched)) <= FEW_BYTES
+        assert len(consumer._watch._fetched) <= FEW_RECORDS
     assert consumer.take_fetched(FEW_RECORDS) is None
     consumer.watch({A: 3})
     client.messages = [Message(3)]
@@ -193,9 +193,11 @@ def test_records_that_become_many_while_the_task_is_busy_are_not_kept(client: Cl
     assert taken.end == {A: 4}
 
 
-def test_an_offset_that_is_not_in_the_log_is_left_to_the_reset_policy(client: Client) -> None:
+@pytest.mark.parametrize("code", [KafkaError._AUTO_OFFSET_RESET, *SKIPPED])
+def test_what_the_client_cannot_read_is_left_to_ranges(client: Client, code: int) -> None:
+    """An offset that is not in the log, for the reset policy; a damaged batch, which librdkafka leaves out."""
     consumer = watching()
-    client.messages = [Message(3), Message(0, failure=KafkaError(KafkaError._AUTO_OFFSET_RESET))]
+    client.messages = [Message(3), Message(0, failure=KafkaError(code))]
     assert consumer.poll()
     assert consumer.take_fetched(10) is None
     assert consumer.poll()

@@ -1,0 +1,141 @@
+"""Offsets of the logs of partitions: their edges, and those of a time."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaError, KafkaException
+from confluent_kafka import TopicPartition as KafkaPartition
+
+from connect_dagster.plugin.records import TopicPartition
+
+log = logging.getLogger(__name__)
+
+_GLANCE_SECONDS = 0.5
+
+AWAY = frozenset(
+    {
+        KafkaError._TRANSPORT,
+        KafkaError._ALL_BROKERS_DOWN,
+        KafkaError._TIMED_OUT,
+        KafkaError._WAIT_COORD,
+        KafkaError._DESTROY,  # of the connection of the request, such as one to a bootstrap address
+    }
+)
+"""Codes of errors of brokers that do not respond now."""
+# Java's consumer asks for offsets again after these (Java: ``OffsetFetcherUtils``); librdkafka reports some as final.
+_MOVED = frozenset(
+    {
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.LEADER_NOT_AVAILABLE,
+        KafkaError.FENCED_LEADER_EPOCH,
+        KafkaError.UNKNOWN_LEADER_EPOCH,
+        KafkaError.OFFSET_NOT_AVAILABLE,
+        KafkaError.REPLICA_NOT_AVAILABLE,
+        KafkaError.KAFKA_STORAGE_ERROR,
+    }
+)
+
+
+def is_passing(error: KafkaError) -> bool:
+    """Return whether offsets that were refused with an error are to be asked for again."""
+    return bool(error.retriable()) or error.code() in AWAY | _MOVED
+
+
+@dataclass(frozen=True, slots=True)
+class LogRange:
+    """The offsets of a partition's log.
+
+    Attributes:
+        start: the first offset.
+        end: the offset after the last one.
+    """
+
+    start: int
+    end: int
+
+
+class LogOffsets:
+    """Asks the brokers for offsets.
+
+    Args:
+        consumer: its ``isolation.level`` decides what the end of a log is.
+    """
+
+    def __init__(self, consumer: Consumer) -> None:
+        self._consumer = consumer
+
+    def ends(self, partitions: Iterable[TopicPartition], seconds: float = _GLANCE_SECONDS) -> dict[TopicPartition, int]:
+        """Return the ends of logs, from one request to each broker; none when a broker takes longer than this time."""
+        try:
+            found = self._listed(partitions, OFFSET_END, seconds)
+        except KafkaException as error:
+            log.debug("The ends of partitions are not known now: %s", error.args[0].str())
+            return {}
+        return {_topic_partition(one): one.offset for one in found if one.error is None and one.offset >= 0}
+
+    def ranges(self, partitions: Iterable[TopicPartition], seconds: float) -> dict[TopicPartition, LogRange]:
+        """Return the offsets of logs, from two requests to each broker.
+
+        Raises:
+            KafkaException: one is not known within this time.
+        """
+        found: dict[TopicPartition, LogRange] = {}
+        for start, end in self._edges(partitions, seconds):
+            if (error := _error(start) or _error(end)) is not None:
+                raise KafkaException(error)
+            found[_topic_partition(start)] = LogRange(start.offset, end.offset)
+        return found
+
+    def known_ranges(
+        self, partitions: Iterable[TopicPartition], seconds: float
+    ) -> tuple[dict[TopicPartition, LogRange], dict[TopicPartition, KafkaError]]:
+        """Return what :meth:`ranges` does, and the errors of logs that are not known, such as those of deleted topics.
+
+        Raises:
+            KafkaException: no response within this time.
+        """
+        known: dict[TopicPartition, LogRange] = {}
+        errors: dict[TopicPartition, KafkaError] = {}
+        for start, end in self._edges(partitions, seconds):
+            if (error := _error(start) or _error(end)) is None:
+                known[_topic_partition(start)] = LogRange(start.offset, end.offset)
+            else:
+                errors[_topic_partition(start)] = error
+        return known, errors
+
+    def _edges(
+        self, partitions: Iterable[TopicPartition], seconds: float
+    ) -> Iterator[tuple[KafkaPartition, KafkaPartition]]:
+        asked = list(partitions)
+        starts, ends = (self._listed(asked, edge, seconds) for edge in (OFFSET_BEGINNING, OFFSET_END))
+        return zip(starts, ends, strict=True)
+
+    def first_since(self, partition: TopicPartition, time: float, seconds: float) -> int | None:
+        """Return the first offset at or after a time in epoch seconds; ``None`` when there is none.
+
+        Raises:
+            KafkaException: no response within these seconds.
+        """
+        (found,) = self._listed([partition], int(time * 1000), seconds)
+        return found.offset if found.offset >= 0 else None
+
+    def _listed(self, partitions: Iterable[TopicPartition], time: int, seconds: float) -> list[KafkaPartition]:
+        """Return the first offset of each partition at or after a time in epoch milliseconds, or an edge of its log."""
+        asked = [KafkaPartition(partition.topic, partition.partition, time) for partition in partitions]
+        if not asked:  # librdkafka refuses to ask for none, as of a member without partitions
+            return []
+        found: list[KafkaPartition] = self._consumer.offsets_for_times(asked, timeout=seconds)
+        return found
+
+
+def _error(found: KafkaPartition) -> KafkaError | None:
+    if found.error is None and found.offset < 0:
+        return KafkaError(KafkaError._TIMED_OUT)
+    return found.error
+
+
+def _topic_partition(partition: KafkaPartition) -> TopicPartition:
+    return TopicPartition(partition.topic, partition.partition)
