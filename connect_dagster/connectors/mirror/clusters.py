@@ -14,28 +14,23 @@ from typing import Any, Self
 
 from confluent_kafka import (
     ConsumerGroupState,
-    ConsumerGroupTopicPartitions,
     KafkaError,
     KafkaException,
     cimpl,
 )
-from confluent_kafka import TopicPartition as KafkaPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # they are public, but not declared as such
     AclBinding,
-    AclBindingFilter,
-    AclOperation,
-    AclPermissionType,
     AlterConfigOpType,
     ConfigEntry,
     ConfigResource,
     ConfigSource,
-    ResourcePatternType,
     ResourceType,
 )
 
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.access import Bootstrap, client_settings
-from connect_dagster.kafka.groups import fetch_group_offsets
+from connect_dagster.kafka.acls import fetch_topic_acls
+from connect_dagster.kafka.groups import commit_group_offsets, fetch_group_offsets
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.kafka.topic_admin import NewTopic
 from connect_dagster.plugin.records import TopicPartition
@@ -186,18 +181,7 @@ class ForwardingAdmin:
 
     def topic_acls(self) -> list[AclBinding]:
         """Return the ACLs of topics."""
-        anything: Any = None  # which the declared types do not include
-        wanted = AclBindingFilter(
-            ResourceType.TOPIC,
-            anything,
-            ResourcePatternType.ANY,
-            anything,
-            anything,
-            AclOperation.ANY,
-            AclPermissionType.ANY,
-        )
-        found = self._client.describe_acls(wanted, request_timeout=self._seconds)
-        return list(self._result(found))
+        return fetch_topic_acls(self._settings, self._seconds)
 
     def create_acls(self, bindings: Sequence[AclBinding]) -> Errors:
         """Create ACLs; return topics with one that was not created, with the error of each."""
@@ -237,24 +221,8 @@ class ForwardingAdmin:
         Raises:
             KafkaException: with ``UNKNOWN_MEMBER_ID`` where the group has members.
         """
-        asked = [
-            KafkaPartition(one.topic, one.partition, offset.offset, offset.metadata) for one, offset in offsets.items()
-        ]
-        try:
-            self._commit(group, asked)
-        except KafkaException as error:
-            if not _has_moved(error):
-                raise
-            self._forget_coordinators()
-            self._commit(group, asked)
-
-    def _commit(self, group: str, offsets: list[KafkaPartition]) -> None:
-        answers = self._client.alter_consumer_group_offsets(
-            [ConsumerGroupTopicPartitions(group, offsets)], request_timeout=self._seconds
-        )
-        for one in self._result(answers[group]).topic_partitions:
-            if one.error is not None:
-                raise KafkaException(one.error)
+        wanted = {(one.topic, one.partition): (offset.offset, offset.metadata) for one, offset in offsets.items()}
+        commit_group_offsets(self._settings, group, wanted, self._seconds)
 
     def _group_states(self, groups: Collection[str]) -> dict[str, ConsumerGroupState | KafkaException]:
         if not groups:

@@ -168,16 +168,18 @@ class OffsetSyncQueue:
 
 
 def _spread(places: npt.NDArray[np.intp], upstream: Offsets, downstream: Offsets) -> list[int]:
-    """Return at most ten of the places, in equal steps from the first to the last one.
+    """Return at most ten of the places, from the first to the last one, in steps that grow from the last one on.
 
-    Places where offsets go back come first: a reader that missed them would translate with syncs of topics that are
-    no longer there.
+    A reader keeps syncs that are the further apart the older they are (Java: ``OffsetSyncStore``), and so translates
+    the more exactly the nearer a group is to the end. Places where offsets go back come first: a reader that missed
+    them would translate with syncs of topics that are no longer there.
     """
     if len(places) <= MOST_PENDING:
         return [int(place) for place in places]
     back = np.flatnonzero((np.diff(upstream[places]) < 0) | (np.diff(downstream[places]) < 0)) + 1
     kept = {len(places) - 1, *(int(one) for one in back[-(MOST_PENDING - 1) :])}
-    steps = np.linspace(len(places) - 1, 0, MOST_PENDING).astype(int)
+    growing = np.rint(np.geomspace(1, len(places) - 1, MOST_PENDING - 1)).astype(int)
+    steps = len(places) - 1 - np.maximum(growing, np.arange(1, MOST_PENDING))
     kept |= set([int(step) for step in steps if int(step) not in kept][: MOST_PENDING - len(kept)])
     return [int(places[one]) for one in sorted(kept)]
 

@@ -3,26 +3,16 @@
 import threading
 import time
 import uuid
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException
 
 from connect_dagster.embedded.broker import EmbeddedBroker
 from connect_dagster.embedded.ports import HOST, free_port
-from connect_dagster.kafka.groups import fetch_group_offsets
+from connect_dagster.kafka.groups import commit_group_offsets, fetch_group_offsets
 from tests.conftest import Broker
 from tests.integration.topics import create
-
-
-def commit(bootstrap_servers: str, group: str, offsets: Mapping[tuple[str, int], tuple[int, str]]) -> None:
-    consumer = Consumer({"bootstrap.servers": bootstrap_servers, "group.id": group})
-    try:
-        committed = [TopicPartition(*place, offset, text) for place, (offset, text) in offsets.items()]
-        consumer.commit(offsets=committed, asynchronous=False)
-    finally:
-        consumer.close()
 
 
 def test_offsets_of_several_groups_with_their_metadata(broker: Broker) -> None:
@@ -34,12 +24,27 @@ def test_offsets_of_several_groups_with_their_metadata(broker: Broker) -> None:
         f"two-{tag}": {(topic, 1): (5, "Ü")},
         f"none-{tag}": {},
     }
+    settings = {"bootstrap.servers": broker.bootstrap_servers}
     for group, offsets in written.items():
         if offsets:
-            commit(broker.bootstrap_servers, group, offsets)
-    settings = {"bootstrap.servers": broker.bootstrap_servers}
+            commit_group_offsets(settings, group, offsets, 30)
     assert fetch_group_offsets(settings, list(written), 30) == written
     assert fetch_group_offsets(settings, [], 30) == {}
+
+
+def test_offsets_of_a_group_with_members_stay(broker: Broker) -> None:
+    tag = uuid.uuid4().hex[:8]
+    create(broker.bootstrap_servers, tag, 1)
+    consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": tag})
+    consumer.subscribe([tag])
+    try:
+        while not consumer.assignment():
+            consumer.poll(0.1)
+        with pytest.raises(KafkaException) as raised:
+            commit_group_offsets({"bootstrap.servers": broker.bootstrap_servers}, tag, {(tag, 0): (3, "")}, 30)
+    finally:
+        consumer.close()
+    assert raised.value.args[0].code() == KafkaError.UNKNOWN_MEMBER_ID
 
 
 def test_no_broker_is_an_error_and_soon() -> None:
@@ -69,7 +74,7 @@ def test_brokers_that_start_and_restart_do_not_end_the_process(tmp_path: Path) -
     try:
         with EmbeddedBroker(tmp_path, port, heap="384m") as broker:
             create(broker.bootstrap_servers, "topic", 1)
-            commit(broker.bootstrap_servers, "group", {("topic", 0): (7, "")})
+            commit_group_offsets(settings, "group", {("topic", 0): (7, "")}, 60)
             broker.restart()
             assert fetch_group_offsets(settings, ["group"], 60) == {"group": {("topic", 0): (7, "")}}
     finally:

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from confluent_kafka import ConsumerGroupState, ConsumerGroupTopicPartitions, KafkaError, KafkaException
+from confluent_kafka import ConsumerGroupState, KafkaError, KafkaException
 
 from connect_dagster.connectors.mirror.checkpoint.group_offsets import GroupOffsetSync, offsets_to_set
 from connect_dagster.connectors.mirror.clusters import Errors, ForwardingAdmin, GroupOffset
@@ -143,18 +143,9 @@ class Client:
     def __init__(self, states: Mapping[str, Any], moved: Collection[str] = ()) -> None:
         self.states = states
         self.moved = moved
-        self.committed: list[ConsumerGroupTopicPartitions] = []
 
     def describe_consumer_groups(self, groups: list[str], **_: Any) -> dict[str, Future[Any]]:
         return {group: done(self.failure(group) or self.states[group]) for group in groups}
-
-    def alter_consumer_group_offsets(
-        self, asked: list[ConsumerGroupTopicPartitions], **_: Any
-    ) -> dict[str, Future[Any]]:
-        (one,) = asked
-        if (failure := self.failure(one.group_id)) is None:
-            self.committed.append(one)
-        return {one.group_id: done(failure or SimpleNamespace(topic_partitions=[]))}
 
     def failure(self, group: str) -> KafkaException | None:
         return KafkaException(KafkaError(KafkaError.NOT_COORDINATOR)) if group in self.moved else None
@@ -189,24 +180,9 @@ def test_a_coordinator_that_has_moved_is_looked_for_with_a_new_client(monkeypatc
     states = {"one": EMPTY, "two": EMPTY}
     old, new = Client(states, moved=["two"]), Client(states)
     assert admin_with(monkeypatch, old, new).idle_groups(list(states)) == ({"one", "two"}, {})
-    admin = admin_with(monkeypatch, old, new)
-    admin.alter_group_offsets("two", {PLACE: GroupOffset(7, "m")})
-    (request,) = new.committed
-    assert request.topic_partitions is not None
-    (committed,) = request.topic_partitions
-    assert (committed.topic, committed.partition, committed.offset, committed.metadata) == (
-        PLACE.topic,
-        PLACE.partition,
-        7,
-        "m",
-    )
 
 
 def test_a_coordinator_that_moves_again_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     admin = admin_with(monkeypatch, *(Client({"one": EMPTY}, moved=["one"]) for _ in range(3)))
     idle, errors = admin.idle_groups(["one"])
     assert (idle, list(errors)) == (set(), ["one"])
-    with pytest.raises(KafkaException):
-        admin_with(monkeypatch, *(Client({}, moved=["one"]) for _ in range(2))).alter_group_offsets(
-            "one", {PLACE: GroupOffset(7)}
-        )

@@ -14,6 +14,7 @@ from connect_dagster.connectors.mirror.sync_state import (
     PartitionState,
     consecutive,
 )
+from connect_dagster.connectors.mirror.translation import OffsetSyncStore
 from connect_dagster.plugin.records import TopicPartition
 from tests.unit.connectors.mirror.deliveries import Pairs, batches, columns, deliveries
 
@@ -94,12 +95,30 @@ def test_a_full_run_makes_ten_syncs_from_the_first_to_the_last_due_record() -> N
     places = [sync.upstream_offset - 1000 for sync in syncs]
     assert (places[0], places[-1], len(places)) == (0, 990 * 101, MOST_PENDING)
     assert {place % 101 for place in places} == {0}
-    assert max(np.diff(places)) - min(np.diff(places)) <= 101
+    steps = np.diff(places) // 101
+    assert (steps[-1], sorted(steps, reverse=True)) == (1, list(steps))
     assert {sync.upstream_offset - sync.downstream_offset for sync in syncs} == {10}
     queue.commit()
     assert queue.take(ALL) == [OffsetSync(ORDERS, 100_999, 100_989)]
     queue.commit()
     assert queue.take(ALL) == []
+
+
+@pytest.mark.parametrize("records", [12, 150, 1000, 100_000])
+def test_ten_syncs_translate_nearly_as_well_as_all(records: int) -> None:
+    queue = OffsetSyncQueue(0)
+    chosen, every = (OffsetSyncStore(must_read_to_end=False) for _ in range(2))
+    deliver(queue, ORDERS, 0, 0, records)
+    for sync in queue.take(ALL):
+        chosen.apply(sync)
+    for offset in range(records):
+        every.apply(OffsetSync(ORDERS, offset, offset))
+    for store in (chosen, every):
+        store.finish_first_read()
+    for lag in (1, 10, records // 2):
+        group = records - lag
+        assert group - (chosen.translate(ORDERS, group) or 0) <= 3 * lag
+        assert group - (every.translate(ORDERS, group) or 0) <= 2 * lag
 
 
 def test_a_step_back_is_among_the_ten() -> None:
