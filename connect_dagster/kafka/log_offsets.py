@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaError, KafkaException
+from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, OFFSET_INVALID, Consumer, KafkaError, KafkaException
 from confluent_kafka import TopicPartition as KafkaPartition
 
 from connect_dagster.plugin.records import TopicPartition
@@ -60,15 +60,19 @@ class LogRange:
 class LogOffsets:
     """Asks the brokers for offsets.
 
+    librdkafka has an answer for all partitions or for none. Those without a leader, as their only replica is on a
+    broker that is away, are left out as soon as the brokers report it: the others are read on.
+
     Args:
         consumer: its ``isolation.level`` decides what the end of a log is.
     """
 
     def __init__(self, consumer: Consumer) -> None:
         self._consumer = consumer
+        self._leaderless: frozenset[TopicPartition] = frozenset()
 
     def ends(self, partitions: Iterable[TopicPartition], seconds: float = _GLANCE_SECONDS) -> dict[TopicPartition, int]:
-        """Return the ends of logs, from one request to each broker; none when a broker takes longer than this time."""
+        """Return the ends of logs, from one request to each broker; none when one that leads takes longer than this."""
         try:
             found = self._listed(partitions, OFFSET_END, seconds)
         except KafkaException as error:
@@ -120,20 +124,45 @@ class LogOffsets:
             KafkaException: no response within these seconds.
         """
         (found,) = self._listed([partition], int(time * 1000), seconds)
+        if found.offset == OFFSET_INVALID:
+            raise KafkaException(KafkaError(KafkaError.LEADER_NOT_AVAILABLE))
         return found.offset if found.offset >= 0 else None
 
     def _listed(self, partitions: Iterable[TopicPartition], time: int, seconds: float) -> list[KafkaPartition]:
-        """Return the first offset of each partition at or after a time in epoch milliseconds, or an edge of its log."""
-        asked = [KafkaPartition(partition.topic, partition.partition, time) for partition in partitions]
-        if not asked:  # librdkafka refuses to ask for none, as of a member without partitions
-            return []
-        found: list[KafkaPartition] = self._consumer.offsets_for_times(asked, timeout=seconds)
-        return found
+        """Return the first offset of each partition at or after a time in epoch milliseconds, or an edge of its log.
+
+        A partition without a leader has an invalid offset. Each of up to three requests may take the seconds.
+        """
+        asked = list(partitions)
+        if self._leaderless:
+            self._leaderless = self._without_leader(asked, seconds)
+        try:
+            return self._offsets(asked, time, seconds)
+        except KafkaException:
+            left_out, self._leaderless = self._leaderless, self._without_leader(asked, seconds)
+            if self._leaderless <= left_out:
+                raise
+        return self._offsets(asked, time, seconds)
+
+    def _offsets(self, asked: Sequence[TopicPartition], time: int, seconds: float) -> list[KafkaPartition]:
+        led = [KafkaPartition(one.topic, one.partition, time) for one in asked if one not in self._leaderless]
+        # librdkafka refuses to ask for none, as of a member without partitions.
+        found = iter(self._consumer.offsets_for_times(led, timeout=seconds) if led else ())
+        return [KafkaPartition(one.topic, one.partition) if one in self._leaderless else next(found) for one in asked]
+
+    def _without_leader(self, partitions: Iterable[TopicPartition], seconds: float) -> frozenset[TopicPartition]:
+        topics = self._consumer.list_topics(timeout=seconds).topics
+        leaders = {
+            TopicPartition(topic, number): partition.leader
+            for topic, found in topics.items()
+            for number, partition in found.partitions.items()
+        }
+        return frozenset(one for one in partitions if leaders.get(one, 0) < 0)
 
 
 def _error(found: KafkaPartition) -> KafkaError | None:
     if found.error is None and found.offset < 0:
-        return KafkaError(KafkaError._TIMED_OUT)
+        return KafkaError(KafkaError.LEADER_NOT_AVAILABLE if found.offset == OFFSET_INVALID else KafkaError._TIMED_OUT)
     return found.error
 
 

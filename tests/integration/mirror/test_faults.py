@@ -1,6 +1,7 @@
 """Flows whose clusters go away, whose topics are deleted, and whose process is killed: nothing is lost."""
 
 import time
+import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from tests.integration.mirror.conftest import Flow
 from tests.integration.mirror.dedicated import DedicatedProcess
 from tests.integration.mirror.test_dedicated import mm2
 from tests.integration.mirror.writing import Writer, check_copy, check_syncs
+from tests.integration.two_brokers import two_brokers
 
 TOPIC, REMOTE, SYNCS = "orders", "A.orders", "mm2-offset-syncs.B.internal"
 AWAY_SECONDS = 12.0
@@ -104,6 +106,27 @@ def test_a_source_that_is_not_there_at_the_start_is_waited_for(pair: Pair, tmp_p
         eventually(lambda: pair.target.partitions(REMOTE) == 2, "the topic is created", 120)
         eventually(lambda: pair.arrived() == 1, "the record arrives", 120)
         assert process.log().count("The flow B->A waits for its target") == 1
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(400)
+def test_a_partition_whose_only_broker_is_away_does_not_hold_the_others(target: Cluster, tmp_path: Path) -> None:
+    with two_brokers(tmp_path / "source") as brokers:
+        tag, source = uuid.uuid4().hex[:8], Cluster(brokers.bootstrap_servers)
+        topic = brokers.create(TOPIC)
+        options = {f"A{tag}->B{tag}.enabled": "true", "topics": topic, "offset-syncs.topic.location": "target"}
+        with DedicatedProcess({**mm2(source, target, tag), **options}, tmp_path, [f"B{tag}"]) as process:
+            remote = f"A{tag}.{topic}"
+            source.produce(topic, ({"value": b"%d" % number, "partition": number % 2} for number in range(10)))
+            target.read(remote, {0: 5, 1: 5})
+            brokers.second.kill()
+            # More than the consumer fetches itself: they are read by ranges, which asks for the ends of logs.
+            source.produce(topic, ({"value": b"%d" % number, "partition": 0} for number in range(5_000)))
+            target.read(remote, {0: 5_005}, 120)
+            brokers.second.start()
+            source.produce(topic, [{"value": b"again", "partition": 1}])
+            target.read(remote, {1: 6}, 120)
+            assert "Task threw" not in process.log()
 
 
 def kill_and_start(pair: Pair, tmp_path: Path, kills: int) -> None:

@@ -1,0 +1,58 @@
+"""A cluster of two brokers, of which the second may go away with the partitions that only it has."""
+
+import base64
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from connect_dagster.embedded.broker import EmbeddedBroker
+from connect_dagster.embedded.ports import HOST, free_port
+
+SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class TwoBrokers:
+    """Two brokers of one cluster; clients know the first one, which is the controller as well."""
+
+    first: EmbeddedBroker
+    second: EmbeddedBroker
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """The first broker's."""
+        return self.first.bootstrap_servers
+
+    def create(self, topic: str) -> str:
+        """Create a topic whose partition 0 is on the first broker, and whose partition 1 is on the second."""
+        admin = AdminClient({"bootstrap.servers": self.bootstrap_servers})
+        admin.create_topics([NewTopic(topic, 2, replica_assignment=[[1], [2]])])[topic].result(SECONDS)
+        return topic
+
+
+@contextmanager
+def two_brokers(folder: Path) -> Iterator[TwoBrokers]:
+    """Start both, and end them."""
+    port, other, controller = free_port(), free_port(), free_port()
+    quorum = {"controller.quorum.voters": f"1@{HOST}:{controller}"}
+    listeners = {"listeners": f"PLAINTEXT://{HOST}:{port},CONTROLLER://{HOST}:{controller}"}
+    only_broker = {"process.roles": "broker", "node.id": "2", "listeners": f"PLAINTEXT://{HOST}:{other}"}
+    with EmbeddedBroker(folder / "first", port, heap="384m", settings=quorum | listeners) as first:
+        _join_cluster(folder / "first" / "data", folder / "second" / "data")
+        second = EmbeddedBroker(folder / "second", other, heap="384m", settings=quorum | only_broker)
+        with second:
+            yield TwoBrokers(first, second)
+
+
+def _join_cluster(first: Path, second: Path) -> None:
+    """Format the storage of the second broker for the cluster of the first one."""
+    formatted = dict(line.partition("=")[::2] for line in (first / "meta.properties").read_text().splitlines())
+    directory = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+    lines = {"version": "1", "cluster.id": formatted["cluster.id"], "node.id": "2", "directory.id": directory}
+    second.mkdir(parents=True)
+    (second / "meta.properties").write_text("".join(f"{name}={value}\n" for name, value in lines.items()))
