@@ -1,6 +1,8 @@
-"""ACLs of a cluster."""
+"""ACLs of a cluster, and what they let a client do."""
 
 from __future__ import annotations
+
+from collections.abc import Collection
 
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # they are public, but not declared as such
     AclBinding,
@@ -40,6 +42,27 @@ def fetch_topic_acls(settings: Settings, timeout: float) -> list[AclBinding]:
     wanted = ACLFilter(None, None, ACLOperation.ANY, ACLPermissionType.ANY, topics)
     found, _ = ask_anew(settings, lambda admin: admin.describe_acls(wanted), timeout)
     return [_binding(one) for one in found]
+
+
+def fetch_unreadable_topics(settings: Settings, topics: Collection[str], timeout: float) -> set[str]:
+    """Return the topics that a client may describe, but not read (KIP-430).
+
+    Args:
+        settings: of the client, in Java's names.
+        topics: their names; one that does not exist is not among those returned.
+        timeout: Longest wait for the brokers, in seconds.
+
+    Raises:
+        KafkaException: The brokers do not respond.
+        ConfigError: kafka-python has no such login.
+    """
+    found = ask_anew(settings, lambda admin: admin.describe_topics(list(topics)), timeout)
+    return {one["name"] for one in found if _is_only_described(one["topic_authorized_operations"])}
+
+
+def _is_only_described(operations: Collection[int] | None) -> bool:
+    # Brokers before Kafka 2.3 tell of no operation.
+    return operations is not None and ACLOperation.DESCRIBE in operations and ACLOperation.READ not in operations
 
 
 def _binding(acl: ACL) -> AclBinding:

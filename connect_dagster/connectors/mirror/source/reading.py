@@ -19,9 +19,10 @@ from confluent_kafka import TopicPartition as KafkaPartition
 
 from connect_dagster.backoff import Backoff
 from connect_dagster.connectors.mirror.client_settings import NO_GROUP
-from connect_dagster.errors import ConnectError, RetriableError
+from connect_dagster.errors import ConfigError, ConnectError, RetriableError
 from connect_dagster.expressions.offset_ranges import OffsetRange, shared_out
 from connect_dagster.kafka import clients
+from connect_dagster.kafka.acls import fetch_unreadable_topics
 from connect_dagster.kafka.errors import is_of_group
 from connect_dagster.kafka.fetched_records import FEW_RECORDS, SKIPPED, WATCHING, FetchedRecords, RecordWatch
 from connect_dagster.kafka.log_offsets import LogOffsets
@@ -76,6 +77,7 @@ class PartitionReader:
 
     def __init__(self, settings: Settings, positions: Positions, most_records: int) -> None:
         self.most_records = most_records
+        self._settings = settings
         self._positions = dict(positions)
         self._consumer: Consumer = clients.consumer(
             settings, {**NO_GROUP, **WATCHING, "isolation.level": _isolation(settings), "error_cb": self._client_failed}
@@ -139,10 +141,20 @@ class PartitionReader:
         for partition, range in logs.items():
             self._positions[partition] = self._reset.begin(partition, self._positions[partition], range)
         self._unplaced.difference_update(logs)
+        unreadable = self._unreadable({one.topic for one in logs})
+        self._refused |= {one for one in logs if one.topic in unreadable}
         self._outages = 0
         if self._unplaced:
             self._place_at = time.monotonic() + _LOOK_SECONDS
             log.warning("These partitions are not known now, and are not read: %s", _reasons(errors))
+
+    def _unreadable(self, topics: set[str]) -> set[str]:
+        """Return the topics that the brokers only describe; none where they cannot be asked."""
+        try:
+            return fetch_unreadable_topics(self._settings, topics, _REQUEST_SECONDS) if topics else set()
+        except (KafkaException, ConfigError) as error:
+            log.debug("The rights to topics are not known now: %s", error)
+            return set()
 
     def _next_ranges(self) -> Read | None:
         known = self._known_positions()

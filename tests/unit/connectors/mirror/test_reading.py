@@ -2,12 +2,14 @@
 
 import time
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, TIMESTAMP_CREATE_TIME, KafkaError, KafkaException
 from confluent_kafka import TopicPartition as KafkaPartition
 
+from connect_dagster.connectors.mirror.source import reading
 from connect_dagster.connectors.mirror.source.reading import PartitionReader, Read, SourceAwayError
 from connect_dagster.expressions.offset_ranges import OffsetRange
 from connect_dagster.kafka import clients
@@ -64,6 +66,7 @@ class Client:
         silent: in the log of t-1.
         events: come before the records; after an error of ``SKIPPED``, the first record is left out.
         refusals: of requests for offsets, the next one first.
+        unreadable: topics that the client may not read.
         unknown: the error of t-0 in answers with offsets.
         failures: of looks at the watermark.
         waits: the time limits of requests for offsets.
@@ -73,6 +76,7 @@ class Client:
     silent: range = range(0)
     events: list[Message] = field(default_factory=list)
     refusals: list[Exception] = field(default_factory=list)
+    unreadable: set[str] = field(default_factory=set)
     unknown: KafkaError | None = None
     failures: list[Exception] = field(default_factory=list)
     waits: list[float] = field(default_factory=list)
@@ -96,6 +100,9 @@ class Client:
         if self.refusals:
             raise self.refusals.pop(0)
         return [Found(one.topic, one.partition, self._edge(one), self.unknown) for one in partitions]
+
+    def list_topics(self, timeout: float) -> Any:
+        return SimpleNamespace(topics={}, timeout=timeout)
 
     def _edge(self, asked: KafkaPartition) -> int:
         offsets = self.offsets if asked.partition == 0 else self.silent
@@ -147,6 +154,7 @@ class Clock:
 def client(monkeypatch: pytest.MonkeyPatch) -> Client:
     client = Client()
     monkeypatch.setattr(clients, "consumer", lambda *_: client)
+    monkeypatch.setattr(reading, "fetch_unreadable_topics", lambda *_: client.unreadable)
     return client
 
 
@@ -253,6 +261,15 @@ def test_a_range_that_was_refused_waits_until_the_source_responds(client: Client
     reading.close()
     with pytest.raises(SourceAwayError):
         reading.check([T])
+
+
+def test_a_backlog_that_may_not_be_read_is_no_range(client: Client, clock: Clock) -> None:
+    """A job over ranges would fail for it, again and again."""
+    client.offsets, client.silent = range(2_000), range(2_000)
+    client.unreadable = {"other"}
+    other = TopicPartition("other", 1)
+    read = next_read(reader(0, other), clock)
+    assert read.ranges == [OffsetRange(T, 0, 2_000)]
 
 
 def test_a_partition_that_may_not_be_read_does_not_stop_the_others(
