@@ -88,7 +88,7 @@ class MirrorFlowComponent(DeclaredConnectorsComponent):
     )
     tasks_max: int = Field(default=1, description="Most tasks of the source and of the checkpoint connector.")
     max_lag: int = Field(default=10_000, description="Records that may not be mirrored yet, before a check fails.")
-    max_group_lag: int = Field(default=10_000, description="Records that a group may have to read after a failover.")
+    max_group_lag: int = Field(default=1_000, description="Records that a group may have to read after a failover.")
     max_checkpoint_age_seconds: float = Field(default=300.0, description="Age of checkpoints at which a check fails.")
     max_heartbeat_age_seconds: float | None = Field(
         default=None, description="Age of the source's heartbeats at which a check fails; without it none is made."

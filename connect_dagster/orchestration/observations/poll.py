@@ -38,8 +38,8 @@ from connect_dagster.orchestration.observations.topic_offsets import (
     fetch_topic_bounds,
 )
 
-# A tick is to end within 40 s. Connectors are asked for until this many seconds after it began; the batch under way
-# then takes two requests more at most, and the brokers three.
+# Dagster ends a tick after a minute. Connectors are asked for until this many seconds after it began; the batch under
+# way then takes two requests more at most, and the brokers, of all clusters at once, three.
 READING_SECONDS = 20.0
 REQUEST_TIMEOUT = 5.0
 ADMIN_TIMEOUT = 3.0

@@ -42,7 +42,7 @@ from connect_dagster.orchestration.observations.trend import ConnectorMark, Conn
 from connect_dagster.orchestration.sensors.cursor import SensorCursor
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
-# When columns are asked for no more: a tick has 40 s, see connector_poll, and one such request this long.
+# When columns are asked for no more, as Dagster ends a tick after a minute; one such request takes this long.
 COLUMNS_UNTIL_SECONDS = 36.0
 REGISTRY_TIMEOUT = 2.0
 
