@@ -10,6 +10,7 @@ import dagster as dg
 import pytest
 from dagster import AssetCheckEvaluation, AssetKey, DagsterInstance
 
+from connect_dagster.connectors.mirror.records import Heartbeat
 from connect_dagster.embedded.ports import HOST, free_port
 from connect_dagster.orchestration import (
     KafkaConnectWorkspace,
@@ -18,6 +19,7 @@ from connect_dagster.orchestration import (
     build_mirror_config_drift_checks,
     build_mirror_failover_checks,
     build_mirror_failover_job,
+    build_mirror_heartbeat_checks,
     build_mirror_lag_checks,
     build_mirror_matches_checks,
     build_mirror_sync_groups_job,
@@ -172,6 +174,25 @@ def test_settings_that_were_changed_by_hand_are_a_drift(
         return not found.passed and found.metadata["changed_settings"].value == 1
 
     eventually(is_found, "the change is found")
+
+
+def test_heartbeats_that_are_late_are_named(
+    flow: Flow, source: Cluster, target: Cluster, here: KafkaConnectWorkspace, instance: DagsterInstance
+) -> None:
+    topic = source.create(f"{flow.alias}-t")
+    beat = Heartbeat("elsewhere", flow.alias, round(time.time() * 1000))
+    source.produce("heartbeats", [{"key": beat.key, "value": beat.value}])
+    name = flow.start("Source", topics=topic)
+
+    def outcome(max_age_seconds: float) -> AssetCheckEvaluation:
+        checks = build_mirror_heartbeat_checks(workspace=here, connectors=[name], max_age_seconds=max_age_seconds)
+        return evaluated(checks, name, instance)["mirror_heartbeat"]
+
+    eventually(lambda: outcome(3600.0).passed, "the heartbeat has arrived")
+    time.sleep(1.0)
+    late = outcome(0.5)
+    assert not late.passed
+    assert flow.alias in str(late.description)
 
 
 def test_groups_are_ready_where_their_offsets_are_translated_and_the_report_shows_them(
