@@ -33,6 +33,7 @@ def test_lb_11_a_group_goes_on_from_equal_offsets_and_loses_nothing(
     source.produce(topic, ({"value": b"first", "partition": number} for number in range(3)))
     source.commit(group, {(topic, 2): 0})
     flow.start("Source", topics=topic, offset_lag_max="10")
+    source.produce("heartbeats", [{"value": b"beat"}])  # is copied as well, and shows how far the source is
     flow.start("Heartbeat")
     flow.start("Checkpoint", topics=topic, groups=group)
     eventually(lambda: translated() == 1, "the first partition has a checkpoint")
