@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from confluent_kafka import KafkaError
@@ -16,6 +16,7 @@ from connect_dagster.connectors.mirror.clusters import Alteration, ForwardingAdm
 from connect_dagster.connectors.mirror.filters import ConfigPropertyFilter, TopicFilter, topics_to_replicate
 from connect_dagster.connectors.mirror.flow import Flow
 from connect_dagster.connectors.mirror.names import ReplicationPolicy
+from connect_dagster.java.hashes import hash_map_order
 from connect_dagster.kafka.topic_admin import NewTopic
 from connect_dagster.plugin.records import TopicPartition
 
@@ -150,11 +151,8 @@ class MirroredTopics:
 
     def _find_partitions(self) -> Partitions:
         found = self._source.topics()
-        return [
-            TopicPartition(topic, number)
-            for topic in self._rules.chosen(sorted(found))
-            for number in range(found[topic])
-        ]
+        topics = _as_described(self._rules.chosen(hash_map_order(found)))
+        return [TopicPartition(topic, number) for topic in topics for number in range(found[topic])]
 
     def _create(self, topics: Iterable[str], counts: Mapping[str, int]) -> None:
         settings = self._source.topic_settings(topics)
@@ -181,6 +179,17 @@ class MirroredTopics:
                 log.info("Increased size of %s to %d partitions.", topic, count)
             elif error.args[0].code() != KafkaError.INVALID_PARTITIONS:  # another worker was quicker
                 log.warning("Could not create topic-partitions for %s: %s", topic, error.args[0].str())
+
+
+def _as_described(topics: Collection[str]) -> list[str]:
+    """Return topics in the order in which Java's connector has their descriptions, and gives partitions to tasks.
+
+    So a leader of the other kind finds the configurations of tasks unchanged, and no task is restarted.
+    """
+    described = hash_map_order(topics)  # Collectors.toSet
+    for _ in ("of requests", "of descriptions"):  # KafkaAdminClient and DescribeTopicsResult
+        described = hash_map_order(described, len(described))
+    return described
 
 
 def settings_of_new_topic(settings: Iterable[TopicSetting], properties: ConfigPropertyFilter) -> dict[str, str]:
