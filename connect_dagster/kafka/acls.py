@@ -56,13 +56,15 @@ def fetch_unreadable_topics(settings: Settings, topics: Collection[str], timeout
         KafkaException: The brokers do not respond.
         ConfigError: kafka-python has no such login.
     """
-    found = ask_anew(settings, lambda admin: admin.describe_topics(list(topics)), timeout)
-    return {one["name"] for one in found if _is_only_described(one["topic_authorized_operations"])}
+    try:
+        found = ask_anew(settings, lambda admin: admin.describe_topics(list(topics)), timeout)
+    except ValueError:  # of kafka-python, for brokers before Kafka 2.3, which tell of no operation
+        return set()
+    return {one["name"] for one in found if _is_only_described(one["authorized_operations"] or ())}
 
 
-def _is_only_described(operations: Collection[int] | None) -> bool:
-    # Brokers before Kafka 2.3 tell of no operation.
-    return operations is not None and ACLOperation.DESCRIBE in operations and ACLOperation.READ not in operations
+def _is_only_described(operations: Collection[str]) -> bool:
+    return ACLOperation.DESCRIBE.name in operations and ACLOperation.READ.name not in operations
 
 
 def _binding(acl: ACL) -> AclBinding:

@@ -10,7 +10,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException
 
 from connect_dagster.embedded.broker import EmbeddedBroker
 from connect_dagster.embedded.ports import HOST, free_port
-from connect_dagster.kafka.groups import commit_group_offsets, fetch_group_offsets
+from connect_dagster.kafka.groups import Offsets, commit_group_offsets, fetch_group_offsets
 from tests.conftest import Broker
 from tests.integration.topics import create
 
@@ -59,7 +59,7 @@ def test_brokers_that_start_and_restart_do_not_end_the_process(tmp_path: Path) -
     port = free_port()
     settings = {"bootstrap.servers": f"{HOST}:{port}"}
     ending = threading.Event()
-    found: list[dict[str, dict[tuple[str, int], tuple[int, str]]]] = []
+    found: list[dict[str, Offsets]] = []
     errors: list[KafkaException] = []
 
     def ask() -> None:

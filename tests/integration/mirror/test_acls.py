@@ -132,6 +132,8 @@ def test_a_topic_that_may_not_be_read_is_named(tmp_path: Path, target: Cluster) 
         topic, other = source.create("guarded"), source.create("open")
         for one in (topic, other):  # more than the consumer fetches itself
             source.produce(one, ({"value": b"%d" % number} for number in range(1_000)))
+        for one in (topic, other):
+            allow(source, acl(one, AclOperation.DESCRIBE_CONFIGS, AclPermissionType.ALLOW, "User:mirror"))
         allow(source, acl(topic, AclOperation.DESCRIBE, AclPermissionType.ALLOW, "User:mirror"))
         allow(source, acl(other, AclOperation.READ, AclPermissionType.ALLOW, "User:mirror"))
         with DistributedProcess(mirror_properties(target.bootstrap_servers), tmp_path / "worker") as worker:
