@@ -81,22 +81,21 @@ class LogOffsets:
         return {_topic_partition(one): one.offset for one in found if one.error is None and one.offset >= 0}
 
     def ranges(self, partitions: Iterable[TopicPartition], seconds: float) -> dict[TopicPartition, LogRange]:
-        """Return the offsets of logs, from two requests to each broker.
+        """Return the offsets of logs that have a leader, from two requests to each broker.
 
         Raises:
-            KafkaException: one is not known within this time.
+            KafkaException: one of them is not known within this time.
         """
-        found: dict[TopicPartition, LogRange] = {}
-        for start, end in self._edges(partitions, seconds):
-            if (error := _error(start) or _error(end)) is not None:
+        known, errors = self.known_ranges(partitions, seconds)
+        for error in errors.values():
+            if error.code() != KafkaError.LEADER_NOT_AVAILABLE:
                 raise KafkaException(error)
-            found[_topic_partition(start)] = LogRange(start.offset, end.offset)
-        return found
+        return known
 
     def known_ranges(
         self, partitions: Iterable[TopicPartition], seconds: float
     ) -> tuple[dict[TopicPartition, LogRange], dict[TopicPartition, KafkaError]]:
-        """Return what :meth:`ranges` does, and the errors of logs that are not known, such as those of deleted topics.
+        """Return the offsets of logs, and the errors of those that are not known, such as those of deleted topics.
 
         Raises:
             KafkaException: no response within this time.

@@ -1,12 +1,14 @@
 """A cluster of two brokers, of which the second may go away with the partitions that only it has."""
 
 import base64
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
@@ -37,16 +39,32 @@ class TwoBrokers:
 
 @contextmanager
 def two_brokers(folder: Path) -> Iterator[TwoBrokers]:
-    """Start both, and end them."""
+    """Start both, and end them. The first one coordinates all groups."""
     port, other, controller = free_port(), free_port(), free_port()
     quorum = {"controller.quorum.voters": f"1@{HOST}:{controller}"}
     listeners = {"listeners": f"PLAINTEXT://{HOST}:{port},CONTROLLER://{HOST}:{controller}"}
     only_broker = {"process.roles": "broker", "node.id": "2", "listeners": f"PLAINTEXT://{HOST}:{other}"}
     with EmbeddedBroker(folder / "first", port, heap="384m", settings=quorum | listeners) as first:
+        _make_topic_of_offsets(first.bootstrap_servers)
         _join_cluster(folder / "first" / "data", folder / "second" / "data")
         second = EmbeddedBroker(folder / "second", other, heap="384m", settings=quorum | only_broker)
         with second:
             yield TwoBrokers(first, second)
+
+
+def _make_topic_of_offsets(bootstrap_servers: str) -> None:
+    consumer = Consumer({"bootstrap.servers": bootstrap_servers, "group.id": "first"})
+    deadline = time.monotonic() + SECONDS
+    try:
+        while True:
+            try:
+                consumer.committed([TopicPartition("any", 0)], timeout=SECONDS)
+                return
+            except KafkaException:  # the coordinator loads the new topic
+                assert time.monotonic() < deadline
+                time.sleep(0.1)
+    finally:
+        consumer.close()
 
 
 def _join_cluster(first: Path, second: Path) -> None:

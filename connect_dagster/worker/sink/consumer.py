@@ -24,7 +24,7 @@ from connect_dagster.errors import ConnectError
 from connect_dagster.expressions.java_patterns import matching
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.fetched_records import SKIPPED, WATCHING, FetchedRecords, RecordWatch
-from connect_dagster.kafka.log_offsets import AWAY, LogOffsets, is_passing
+from connect_dagster.kafka.log_offsets import AWAY, LogOffsets, LogRange, is_passing
 from connect_dagster.kafka.offset_reset import OffsetReset, Reset
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.kafka.settings.librdkafka import COOPERATIVE, assignors
@@ -218,11 +218,28 @@ class SinkConsumer:
         self._ids.update(self._current_ids({partition.topic for partition in partitions}, _REQUEST_SECONDS))
         committed = self._retried(lambda: self._consumer.committed(asked, timeout=_REQUEST_SECONDS))
         offsets = {_topic_partition(one): None if one.offset == OFFSET_INVALID else one.offset for one in committed}
-        ranges = self._retried(lambda: self._logs.ranges(partitions, _REQUEST_SECONDS))
+        without = {partition for partition, offset in offsets.items() if offset is None}
+        ranges = self._retried(lambda: self._ranges(partitions, without))
         return {
-            partition: self._retried(partial(self._reset.begin, partition, offset, ranges[partition]))
+            partition: self._retried(partial(self._begin, partition, offset, ranges.get(partition)))
             for partition, offset in offsets.items()
         }
+
+    def _ranges(
+        self, partitions: TopicPartitions, required: Iterable[TopicPartition]
+    ) -> dict[TopicPartition, LogRange]:
+        """Return the offsets of logs that have a leader. Raises KafkaException: one that is required has none."""
+        ranges = self._logs.ranges(partitions, _REQUEST_SECONDS)
+        for partition in required:
+            if partition not in ranges:
+                raise KafkaException(KafkaError(KafkaError.LEADER_NOT_AVAILABLE, f"{partition} has no leader"))
+        return ranges
+
+    def _begin(self, partition: TopicPartition, committed: int | None, range: LogRange | None) -> int:
+        if committed is not None and range is None:  # checked before it is read
+            return committed
+        assert range is not None
+        return self._reset.begin(partition, committed, range)
 
     def topic_ids(self) -> Mapping[str, str]:
         """Return the ids of the topics whose partitions have begun, without those that are not known."""
@@ -238,7 +255,7 @@ class SinkConsumer:
         """Return the partitions that cannot be read on at their positions, with their next offsets.
 
         Args:
-            positions: of all partitions of the task.
+            positions: of all partitions of the task; one without a leader is looked at once it has one.
 
         Returns:
             ``None`` when the brokers do not tell now.
@@ -250,11 +267,13 @@ class SinkConsumer:
         try:
             ranges = self._logs.ranges(positions, _GLANCE_SECONDS)
             recreated = {topic for topic, id in current.items() if self._ids.get(topic, id) != id}
-            found = self._reset.resets(positions, ranges, recreated)
+            led = {partition: position for partition, position in positions.items() if partition in ranges}
+            found = self._reset.resets(led, ranges, recreated)
         except KafkaException as error:
             log.debug("The logs of partitions are not known now: %s", error.args[0].str())
             return None
-        self._ids.update(current)
+        hidden = {partition.topic for partition in positions if partition not in ranges}
+        self._ids.update({topic: id for topic, id in current.items() if topic not in hidden})
         return found
 
     def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
