@@ -129,6 +129,37 @@ def test_a_partition_whose_only_broker_is_away_does_not_hold_the_others(target: 
             assert "Task threw" not in process.log()
 
 
+@pytest.mark.nightly
+@pytest.mark.timeout(600)
+def test_a_flow_goes_on_with_another_leader(target: Cluster, tmp_path: Path) -> None:
+    """Of a partition, whose first one is away, and then back: both brokers respond while it changes."""
+    with two_brokers(tmp_path / "source") as brokers:
+        tag, source = uuid.uuid4().hex[:8], Cluster(brokers.bootstrap_servers)
+        topic = brokers.create(TOPIC, replicated=True)
+        options = {f"A{tag}->B{tag}.enabled": "true", "topics": topic, "offset-syncs.topic.location": "target"}
+        remote = f"A{tag}.{topic}"
+        with DedicatedProcess({**mm2(source, target, tag), **options}, tmp_path, [f"B{tag}"]) as process:
+            with Writer(source, topic, rate=1_000) as writer:
+
+                def arrive(reason: str) -> None:
+                    written = writer.count
+                    eventually(lambda: sum(target.ends(remote).values()) > written + 2_000, f"records {reason}", 180)
+
+                eventually(lambda: target.partitions(remote) == 2, "the topic is there", 120)
+                arrive("of both leaders")
+                brokers.second.kill()
+                eventually(lambda: brokers.leaders(topic) == [1, 1], "the first broker leads")
+                arrive("of the leader that is left")
+                brokers.second.start()
+                eventually(lambda: brokers.is_in_sync(topic), "the second has all records")
+                brokers.elect(topic)
+                eventually(lambda: brokers.leaders(topic) == [1, 2], "the second broker leads again")
+                arrive("of the leader that is back")
+            check_copy(source, topic, target, remote)
+            assert check_syncs(source, topic, target, remote, f"mm2-offset-syncs.A{tag}.internal", at=target) > 0
+            assert "Task threw" not in process.log()
+
+
 def kill_and_start(pair: Pair, tmp_path: Path, kills: int) -> None:
     process = DedicatedProcess(pair.file, tmp_path)
     with Writer(pair.source, TOPIC, rate=1_000):

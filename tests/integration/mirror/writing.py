@@ -88,14 +88,20 @@ def _read_until(cluster: Cluster, topic: str, partition: int, last: Record) -> S
         time.sleep(0.5)
 
 
-def check_syncs(source: Cluster, topic: str, target: Cluster, remote: str, syncs: str) -> int:
-    """Check that each offset sync is a pair of offsets of one record; return the number of syncs."""
+def check_syncs(
+    source: Cluster, topic: str, target: Cluster, remote: str, syncs: str, *, at: Cluster | None = None
+) -> int:
+    """Check that each offset sync is a pair of offsets of one record; return the number of syncs.
+
+    The topic of syncs is on the source, or on the cluster `at`.
+    """
+    place = at or source
     written, copies = source.read(topic, source.ends(topic)), target.read(remote, target.ends(remote))
     of_source = {number: {one.offset: one.content for one in found} for number, found in written.items()}
     of_target = {number: {one.offset: one.content for one in found} for number, found in copies.items()}
     pairs = [
         sync
-        for one in source.read(syncs, source.ends(syncs))[0]
+        for one in place.read(syncs, place.ends(syncs))[0]
         if (sync := OffsetSync.decode(one.key, one.value)) is not None and sync.topic_partition.topic == topic
     ]
     for sync in pairs:
