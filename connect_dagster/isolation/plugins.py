@@ -133,14 +133,6 @@ class Plugins:
             raise ConnectError(f"Class {name} could not be found: {why}.")
         return None if found is None else class_name(found)
 
-    def load_class(self, name: str) -> type[Any]:
-        """Return a class as :meth:`class_named`. Raises ConnectError: it cannot be found, and why."""
-        found = self.class_named(name)
-        if found is None:
-            why = self._refusal(name) or "no plugin has this name, and no module that can be imported has the class"
-            raise ConnectError(f"Class {name} could not be found: {why}.")
-        return found
-
     def _find(self, name: str, kinds: Sequence[Kind], what: str, version: str | None = None) -> PluginDescription[Any]:
         known = self.all(kinds)
         for matches in (lambda one: one.class_name == name, lambda one: name in one.aliases):

@@ -1,7 +1,4 @@
-"""Columns of frames beside those of a record. The first is for authors; a worker adds the others, for its methods."""
-
-RECEIPT = "receipt"
-"""Returns to the task of a source with the place in Kafka that the record has got."""
+"""Columns that a worker adds to frames. Not for authors: the methods of the frames read and write them."""
 
 FAILURE = "__failure"
 """Failure of a record: struct<stage, executor, exception, message: string>; null for a record that has not failed."""

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import re
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JJavaError, Py4JNetworkError
 from pyspark.errors import PySparkException
 
 from connect_dagster.errors import ConnectError, DataError, RetriableError
-from connect_dagster.expressions.java_errors import chain, java_texts
-from connect_dagster.expressions.offset_ranges import SPARKS_READER
 
 KEY_CONVERTER, VALUE_CONVERTER = "KEY_CONVERTER", "VALUE_CONVERTER"
 KAFKA_PRODUCE, TASK_PUT = "KAFKA_PRODUCE", "TASK_PUT"
@@ -37,6 +36,7 @@ _PASSING = re.compile(
     # Spark's own: no record came within kafkaConsumer.pollTimeoutMs.
     r"|java\.util\.concurrent\.TimeoutException: Cannot fetch record"
 )
+_SPARKS_READER = "org.apache.spark.sql.kafka010.consumer."
 # Spark's text for records that are not in their log (its error class KAFKA_DATA_LOSS, with failOnDataLoss).
 _LOST = "Some data may have been lost because they are not available in Kafka any more"
 
@@ -182,6 +182,15 @@ def _first_cause(error: Py4JJavaError) -> tuple[str, str]:
     return name, text.strip()
 
 
+def chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error and its causes."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__
+
+
 def is_retriable(error: BaseException) -> bool:
     """Return whether an error is a RetriableError, or a Spark job failed with one raised in Python."""
     return isinstance(error, RetriableError) or is_retriable_job(error)
@@ -205,14 +214,32 @@ def is_spark_gone(error: BaseException) -> bool:
 
 def is_passing_read(error: BaseException) -> bool:
     """Return whether a Spark job failed because the brokers did not give it the batch's records."""
-    return any(SPARKS_READER in text and _PASSING.search(text) for text in java_texts(error))
+    texts = [text for one in chain(error) for text in _java_texts(one)]
+    return any(_SPARKS_READER in text and _PASSING.search(text) for text in texts)
 
 
 def is_lost_read(error: BaseException) -> bool:
     """Return whether a Spark job failed because the batch's records are not in their logs any more."""
-    return any(_LOST in text for text in java_texts(error))
+    return any(_LOST in text for one in chain(error) for text in _java_texts(one))
 
 
 def says(error: BaseException, text: str) -> bool:
     """Return whether an error or one of its causes contains a text."""
     return any(text in str(one) for one in chain(error))
+
+
+def _java_texts(error: BaseException) -> Iterator[str]:
+    yield str(error)
+    origin: Any = None
+    if isinstance(error, Py4JJavaError):
+        origin = error.java_exception
+    elif isinstance(error, PySparkException):
+        origin = getattr(error, "_origin", None)
+    for cause in _causes(origin):
+        yield f"{cause.toString()}\n" + "\n".join(frame.toString() for frame in cause.getStackTrace())
+
+
+def _causes(error: JavaObject | None) -> Iterator[JavaObject]:
+    while error is not None:
+        yield error
+        error = error.getCause()

@@ -7,7 +7,28 @@ that text as a label (docs/decisions/0008-metric-names.md). Java: ``ConnectMetri
 
 from __future__ import annotations
 
-from connect_dagster.plugin.metrics import MetricGroup
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One type of beans.
+
+    Attributes:
+        type: the bean's type.
+        prefix: what names in Prometheus begin with.
+        tags: labels that distinguish the beans of the type.
+        numbers: descriptions of the numbers, by Kafka's name.
+        texts: descriptions of the texts, by Kafka's name.
+    """
+
+    type: str
+    prefix: str
+    tags: tuple[str, ...] = ()
+    numbers: Mapping[str, str] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+
 
 _TASK = ("connector", "task")
 _PLUGIN_TEXTS = {
@@ -16,7 +37,7 @@ _PLUGIN_TEXTS = {
     "connector-version": "Version of the connector.",
 }
 
-APP_INFO = MetricGroup(
+APP_INFO = Group(
     "app-info",
     "kafka_connect",
     ("clientid",),
@@ -24,7 +45,7 @@ APP_INFO = MetricGroup(
     {"version-info": "Version of Kafka Connect.", "commit-id-info": "Commit of Kafka Connect."},
 )
 
-WORKER = MetricGroup(
+WORKER = Group(
     "connect-worker-metrics",
     "kafka_connect_worker",
     (),
@@ -45,7 +66,7 @@ WORKER = MetricGroup(
     },
 )
 
-WORKER_CONNECTOR = MetricGroup(
+WORKER_CONNECTOR = Group(
     "connect-worker-metrics",
     "kafka_connect_worker",
     ("connector",),
@@ -58,7 +79,7 @@ WORKER_CONNECTOR = MetricGroup(
     },
 )
 
-REBALANCE = MetricGroup(
+REBALANCE = Group(
     "connect-worker-rebalance-metrics",
     "kafka_connect_worker_rebalance",
     (),
@@ -73,7 +94,7 @@ REBALANCE = MetricGroup(
     {"connect-protocol": "Protocol that the group has agreed on.", "leader-name": "URL of the group's leader."},
 )
 
-COORDINATOR = MetricGroup(
+COORDINATOR = Group(
     "connect-coordinator-metrics",
     "kafka_connect_coordinator",
     ("clientid",),
@@ -92,14 +113,14 @@ COORDINATOR = MetricGroup(
     },
 )
 
-CONNECTOR = MetricGroup(
+CONNECTOR = Group(
     "connector-metrics",
     "kafka_connect_connector",
     ("connector",),
     texts={"status": "State of the connector, in lower case.", **_PLUGIN_TEXTS},
 )
 
-TASK = MetricGroup(
+TASK = Group(
     "connector-task-metrics",
     "kafka_connect_connector_task",
     _TASK,
@@ -127,7 +148,7 @@ TASK = MetricGroup(
     },
 )
 
-SOURCE_TASK = MetricGroup(
+SOURCE_TASK = Group(
     "source-task-metrics",
     "kafka_connect_source_task",
     _TASK,
@@ -146,7 +167,7 @@ SOURCE_TASK = MetricGroup(
     },
 )
 
-SINK_TASK = MetricGroup(
+SINK_TASK = Group(
     "sink-task-metrics",
     "kafka_connect_sink_task",
     _TASK,
@@ -170,7 +191,7 @@ SINK_TASK = MetricGroup(
     },
 )
 
-TASK_ERRORS = MetricGroup(
+TASK_ERRORS = Group(
     "task-error-metrics",
     "kafka_connect_task_error",
     _TASK,
@@ -186,7 +207,7 @@ TASK_ERRORS = MetricGroup(
     },
 )
 
-TRANSFORM = MetricGroup(
+TRANSFORM = Group(
     "connector-transform-metrics",
     "kafka_connect_connector_transform",
     (*_TASK, "transform"),

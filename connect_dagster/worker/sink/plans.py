@@ -26,10 +26,11 @@ from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.frames import Acting
 from connect_dagster.worker.record_frames import halves
 from connect_dagster.worker.sink.few_records import FewRecords
+from connect_dagster.worker.sink.offset_ranges import OffsetRangeReader
 from connect_dagster.worker.sink.pipeline import Mode, SinkPipeline
 from connect_dagster.worker.sink.range_queries import RangeQueries
 from connect_dagster.worker.sink.raw_records import Offsets, RecordEncoder, failed_records, raw_records, raw_records_at
-from connect_dagster.worker.sink.stream import CountingReader, MicroBatch
+from connect_dagster.worker.sink.stream import MicroBatch
 from connect_dagster.worker.transforms import TRANSFORMATION
 
 _READ, _ARRIVED, _FAILED = "read", "arrived", "failed"
@@ -51,7 +52,7 @@ class SinkPlanner:
         spark: SparkSession,
         pipeline: SinkPipeline,
         bound: ReadBound,
-        reader: CountingReader,
+        reader: OffsetRangeReader,
         tolerance: ToleranceOperator | None = None,
     ) -> None:
         self._spark = spark

@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 
-from connect_dagster.expressions.offset_ranges import OffsetRange, RangeSlot, layout
+from connect_dagster.worker.sink.offset_ranges import OffsetRange, OffsetRangeReader, RangeSlot, layout
 from connect_dagster.worker.sink.planned_frame import Plan, identities
-from connect_dagster.worker.sink.stream import CountingReader
-from connect_dagster.worker.spark.kept_projection import MadeOnce, NotKeptError, check_is_lasting
+from connect_dagster.worker.spark.kept_projection import MadeOnce, check_is_lasting
 
 # Batches of one Spark task and of several, and the columns of a record or two.
 _MOST_KEPT = 4
@@ -30,7 +29,7 @@ class RangeQueries:
         over: wraps what is read, always in the same way.
     """
 
-    def __init__(self, reader: CountingReader, over: Plan) -> None:
+    def __init__(self, reader: OffsetRangeReader, over: Plan) -> None:
         self._reader = reader
         self._over = over
         self._queries: OrderedDict[tuple[object, ...], _Query] = OrderedDict()
@@ -67,12 +66,10 @@ class _Query:
     columns: Sequence[Column | str]
     made: MadeOnce[tuple[RangeSlot, DataFrame]] = field(default_factory=MadeOnce)
 
-    def run(self, ranges: Sequence[OffsetRange], reader: CountingReader, over: Plan) -> pa.Table | None:
+    def run(self, ranges: Sequence[OffsetRange], reader: OffsetRangeReader, over: Plan) -> pa.Table | None:
         def make() -> tuple[RangeSlot, DataFrame]:
             check_is_lasting(self.plan(reader.read(ranges)).select(*self.columns))
-            slot = reader.slot(ranges, reader.counting)
-            if slot is None:
-                raise NotKeptError("this Spark has other parts than Spark 4.1")
+            slot = reader.slot(ranges)
             return slot, self.plan(over(slot.df)).select(*self.columns)
 
         def read(made: tuple[RangeSlot, DataFrame]) -> pa.Table:

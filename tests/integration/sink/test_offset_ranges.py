@@ -5,10 +5,9 @@ import time
 import pytest
 from confluent_kafka import Producer
 
-from connect_dagster.expressions.offset_ranges import OffsetRange
-from connect_dagster.kafka.clients import range_options
 from connect_dagster.plugin.records import TopicPartition
-from connect_dagster.worker.sink.stream import CountingReader
+from connect_dagster.worker.sink.offset_ranges import OffsetRange, OffsetRangeReader
+from connect_dagster.worker.sink.stream import source_options
 from connect_dagster.worker.spark.session import Session
 from tests.conftest import Broker
 from tests.integration.sink.kafka_topics import Topics
@@ -38,10 +37,10 @@ def test_the_parts_of_the_source_read_what_the_source_reads(
         time.sleep(0.05)
     topics.write(second, (str(number) for number in range(12_000)), 1)
 
-    options = range_options(
+    options = source_options(
         {"bootstrap.servers": broker.bootstrap_servers, "isolation.level": isolation}, headers=headers
     )
-    reader = CountingReader(spark_session.spark, options)
+    reader = OffsetRangeReader(spark_session.spark, options)
     ends = {
         TopicPartition(topic, partition): end
         for topic in (first, second)
@@ -71,11 +70,11 @@ def test_another_version_of_spark_is_read_by_its_public_source(
 ) -> None:
     topic = topics.create(f"{topic_prefix}t")
     topics.write(topic, "abc")
-    reader = CountingReader(
-        spark_session.spark, range_options({"bootstrap.servers": broker.bootstrap_servers}, headers=False)
+    reader = OffsetRangeReader(
+        spark_session.spark, source_options({"bootstrap.servers": broker.bootstrap_servers}, headers=False)
     )
     caplog.set_level("INFO")
-    monkeypatch.setattr("connect_dagster.expressions.offset_ranges._READERS", "NoSuchFactory")
+    monkeypatch.setattr("connect_dagster.worker.sink.offset_ranges._READERS", "NoSuchFactory")
     read = reader.read_counted([OffsetRange(TopicPartition(topic, 0), 1, 3)]).toArrow()
     assert [value.as_py() for value in read["value"]] == [b"b", b"c"]
     assert "other parts than in Spark 4.1" in caplog.text

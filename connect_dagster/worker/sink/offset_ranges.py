@@ -1,6 +1,6 @@
 """DataFrames over ranges of offsets, made of the parts of Spark's Kafka source.
 
-``spark.read.format("kafka")`` opens an admin client for each plan, to ask for offsets that a task knows. The parts
+``spark.read.format("kafka")`` opens an admin client for each plan, to ask for offsets that a sink task knows. The parts
 below it read a given range and nothing else (Spark: ``KafkaBatchInputPartition``, ``DataSourceRDD``). They are private
 to Spark: where one is missing, the public source reads the same records.
 """
@@ -11,17 +11,18 @@ import itertools
 import json
 import logging
 import math
-import re
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from py4j.protocol import Py4JError, Py4JNetworkError
+from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 
-from connect_dagster.expressions.java_calls import scala_object, sequence, writable_field
-from connect_dagster.expressions.java_errors import java_texts
+from connect_dagster.expressions.java_calls import RecordCounter, scala_object, sequence, writable_field
 from connect_dagster.plugin.records import TopicPartition
+from connect_dagster.worker.bytes_bound import Measured, size_of_record
+from connect_dagster.worker.errors.failures import is_spark_gone
+from connect_dagster.worker.spark.kept_projection import NotKeptError
 
 log = logging.getLogger(__name__)
 
@@ -31,15 +32,6 @@ _POLL_TIMEOUT, _FAIL_ON_LOSS, _HEADERS = "kafkaConsumer.pollTimeoutMs", "failOnD
 # Below this, a second Spark task costs more than it saves.
 LEAST_TO_SPLIT = 10_000
 TASKS = 2
-
-SPARKS_READER = "org.apache.spark.sql.kafka010.consumer."
-"""Package of Spark's consumers, in the stacks of errors of a read."""
-_OF_KAFKA = re.compile(
-    r"org\.apache\.kafka\.common\.(?:KafkaException|errors\.\w+)"
-    # Spark's own: no record came within kafkaConsumer.pollTimeoutMs.
-    r"|java\.util\.concurrent\.TimeoutException: Cannot fetch record"
-)
-_NOT_CONSTRUCTED, _NO_ADDRESS = "Failed to construct kafka consumer", "No resolvable bootstrap urls"
 
 
 class OffsetRange(NamedTuple):
@@ -55,10 +47,6 @@ class OffsetRange(NamedTuple):
         return self.end - self.start
 
 
-def _as_read(df: DataFrame) -> DataFrame:
-    return df
-
-
 class OffsetRangeReader:
     """Reads ranges of offsets of the partitions of one task.
 
@@ -72,30 +60,33 @@ class OffsetRangeReader:
         self._options = options
         self._parts: _SourceParts | None = None
         self._way: Callable[[Sequence[OffsetRange]], DataFrame] | None = None
+        self._counter: RecordCounter | None = None
 
-    def slot(
-        self, ranges: Sequence[OffsetRange], over: Callable[[DataFrame], DataFrame] = _as_read
-    ) -> RangeSlot | None:
-        """Return a DataFrame over these ranges, or others of the same layout.
+    @property
+    def counted(self) -> Measured:
+        """Return the counts of what plans over :meth:`read_counted` have read; twice where one ran twice."""
+        if self._counter is None:
+            return Measured(0, 0)
+        return Measured(self._counter.bytes, self._counter.records)
 
-        Args:
-            ranges: the first ones.
-            over: wraps what is read.
+    def read_counted(self, ranges: Sequence[OffsetRange]) -> DataFrame:
+        """Return what :meth:`read` returns, and count the records once they are read."""
+        return self._counting(self.read(ranges))
 
-        Returns:
-            ``None`` where this Spark has other parts, so that each plan has to be made for its ranges.
+    def slot(self, ranges: Sequence[OffsetRange]) -> RangeSlot:
+        """Return a DataFrame over these ranges, or others of the same layout, whose records are counted.
+
+        Raises:
+            NotKeptError: this Spark has other parts.
         """
-        if self._way is None:
-            self._way = self._way_of_this_spark(ranges)
         if self._parts is None:
-            return None
-        try:
-            return RangeSlot(self._parts, ranges, over)
-        except Py4JError as error:
-            if isinstance(error, Py4JNetworkError):
-                raise
-            log.info("Ranges of offsets are planned for each batch: %s", error)
-            return None
+            raise NotKeptError("Spark's Kafka source is read as a whole")
+        return RangeSlot(self._parts, ranges, self._counting)
+
+    def _counting(self, df: DataFrame) -> DataFrame:
+        if self._counter is None:
+            self._counter = RecordCounter(size_of_record(tuple(df.columns)))
+        return df.where(self._counter.condition)
 
     def read(self, ranges: Sequence[OffsetRange]) -> DataFrame:
         """Return the records of ranges in the columns of Spark's Kafka source; nothing is read yet.
@@ -112,7 +103,7 @@ class OffsetRangeReader:
             parts = _SourceParts(self._spark, self._options)
             parts.read(ranges)
         except (Py4JError, TypeError, AttributeError) as error:
-            if isinstance(error, Py4JNetworkError):
+            if is_spark_gone(error):
                 raise
             log.info("Spark's Kafka source has other parts than in Spark 4.1, it is read as a whole: %s", error)
             return self.read_publicly
@@ -132,25 +123,6 @@ class OffsetRangeReader:
         offsets = {"assign": assigned, "startingOffsets": starts, "endingOffsets": ends}
         asked = {name: json.dumps(value) for name, value in offsets.items()}
         return self._spark.read.format("kafka").options(**self._options, **asked).load()
-
-
-def shared_out(most: int, backlogs: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-    """Return the records of each partition in a batch: all, or shares of the most records by their backlogs.
-
-    Args:
-        most: records of the batch.
-        backlogs: records that each partition has; the first ones get what rounding leaves.
-    """
-    total = sum(backlogs.values())
-    if total <= most:
-        return dict(backlogs)
-    shares = {one: most * backlog // total for one, backlog in backlogs.items()}
-    left = most - sum(shares.values())
-    for one, backlog in backlogs.items():
-        if left and shares[one] < backlog:
-            shares[one] += 1
-            left -= 1
-    return shares
 
 
 def of_tasks(ranges: Sequence[OffsetRange]) -> Iterator[Sequence[OffsetRange]]:
@@ -174,18 +146,6 @@ def layout(ranges: Sequence[OffsetRange]) -> Layout:
     return tuple(tuple(one.partition for one in task) for task in of_tasks(ranges))
 
 
-def is_refused_read(error: BaseException) -> bool:
-    """Return whether a Spark job failed because its consumer got no records: for any reason that brokers give.
-
-    Among them are those that only an operator can remove, such as a missing right or a damaged record (Java:
-    ``KafkaException``), and addresses that do not resolve now. Settings that the consumer itself refuses are not.
-    """
-    texts = list(java_texts(error))
-    if any(_NOT_CONSTRUCTED in text for text in texts):
-        return any(_NO_ADDRESS in text for text in texts)
-    return any(SPARKS_READER in text and _OF_KAFKA.search(text) for text in texts)
-
-
 class RangeSlot:
     """Ranges of offsets that one DataFrame reads, others of the same layout for each run: Spark plans it once.
 
@@ -197,16 +157,19 @@ class RangeSlot:
         over: wraps what is read.
 
     Raises:
-        Py4JError: this Spark has other parts.
+        NotKeptError: this Spark has other parts.
     """
 
     def __init__(
         self, parts: _SourceParts, ranges: Sequence[OffsetRange], over: Callable[[DataFrame], DataFrame]
     ) -> None:
-        self._tasks = [[parts.range(one) for one in task] for task in of_tasks(ranges)]
-        self._start, self._end = (writable_field(self._tasks[0][0], name) for name in ("fromOffset", "untilOffset"))
-        self.df: DataFrame = over(parts.over(self._tasks))
-        """The records, in the columns of Spark's Kafka source."""
+        try:
+            self._tasks = [[parts.range(one) for one in task] for task in of_tasks(ranges)]
+            self._start, self._end = (writable_field(self._tasks[0][0], name) for name in ("fromOffset", "untilOffset"))
+            self.df: DataFrame = over(parts.over(self._tasks))
+            """The records, in the columns of Spark's Kafka source."""
+        except Py4JError as error:
+            raise NotKeptError(str(error)) from error
 
     def set(self, ranges: Sequence[OffsetRange]) -> None:
         """Read these from here on; a run that is under way must have ended.

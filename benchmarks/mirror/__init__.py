@@ -1,1 +1,0 @@
-"""The benchmark of MirrorMaker: ours beside Java's dedicated process (`make bench OF=mirror`)."""

@@ -1,1 +1,0 @@
-"""Commands of ``connect-dagster mirror``, which read what MirrorMaker writes."""

@@ -1,1 +1,0 @@
-"""Offsets of consumer groups, translated for another cluster."""

@@ -1,1 +1,0 @@
-"""Topics and records of one cluster, mirrored to another."""
