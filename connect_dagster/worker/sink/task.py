@@ -41,6 +41,8 @@ from connect_dagster.worker.transforms import TransformationChain
 log = logging.getLogger(__name__)
 
 _IDLE_SECONDS = 0.1
+# The consumer wakes the task for records and rebalances, but not when it is asked to stop.
+_ASLEEP_SECONDS = 0.25
 _DEFAULT_RETRY_MS = 1000
 # A task that reads with Spark asks the brokers for records so often, and sleeps after this long without any.
 _ASK_SECONDS = 0.01
@@ -161,7 +163,7 @@ class WorkerSinkTask(WorkerTask):
 
     def _stream_on(self) -> None:
         while not self.stopping:
-            woken = self._joined.poll(_IDLE_SECONDS if self._watched else 0)
+            woken = self._joined.poll(_ASLEEP_SECONDS if self._watched else 0)
             if self.paused:
                 self._rest()
                 continue
