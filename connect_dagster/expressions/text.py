@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
+from connect_dagster.expressions import java_calls
 from connect_dagster.plugin.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema, SchemaType
 
 
@@ -23,12 +24,18 @@ def as_java_text(schema: Schema | None, column: Column) -> Column:
     return _BY_TYPE.get(schema.type, _scalar)(schema, column)
 
 
+def text_of_utf8(data: Column) -> Column:
+    """Return the text of a binary column; bytes that are not UTF-8 become U+FFFD, as in Java."""
+    text = data.cast("string")
+    return F.when(java_calls.is_utf8(data), text).otherwise(F.make_valid_utf8(text))
+
+
 def _scalar(schema: Schema, column: Column) -> Column:
     return column if schema.type is SchemaType.STRING else column.cast("string")
 
 
 def _bytes(schema: Schema, column: Column) -> Column:
-    return F.make_valid_utf8(column.cast("string"))
+    return text_of_utf8(column)
 
 
 def _array(schema: Schema, column: Column) -> Column:

@@ -22,7 +22,7 @@ from connect_dagster.converters.json import quick as json_quick
 from connect_dagster.converters.json.decoding import Decoded, JsonDecoding
 from connect_dagster.errors import DataError
 from connect_dagster.expressions import json_objects
-from connect_dagster.expressions.java_calls import kept_in_jvm
+from connect_dagster.expressions.java_calls import is_utf8, kept_in_jvm
 from connect_dagster.plugin.converter import Decoder
 from connect_dagster.plugin.schema import Schema, SchemaType
 
@@ -307,18 +307,17 @@ def _unreadable(matches: Column, error: Column) -> Decoder:
 
 def _whole(decoded: Decoded, text: Column, counted: Column) -> Decoded:
     """Mark values invalid whose text is not UTF-8 or whose object has more members than were read."""
-    return decoded.only_where(F.is_valid_utf8(text) & counted)
+    return decoded.only_where(is_utf8(text.cast("binary")) & counted)
 
 
 def _is_valid(value: Column) -> Column:
-    text = value.cast("string")
-    return F.is_valid_utf8(text) & F.try_parse_json(text).isNotNull()
+    return is_utf8(value) & F.try_parse_json(value.cast("string")).isNotNull()
 
 
 def _error(schema: Schema | None, text: Column) -> Column:
     kind = "null" if schema is None else schema.type.name
     return (
-        F.when(~F.is_valid_utf8(text) | F.try_parse_json(text).isNull(), MALFORMED)
+        F.when(~is_utf8(text.cast("binary")) | F.try_parse_json(text).isNull(), MALFORMED)
         .when(F.size(F.json_object_keys(text)) != 2, NO_ENVELOPE)
         .when(F.get_json_object(text, "$.payload").isNull(), f"Invalid null value for required {kind} field")
         .otherwise(f"Payload does not fit its schema of type {kind}")

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from connect_dagster.converters._support.converter_type import converter_type
 from connect_dagster.converters._support.single_value import SingleValueConverter
 from connect_dagster.converters.json.text import java_decimal, java_double
-from connect_dagster.expressions.text import as_java_text
+from connect_dagster.expressions.text import as_java_text, text_of_utf8
 from connect_dagster.plugin.config import ConfigDef, Importance, Width, config_key, one_of_ignoring_case
 from connect_dagster.plugin.converter import Decoder
 from connect_dagster.plugin.schema import DATE, DECIMAL, OPTIONAL_STRING_SCHEMA, TIME, TIMESTAMP, Schema, SchemaType
@@ -64,8 +64,7 @@ class StringConverter(SingleValueConverter):
         return OPTIONAL_STRING_SCHEMA, None if data is None else _text_in(self._charset, data)
 
     def decoder(self, data: Column) -> Decoder:
-        # Bytes that are not text become U+FFFD, as in Java.
-        text = F.make_valid_utf8(data.cast("string")) if self._charset == "UTF-8" else F.decode(data, self._charset)
+        text = text_of_utf8(data) if self._charset == "UTF-8" else F.decode(data, self._charset)
         return Decoder(OPTIONAL_STRING_SCHEMA, text)
 
 

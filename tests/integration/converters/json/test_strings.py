@@ -14,6 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from connect_dagster.converters.json import quick as json_quick
 from connect_dagster.converters.json.encoding import JsonEncoding
 from connect_dagster.expressions import java_calls
+from connect_dagster.expressions.text import text_of_utf8
 from connect_dagster.plugin.schema import OPTIONAL_STRING_SCHEMA, STRING_SCHEMA, Schema, SchemaType
 from connect_dagster.worker.spark.session import Session
 
@@ -41,6 +42,18 @@ ENDS = st.sampled_from(['"{}"}}', "{}}}", '"{}"', "{}", '"{}"}}}}', '"{}","a":1}
 RESTS = st.tuples(PIECES, ENDS).map(lambda pair: pair[1].encode().replace(b"{}", pair[0]).replace(b"}}", b"}"))
 STARTS = st.sampled_from([BEGINNING, BEGINNING, BEGINNING, BEGINNING[:-1], ""])
 VALUES = st.one_of(st.none(), st.tuples(STARTS, RESTS).map(lambda pair: pair[0].encode() + pair[1]))
+# A surrogate, overlong forms, beyond the last character, cut off, and bytes that begin no character.
+NO_UTF8 = [
+    b"\xed\xa0\x80",
+    b"\xc0\x80",
+    b"\xe0\x80\xaf",
+    b"\xf4\x90\x80\x80",
+    b"\xe2\x82",
+    b"\xf0\x9f\x98",
+    b"\x80",
+    b"\xff",
+]
+MIXED = st.lists(st.one_of(st.sampled_from(NO_UTF8), TEXTS.map(str.encode)), max_size=4).map(b"".join)
 
 
 @pytest.fixture(scope="module", params=["generated code", "interpreted"])
@@ -119,6 +132,29 @@ def test_strings_are_read_as_by_spark(spark: SparkSession, values: list[bytes | 
     with pytest.MonkeyPatch.context() as patch:
         by_spark(patch)
         assert columns(spark, values, read()) == found
+
+
+def utf8() -> dict[str, Column]:
+    return {"is": java_calls.is_utf8(F.col("v")), "text": text_of_utf8(F.col("v"))}
+
+
+@settings(max_examples=4)
+@given(values=lists(st.one_of(BYTES, MIXED)))
+def test_utf8_is_known_as_by_spark(spark: SparkSession, values: list[bytes | None]) -> None:
+    values = [None, *NO_UTF8, b"a" * 100, "세😀".encode() * 100, *values]
+    text = F.col("v").cast("string")
+    by_its_functions = columns(spark, values, {"is": F.is_valid_utf8(text), "text": F.make_valid_utf8(text)})
+    assert columns(spark, values, utf8()) == by_its_functions
+    with pytest.MonkeyPatch.context() as patch:
+        by_spark(patch, "_UTF8_CHECK")
+        assert columns(spark, values, utf8()) == by_its_functions
+
+
+def test_utf8_is_checked_by_guava(spark: SparkSession) -> None:
+    assert "com.google.common.base.Utf8" in str(java_calls.is_utf8(F.col("v")))
+    with pytest.MonkeyPatch.context() as patch:
+        by_spark(patch, "_UTF8_CHECK")
+        assert "is_valid_utf8" in str(java_calls.is_utf8(F.col("v")))
 
 
 @pytest.mark.parametrize("name", ["_JSON_ENCODER", "_STRING_UTILS"])
