@@ -215,7 +215,7 @@ def has_java_text() -> bool:
 
 @functools.lru_cache(maxsize=8)
 def _has_java_text(_: Any, *names: str) -> bool:
-    try:
+    def make() -> None:
         encoder, utils = (_class(name) for name in names)
         string = _class(_STRING)
         _method(encoder, "getInstance")
@@ -225,10 +225,8 @@ def _has_java_text(_: Any, *names: str) -> bool:
         text = JavaText.of(F.lit("")).replaced("a", "b")
         text.json_characters()
         text.column()
-    except (Py4JError, CapturedException, TypeError, AttributeError) as error:
-        log.debug("JSON strings are written and read by Spark's functions alone: %s", error)
-        return False
-    return True
+
+    return _are_there(make, "JSON strings are written and read by Spark's functions alone")
 
 
 def is_utf8(data: Column) -> Column:
@@ -236,21 +234,26 @@ def is_utf8(data: Column) -> Column:
 
     Guava passes over ASCII several times as fast as Spark's ``is_valid_utf8``, which looks each byte up; without
     Guava's method, Spark is asked.
+
+    Args:
+        data: bytes, or a text that was cast from them.
     """
     if has_jvm() and _has_utf8_check(jvm(), _UTF8_CHECK):
-        return column_of(_static(_UTF8_CHECK, "isWellFormed", _spark_type("BooleanType"), expression(data)))
+        return _is_well_formed(_UTF8_CHECK, data.cast("binary"))
     return F.is_valid_utf8(data.cast("string"))
 
 
 @functools.lru_cache(maxsize=8)
 def _has_utf8_check(_: Any, name: str) -> bool:
-    try:
+    def make() -> None:
         _method(_class(name), "isWellFormed", _class("[B"))
-        _static(name, "isWellFormed", _spark_type("BooleanType"), expression(F.lit(bytearray())))
-    except (Py4JError, CapturedException, TypeError, AttributeError) as error:
-        log.debug("UTF-8 is checked by Spark's function alone: %s", error)
-        return False
-    return True
+        _is_well_formed(name, F.lit(bytearray()))
+
+    return _are_there(make, "UTF-8 is checked by Spark's function alone")
+
+
+def _is_well_formed(name: str, data: Column) -> Column:
+    return column_of(_static(name, "isWellFormed", _spark_type("BooleanType"), expression(data)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,13 +326,21 @@ def has_json_nodes() -> bool:
 
 @functools.lru_cache(maxsize=8)
 def _has_json_nodes(_: Any, node_class: str) -> bool:
-    try:
+    def make() -> None:
         _class(node_class)
         node = JsonNode.read(F.lit(bytearray(b"{}")), 0, F.lit(2)).member("a")
         for part in (node.is_nothing(), node.is_object(), node.string(), node.boolean(), node.long(), node.double()):
             expression(part)
+
+    return _are_there(make, "JSON objects are read by Spark's parser alone")
+
+
+def _are_there(make: Callable[[], None], otherwise: str) -> bool:
+    """Return whether parts that belong to no public interface are there; where not, log what is done instead."""
+    try:
+        make()
     except (Py4JError, CapturedException, TypeError, AttributeError) as error:
-        log.debug("JSON objects are read by Spark's parser alone: %s", error)
+        log.debug("%s: %s", otherwise, error)
         return False
     return True
 

@@ -34,10 +34,6 @@ def _scalar(schema: Schema, column: Column) -> Column:
     return column if schema.type is SchemaType.STRING else column.cast("string")
 
 
-def _bytes(schema: Schema, column: Column) -> Column:
-    return text_of_utf8(column)
-
-
 def _array(schema: Schema, column: Column) -> Column:
     return _joined(F.transform(column, lambda item: _nested(schema.item, item)), "[", "]", ", ")
 
@@ -110,7 +106,7 @@ def _date(moment: Column) -> Column:
 
 
 _BY_TYPE: dict[SchemaType, Callable[[Schema, Column], Column]] = {
-    SchemaType.BYTES: _bytes,
+    SchemaType.BYTES: lambda _, column: text_of_utf8(column),
     SchemaType.ARRAY: _array,
     SchemaType.MAP: _map,
     SchemaType.STRUCT: _struct,

@@ -307,17 +307,18 @@ def _unreadable(matches: Column, error: Column) -> Decoder:
 
 def _whole(decoded: Decoded, text: Column, counted: Column) -> Decoded:
     """Mark values invalid whose text is not UTF-8 or whose object has more members than were read."""
-    return decoded.only_where(is_utf8(text.cast("binary")) & counted)
+    return decoded.only_where(is_utf8(text) & counted)
 
 
 def _is_valid(value: Column) -> Column:
-    return is_utf8(value) & F.try_parse_json(value.cast("string")).isNotNull()
+    text = value.cast("string")
+    return is_utf8(text) & F.try_parse_json(text).isNotNull()
 
 
 def _error(schema: Schema | None, text: Column) -> Column:
     kind = "null" if schema is None else schema.type.name
     return (
-        F.when(~is_utf8(text.cast("binary")) | F.try_parse_json(text).isNull(), MALFORMED)
+        F.when(~is_utf8(text) | F.try_parse_json(text).isNull(), MALFORMED)
         .when(F.size(F.json_object_keys(text)) != 2, NO_ENVELOPE)
         .when(F.get_json_object(text, "$.payload").isNull(), f"Invalid null value for required {kind} field")
         .otherwise(f"Payload does not fit its schema of type {kind}")
