@@ -20,12 +20,13 @@ from py4j.protocol import Py4JError
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import DataFrame, SparkSession
 
-from connect_dagster.expressions.java_calls import RecordCounter, scala_object, sequence, writable_field
+from connect_dagster.expressions.java_calls import RecordCounter, scala_object, writable_field
 from connect_dagster.expressions.java_classes import new_instance
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.worker.bytes_bound import Measured, size_of_record
 from connect_dagster.worker.errors.failures import is_spark_gone
 from connect_dagster.worker.spark.kept_projection import NotKeptError
+from connect_dagster.worker.spark.reader_frames import frame_of_readers
 
 log = logging.getLogger(__name__)
 
@@ -197,9 +198,7 @@ class _SourceParts:
         self._range, self._partition = kafka.KafkaOffsetRange, getattr(kafka, _INPUT)
         self._readers = _reader_factory(kafka)
         self._topic_partition = jvm.org.apache.kafka.common.TopicPartition
-        self._rdd = jvm.org.apache.spark.sql.execution.datasources.v2.DataSourceRDD
         self._nothing = jvm.scala.Option.empty()
-        self._no_metrics = jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(jvm.java.util.HashMap())
         self._poll_timeout = int(options[_POLL_TIMEOUT])
         self._fails_on_loss, self._headers = options[_FAIL_ON_LOSS] == "true", options[_HEADERS] == "true"
         self._schema = scala_object(kafka, "KafkaRecordToRowConverter").kafkaSchema(self._headers)
@@ -218,10 +217,7 @@ class _SourceParts:
 
     def over(self, tasks: Iterable[Iterable[Any]]) -> DataFrame:
         """Return the records of Spark's ranges by task."""
-        partitions = sequence(*(sequence(*map(self._input, task)) for task in tasks))
-        rdd = self._rdd(self._spark._jsc.sc(), partitions, self._readers, False, self._no_metrics)
-        session: Any = self._spark._jsparkSession
-        return DataFrame(session.internalCreateDataFrame(rdd, self._schema, False), self._spark)
+        return frame_of_readers(self._spark, (map(self._input, task) for task in tasks), self._readers, self._schema)
 
     def range(self, one: OffsetRange) -> Any:
         """Return a range of Spark."""
