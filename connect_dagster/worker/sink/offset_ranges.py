@@ -22,11 +22,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from connect_dagster.expressions.java_calls import RecordCounter, scala_object, writable_field
 from connect_dagster.expressions.java_classes import new_instance
+from connect_dagster.expressions.reader_frames import frame_of_readers
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.worker.bytes_bound import Measured, size_of_record
 from connect_dagster.worker.errors.failures import is_spark_gone
 from connect_dagster.worker.spark.kept_projection import NotKeptError
-from connect_dagster.worker.spark.reader_frames import frame_of_readers
 
 log = logging.getLogger(__name__)
 

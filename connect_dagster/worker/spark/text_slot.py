@@ -18,9 +18,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
 from connect_dagster.expressions.java_classes import new_instance
+from connect_dagster.expressions.reader_frames import frame_of_readers
 from connect_dagster.scratch import memory_folder
 from connect_dagster.worker.spark.kept_projection import NotKeptError
-from connect_dagster.worker.spark.reader_frames import frame_of_readers
 
 PIECES = 8
 _READERS = Path(__file__).with_name("TextReaders.java")
