@@ -251,7 +251,7 @@ final class RecordRow extends GenericInternalRow {
             case 1:
                 return record.value() == null;
             case HEADERS:
-                return headers() == null;
+                return !record.headers().iterator().hasNext();
             default:
                 return false;
         }
