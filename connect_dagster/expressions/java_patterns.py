@@ -7,19 +7,17 @@ module, counts the characters that the engine reads. Where no JVM runs, as in a 
 
 from __future__ import annotations
 
-import threading
-import zipfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
-from pyspark import SparkContext
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import Column
 
 from connect_dagster.errors import ConfigError
-from connect_dagster.expressions.java_calls import JavaRefusalError, has_jvm, jvm, kept_in_jvm, text_function
+from connect_dagster.expressions.java_calls import JavaRefusalError, has_jvm, jvm, text_function
+from connect_dagster.expressions.java_classes import new_instance
 from connect_dagster.java.bounded_patterns import BoundedPattern, PatternSyntaxError, RunawayPatternError
 
 MOST_STEPS = 10_000_000
@@ -29,10 +27,8 @@ MOST_SECONDS = 30.0
 """Seconds for the matches of one call; they also end those that read nothing, at the end of a text."""
 
 _SOURCE = Path(__file__).with_name("BoundedPattern.java")
-_CLASS = "connect.dagster.BoundedPattern"
 _RUNAWAY = "java.lang.IllegalStateException"
 _BETWEEN = "\0"
-_compiling = threading.Lock()
 
 
 class CostlyPatternError(ConfigError):
@@ -65,7 +61,7 @@ class Regex:
         self._name, self._pattern = name, pattern
         place = f"{ConfigError.invalid(name, pattern)}: "
         arguments = (place, _compiled(name, pattern), replacement, steps, int(seconds * 1000))
-        self._java = _constructor().newInstance(_array(arguments))
+        self._java = new_instance(_SOURCE, *arguments)
 
     def found(self, text: Column) -> Column:
         """Return the text with its first match replaced; null where the expression does not match all of it."""
@@ -164,42 +160,3 @@ def _compiled(name: str, pattern: str) -> Any:
     except (Py4JJavaError, CapturedException) as error:
         refusal = JavaRefusalError(error)
         raise ConfigError.invalid(name, pattern, f"Invalid regex: {refusal.message}") from error
-
-
-def _constructor() -> Any:
-    """Return the constructor of the class, of which a JVM may have one: py4j calls methods by the class's name."""
-    with _compiling:
-        return _compiled_constructor()
-
-
-@kept_in_jvm(1)
-def _compiled_constructor() -> Any:
-    """Compile the class with the compiler that Spark brings."""
-    compiler = jvm().org.codehaus.janino.SimpleCompiler()
-    compiler.cook(_SOURCE.read_text(encoding="utf-8"))
-    _add_to_tasks(compiler.getBytecodes())
-    return compiler.getClassLoader().loadClass(_CLASS).getConstructors()[0]
-
-
-def _add_to_tasks(classes: Any) -> None:
-    """Give classes to the loaders of Spark's tasks, which read them when they get a plan that has such an object."""
-    jar = jvm().java.io.File.createTempFile("connect-dagster-", ".jar")
-    jar.deleteOnExit()
-    with zipfile.ZipFile(jar.getPath(), "w") as archive:
-        for name in classes:
-            archive.writestr(f"{name.replace('.', '/')}.class", bytes(classes[name]))
-    _context()._jsc.addJar(jar.getPath())
-
-
-def _array(items: Sequence[Any]) -> Any:
-    gateway: Any = _context()._gateway
-    array = gateway.new_array(gateway.jvm.java.lang.Object, len(items))
-    for place, item in enumerate(items):
-        array[place] = item
-    return array
-
-
-def _context() -> SparkContext:
-    context = SparkContext._active_spark_context
-    assert context is not None  # jvm() has raised before
-    return context

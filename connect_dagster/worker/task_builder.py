@@ -245,7 +245,7 @@ class TaskBuilder:
                 self._departures,
                 headers=pipeline.reads_headers,
             ),
-            open_stream=lambda start, most: SinkStream(reader, start, most),
+            open_stream=partial(SinkStream, reader),
             on_topics=lambda topics: listeners.topics(id, topics),
             metrics=metrics,
             reporter=reporter,

@@ -36,7 +36,8 @@ _PASSING = re.compile(
     # Spark's own: no record came within kafkaConsumer.pollTimeoutMs.
     r"|java\.util\.concurrent\.TimeoutException: Cannot fetch record"
 )
-_SPARKS_READER = "org.apache.spark.sql.kafka010.consumer."
+# In the trace of an error: Spark's consumers, or the project's readers, which poll them.
+_READERS = ("org.apache.spark.sql.kafka010.consumer.", "connect.dagster.KafkaRangeReader.")
 # Spark's text for records that are not in their log (its error class KAFKA_DATA_LOSS, with failOnDataLoss).
 _LOST = "Some data may have been lost because they are not available in Kafka any more"
 
@@ -215,7 +216,7 @@ def is_spark_gone(error: BaseException) -> bool:
 def is_passing_read(error: BaseException) -> bool:
     """Return whether a Spark job failed because the brokers did not give it the batch's records."""
     texts = [text for one in chain(error) for text in _java_texts(one)]
-    return any(_SPARKS_READER in text and _PASSING.search(text) for text in texts)
+    return any(_PASSING.search(text) and any(reader in text for reader in _READERS) for text in texts)
 
 
 def is_lost_read(error: BaseException) -> bool:

@@ -13,12 +13,16 @@ import logging
 import math
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from py4j.protocol import Py4JError
+from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import DataFrame, SparkSession
 
-from connect_dagster.expressions.java_calls import RecordCounter, scala_object, sequence, writable_field
+from connect_dagster.expressions.java_calls import RecordCounter, scala_object, writable_field
+from connect_dagster.expressions.java_classes import new_instance
+from connect_dagster.expressions.reader_frames import frame_of_readers
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.worker.bytes_bound import Measured, size_of_record
 from connect_dagster.worker.errors.failures import is_spark_gone
@@ -27,7 +31,8 @@ from connect_dagster.worker.spark.kept_projection import NotKeptError
 log = logging.getLogger(__name__)
 
 _KAFKA = "kafka."
-_READERS = "KafkaBatchReaderFactory"
+_READERS = Path(__file__).with_name("KafkaRangeReaders.java")
+_INPUT, _READERS_OF_SPARK = "KafkaBatchInputPartition", "KafkaBatchReaderFactory"
 _POLL_TIMEOUT, _FAIL_ON_LOSS, _HEADERS = "kafkaConsumer.pollTimeoutMs", "failOnDataLoss", "includeHeaders"
 # Below this, a second Spark task costs more than it saves.
 LEAST_TO_SPLIT = 10_000
@@ -68,6 +73,11 @@ class OffsetRangeReader:
         if self._counter is None:
             return Measured(0, 0)
         return Measured(self._counter.bytes, self._counter.records)
+
+    def renew_consumers(self) -> None:
+        """Forget what was fetched ahead, as the logs may have other records at these offsets."""
+        if self._parts is not None:
+            self._parts.renew_consumers()
 
     def read_counted(self, ranges: Sequence[OffsetRange]) -> DataFrame:
         """Return what :meth:`read` returns, and count the records once they are read."""
@@ -190,12 +200,10 @@ class _SourceParts:
         jvm: Any = spark._jvm
         kafka = jvm.org.apache.spark.sql.kafka010
         self._spark = spark
-        self._range, self._partition = kafka.KafkaOffsetRange, kafka.KafkaBatchInputPartition
-        self._readers = scala_object(kafka, _READERS)
+        self._range, self._partition = kafka.KafkaOffsetRange, getattr(kafka, _INPUT)
+        self._readers = _reader_factory(kafka)
         self._topic_partition = jvm.org.apache.kafka.common.TopicPartition
-        self._rdd = jvm.org.apache.spark.sql.execution.datasources.v2.DataSourceRDD
         self._nothing = jvm.scala.Option.empty()
-        self._no_metrics = jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(jvm.java.util.HashMap())
         self._poll_timeout = int(options[_POLL_TIMEOUT])
         self._fails_on_loss, self._headers = options[_FAIL_ON_LOSS] == "true", options[_HEADERS] == "true"
         self._schema = scala_object(kafka, "KafkaRecordToRowConverter").kafkaSchema(self._headers)
@@ -205,8 +213,12 @@ class _SourceParts:
                 given.put(name.removeprefix(_KAFKA), value)
         # Spark keeps the consumers of a group open between batches, and what they have fetched ahead.
         self._params = scala_object(kafka, "KafkaSourceProvider").kafkaParamsForExecutors(
-            jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(given), f"connect-dagster-{uuid.uuid4()}"
+            jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(given), _unique_group()
         )
+
+    def renew_consumers(self) -> None:
+        """Read by others than those that are open, also in frames that were made before."""
+        self._params.put("group.id", _unique_group())
 
     def read(self, ranges: Sequence[OffsetRange]) -> DataFrame:
         """Return the records of ranges."""
@@ -214,10 +226,7 @@ class _SourceParts:
 
     def over(self, tasks: Iterable[Iterable[Any]]) -> DataFrame:
         """Return the records of Spark's ranges by task."""
-        partitions = sequence(*(sequence(*map(self._input, task)) for task in tasks))
-        rdd = self._rdd(self._spark._jsc.sc(), partitions, self._readers, False, self._no_metrics)
-        session: Any = self._spark._jsparkSession
-        return DataFrame(session.internalCreateDataFrame(rdd, self._schema, False), self._spark)
+        return frame_of_readers(self._spark, (map(self._input, task) for task in tasks), self._readers, self._schema)
 
     def range(self, one: OffsetRange) -> Any:
         """Return a range of Spark."""
@@ -226,3 +235,17 @@ class _SourceParts:
 
     def _input(self, java_range: Any) -> Any:
         return self._partition(java_range, self._params, self._poll_timeout, self._fails_on_loss, self._headers)
+
+
+def _unique_group() -> str:
+    return f"connect-dagster-{uuid.uuid4()}"
+
+
+def _reader_factory(kafka: Any) -> Any:
+    try:
+        return new_instance(_READERS)
+    except (Py4JError, CapturedException) as error:
+        if is_spark_gone(error):
+            raise
+        log.info("Spark's consumers have other parts than in Spark 4.1, its own readers are used: %s", error)
+        return scala_object(kafka, _READERS_OF_SPARK)

@@ -89,13 +89,16 @@ class SinkStream:
         reader: of the task.
         start: the first offset to read of each partition.
         most_records: of a batch.
+        new_consumers: whether to read by new ones, as a log may be another one than for the stream before.
 
     Attributes:
         most_records: of the next batch.
     """
 
-    def __init__(self, reader: OffsetRangeReader, start: Offsets, most_records: int) -> None:
+    def __init__(self, reader: OffsetRangeReader, start: Offsets, most_records: int, new_consumers: bool) -> None:
         self._reader = reader
+        if new_consumers:
+            reader.renew_consumers()
         self._position = dict(start)
         self.most_records = most_records
 

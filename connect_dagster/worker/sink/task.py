@@ -51,8 +51,9 @@ _BROKERS_AWAY = Backoff(0.1, 0.5)
 
 
 OpenConsumer = Callable[[RebalanceListener], Consumer]
-OpenStream = Callable[[Mapping[TopicPartition, int], int], SinkStream]
-"""Takes the first offset to read of each partition, and the most records of a batch."""
+OpenStream = Callable[[Mapping[TopicPartition, int], int, bool], SinkStream]
+"""Takes the first offset to read of each partition, the most records of a batch, and whether a log may be another one
+than for the stream before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +137,7 @@ class WorkerSinkTask(WorkerTask):
         self._look_at = 0.0  # for offsets without records, while it sleeps
         self._is_fetching = True  # unless the consumer could not serve the position: then Spark reads first
         self._rewound: set[TopicPartition] = set()  # to offsets that the task has asked for and not read yet
-        self._displaced = False
+        self._displaced = self._needs_new_consumers = False
         self._busy_at = self._not_before = clock.monotonic()
         self._outages = 0  # since the last batch
         self._commits = Commits(settings.flush_interval, settings.flush_timeout, str(id), clock.monotonic)
@@ -218,6 +219,7 @@ class WorkerSinkTask(WorkerTask):
         begin = self._joined.committed_or_reset(partitions)
         self._position.update(begin)
         self._commits.begin(begin)
+        self._needs_new_consumers = True
         self._moved()
         self._context.assigned(frozenset(self._position))
         self._context.topic_ids = self._joined.topic_ids()
@@ -278,8 +280,8 @@ class WorkerSinkTask(WorkerTask):
             self._read_again_later("the offsets of the partitions are not known now")
         elif not self._context.rewound and (readable := self._readable()):
             start, most = {partition: self._position[partition] for partition in readable}, self._batch_size.records
-            self._stream = self._open_stream(start, most)
-            self._streamed = readable
+            self._stream = self._open_stream(start, most, self._needs_new_consumers)
+            self._streamed, self._needs_new_consumers = readable, False
 
     def _reset_positions(self) -> Mapping[TopicPartition, Reset] | None:
         """Move the positions that are not in their logs; return those, or ``None`` when the logs are not known now.
@@ -298,6 +300,7 @@ class WorkerSinkTask(WorkerTask):
             self._rewound.difference_update(resets)
             self._reopen(replaced)
             self._commits.reset(offsets)
+            self._needs_new_consumers = True
             self._moved()
         return resets
 

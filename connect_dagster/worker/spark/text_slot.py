@@ -1,28 +1,30 @@
 """Text in memory for plans that are kept: the same files, with other lines for each run.
 
 Spark plans, optimizes and generates code for a DataFrame once, however often it runs. What differs from batch to batch
-is the content of the files that it reads; Spark looks at them when a job runs.
+is the content of the files that it reads; readers of the project look at them when a job runs.
 """
 
 from __future__ import annotations
 
-import codecs
 import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
+from pyspark.sql.types import StringType, StructField, StructType
 
+from connect_dagster.expressions.java_classes import new_instance
+from connect_dagster.expressions.reader_frames import frame_of_readers
 from connect_dagster.scratch import memory_folder
 from connect_dagster.worker.spark.kept_projection import NotKeptError
 
 PIECES = 8
-# Spark plans with the length that a file has then: it neither divides one of this length, nor reads beyond it.
-_FILE_BYTES = 4 << 20
+_READERS = Path(__file__).with_name("TextReaders.java")
+_LINES = StructType([StructField("value", StringType(), nullable=False)])
 
 
 class TextSlot:
@@ -33,8 +35,7 @@ class TextSlot:
         has_returns: whether ``\r`` may end lines.
 
     Raises:
-        NotKeptError: the files cannot be written, or Spark does not read each once, as where its settings divide files
-            that are small.
+        NotKeptError: the files cannot be written, or Spark has other parts.
     """
 
     def __init__(self, spark: SparkSession, has_returns: bool) -> None:
@@ -42,32 +43,26 @@ class TextSlot:
         self._terminator = b"\r" if has_returns else b"\n"
         try:
             self._folder = Path(tempfile.mkdtemp(prefix="connect-dagster-text-", dir=memory_folder()))
+            self._files = [self._folder / f"{number}.txt" for number in range(PIECES)]
             try:
-                self._files = self._empty_files()
-                lines = spark.read.text(str(self._folder), lineSep=None if has_returns else "\n")
-                self.df: DataFrame = lines.select(F.coalesce("value", F.lit("")).alias("value"))
-                """The lines in their order, in the column ``value``, which Spark's own may be null for all it knows."""
-                self._files = self._in_order_of_spark()
+                for file in self._files:
+                    file.touch()
+                self.df: DataFrame = self._frame(spark, has_returns)
+                """The lines in their order, in the column ``value``."""
             except BaseException:
                 self.close()
                 raise
-        except (OSError, PySparkException, Py4JJavaError) as error:
+        except (OSError, PySparkException, Py4JError) as error:
             raise NotKeptError(str(error)) from error
 
-    def _empty_files(self) -> list[Path]:
-        files = [self._folder / f"{number}.txt" for number in range(PIECES)]
-        for file in files:
-            with file.open("wb") as empty:
-                empty.truncate(_FILE_BYTES)
-        return files
-
-    def _in_order_of_spark(self) -> list[Path]:
-        """Return the files in the order in which Spark reads them, which is settled when a DataFrame is made."""
-        self.write([str(number).encode() for number in range(PIECES)])
-        order = [int(row.value) for row in self.df.collect()]
-        if sorted(order) != [*range(PIECES)]:
-            raise NotKeptError(f"Spark has read the files {order} of {PIECES}")
-        return [self._files[number] for number in order]
+    def _frame(self, spark: SparkSession, has_returns: bool) -> DataFrame:
+        readers = new_instance(_READERS, has_returns)
+        parts = [readers.part(str(file)) for file in self._files]
+        count = min(PIECES, spark.sparkContext.defaultParallelism)
+        tasks = [parts[PIECES * number // count : PIECES * (number + 1) // count] for number in range(count)]
+        session: Any = spark._jsparkSession
+        schema = session.parseDataType(_LINES.json())
+        return frame_of_readers(spark, tasks, readers, schema)
 
     def write(self, pieces: Sequence[bytes | memoryview]) -> None:
         """Replace the content; a run that is under way must have ended.
@@ -77,13 +72,7 @@ class TextSlot:
 
         Raises:
             OSError: memory is full.
-            NotKeptError: Spark would not read a piece as it is.
         """
-        for piece in pieces:
-            if len(piece) >= _FILE_BYTES:
-                raise NotKeptError("a piece is longer than its file")
-            if piece[: len(codecs.BOM_UTF8)] == codecs.BOM_UTF8:
-                raise NotKeptError("a piece begins with a byte order mark, which Spark leaves out")
         for number, file in enumerate(self._files):
             with file.open("r+b") as content:
                 if number < len(pieces):

@@ -132,7 +132,12 @@ def test_records_removed_while_the_sink_is_behind(
     topics.await_committed(first.group, topic, {0: 1})
     first.stop()
     gate = tmp_path / "gate"
-    config = {"topics": topic, "consumer.override.auto.offset.reset": policy, "on.put": f"ok; wait-for {gate}"}
+    config = {
+        "topics": topic,
+        "consumer.override.auto.offset.reset": policy,
+        "consumer.override.fetch.max.wait.ms": "0",  # else it has waited for these records
+        "on.put": f"ok; wait-for {gate}",
+    }
     sink = start_sink(config)
     topics.write(topic, "b")
     sink.wait(lambda: sink.puts()[-1:] == [[(0, 1, "b")]], "second put")

@@ -36,6 +36,7 @@ from connect_dagster.worker.errors.policy import ErrorPolicy
 from connect_dagster.worker.record_frames import tables_of
 from connect_dagster.worker.source.batches import Encoded, PlannedBefore, SourceBatches
 from connect_dagster.worker.source.pipeline import SourcePipeline
+from connect_dagster.worker.spark import text_slot
 from connect_dagster.worker.spark.text_slot import TextSlot
 from connect_dagster.worker.transforms import TransformationStage
 
@@ -122,6 +123,13 @@ def test_empty_lines_are_records(spark: SparkSession, batches: SourceBatches) ->
         assert same(spark, batches, lines(data)).num_rows == data.count(b"\n") + 1
     for end in (b"\r", b"\n\r", b"\r\r", b"\r\n", b"\r\n\r\n", b"\n\r\n"):
         same(spark, batches, lines(b"x\r\n" * 10_000 + b"y" + end))
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+def test_line_ends_anywhere_in_a_buffer(spark: SparkSession, batches: SourceBatches, end: bytes) -> None:
+    for shift in range(len(end) + 1):
+        data = b"x" * shift + end.join([b"y" * (number % 4) for number in range(500_000)]) + b"z"
+        assert same(spark, batches, lines(data)).num_rows == 500_000
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
@@ -285,17 +293,16 @@ def test_memory_that_is_full(spark: SparkSession, tmp_path: Path, monkeypatch: p
     own.close()
 
 
-def test_settings_that_divide_small_files(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_spark_with_other_parts(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scratch._Process, "memory", tmp_path)
-    own, setting = source_batches(spark), "spark.sql.files.maxPartitionBytes"
-    spark.conf.set(setting, 1 << 20)
-    try:
-        planned = own.planned(lines(b"line\n" * 10_000 + b"end"))
-    finally:
-        spark.conf.unset(setting)
+    other = tmp_path / "TextReaders.java"
+    other.write_text(text_slot._READERS.read_text().replace("PartitionReaderFactory", "NoSuchFactory"))
+    monkeypatch.setattr(text_slot, "_READERS", other)
+    own = source_batches(spark)
+    planned = own.planned(lines(b"line\n" * 10_000 + b"end"))
     assert not isinstance(planned, PlannedBefore)
     assert own.encoded(planned).table.num_rows == 10_001
-    assert [*tmp_path.iterdir()] == []
+    assert [*tmp_path.iterdir()] == [other]
 
 
 def test_nothing_is_left_in_memory(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,14 +1,11 @@
 """R8: users' regular expressions in Spark's JVM, with Java's meaning; each match ends."""
 
-import functools
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from pyspark.sql import SparkSession
 
 from connect_dagster.errors import ConfigError
-from connect_dagster.expressions import java_patterns
 from connect_dagster.expressions.java_patterns import CostlyPatternError, Regex, matching
 from connect_dagster.plugin.frames import SourceFrame
 from connect_dagster.predicates.topic_name_matches import TopicNameMatches
@@ -103,20 +100,3 @@ def test_a_replacement_is_made_once_for_a_topic(spark: SparkSession) -> None:
     rows = SourceFrame(spark.range(200_000).selectExpr("'v' AS value", f"{topics} AS topic"), {}, {})
     counts = costly.apply(rows).df.groupBy("topic").count().collect()
     assert {row.topic: row["count"] for row in counts} == {"x": 100_000, "y": 100_000}
-
-
-def test_threads_that_come_first_at_once_share_one_class(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a class for each, py4j called methods of one on objects of another, and each match failed from then on."""
-    made: list[object] = []
-
-    @functools.cache
-    def slow() -> object:
-        time.sleep(0.2)
-        made.append(object())
-        return made[-1]
-
-    monkeypatch.setattr(java_patterns, "_compiled_constructor", slow)
-    with ThreadPoolExecutor(4) as threads:
-        found = {each.result() for each in [threads.submit(java_patterns._constructor) for _ in range(4)]}
-    assert found == set(made)
-    assert len(made) == 1

@@ -14,6 +14,7 @@ _TIMEOUT = "org.apache.kafka.common.errors.TimeoutException: Timeout of 60000ms 
         _TIMEOUT + _READER,
         "Job aborted: java.util.concurrent.TimeoutException: Cannot fetch record for offset 5 in 10000 ms" + _READER,
         "org.apache.kafka.common.errors.DisconnectException" + _READER,
+        _TIMEOUT + "\n\tat connect.dagster.KafkaRangeReader.fetch(Unknown Source)",
     ],
 )
 def test_brokers_that_are_away_come_back(text: str) -> None:

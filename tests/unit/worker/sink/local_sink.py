@@ -217,6 +217,9 @@ class Reader:
     fails_on_loss: bool
     counted: Measured = field(default_factory=lambda: Measured(0, 0))
 
+    def renew_consumers(self) -> None:
+        """Do nothing: no record is fetched ahead."""
+
     def read_counted(self, ranges: list[OffsetRange]) -> Any:
         rows = [row for one in sorted(ranges, key=lambda one: str(one.partition)) for row in self._rows(one)]
         size = sum(SIZES.get(row.value[:5], 10) for row in rows)
@@ -240,6 +243,7 @@ class Started:
 
     started_at: dict[TopicPartition, int]
     most_records: int
+    new_consumers: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -487,10 +491,10 @@ class LocalSink:
         self.group.listener = listener
         return self.group
 
-    def _open_stream(self, start: Mapping[TopicPartition, int], most_records: int) -> SinkStream:
-        self.streams.append(Started(dict(start), most_records))
+    def _open_stream(self, start: Mapping[TopicPartition, int], most_records: int, new_consumers: bool) -> SinkStream:
+        self.streams.append(Started(dict(start), most_records, new_consumers))
         reader = Reader(self.log, self.group.removed, self.group.policy._policy == "none")
-        return SinkStream(cast("OffsetRangeReader", reader), start, most_records)
+        return SinkStream(cast("OffsetRangeReader", reader), start, most_records, new_consumers)
 
 
 def put_values(sink: LocalSink, *values: str) -> Callable[[], Iterator[None]]:

@@ -27,7 +27,7 @@ class Ranges:
 
 
 def stream(start: dict[TopicPartition, int], most: int) -> SinkStream:
-    return SinkStream(cast("OffsetRangeReader", Ranges()), start, most)
+    return SinkStream(cast("OffsetRangeReader", Ranges()), start, most, new_consumers=False)
 
 
 def test_a_batch_goes_from_the_position_to_the_ends() -> None:

@@ -69,6 +69,24 @@ def test_a_topic_created_again_is_read_from_its_beginning(sleeps: bool, committe
     assert sink.calls("open", "close") == [("open", [FIRST]), ("close", [FIRST]), ("open", [FIRST]), ("close", [FIRST])]
 
 
+def test_what_was_fetched_ahead_is_forgotten_where_a_log_may_be_another_one() -> None:
+    """At an assignment and at a reset; not when the task rewinds."""
+    sink = local_sink()
+    sink.plugin.on["put"] = [lambda _: None, lambda _: sink.context.offset({FIRST: 3})]
+
+    def script() -> Iterator[None]:
+        sink.log[FIRST] += OLD
+        sink.group.assign(FIRST)
+        yield from steps()
+        sink.log[FIRST] += OLD
+        yield from steps()
+        sink.group.recreate(FIRST, "new")
+        yield from steps()
+
+    sink.run(script)
+    assert [(one.started_at[FIRST], one.new_consumers) for one in sink.streams] == [(0, True), (3, False), (0, True)]
+
+
 def created_again(sink: LocalSink) -> None:
     sink.group.recreate(FIRST, "new 1", "new 2")
 
