@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from connect_dagster.worker.config.sink import SinkConnectorConfig
-from connect_dagster.worker.config.source import SourceConnectorConfig
+if TYPE_CHECKING:  # a task has been given its policy, and imports no configuration of connectors
+    from connect_dagster.worker.config.sink import SinkConnectorConfig
+    from connect_dagster.worker.config.source import SourceConnectorConfig
 
 
 @dataclass(frozen=True, slots=True)
