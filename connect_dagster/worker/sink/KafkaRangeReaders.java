@@ -7,6 +7,7 @@ import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.WeakHashMap;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
@@ -45,6 +46,8 @@ public final class KafkaRangeReaders implements PartitionReaderFactory {
 final class KafkaRangeReader implements PartitionReader {
     /** The records that consumers have fetched beyond their ranges, with which the next ranges begin. */
     private static final Map AHEAD = new WeakHashMap();
+    /** The consumers that have a position, which would ask for their group's without one. */
+    private static final Set POSITIONED = Collections.synchronizedSet(Collections.newSetFromMap(new WeakHashMap()));
     private static final Field KAFKA = kafkaField();
 
     private final KafkaDataConsumer consumer;
@@ -55,8 +58,6 @@ final class KafkaRangeReader implements PartitionReader {
     private final long pollTimeout;
     private final boolean failOnDataLoss;
     private final RecordRow row;
-    /** Whether the consumer has a position; without one it would ask for the group's. */
-    private boolean positioned;
     private Fetched fetched;
 
     KafkaRangeReader(KafkaBatchInputPartition range) {
@@ -101,9 +102,10 @@ final class KafkaRangeReader implements PartitionReader {
             fetched.records = Collections.EMPTY_LIST;
             fetched.index = 0;
         }
-        fetched.positioned = positioned;
-        synchronized (AHEAD) {
-            AHEAD.put(internal, fetched);
+        if (fetched.end > fetched.position) {
+            synchronized (AHEAD) {
+                AHEAD.put(internal, fetched);
+            }
         }
         consumer.release();
     }
@@ -119,9 +121,8 @@ final class KafkaRangeReader implements PartitionReader {
         long position = fetched.position;
         fetched = new Fetched(position);
         try {
-            if (!positioned || kafka.position(partition) != position) {
+            if (POSITIONED.add(internal) || kafka.position(partition) != position) {
                 kafka.seek(partition, position);
-                positioned = true;
             }
             List records = kafka.poll(Duration.ofMillis(pollTimeout)).records(partition);
             fetched.end = kafka.position(partition);
@@ -146,7 +147,6 @@ final class KafkaRangeReader implements PartitionReader {
     private void takeFetched(long start) {
         synchronized (AHEAD) {
             Fetched own = (Fetched) AHEAD.remove(internal);
-            positioned = own != null && own.positioned;
             fetched = own != null && own.position == start ? own : takeFromOthers(start);
         }
     }
@@ -157,9 +157,9 @@ final class KafkaRangeReader implements PartitionReader {
             Map.Entry entry = (Map.Entry) all.next();
             InternalKafkaConsumer other = (InternalKafkaConsumer) entry.getKey();
             Fetched found = (Fetched) entry.getValue();
-            if (other != null && found.position == start && !found.records.isEmpty()
-                    && other.topicPartition().equals(partition) && other.groupId().equals(internal.groupId())) {
-                entry.setValue(found.withoutRecords());
+            if (other != null && found.position == start && other.topicPartition().equals(partition)
+                    && other.groupId().equals(internal.groupId())) {
+                all.remove();
                 return found;
             }
         }
@@ -193,18 +193,10 @@ final class Fetched {
     long end;
     List records = Collections.EMPTY_LIST;
     int index;
-    /** Whether the consumer that keeps it has a position, wherever that is. */
-    boolean positioned;
 
     Fetched(long position) {
         this.position = position;
         this.end = position;
-    }
-
-    Fetched withoutRecords() {
-        Fetched empty = new Fetched(position);
-        empty.positioned = positioned;
-        return empty;
     }
 }
 
