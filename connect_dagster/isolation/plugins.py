@@ -9,7 +9,7 @@ import importlib.util
 import inspect
 import logging
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.machinery import PathFinder
 from itertools import accumulate
 from pathlib import Path
@@ -65,6 +65,11 @@ class Plugins:
             if folder:
                 found += self._on_path(Path(folder).absolute())
         self._all = sorted(found, key=lambda one: (list(Kind).index(one.kind), one.class_name))
+        # First by class name, then by alias: a status is asked of a hundred connectors at once.
+        self._by_name = (
+            _by_name(self._all, lambda one: (one.class_name,)),
+            _by_name(self._all, lambda one: one.aliases),
+        )
 
     @classmethod
     def of(cls, worker: Mapping[str, str]) -> Self:
@@ -115,8 +120,8 @@ class Plugins:
         """Return a plugin of any kind by class name or alias, else the class of that name in a permitted package, else
         ``None``.
         """
-        for matches in (lambda one: one.class_name == name, lambda one: name in one.aliases):
-            if fitting := [one for one in self._all if matches(one)]:
+        for by_name in self._by_name:
+            if fitting := by_name.get(name):
                 named = [one for one in fitting if one.class_name == fitting[0].class_name]
                 return _of_version(named, version).plugin
         found = self._attribute(name)
@@ -134,9 +139,8 @@ class Plugins:
         return None if found is None else class_name(found)
 
     def _find(self, name: str, kinds: Sequence[Kind], what: str, version: str | None = None) -> PluginDescription[Any]:
-        known = self.all(kinds)
-        for matches in (lambda one: one.class_name == name, lambda one: name in one.aliases):
-            fitting = [one for one in known if matches(one)]
+        for by_name in self._by_name:
+            fitting = [one for one in by_name.get(name, ()) if one.kind in kinds]
             if len({one.class_name for one in fitting}) == 1:
                 return _usable(_of_version(fitting, version))
             if fitting:
@@ -145,7 +149,7 @@ class Plugins:
                     "Please use full package and class name instead. "
                     f"Classes found: {', '.join(map(str, fitting))}"
                 )
-        return _usable(self._importable(name, kinds) or self._unknown(name, known, what))
+        return _usable(self._importable(name, kinds) or self._unknown(name, self.all(kinds), what))
 
     def _importable(self, name: str, kinds: Sequence[Kind]) -> PluginDescription[Any] | None:
         plugin = self._attribute(name)
@@ -263,6 +267,17 @@ class Plugins:
 def _added(plugin: type[Any], location: str, declared_as: str | None = None) -> list[PluginDescription[Any]]:
     log.info("Added plugin '%s' from %s", class_name(plugin), location)
     return described(plugin, location, declared_as)
+
+
+def _by_name(
+    plugins: Iterable[PluginDescription[Any]], names: Callable[[PluginDescription[Any]], Iterable[str]]
+) -> Mapping[str, Sequence[PluginDescription[Any]]]:
+    """Return the plugins of each name, in their order."""
+    found: dict[str, list[PluginDescription[Any]]] = {}
+    for one in plugins:
+        for name in dict.fromkeys(names(one)):
+            found.setdefault(name, []).append(one)
+    return found
 
 
 def _named(packages: Iterable[str]) -> Iterator[str]:
