@@ -344,6 +344,8 @@ def _why(error: BaseException) -> str:
 
 def _of_version(candidates: Sequence[PluginDescription[Any]], spec: str | None) -> PluginDescription[Any]:
     """Return one of the versions of a class (KIP-891); of equal ones the first on the path."""
+    if spec is None and len(candidates) == 1:
+        return candidates[0]
     wanted = fitting_version([one.version for one in candidates], spec)
     return next(one for one in candidates if one.version == wanted)
 
