@@ -180,7 +180,7 @@ class WorkerTask(ABC):
             for stage in self._transforms:
                 stage.close()
             java_references.close_idle_callbacks(self.spark)
-            java_references.look_at_all()
+            java_references.look_soon()
 
     def _stop_plugin(self) -> None:
         try:

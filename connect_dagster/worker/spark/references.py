@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import threading
 import time
 
 from py4j import clientserver
@@ -23,8 +24,12 @@ log = logging.getLogger(__name__)
 _RELEASE_SECONDS = 0.05
 _LONG_SECONDS = 0.002
 _LOOK_SECONDS = 60.0
+# A tenth of a second of all threads: a connector that starts again, or a hundred that stop, are not to wait for each.
+_LOOK_AFTER_END_SECONDS = 10.0
 
 _last_look = time.monotonic()
+_look_lock = threading.Lock()
+_next_look: threading.Timer | None = None
 
 
 def release_quickly() -> None:
@@ -40,15 +45,37 @@ def let_go() -> None:
     more, such as connections of clients that came and went.
     """
     if time.monotonic() - _last_look > _LOOK_SECONDS:
-        look_at_all()
+        _look_at_all()
+    _collect()
+
+
+def look_soon() -> None:
+    """Look within ten seconds at what was left out; call it at a task's end, for what it has kept."""
+    global _next_look
+    with _look_lock:
+        if _next_look is None:
+            _next_look = threading.Timer(_LOOK_AFTER_END_SECONDS, _look_after_end)
+            _next_look.name = "look-at-references"
+            _next_look.daemon = True
+            _next_look.start()
+
+
+def _look_after_end() -> None:
+    global _next_look
+    with _look_lock:
+        _next_look = None
+    _look_at_all()
+    _collect()
+
+
+def _collect() -> None:
     began = time.thread_time()
     gc.collect()
     if time.thread_time() - began > _LONG_SECONDS:
         gc.freeze()
 
 
-def look_at_all() -> None:
-    """Have the next collection look at what was left out; call it at a task's end, for what it has kept."""
+def _look_at_all() -> None:
     global _last_look
     _last_look = time.monotonic()
     gc.unfreeze()

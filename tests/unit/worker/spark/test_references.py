@@ -1,6 +1,7 @@
 """Collections are short, however much a worker has loaded."""
 
 import gc
+import threading
 import time
 import weakref
 from collections.abc import Iterator
@@ -22,20 +23,6 @@ def test_what_makes_a_collection_long_is_left_out_of_the_next_ones() -> None:
     plans = [[number] for number in range(300_000)]
     references.let_go()
     assert gc.get_freeze_count() > len(plans)
-    references.look_at_all()
-    assert gc.get_freeze_count() == 0
-
-
-def test_cycles_are_collected_that_a_task_has_kept() -> None:
-    kept: list[object] = [[number] for number in range(300_000)]
-    cycle: list[object] = []
-    cycle.append(cycle)
-    references.let_go()
-    marks = len(gc.get_objects(generation=2))
-    del kept, cycle
-    references.look_at_all()
-    assert gc.collect() >= 1
-    assert len(gc.get_objects(generation=2)) > marks, "what was left out is looked at again"
 
 
 class Connection:
@@ -59,3 +46,20 @@ def test_what_was_left_out_is_looked_at_once_a_minute(monkeypatch: pytest.Monkey
     references.let_go()
     assert gone() is None
     assert gc.get_freeze_count() > len(kept), "what is alive is left out again"
+
+
+def test_what_tasks_have_kept_is_looked_at_soon_after_their_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(references, "_LOOK_AFTER_END_SECONDS", 0.2)
+    plans, kept = [[number] for number in range(300_000)], Connection()
+    gone = weakref.ref(kept)
+    references.let_go()
+    del kept
+    for _ in range(3):
+        references.look_soon()
+    looks = [one for one in threading.enumerate() if one.name == "look-at-references"]
+    references.let_go()
+    assert gone() is not None, "the next batch of another task does not wait for it"
+    assert len(looks) == 1, "tasks that end together share a look"
+    looks[0].join()
+    assert gone() is None
+    assert gc.get_freeze_count() > len(plans), "what is alive is left out again"
