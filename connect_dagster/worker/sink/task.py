@@ -164,7 +164,7 @@ class WorkerSinkTask(WorkerTask):
 
     def _stream_on(self) -> None:
         while not self.stopping:
-            woken = self._joined.poll(_ASLEEP_SECONDS if self._watched else 0)
+            woken = self._joined.poll(self._longest_poll)
             if self.paused:
                 self._rest()
                 continue
@@ -178,6 +178,13 @@ class WorkerSinkTask(WorkerTask):
                 self._wake()
                 self._is_fetching = False
             self._commit_when_due()
+
+    @property
+    def _longest_poll(self) -> float:
+        if self._watched:
+            return _ASLEEP_SECONDS
+        # Partitions that come first are heard of at once, not at the end of a pause.
+        return 0 if self._position or self.paused else _IDLE_SECONDS
 
     def _leave(self) -> None:
         self._stop_stream()
@@ -357,7 +364,8 @@ class WorkerSinkTask(WorkerTask):
     def _take_batch(self) -> None:
         stream, began = self._stream, self._clock.monotonic()
         if stream is None:
-            self._await_change(_IDLE_SECONDS)
+            if self._position:
+                self._await_change(_IDLE_SECONDS)
             return
         ends = self._joined.ends(self._streamed)
         self._metrics.ends_seen(ends)

@@ -103,6 +103,7 @@ class Group:
     known_ids: dict[str, str] = field(default_factory=dict)
     policy: OffsetReset = field(default_factory=lambda: OffsetReset("earliest", lambda *_: None))
     away: int = 0
+    longest_poll: float = 0.0
 
     # What a test does
 
@@ -128,6 +129,7 @@ class Group:
 
     def poll(self, seconds: float = 0) -> bool:
         self.clock.now += seconds
+        self.longest_poll = seconds
         answers, self.answers = self.answers, []
         for answer in answers:
             answer()

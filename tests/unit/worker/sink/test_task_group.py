@@ -20,6 +20,22 @@ from tests.unit.worker.sink.local_sink import (
 )
 
 
+def test_a_task_without_partitions_waits_for_them_in_its_poll() -> None:
+    sink = LocalSink()
+
+    def script() -> Iterator[None]:
+        yield
+        assert sink.group.longest_poll > 0, "an assignment ends the poll, and not a pause after it"
+        sink.log[FIRST] += ["a"]
+        sink.group.assign(FIRST)
+        yield
+        assert sink.group.longest_poll == 0
+        yield from until_put(sink, 1)
+
+    sink.run(script)
+    assert sink.puts == [["a"]]
+
+
 def test_partitions_that_go_are_committed_and_closed_and_the_others_stay() -> None:
     sink = LocalSink()
 
