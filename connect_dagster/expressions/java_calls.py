@@ -155,6 +155,10 @@ class RecordCounter:
         """Return the sum of their sizes."""
         return int(self._total.sum())
 
+    def reset(self) -> None:
+        """Count from nothing; no plan may run."""
+        self._total.reset()
+
 
 def text_function(function: Any, text: Column) -> Column:
     """Return the text that a Java function makes of another; null where it makes none, and of null.

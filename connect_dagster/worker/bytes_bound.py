@@ -65,23 +65,23 @@ def too_large(error: BaseException) -> BatchTooLargeError | None:
     return None
 
 
+@dataclass(frozen=True, slots=True)
 class ReadBound:
-    """The bound of what a sink task reads.
+    """The bound of what a sink task reads, to be called with its records.
 
-    Args:
+    Attributes:
         most_bytes: that a Spark task may read; one record may have more, as a batch of one record cannot be smaller.
     """
 
-    def __init__(self, most_bytes: int) -> None:
-        self._most_bytes = most_bytes
+    most_bytes: int
 
-    def over(self, df: DataFrame) -> DataFrame:
+    def __call__(self, df: DataFrame) -> DataFrame:
         """Return the records, whose evaluation fails where a Spark task reads too many bytes.
 
         Args:
             df: columns of Spark's Kafka source.
         """
-        return df.where(_read_check(self._most_bytes, tuple(df.columns)))
+        return df.where(_read_check(self.most_bytes, tuple(df.columns)))
 
 
 @kept_in_jvm(20)

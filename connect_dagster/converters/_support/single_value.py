@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from pyspark.sql import Column, DataFrame
@@ -11,6 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.converters._support.converter_type import converter_type, type_name
 from connect_dagster.expressions import value_classes
+from connect_dagster.expressions.java_calls import kept_in_jvm
 from connect_dagster.kafka_version import KAFKA_VERSION
 from connect_dagster.plugin.config import ConfigDef
 from connect_dagster.plugin.converter import Converter, Decoder
@@ -40,7 +42,7 @@ class SingleValueConverter(Converter, HeaderConverter):
 
     def _configure(self, config: Mapping[str, str]) -> None:
         self.configured(self.config_def.parse(config))
-        self._decoders: dict[str, Decoder] = {}
+        self._options = frozenset(config.items())
 
     def configured(self, options: Any) -> None:
         """Keep the parsed options that the converter uses."""
@@ -54,14 +56,27 @@ class SingleValueConverter(Converter, HeaderConverter):
         return [self.expected_decoder(column)]
 
     def expected_decoder(self, column: str) -> Decoder:
-        """Return the one decoder, the same object at each call."""
-        if column not in self._decoders:
-            self._decoders[column] = self.decoder(F.col(column))
-        return self._decoders[column]
+        """Return the one decoder, the same object for all converters of a class with the same options."""
+        return _decoder(_Decoded(type(self), self._options, column, self))
 
     @abstractmethod
     def decoder(self, data: Column) -> Decoder:
         """Return the decoder of a binary column."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Decoded:
+    """A column under a converter: equal where the decoders are."""
+
+    converter_class: type[SingleValueConverter]
+    options: frozenset[tuple[str, str]]
+    column: str
+    converter: SingleValueConverter = field(compare=False)
+
+
+@kept_in_jvm(100)
+def _decoder(of: _Decoded) -> Decoder:
+    return of.converter.decoder(F.col(of.column))
 
 
 class PrimitiveConverter(SingleValueConverter):

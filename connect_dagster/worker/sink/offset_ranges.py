@@ -66,13 +66,18 @@ class OffsetRangeReader:
         self._parts: _SourceParts | None = None
         self._way: Callable[[Sequence[OffsetRange]], DataFrame] | None = None
         self._counter: RecordCounter | None = None
+        self._counters: list[RecordCounter] = []  # those of slots, and that one
+        self._forgotten = Measured(0, 0)
+        self.kind = tuple(options[name] for name in (_POLL_TIMEOUT, _FAIL_ON_LOSS, _HEADERS))
+        """Equal for readers whose slots can be exchanged."""
 
     @property
     def counted(self) -> Measured:
-        """Return the counts of what plans over :meth:`read_counted` have read; twice where one ran twice."""
-        if self._counter is None:
-            return Measured(0, 0)
-        return Measured(self._counter.bytes, self._counter.records)
+        """Return the counts of slots and of plans over :meth:`read_counted`; twice where one ran twice."""
+        return Measured(
+            self._forgotten.bytes + sum(one.bytes for one in self._counters),
+            self._forgotten.records + sum(one.records for one in self._counters),
+        )
 
     def renew_consumers(self) -> None:
         """Forget what was fetched ahead, as the logs may have other records at these offsets."""
@@ -81,7 +86,11 @@ class OffsetRangeReader:
 
     def read_counted(self, ranges: Sequence[OffsetRange]) -> DataFrame:
         """Return what :meth:`read` returns, and count the records once they are read."""
-        return self._counting(self.read(ranges))
+        df = self.read(ranges)
+        if self._counter is None:
+            self._counter = _counter_of(df)
+            self._counters.append(self._counter)
+        return df.where(self._counter.condition)
 
     def slot(self, ranges: Sequence[OffsetRange]) -> RangeSlot:
         """Return a DataFrame over these ranges, or others of the same layout, whose records are counted.
@@ -89,14 +98,35 @@ class OffsetRangeReader:
         Raises:
             NotKeptError: this Spark has other parts.
         """
+        slot = RangeSlot(self._known_parts(ranges), ranges)
+        self._counters.append(slot.counter)
+        return slot
+
+    def take_over(self, slot: RangeSlot, ranges: Sequence[OffsetRange]) -> None:
+        """Read ranges of this task by the slot of a reader that has ended, of the same kind.
+
+        Args:
+            slot: of another reader; has as many ranges for each Spark task.
+            ranges: the first ones.
+
+        Raises:
+            NotKeptError: this Spark has other parts.
+        """
+        slot.move(self._known_parts(ranges), ranges)
+        self._counters.append(slot.counter)
+
+    def forget(self, slot: RangeSlot) -> None:
+        """Keep the counts of a slot alone, which is not read any more."""
+        counter, before = slot.counter, self._forgotten
+        self._forgotten = Measured(before.bytes + counter.bytes, before.records + counter.records)
+        self._counters.remove(counter)
+
+    def _known_parts(self, ranges: Sequence[OffsetRange]) -> _SourceParts:
+        if self._way is None:
+            self._way = self._way_of_this_spark(ranges)
         if self._parts is None:
             raise NotKeptError("Spark's Kafka source is read as a whole")
-        return RangeSlot(self._parts, ranges, self._counting)
-
-    def _counting(self, df: DataFrame) -> DataFrame:
-        if self._counter is None:
-            self._counter = RecordCounter(size_of_record(tuple(df.columns)))
-        return df.where(self._counter.condition)
+        return self._parts
 
     def read(self, ranges: Sequence[OffsetRange]) -> DataFrame:
         """Return the records of ranges in the columns of Spark's Kafka source; nothing is read yet.
@@ -151,6 +181,10 @@ Layout = tuple[tuple[TopicPartition, ...], ...]
 """The partitions that each Spark task reads, in order."""
 
 
+def _counter_of(df: DataFrame) -> RecordCounter:
+    return RecordCounter(size_of_record(tuple(df.columns)))
+
+
 def layout(ranges: Sequence[OffsetRange]) -> Layout:
     """Return the partitions of each Spark task."""
     return tuple(tuple(one.partition for one in task) for task in of_tasks(ranges))
@@ -164,22 +198,41 @@ class RangeSlot:
     Args:
         parts: of Spark's Kafka source.
         ranges: the first ones.
-        over: wraps what is read.
+
+    Attributes:
+        df: the records, in the columns of Spark's Kafka source.
+        counter: of the records that are read.
 
     Raises:
         NotKeptError: this Spark has other parts.
     """
 
-    def __init__(
-        self, parts: _SourceParts, ranges: Sequence[OffsetRange], over: Callable[[DataFrame], DataFrame]
-    ) -> None:
+    def __init__(self, parts: _SourceParts, ranges: Sequence[OffsetRange]) -> None:
         try:
             self._tasks = [[parts.range(one) for one in task] for task in of_tasks(ranges)]
-            self._start, self._end = (writable_field(self._tasks[0][0], name) for name in ("fromOffset", "untilOffset"))
-            self.df: DataFrame = over(parts.over(self._tasks))
-            """The records, in the columns of Spark's Kafka source."""
+            self._inputs = [[parts.input(one) for one in task] for task in self._tasks]
+            self._start, self._end, self._partition = (
+                writable_field(self._tasks[0][0], name) for name in ("fromOffset", "untilOffset", "topicPartition")
+            )
+            self._consumers = writable_field(self._inputs[0][0], "executorKafkaParams")
+            records = parts.over(self._inputs)
+            self.counter = _counter_of(records)
+            self.df: DataFrame = records.where(self.counter.condition)
         except Py4JError as error:
             raise NotKeptError(str(error)) from error
+
+    def move(self, parts: _SourceParts, ranges: Sequence[OffsetRange]) -> None:
+        """Read partitions of another task from here on, by its consumers, and count from nothing.
+
+        Args:
+            parts: of the other task.
+            ranges: its first ones.
+        """
+        for task, inputs, wanted in zip(self._tasks, self._inputs, of_tasks(ranges), strict=True):
+            for java_range, java_input, one in zip(task, inputs, wanted, strict=True):
+                self._partition.set(java_range, parts.partition(one.partition))
+                self._consumers.set(java_input, parts.consumers)
+        self.counter.reset()
 
     def set(self, ranges: Sequence[OffsetRange]) -> None:
         """Read these from here on; a run that is under way must have ended.
@@ -200,7 +253,7 @@ class _SourceParts:
         jvm: Any = spark._jvm
         kafka = jvm.org.apache.spark.sql.kafka010
         self._spark = spark
-        self._range, self._partition = kafka.KafkaOffsetRange, getattr(kafka, _INPUT)
+        self._range, self._input = kafka.KafkaOffsetRange, getattr(kafka, _INPUT)
         self._readers = _reader_factory(kafka)
         self._topic_partition = jvm.org.apache.kafka.common.TopicPartition
         self._nothing = jvm.scala.Option.empty()
@@ -212,29 +265,33 @@ class _SourceParts:
             if name.startswith(_KAFKA):
                 given.put(name.removeprefix(_KAFKA), value)
         # Spark keeps the consumers of a group open between batches, and what they have fetched ahead.
-        self._params = scala_object(kafka, "KafkaSourceProvider").kafkaParamsForExecutors(
+        self.consumers = scala_object(kafka, "KafkaSourceProvider").kafkaParamsForExecutors(
             jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(given), _unique_group()
         )
 
     def renew_consumers(self) -> None:
         """Read by others than those that are open, also in frames that were made before."""
-        self._params.put("group.id", _unique_group())
+        self.consumers.put("group.id", _unique_group())
 
     def read(self, ranges: Sequence[OffsetRange]) -> DataFrame:
         """Return the records of ranges."""
-        return self.over([map(self.range, task) for task in of_tasks(ranges)])
+        return self.over([self.input(self.range(one)) for one in task] for task in of_tasks(ranges))
 
-    def over(self, tasks: Iterable[Iterable[Any]]) -> DataFrame:
-        """Return the records of Spark's ranges by task."""
-        return frame_of_readers(self._spark, (map(self._input, task) for task in tasks), self._readers, self._schema)
+    def over(self, inputs: Iterable[Iterable[Any]]) -> DataFrame:
+        """Return the records of Spark's inputs by task."""
+        return frame_of_readers(self._spark, inputs, self._readers, self._schema)
 
     def range(self, one: OffsetRange) -> Any:
         """Return a range of Spark."""
-        partition = self._topic_partition(one.partition.topic, one.partition.partition)
-        return self._range(partition, one.start, one.end, self._nothing)
+        return self._range(self.partition(one.partition), one.start, one.end, self._nothing)
 
-    def _input(self, java_range: Any) -> Any:
-        return self._partition(java_range, self._params, self._poll_timeout, self._fails_on_loss, self._headers)
+    def partition(self, one: TopicPartition) -> Any:
+        """Return a partition of Kafka's client."""
+        return self._topic_partition(one.topic, one.partition)
+
+    def input(self, java_range: Any) -> Any:
+        """Return what a Spark task reads a range by."""
+        return self._input(java_range, self.consumers, self._poll_timeout, self._fails_on_loss, self._headers)
 
 
 def _unique_group() -> str:

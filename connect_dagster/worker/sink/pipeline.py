@@ -39,7 +39,7 @@ from connect_dagster.worker.sink.few_records import (
 )
 from connect_dagster.worker.sink.offset_ranges import OffsetRange
 from connect_dagster.worker.sink.planned_frame import Planned, PlannedFrame
-from connect_dagster.worker.sink.range_queries import PlannedRanges, RangeQueries
+from connect_dagster.worker.sink.range_queries import IdleQueries, PlannedRanges, RangeQueries
 from connect_dagster.worker.spark.kept_projection import MadeOnce
 from connect_dagster.worker.transforms import TransformationStage, apply_chain, is_deterministic
 
@@ -58,6 +58,7 @@ class _Plan:
     columns: Mapping[str, Column]  # by their names
     kept: KeptSelections = field(default_factory=KeptSelections)
     frame: MadeOnce[KeptFrame] = field(default_factory=MadeOnce)
+    idle: IdleQueries = field(default_factory=IdleQueries)
 
     def over(self, df: DataFrame) -> DataFrame:
         """Return the records as a frame has them.
@@ -155,7 +156,7 @@ class SinkPipeline:
         plan = self._expected_plan(Mode(as_data=self.tolerate))
         if plan is None or self.transforms or FAILURE in plan.columns:
             return None
-        return self._frame(plan, PlannedRanges(queries, ranges, read, plan.over, frozenset(plan.columns)))
+        return self._frame(plan, PlannedRanges(queries, ranges, read, plan.over, frozenset(plan.columns), plan.idle))
 
     def _frame(self, plan: _Plan, planned: Planned) -> PlannedFrame:
         schemas = {"value_schema": plan.value.schema, "key_schema": plan.key.schema}

@@ -58,7 +58,7 @@ class SinkPlanner:
         self._spark = spark
         self._bound = bound
         self._reader = reader
-        self._queries = RangeQueries(reader, bound.over)
+        self._queries = RangeQueries(reader, bound)
         self._pipeline = pipeline if tolerance is None else replace(pipeline, tolerance=tolerance)
         self._encoder = RecordEncoder(
             spark, pipeline.key_converter, pipeline.value_converter, pipeline.header_converter
@@ -72,8 +72,12 @@ class SinkPlanner:
         """Return the plans of a batch, as it was read."""
         if batch.fetched is None:  # else it is within bounds already
             make_df = batch.make_df
-            batch = replace(batch, make_df=lambda: self._bound.over(make_df()))
+            batch = replace(batch, make_df=lambda: self._bound(make_df()))
         return BatchPlans(self._spark, self._pipeline, batch, self._queries)
+
+    def close(self) -> None:
+        """Leave what is planned to other tasks; call it when no plan of the task runs any more."""
+        self._queries.close()
 
     def raw_record(self, record: SinkRecord) -> RawRecord:
         """Return a record in the bytes that the converters make of it."""

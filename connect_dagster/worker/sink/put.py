@@ -86,6 +86,9 @@ class Planner(Protocol):
     def plans(self, batch: MicroBatch) -> Plans:
         """Return the plans of a batch."""
 
+    def close(self) -> None:
+        """Leave what is planned to other tasks."""
+
     def raw_record(self, record: SinkRecord) -> RawRecord:
         """Return a record in bytes."""
 

@@ -6,9 +6,11 @@ that are selected and the partitions that each Spark task reads; the ranges are 
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
@@ -19,6 +21,44 @@ from connect_dagster.worker.spark.kept_projection import MadeOnce, check_is_last
 
 # Batches of one Spark task and of several, and the columns of a record or two.
 _MOST_KEPT = 4
+_MOST_IDLE = 8
+
+
+class IdleQueries:
+    """Queries over one plan that tasks have left, for the next tasks over it: to plan one takes 0.1 CPU-seconds."""
+
+    def __init__(self) -> None:
+        self._queries: list[_Query] = []
+        self._lock = threading.Lock()
+
+    def take(self, key: _Key) -> _Query | None:
+        """Return a query, which belongs to the caller from here on; ``None`` where none was left."""
+        with self._lock:
+            places = (place for place, query in enumerate(self._queries) if query.key == key)
+            place = next(places, None)
+            return None if place is None else self._queries.pop(place)
+
+    def give(self, query: _Query) -> None:
+        """Keep a query that nobody runs; the one that was given first is dropped where they become many."""
+        with self._lock:
+            self._queries.append(query)
+            del self._queries[:-_MOST_IDLE]
+
+
+class _Key(NamedTuple):
+    """What a query is of, beside its plan: equal where it can read ranges of another task.
+
+    Attributes:
+        reader: its kind.
+        over: wraps what is read.
+        shape: count of ranges that each Spark task reads.
+        columns: their identities, valid while the query keeps them alive.
+    """
+
+    reader: tuple[str, ...]
+    over: Plan
+    shape: tuple[int, ...]
+    columns: tuple[object, ...]
 
 
 class RangeQueries:
@@ -34,13 +74,20 @@ class RangeQueries:
         self._over = over
         self._queries: OrderedDict[tuple[object, ...], _Query] = OrderedDict()
 
-    def run(self, ranges: Sequence[OffsetRange], plan: Plan, columns: Sequence[Column | str]) -> pa.Table | None:
+    def run(
+        self,
+        ranges: Sequence[OffsetRange],
+        plan: Plan,
+        columns: Sequence[Column | str],
+        idle: IdleQueries | None = None,
+    ) -> pa.Table | None:
         """Return columns of the records of ranges.
 
         Args:
             ranges: one of each partition at most.
             plan: over the records.
             columns: of its result.
+            idle: queries over the plan that other tasks have left; ``None`` for a plan of this task alone.
 
         Returns:
             ``None`` where the query has to be planned as usual: it depends on more than the records, or is the first
@@ -50,21 +97,47 @@ class RangeQueries:
         partitions = layout(ordered)
         key = (plan, partitions, *identities(columns))
         known = self._queries.pop(key, None)
-        self._queries[key] = query = known or _Query(plan, columns)
+        query = known or self._query(ordered, plan, columns, idle)
+        self._queries[key] = query
         if len(self._queries) > _MOST_KEPT:
-            self._queries.popitem(last=False)
-        if known is None and len(partitions) == 1:
+            self._queries.popitem(last=False)[1].forget(self._reader)
+        if known is None and query.made.known is None and len(partitions) == 1:
             return None
         return query.run(ordered, self._reader, self._over)
+
+    def _query(
+        self, ranges: Sequence[OffsetRange], plan: Plan, columns: Sequence[Column | str], idle: IdleQueries | None
+    ) -> _Query:
+        shape = tuple(map(len, layout(ranges)))
+        key = _Key(self._reader.kind, self._over, shape, identities(columns))
+        left = None if idle is None else idle.take(key)
+        if left is None or left.made.known is None:
+            return _Query(key, plan, columns, idle)
+        slot, _ = left.made.known
+        self._reader.take_over(slot, ranges)
+        return left
+
+    def close(self) -> None:
+        """Leave the queries to other tasks; none runs any more."""
+        while self._queries:
+            _, query = self._queries.popitem()
+            if query.idle is not None and query.made.known is not None:
+                query.idle.give(query)
 
 
 @dataclass(frozen=True, slots=True)
 class _Query:
-    """Columns of a plan, which it keeps alive: their identity is its key."""
+    """Columns of a plan, which it keeps alive: their identity is in its key."""
 
+    key: _Key
     plan: Plan
     columns: Sequence[Column | str]
+    idle: IdleQueries | None
     made: MadeOnce[tuple[RangeSlot, DataFrame]] = field(default_factory=MadeOnce)
+
+    def forget(self, reader: OffsetRangeReader) -> None:
+        if self.made.known is not None:
+            reader.forget(self.made.known[0])
 
     def run(self, ranges: Sequence[OffsetRange], reader: OffsetRangeReader, over: Plan) -> pa.Table | None:
         def make() -> tuple[RangeSlot, DataFrame]:
@@ -90,6 +163,7 @@ class PlannedRanges:
         read: returns their records as a DataFrame, in the columns of Spark's Kafka source.
         plan: of the frame.
         names: of the columns that it makes.
+        idle: queries over the plan that other tasks have left.
     """
 
     queries: RangeQueries
@@ -97,6 +171,7 @@ class PlannedRanges:
     read: Callable[[], DataFrame]
     plan: Plan
     names: frozenset[str]
+    idle: IdleQueries
     count: None = field(default=None, init=False)
 
     def df(self) -> DataFrame:
@@ -105,4 +180,4 @@ class PlannedRanges:
 
     def select(self, columns: Sequence[Column | str]) -> pa.Table | None:
         """Return columns of the records; ``None`` where the DataFrame has to be selected from."""
-        return self.queries.run(self.ranges, self.plan, columns)
+        return self.queries.run(self.ranges, self.plan, columns, self.idle)

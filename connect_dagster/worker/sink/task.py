@@ -199,6 +199,7 @@ class WorkerSinkTask(WorkerTask):
         if self._consumer is None:
             return
         if threading.current_thread() is self._thread:
+            self._planner.close()
             self._consumer.close()
         else:
             self._abandon(self._consumer)

@@ -34,6 +34,11 @@ class MadeOnce(Generic[Made]):
         self._made: Made | None = None
         self._is_tried = False
 
+    @property
+    def known(self) -> Made | None:
+        """Return what was made; ``None`` before the first time, and where it cannot be."""
+        return self._made
+
     def use(self, make: Callable[[], Made], run: Callable[[Made], Result]) -> Result | None:
         """Return what ``run`` returns; ``None`` where a plan cannot be kept, now or at the first time.
 

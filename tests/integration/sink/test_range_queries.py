@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.worker.bytes_bound import ReadBound, too_large
 from connect_dagster.worker.sink.offset_ranges import OffsetRange, OffsetRangeReader
-from connect_dagster.worker.sink.range_queries import RangeQueries
+from connect_dagster.worker.sink.range_queries import IdleQueries, RangeQueries
 from connect_dagster.worker.sink.stream import source_options
 from connect_dagster.worker.spark.session import Session
 from tests.conftest import Broker
@@ -33,9 +33,14 @@ def topic(topics: Topics, topic_prefix: str) -> str:
 
 
 @pytest.fixture
-def reader(spark_session: Session, broker: Broker) -> OffsetRangeReader:
+def new_reader(spark_session: Session, broker: Broker) -> Callable[[], OffsetRangeReader]:
     options = source_options({"bootstrap.servers": broker.bootstrap_servers}, headers=False)
-    return OffsetRangeReader(spark_session.spark, options)
+    return lambda: OffsetRangeReader(spark_session.spark, options)
+
+
+@pytest.fixture
+def reader(new_reader: Callable[[], OffsetRangeReader]) -> OffsetRangeReader:
+    return new_reader()
 
 
 def expected(reader: OffsetRangeReader, ranges: Sequence[OffsetRange]) -> list[tuple[int, int, str]]:
@@ -72,7 +77,7 @@ def test_a_query_that_is_planned_once_reads_the_ranges_of_each_batch(reader: Off
 
 def test_its_bound_counts_from_the_start_in_each_batch(reader: OffsetRangeReader, topic: str) -> None:
     one = TopicPartition(topic, 0)
-    queries = RangeQueries(reader, ReadBound(8_000).over)
+    queries = RangeQueries(reader, ReadBound(8_000))
     assert queries.run([OffsetRange(one, 0, 1000)], lines, COLUMNS) is None
     for start in range(5):
         made = queries.run([OffsetRange(one, start, start + 1000)], lines, COLUMNS)
@@ -83,6 +88,42 @@ def test_its_bound_counts_from_the_start_in_each_batch(reader: OffsetRangeReader
     assert rows(queries.run([OffsetRange(one, 0, 1000)], lines, COLUMNS)) == expected(
         reader, [OffsetRange(one, 0, 1000)]
     )
+
+
+def test_a_query_of_a_task_that_has_ended_reads_the_ranges_of_another_one(
+    new_reader: Callable[[], OffsetRangeReader], topic: str, topics: Topics, topic_prefix: str
+) -> None:
+    other = topics.create(f"{topic_prefix}other")
+    topics.write(other, (f"other-{number}" for number in range(RECORDS)))
+    idle, bound = IdleQueries(), 10_000_000
+    of_first, of_second = ([OffsetRange(TopicPartition(name, 0), 0, RECORDS)] for name in (topic, other))
+    tasks = [(new_reader(), of_first), (new_reader(), of_first), (new_reader(), of_second), (new_reader(), of_second)]
+    slots = []
+    for at_once in (tasks[:2], tasks[2:]):
+        queries = [RangeQueries(reader, ReadBound(bound)) for reader, _ in at_once]
+        for _ in range(2):
+            for query, (reader, ranges) in zip(queries, at_once, strict=True):
+                assert rows(query.run(ranges, lines, COLUMNS, idle)) == expected(reader, ranges)
+        slots.append(
+            [known.made.known[0] for query in queries for known in query._queries.values() if known.made.known]
+        )
+        for query, (reader, _) in zip(queries, at_once, strict=True):
+            assert reader.counted.records == 2 * RECORDS, "each counts its records"
+            query.close()
+    assert set(map(id, slots[0])) == set(map(id, slots[1])), "none was planned again"
+    stranger = RangeQueries(new_reader(), ReadBound(bound + 1))
+    stranger.run(of_first, lines, COLUMNS, idle)
+    (own,) = stranger._queries.values()
+    assert own.made.known is not None
+    assert own.made.known[0] not in slots[0], "it has another bound"
+
+
+def test_what_many_queries_have_read_is_counted(reader: OffsetRangeReader, topic: str) -> None:
+    queries, ranges = RangeQueries(reader, lambda df: df), [OffsetRange(TopicPartition(topic, 0), 0, RECORDS)]
+    for number in range(1, 7):
+        queries.run(ranges, lines, [(F.col("offset") + number).alias("sum")])
+        assert reader.counted.records == number * RECORDS
+    assert len(reader._counters) <= len(queries._queries)
 
 
 @pytest.mark.parametrize("changing", [F.current_timestamp, F.rand], ids=["time", "random"])

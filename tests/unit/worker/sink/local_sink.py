@@ -372,10 +372,14 @@ class Planner:
     knows_schema: bool = False
     searches: int = 0
     tolerance: ToleranceOperator | None = None
+    closed: bool = False
 
     def under(self, tolerance: ToleranceOperator) -> "Planner":
         self.tolerance = tolerance
         return self
+
+    def close(self) -> None:
+        self.closed = True
 
     def plans(self, batch: MicroBatch) -> Plans:
         return Plans(self, list(cast("Any", batch.df)))

@@ -20,6 +20,19 @@ from tests.unit.worker.sink.local_sink import (
 )
 
 
+def test_a_task_that_ends_leaves_its_plans_to_others() -> None:
+    sink = LocalSink()
+
+    def script() -> Iterator[None]:
+        sink.log[FIRST] += ["a"]
+        sink.group.assign(FIRST)
+        yield from until_put(sink, 1)
+        assert not sink.planner.closed
+
+    sink.run(script)
+    assert sink.planner.closed
+
+
 def test_a_task_without_partitions_waits_for_them_in_its_poll() -> None:
     sink = LocalSink()
 
