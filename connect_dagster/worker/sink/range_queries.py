@@ -46,7 +46,7 @@ class IdleQueries:
 
 
 class _Key(NamedTuple):
-    """What a query is of, beside its plan: equal where it can read ranges of another task.
+    """Identify a query under one plan; equal where it can read the ranges of another task.
 
     Attributes:
         reader: its kind.
