@@ -68,8 +68,11 @@ class OffsetRangeReader:
         self._counter: RecordCounter | None = None
         self._counters: list[RecordCounter] = []  # those of slots, and that one
         self._forgotten = Measured(0, 0)
-        self.kind = tuple(options[name] for name in (_POLL_TIMEOUT, _FAIL_ON_LOSS, _HEADERS))
-        """Equal for readers whose slots can be exchanged."""
+
+    @property
+    def kind(self) -> tuple[str, ...]:
+        """Return a value that is equal for readers whose slots can be exchanged."""
+        return tuple(self._options[name] for name in (_POLL_TIMEOUT, _FAIL_ON_LOSS, _HEADERS))
 
     @property
     def counted(self) -> Measured:
