@@ -230,12 +230,18 @@ class RangeSlot:
         Args:
             parts: of the other task.
             ranges: its first ones.
+
+        Raises:
+            NotKeptError: Spark refuses it.
         """
-        for task, inputs, wanted in zip(self._tasks, self._inputs, of_tasks(ranges), strict=True):
-            for java_range, java_input, one in zip(task, inputs, wanted, strict=True):
-                self._partition.set(java_range, parts.partition(one.partition))
-                self._consumers.set(java_input, parts.consumers)
-        self.counter.reset()
+        try:
+            for task, inputs, wanted in zip(self._tasks, self._inputs, of_tasks(ranges), strict=True):
+                for java_range, java_input, one in zip(task, inputs, wanted, strict=True):
+                    self._partition.set(java_range, parts.partition(one.partition))
+                    self._consumers.set(java_input, parts.consumers)
+            self.counter.reset()
+        except Py4JError as error:
+            raise NotKeptError(str(error)) from error
 
     def set(self, ranges: Sequence[OffsetRange]) -> None:
         """Read these from here on; a run that is under way must have ended.

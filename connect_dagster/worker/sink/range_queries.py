@@ -17,7 +17,7 @@ from pyspark.sql import Column, DataFrame
 
 from connect_dagster.worker.sink.offset_ranges import OffsetRange, OffsetRangeReader, RangeSlot, layout
 from connect_dagster.worker.sink.planned_frame import Plan, identities
-from connect_dagster.worker.spark.kept_projection import MadeOnce, check_is_lasting
+from connect_dagster.worker.spark.kept_projection import MadeOnce, NotKeptError, check_is_lasting
 
 # Batches of one Spark task and of several, and the columns of a record or two.
 _MOST_KEPT = 4
@@ -97,7 +97,7 @@ class RangeQueries:
         partitions = layout(ordered)
         key = (plan, partitions, *identities(columns))
         known = self._queries.pop(key, None)
-        query = known or self._query(ordered, plan, columns, idle)
+        query = known or self._query(ordered, tuple(map(len, partitions)), plan, columns, idle)
         self._queries[key] = query
         if len(self._queries) > _MOST_KEPT:
             self._queries.popitem(last=False)[1].forget(self._reader)
@@ -106,16 +106,24 @@ class RangeQueries:
         return query.run(ordered, self._reader, self._over)
 
     def _query(
-        self, ranges: Sequence[OffsetRange], plan: Plan, columns: Sequence[Column | str], idle: IdleQueries | None
+        self,
+        ranges: Sequence[OffsetRange],
+        shape: tuple[int, ...],
+        plan: Plan,
+        columns: Sequence[Column | str],
+        idle: IdleQueries | None,
     ) -> _Query:
-        shape = tuple(map(len, layout(ranges)))
         key = _Key(self._reader.kind, self._over, shape, identities(columns))
         left = None if idle is None else idle.take(key)
-        if left is None or left.made.known is None:
-            return _Query(key, plan, columns, idle)
-        slot, _ = left.made.known
-        self._reader.take_over(slot, ranges)
-        return left
+        if left is not None and left.made.known is not None:
+            slot, _ = left.made.known
+            try:
+                self._reader.take_over(slot, ranges)
+            except NotKeptError:
+                pass
+            else:
+                return left
+        return _Query(key, plan, columns, idle)
 
     def close(self) -> None:
         """Leave the queries to other tasks; none runs any more."""

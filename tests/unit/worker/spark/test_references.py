@@ -13,7 +13,11 @@ from connect_dagster.worker.spark import references
 
 @pytest.fixture(autouse=True)
 def nothing_left_out() -> Iterator[None]:
-    """Collections look at all objects before and after a test."""
+    """Collections look at all objects before and after a test, and none comes after tasks of other tests."""
+    if (look := references._next_look) is not None:
+        look.cancel()
+        look.join()
+        references._next_look = None
     gc.unfreeze()
     yield
     gc.unfreeze()
