@@ -49,6 +49,7 @@ REMEDIES: Mapping[str, str] = {
     "RestError": "Depends on the status and the text of the response.",
     "RetriableError": "Nothing: the worker calls again, in a transform or converter until `errors.retry.timeout`. "
     "When it lasts, check the system that the text names.",
+    "SourceAwayError": "Nothing: the task tries again. When it lasts, check that the brokers of the source respond.",
     "TableError": "Create or alter the table, or allow it with `auto.create` and `auto.evolve`.",
     "ToleranceExceededError": "Correct the record, or set `errors.tolerance=all` with a dead letter queue.",
     "TooManyTasksError": "Raise `tasks.max`, or lower the number of tasks in the connector's own options.",

@@ -37,6 +37,8 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "event_error_string": (_text, _pointer),
     "event_log": (_int, _pointer, _pointer, _pointer, _pointer),
     "event_message_next": (_pointer, _pointer),
+    "event_message_count": (_size, _pointer),
+    "event_message_array": (_size, _pointer, _pointer, _size),
     "event_destroy": (None, _pointer),
     "fatal_error": (_int, _pointer, _pointer, _size),
     "topic_new": (_pointer, _pointer, _text, _pointer),

@@ -57,7 +57,9 @@ if TYPE_CHECKING:
     )
     from connect_dagster.plugin.header_converter import HeaderConverter
     from connect_dagster.plugin.lines import SourceBatch, SourceLines
+    from connect_dagster.plugin.metrics import MetricGroup, MetricReading, Metrics
     from connect_dagster.plugin.records import Header, SinkRecord, SourceRecord, TopicPartition
+    from connect_dagster.plugin.samples import Samples
     from connect_dagster.plugin.schema import (
         BYTES_SCHEMA,
         DATE,
@@ -96,6 +98,9 @@ __all__ = [
     "Header",
     "HeaderConverter",
     "Importance",
+    "MetricGroup",
+    "MetricReading",
+    "Metrics",
     "NotFoundError",
     "OffsetReader",
     "Password",
@@ -104,6 +109,7 @@ __all__ = [
     "Recommender",
     "RecordFrame",
     "RetriableError",
+    "Samples",
     "Schema",
     "SchemaField",
     "SchemaType",
@@ -146,6 +152,8 @@ _MODULES = (
     "config",
     "config_provider",
     "records",
+    "samples",
+    "metrics",
     "schema",
     "frames",
     "header_converter",

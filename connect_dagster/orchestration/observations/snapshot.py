@@ -2,11 +2,13 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from connect_dagster.client.datasets import KafkaConnectDatasetProps, topic_names
 from connect_dagster.client.lineage import ConnectorLineage
 from connect_dagster.client.types import Connector, Direction, PartitionOffset, TaskProgress
+from connect_dagster.orchestration.observations.mirror import MirrorReading
 from connect_dagster.orchestration.observations.topic_offsets import Bounds, Partition, lags
 
 
@@ -20,6 +22,7 @@ class ConnectorSnapshot:
         offsets: Its committed offsets; None when they could not be read.
         progress: Spark progress of its tasks; empty from a Java worker.
         bounds: Bounds of its topics' partitions; None when the brokers were not, or could not be, asked.
+        mirror: Reading of its flow; None for all but MirrorMaker's source connector.
     """
 
     connector: Connector
@@ -27,6 +30,7 @@ class ConnectorSnapshot:
     offsets: tuple[PartitionOffset, ...] | None
     progress: Mapping[str, TaskProgress]
     bounds: Mapping[Partition, Bounds] | None = None
+    mirror: MirrorReading | None = None
 
     def with_bounds(self, bounds: Mapping[Partition, Bounds]) -> "ConnectorSnapshot":
         """Return the snapshot with those of ``bounds`` that belong to its topics."""
@@ -42,14 +46,36 @@ class ConnectorSnapshot:
     @property
     def offsets_version(self) -> str:
         """Hash of the committed offsets, independent of their order; empty without offsets."""
-        entries = sorted(json.dumps(entry.model_dump(), sort_keys=True) for entry in self.offsets or ())
-        return hashlib.sha256("\n".join(entries).encode()).hexdigest()[:16] if entries else ""
+        return _version(self.offsets or ())
 
     @property
     def position(self) -> int:
         """Sum of all integers in the committed offsets: records for a sink, bytes for a file."""
-        values = [value for entry in self.offsets or () for value in (entry.offset or {}).values()]
-        return sum(value for value in values if isinstance(value, int))
+        return _position(self.offsets or ())
+
+    def version_of(self, output: KafkaConnectDatasetProps) -> str:
+        """Return the hash of the offsets of what an output is made of; empty without offsets."""
+        return _version(self._offsets_of(output))
+
+    def position_of(self, output: KafkaConnectDatasetProps) -> int:
+        """Return the sum of all integers in the offsets of what an output is made of."""
+        return _position(self._offsets_of(output))
+
+    def _offsets_of(self, output: KafkaConnectDatasetProps) -> Sequence[PartitionOffset]:
+        """Return the offsets of what an output is made of.
+
+        MirrorMaker's are those of topics, of which one may stand still while others move. Those of other connectors do
+        not tell: each output has all of them.
+        """
+        known = topic_names(route.source for route in self.lineage.routes if route.target == output)
+        if self.mirror is None or not known:
+            return self.offsets or ()
+        flow = self.mirror.names.source
+        return [
+            entry
+            for entry in self.offsets or ()
+            if entry.partition.get("cluster") == flow and entry.partition.get("topic") in known
+        ]
 
     @property
     def lags(self) -> list[int] | None:
@@ -78,6 +104,16 @@ class ConnectorSnapshot:
         """Return the sum of a topic's end offsets; None when it does not exist, or without brokers."""
         ends = [edge.end for (name, _), edge in (self.bounds or {}).items() if name == topic]
         return sum(ends) if ends else None
+
+
+def _version(offsets: Iterable[PartitionOffset]) -> str:
+    entries = sorted(json.dumps(entry.model_dump(), sort_keys=True) for entry in offsets)
+    return hashlib.sha256("\n".join(entries).encode()).hexdigest()[:16] if entries else ""
+
+
+def _position(offsets: Iterable[PartitionOffset]) -> int:
+    values = [value for entry in offsets for value in (entry.offset or {}).values()]
+    return sum(value for value in values if isinstance(value, int))
 
 
 def _committed(offsets: tuple[PartitionOffset, ...]) -> dict[Partition, int]:

@@ -26,7 +26,6 @@ from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.frames import Acting
 from connect_dagster.worker.record_frames import halves
 from connect_dagster.worker.sink.few_records import FewRecords
-from connect_dagster.worker.sink.offset_ranges import OffsetRangeReader
 from connect_dagster.worker.sink.pipeline import Mode, SinkPipeline
 from connect_dagster.worker.sink.range_queries import RangeQueries
 from connect_dagster.worker.sink.raw_records import Offsets, RecordEncoder, failed_records, raw_records, raw_records_at
@@ -52,7 +51,7 @@ class SinkPlanner:
         spark: SparkSession,
         pipeline: SinkPipeline,
         bound: ReadBound,
-        reader: OffsetRangeReader,
+        reader: CountingReader,
         tolerance: ToleranceOperator | None = None,
     ) -> None:
         self._spark = spark

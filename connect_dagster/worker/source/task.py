@@ -16,11 +16,12 @@ from typing import Any, Protocol
 from pyspark.sql import SparkSession
 
 from connect_dagster.errors import RetriableError
-from connect_dagster.plugin.connector import OffsetReader, SourceTask
+from connect_dagster.plugin.connector import LoadClass, OffsetReader, SourceTask
 from connect_dagster.plugin.lines import SourceBatch
+from connect_dagster.plugin.metrics import Metrics
 from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.storage.offset_store import SourceOffsets
-from connect_dagster.worker.errors.failures import KAFKA_PRODUCE, FailedRecord, Failure
+from connect_dagster.worker.errors.failures import KAFKA_PRODUCE, FailedRecord, Failure, exception_text
 from connect_dagster.worker.errors.reporter import ErrorReporter
 from connect_dagster.worker.errors.retry import Retries, RetryGivenUpError
 from connect_dagster.worker.errors.tolerance import ToleranceOperator
@@ -86,6 +87,8 @@ class SourceContext:
 
     spark: SparkSession
     offsets: OffsetReader
+    metrics: Metrics
+    load_class: LoadClass
 
 
 class WorkerSourceTask(WorkerTask):
@@ -101,6 +104,7 @@ class WorkerSourceTask(WorkerTask):
         on_topics: receives the topics of each batch.
         metrics: of the task.
         reporter: of failed records.
+        load_class: finds classes that the task's options name.
         clock: for timeouts, back-off and idle time.
     """
 
@@ -123,6 +127,7 @@ class WorkerSourceTask(WorkerTask):
         on_topics: Callable[[set[str]], None],
         metrics: SourceTaskMetrics,
         reporter: ErrorReporter,
+        load_class: LoadClass,
         clock: Clock | None = None,
     ) -> None:
         clock = clock or SystemClock()
@@ -135,6 +140,7 @@ class WorkerSourceTask(WorkerTask):
         self._metrics = metrics
         self._source = task
         self._config = config
+        self._load_class = load_class
         self._make_delivery = make_delivery
         self._delivery: Deliveries | None = None
         self._open_offsets = open_offsets
@@ -152,6 +158,7 @@ class WorkerSourceTask(WorkerTask):
             pending, self._committable = self._committable, {}
             if not pending or self._offsets is None:
                 self._metrics.commit_ended(0, succeeded=True)
+                self._committed.set()
                 return False
             try:
                 self._offsets.save(list(pending.values()))
@@ -167,7 +174,7 @@ class WorkerSourceTask(WorkerTask):
         self._reporter.open()
         self._delivery = self._make_delivery()
         self._offsets = offsets = self._open_offsets()
-        self._source.context = SourceContext(self.spark, offsets)
+        self._source.context = SourceContext(self.spark, offsets, self._metrics, self._load_class)
         self._source.start(self._config)
         log.info("WorkerSourceTask{id=%s} Source task finished initialization and start", self.id)
 
@@ -241,7 +248,14 @@ class WorkerSourceTask(WorkerTask):
         send = self._batches.remote(planned)
         remote = None if send is None else lambda: noted(send())
         delivery.submit(
-            Batch(encode, planned.topic, delivered, lambda rejected: self._tolerated(rejected, batch), remote)
+            Batch(
+                encode,
+                planned.topic,
+                delivered,
+                lambda rejected: self._tolerated(rejected, batch),
+                remote,
+                lambda receipts: self._source.received(batch, receipts),
+            )
         )
 
     def _encoded(self, planned: Planned | PlannedBefore) -> Encoded:
@@ -253,7 +267,11 @@ class WorkerSourceTask(WorkerTask):
                 seconds = self._source.reread_delay(error)
                 if seconds is None or not self._wait_unless_stopped(seconds):
                     raise
-                log.warning("WorkerSourceTask{id=%s} Records could not be read, will be read again: %s", self.id, error)
+                log.warning(
+                    "WorkerSourceTask{id=%s} Records could not be read, will be read again: %s",
+                    self.id,
+                    exception_text(error),
+                )
                 self._metrics.errors.retried()
 
     def _tolerated(self, rejected: RejectedRecord, polled: SourceBatch) -> bool:

@@ -1,15 +1,17 @@
-"""Removing members of groups by kafka-python's admin client, without brokers."""
+"""Members and offsets of groups by kafka-python's admin client, without brokers."""
 
 import threading
 from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaError, KafkaException
+from kafka import TopicPartition
 from kafka import errors as kafka_errors
 from kafka.admin import MemberToRemove
+from kafka.structs import OffsetAndMetadata
 
-from connect_dagster.kafka import groups
+from connect_dagster.kafka import groups, python_admin
 
 SETTINGS = {"bootstrap.servers": "127.0.0.1:9"}
 AWAY, GONE = kafka_errors.CoordinatorNotAvailableError, kafka_errors.UnknownMemberIdError
@@ -40,8 +42,8 @@ class Admin:
 
 def removed(monkeypatch: pytest.MonkeyPatch, timeout: float = 30, **results: list[Any]) -> dict[str, str]:
     admin = Admin(results)
-    monkeypatch.setattr(groups, "_Admin", lambda **_: admin)
-    monkeypatch.setattr(groups, "_RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(python_admin, "PythonAdmin", lambda **_: admin)
+    monkeypatch.setattr(groups, "RETRY_SECONDS", 0.0)
     errors = groups.remove_members(SETTINGS, {group: ["m"] for group in results}, timeout)
     assert admin.closed
     return errors
@@ -80,3 +82,48 @@ def test_without_brokers_nothing_stays_open() -> None:
     for thread in set(threading.enumerate()) - before:
         thread.join(10)
     assert set(threading.enumerate()) <= before
+
+
+class Coordinator:
+    """An admin client that commits with these results in turn, one for each time."""
+
+    def __init__(self, results: list[Any]) -> None:
+        self.results = results
+        self.committed: list[tuple[str, dict[Any, Any]]] = []
+
+    def alter_group_offsets(self, group: str, offsets: dict[Any, Any]) -> dict[Any, Any]:
+        self.committed.append((group, offsets))
+        return dict.fromkeys(offsets, self.results.pop(0))
+
+    def close(self) -> None: ...
+
+
+def commit(monkeypatch: pytest.MonkeyPatch, results: list[Any], timeout: float = 30) -> Coordinator:
+    admin = Coordinator(results)
+    monkeypatch.setattr(python_admin, "PythonAdmin", lambda **_: admin)
+    monkeypatch.setattr(python_admin, "RETRY_SECONDS", 0.0)
+    groups.commit_group_offsets(SETTINGS, "g", {("topic", 1): (7, "m")}, timeout)
+    return admin
+
+
+def test_offsets_are_committed_once_there_is_a_coordinator(monkeypatch: pytest.MonkeyPatch) -> None:
+    moved, loading = kafka_errors.NotCoordinatorError, kafka_errors.CoordinatorLoadInProgressError
+    admin = commit(monkeypatch, [moved, loading, kafka_errors.NoError])
+    committed = ("g", {TopicPartition("topic", 1): OffsetAndMetadata(7, "m")})
+    assert admin.committed == [committed] * 3
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [(GONE, KafkaError.UNKNOWN_MEMBER_ID), (REFUSED, KafkaError.GROUP_AUTHORIZATION_FAILED)],
+)
+def test_offsets_that_the_coordinator_refuses(monkeypatch: pytest.MonkeyPatch, error: Any, code: int) -> None:
+    with pytest.raises(KafkaException) as raised:
+        commit(monkeypatch, [error])
+    assert raised.value.args[0].code() == code
+
+
+def test_settings_that_the_admin_client_does_not_have_are_left_out() -> None:
+    settings = {**SETTINGS, "socket.connection.setup.timeout.ms": "100", "receive.buffer.bytes": "65536"}
+    with pytest.raises(KafkaException, match="Unable to bootstrap"):
+        groups.fetch_group_offsets(settings, ["g"], 0.2)

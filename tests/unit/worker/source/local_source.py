@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from connect_dagster.errors import ConnectError, DataError
-from connect_dagster.plugin.connector import SourceTask
+from connect_dagster.plugin.connector import SourceTask, importable_class
 from connect_dagster.plugin.frames import SourceFrame
 from connect_dagster.plugin.lines import SourceBatch
 from connect_dagster.protocol.states import State, TargetState
@@ -250,6 +250,7 @@ class LocalSource:
             on_topics=self.topics.append,
             metrics=self.metrics,
             reporter=reporter(policy, self.metrics.errors, self.queue),
+            load_class=importable_class,
             clock=self.clock,
         )
 

@@ -222,11 +222,11 @@ class Membership:
         self.sent: list[int] = []
         self.dropped = 0
 
-    def sender(self, settings: object, over: Callable[[], bool], *_: object) -> "Membership":
+    def sender(self, settings: object, over: Callable[[], bool], *_: object, places: bool) -> "Membership":
         self.over = over
         return self
 
-    def send(self, table: pa.Table, topic: str | None, tolerate: object) -> bool:
+    def send(self, table: pa.Table, topic: str | None, tolerate: object, places: object) -> bool:
         self.sent.append(table.num_rows)
         if table.num_rows == 3:  # the membership ends meanwhile
             self.held = False

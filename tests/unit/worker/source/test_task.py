@@ -88,7 +88,7 @@ def test_a_poll_that_raises_fails_the_task(error: Exception, first: str) -> None
     source.run(lambda: raising(error))
     assert source.states.seen == FAILED
     assert source.states.traces[0].splitlines()[0] == first
-    assert source.plugin.calls == ["start", "stop"]
+    assert source.plugin.calls == ["start", "commit", "stop"]
     assert source.producer.closed
 
 
