@@ -34,9 +34,10 @@ class IdleQueries:
     def take(self, key: _Key) -> _Query | None:
         """Return a query, which belongs to the caller from here on; ``None`` where none was left."""
         with self._lock:
-            places = (place for place, query in enumerate(self._queries) if query.key == key)
-            place = next(places, None)
-            return None if place is None else self._queries.pop(place)
+            for place, query in enumerate(self._queries):
+                if query.key == key:
+                    return self._queries.pop(place)
+            return None
 
     def give(self, query: _Query) -> None:
         """Keep a query that nobody runs; the one that was given first is dropped where they become many."""
@@ -75,11 +76,7 @@ class RangeQueries:
         self._queries: OrderedDict[tuple[object, ...], _Query] = OrderedDict()
 
     def run(
-        self,
-        ranges: Sequence[OffsetRange],
-        plan: Plan,
-        columns: Sequence[Column | str],
-        idle: IdleQueries | None = None,
+        self, ranges: Sequence[OffsetRange], plan: Plan, columns: Sequence[Column | str], idle: IdleQueries
     ) -> pa.Table | None:
         """Return columns of the records of ranges.
 
@@ -87,7 +84,7 @@ class RangeQueries:
             ranges: one of each partition at most.
             plan: over the records.
             columns: of its result.
-            idle: queries over the plan that other tasks have left; ``None`` for a plan of this task alone.
+            idle: queries over the plan that other tasks have left.
 
         Returns:
             ``None`` where the query has to be planned as usual: it depends on more than the records, or is the first
@@ -100,8 +97,10 @@ class RangeQueries:
         query = known or self._query(ordered, tuple(map(len, partitions)), plan, columns, idle)
         self._queries[key] = query
         if len(self._queries) > _MOST_KEPT:
-            self._queries.popitem(last=False)[1].forget(self._reader)
-        if known is None and query.made.known is None and len(partitions) == 1:
+            _, dropped = self._queries.popitem(last=False)
+            if dropped.slot is not None:
+                self._reader.forget(dropped.slot)
+        if known is None and query.slot is None and len(partitions) == 1:
             return None
         return query.run(ordered, self._reader, self._over)
 
@@ -111,14 +110,13 @@ class RangeQueries:
         shape: tuple[int, ...],
         plan: Plan,
         columns: Sequence[Column | str],
-        idle: IdleQueries | None,
+        idle: IdleQueries,
     ) -> _Query:
         key = _Key(self._reader.kind, self._over, shape, identities(columns))
-        left = None if idle is None else idle.take(key)
-        if left is not None and left.made.known is not None:
-            slot, _ = left.made.known
+        left = idle.take(key)
+        if left is not None and left.slot is not None:
             try:
-                self._reader.take_over(slot, ranges)
+                self._reader.take_over(left.slot, ranges)
             except NotKeptError:
                 pass
             else:
@@ -129,7 +127,7 @@ class RangeQueries:
         """Leave the queries to other tasks; none runs any more."""
         while self._queries:
             _, query = self._queries.popitem()
-            if query.idle is not None and query.made.known is not None:
+            if query.slot is not None:
                 query.idle.give(query)
 
 
@@ -140,12 +138,12 @@ class _Query:
     key: _Key
     plan: Plan
     columns: Sequence[Column | str]
-    idle: IdleQueries | None
+    idle: IdleQueries
     made: MadeOnce[tuple[RangeSlot, DataFrame]] = field(default_factory=MadeOnce)
 
-    def forget(self, reader: OffsetRangeReader) -> None:
-        if self.made.known is not None:
-            reader.forget(self.made.known[0])
+    @property
+    def slot(self) -> RangeSlot | None:
+        return None if self.made.known is None else self.made.known[0]
 
     def run(self, ranges: Sequence[OffsetRange], reader: OffsetRangeReader, over: Plan) -> pa.Table | None:
         def make() -> tuple[RangeSlot, DataFrame]:

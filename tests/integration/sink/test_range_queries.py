@@ -65,10 +65,10 @@ def test_a_query_that_is_planned_once_reads_the_ranges_of_each_batch(reader: Off
     few = [[OffsetRange(second, number, number + 10), OffsetRange(first, 0, number)] for number in (7, 8, 9)]
     for batches in (of_one, of_two, few):
         if batches is few:
-            assert queries.run(few[0], lines, COLUMNS) is None, "a small batch may be the only one"
+            assert queries.run(few[0], lines, COLUMNS, IdleQueries()) is None, "a small batch may be the only one"
         read = reader.counted
         for ranges in (*batches, *batches):
-            assert rows(queries.run(ranges, lines, COLUMNS)) == expected(reader, ranges)
+            assert rows(queries.run(ranges, lines, COLUMNS, IdleQueries())) == expected(reader, ranges)
         counted = reader.counted.since(read)
         wanted = [one for ranges in batches for one in expected(reader, ranges)] * 2
         assert counted.records == len(wanted) == 2 * sum(one.size for ranges in batches for one in ranges)
@@ -78,14 +78,14 @@ def test_a_query_that_is_planned_once_reads_the_ranges_of_each_batch(reader: Off
 def test_its_bound_counts_from_the_start_in_each_batch(reader: OffsetRangeReader, topic: str) -> None:
     one = TopicPartition(topic, 0)
     queries = RangeQueries(reader, ReadBound(8_000))
-    assert queries.run([OffsetRange(one, 0, 1000)], lines, COLUMNS) is None
+    assert queries.run([OffsetRange(one, 0, 1000)], lines, COLUMNS, IdleQueries()) is None
     for start in range(5):
-        made = queries.run([OffsetRange(one, start, start + 1000)], lines, COLUMNS)
+        made = queries.run([OffsetRange(one, start, start + 1000)], lines, COLUMNS, IdleQueries())
         assert rows(made) == expected(reader, [OffsetRange(one, start, start + 1000)])
     with pytest.raises(Exception, match="too large") as caught:
-        queries.run([OffsetRange(one, 0, 2000)], lines, COLUMNS)
+        queries.run([OffsetRange(one, 0, 2000)], lines, COLUMNS, IdleQueries())
     assert too_large(caught.value)
-    assert rows(queries.run([OffsetRange(one, 0, 1000)], lines, COLUMNS)) == expected(
+    assert rows(queries.run([OffsetRange(one, 0, 1000)], lines, COLUMNS, IdleQueries())) == expected(
         reader, [OffsetRange(one, 0, 1000)]
     )
 
@@ -104,9 +104,7 @@ def test_a_query_of_a_task_that_has_ended_reads_the_ranges_of_another_one(
         for _ in range(2):
             for query, (reader, ranges) in zip(queries, at_once, strict=True):
                 assert rows(query.run(ranges, lines, COLUMNS, idle)) == expected(reader, ranges)
-        slots.append(
-            [known.made.known[0] for query in queries for known in query._queries.values() if known.made.known]
-        )
+        slots.append([known.slot for query in queries for known in query._queries.values() if known.slot is not None])
         for query, (reader, _) in zip(queries, at_once, strict=True):
             assert reader.counted.records == 2 * RECORDS, "each counts its records"
             query.close()
@@ -114,14 +112,14 @@ def test_a_query_of_a_task_that_has_ended_reads_the_ranges_of_another_one(
     stranger = RangeQueries(new_reader(), ReadBound(bound + 1))
     stranger.run(of_first, lines, COLUMNS, idle)
     (own,) = stranger._queries.values()
-    assert own.made.known is not None
-    assert own.made.known[0] not in slots[0], "it has another bound"
+    assert own.slot is not None
+    assert own.slot not in slots[0], "it has another bound"
 
 
 def test_what_many_queries_have_read_is_counted(reader: OffsetRangeReader, topic: str) -> None:
     queries, ranges = RangeQueries(reader, lambda df: df), [OffsetRange(TopicPartition(topic, 0), 0, RECORDS)]
     for number in range(1, 7):
-        queries.run(ranges, lines, [(F.col("offset") + number).alias("sum")])
+        queries.run(ranges, lines, [(F.col("offset") + number).alias("sum")], IdleQueries())
         assert reader.counted.records == number * RECORDS
     assert len(reader._counters) <= len(queries._queries)
 
@@ -133,14 +131,14 @@ def test_what_changes_is_planned_as_usual(
     queries = RangeQueries(reader, lambda df: df)
     ranges, columns = [OffsetRange(TopicPartition(topic, 0), 0, 10)], [changing()]
     for _ in range(3):
-        assert queries.run(ranges, lines, columns) is None
+        assert queries.run(ranges, lines, columns, IdleQueries()) is None
 
 
 def test_other_columns_are_another_query(reader: OffsetRangeReader, topic: str) -> None:
     queries = RangeQueries(reader, lambda df: df)
     ranges = [OffsetRange(TopicPartition(topic, 0), 0, RECORDS)]
     for number in (*range(6), 0):
-        made = queries.run(ranges, lines, [(F.col("offset") + number).alias("sum")])
+        made = queries.run(ranges, lines, [(F.col("offset") + number).alias("sum")], IdleQueries())
         assert made is not None
         assert sorted(made.column("sum").to_pylist()) == [offset + number for offset in range(RECORDS)]
 
@@ -153,4 +151,4 @@ def test_a_source_without_these_parts_is_planned_as_usual(
     ranges = [OffsetRange(TopicPartition(topic, 0), 0, 10)]
     assert reader.read(ranges).count() == 10
     for _ in range(3):
-        assert queries.run(ranges, lines, COLUMNS) is None
+        assert queries.run(ranges, lines, COLUMNS, IdleQueries()) is None
