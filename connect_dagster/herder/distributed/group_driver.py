@@ -384,6 +384,9 @@ class GroupDriver:
                 self.work.report_again(work)
             case messages.SetTargetState(connector, target):
                 self.work.set_target(connector, target)
+            case messages.Reconfigure(connectors):
+                for name in connectors:
+                    self.reconfigurer.request(name)
             case messages.ResetTopics(connectors):
                 for name in connectors:
                     self.statuses.reset_topics(name)

@@ -81,6 +81,7 @@ from connect_dagster.herder.distributed.group_state import (
     came_or_went,
     give_up,
     read,
+    reconfigured,
     restarted,
     restarted_connectors,
     retargeted,
@@ -482,7 +483,7 @@ def see_changes(state: GroupState, event: Changes, now: float) -> Outcome:
 
 
 def carry_out_then(following: Action) -> Effect:
-    """Restart connectors, change target states, and stop reconfigured tasks until the rebalance."""
+    """Restart connectors, change target states, stop reconfigured tasks until the rebalance, and plan lost ones."""
 
     def effect(state: GroupState, event: Changes, now: float) -> Outcome:
         updates = event.updates
@@ -492,6 +493,8 @@ def carry_out_then(following: Action) -> Effect:
         if stopping and state.protocol is not ConnectProtocol.EAGER:
             actions += stopped_to_reconfigure(stopping)
             state = replace(state, stopped_for_restart=state.stopped_for_restart | {*stopping})
+        if updates.rebalance:
+            actions += reconfigured(state)
         return state, (*actions, following)
 
     return effect

@@ -291,6 +291,13 @@ class SetTargetState(Action):
 
 
 @dataclass(frozen=True, slots=True)
+class Reconfigure(Action):
+    """Ask connectors that run here for the configurations of their tasks."""
+
+    connectors: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ResetTopics(Action):
     """Reset the active topics of connectors that no longer exist."""
 

@@ -200,6 +200,16 @@ def retargeted(state: GroupState, names: frozenset[str]) -> list[Action]:
     return [do.SetTargetState(name, target) for name, target in targets.items() if target is not None]
 
 
+def reconfigured(state: GroupState) -> Actions:
+    """Return the reconfiguration of connectors that have lost their tasks, as by a commit that was written twice.
+
+    Java's have none until they start again.
+    """
+    lost = state.config.inconsistent_connectors()
+    mine = tuple(name for name in state.owned.connectors if name in lost)
+    return (do.Reconfigure(mine),) if mine else ()
+
+
 def stopped_to_reconfigure(tasks: tuple[TaskId, ...]) -> Actions:
     """Return the stop of tasks that start again with a new configuration after the rebalance."""
     text = (

@@ -175,6 +175,9 @@ class TaskReconfigurer:
 
 
 def _changed(name: str, configs: Sequence[Mapping[str, str]], state: ClusterConfigState) -> bool:
-    """Return whether these differ from the published ones, or were made from another configuration (KAFKA-9228)."""
+    """Return whether these differ from the published ones.
+
+    So they do where those were made from another configuration (KAFKA-9228), or are incomplete.
+    """
     published = [state.task_config(TaskId(name, number)) for number in range(state.task_count(name))]
-    return list(configs) != published or state.applied_connector_config(name) != state.connector_config(name)
+    return list(configs) != published or not state.has_planned_tasks(name)

@@ -246,6 +246,18 @@ def test_a_worker_that_is_behind_reads_the_config_topic_before_it_compares(
         follower.herder.stored_config("c")
 
 
+def test_a_commit_that_is_written_twice_leaves_no_connector_without_tasks(
+    group: MemoryGroup, pair: tuple[OneWorker, OneWorker]
+) -> None:
+    """The producer writes it again where the response was lost, and its tasks are not before it the second time."""
+    create(group, "c", 2)
+    group.topics.append(CONFIGS, (b"commit-c", commit_value(2)))
+    assert group.leader().driver.configs.snapshot().tasks("c") == []
+    group.settle()
+    assert group.leader().driver.configs.snapshot().tasks("c") == [TaskId("c", 0), TaskId("c", 1)]
+    assert states(group.leader(), "c") == [State.RUNNING] * 3
+
+
 def test_what_java_started_has_no_version(group: MemoryGroup, alone: OneWorker) -> None:
     create(group, "c")
     running = b'{"state":"RUNNING","trace":null,"worker_id":"java:8083","generation":9,"version":"4.3.1"}'
