@@ -92,7 +92,7 @@ def create_app(
     admits: Admits = everyone,
     limits: Limits = LIMITS,
 ) -> ASGIApp:
-    """Return the application that serves a herder, and the description of its routes at ``/openapi.json``.
+    """Return the application that serves a herder, and the description of its routes for users at ``/openapi.json``.
 
     Args:
         herder: what is operated.
@@ -101,8 +101,9 @@ def create_app(
         admits: accepts or refuses users.
         limits: on bodies and threads.
     """
-    described = tuple(endpoints)
-    table = (*described, openapi_endpoint(described))
+    table = tuple(endpoints)
+    if not all(endpoint.internal for endpoint in table):
+        table = (*table, openapi_endpoint(table))
     bodies, internal = Quota(limits.bodies_bytes), Quota(limits.bodies_bytes)
     context = _Context(herder, client, admits, limits, bodies, internal, _threads(table, limits))
     by_path: dict[str, dict[str, Endpoint]] = {}
@@ -130,7 +131,7 @@ async def _with_raw_path(app: ASGIApp, scope: Scope, receive: Receive, send: Sen
 
 async def _refuse(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return _response(_reply_to_refusal(error.status_code))
+    return response_of(_reply_to_refusal(error.status_code))
 
 
 def _route(context: _Context, path: str, methods: Mapping[str, Endpoint]) -> Route:
@@ -141,8 +142,8 @@ def _route(context: _Context, path: str, methods: Mapping[str, Endpoint]) -> Rou
     async def serve(request: Request) -> Response:
         endpoint = by_method.get(request.method)
         if endpoint is None:
-            return _response(_refused_user(context, request, TEXT) or options)
-        return _response(await _answer(context, endpoint, request))
+            return response_of(_refused_user(context, request, TEXT) or options)
+        return response_of(await _answer(context, endpoint, request))
 
     return Route(path, serve, methods=[*by_method, "OPTIONS"])
 
@@ -368,5 +369,6 @@ def _origin(request: Request) -> str:
     return f"{request.scope['scheme']}://{named}"
 
 
-def _response(reply: Reply) -> Response:
+def response_of(reply: Reply) -> Response:
+    """Return the response that sends a reply."""
     return Response(reply.body, reply.status, dict(reply.headers))

@@ -1,6 +1,6 @@
 """DataFrames over ranges of offsets, made of the parts of Spark's Kafka source.
 
-``spark.read.format("kafka")`` opens an admin client for each plan, to ask for offsets that a sink task knows. The parts
+``spark.read.format("kafka")`` opens an admin client for each plan, to ask for offsets that a task knows. The parts
 below it read a given range and nothing else (Spark: ``KafkaBatchInputPartition``, ``DataSourceRDD``). They are private
 to Spark: where one is missing, the public source reads the same records.
 """
@@ -11,6 +11,7 @@ import itertools
 import json
 import logging
 import math
+import re
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -20,13 +21,11 @@ from py4j.protocol import Py4JError
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import DataFrame, SparkSession
 
-from connect_dagster.expressions.java_calls import RecordCounter, scala_object, writable_field
+from connect_dagster.expressions.java_calls import scala_object, writable_field
 from connect_dagster.expressions.java_classes import new_instance
+from connect_dagster.expressions.java_errors import is_spark_gone, java_texts
 from connect_dagster.expressions.reader_frames import frame_of_readers
 from connect_dagster.plugin.records import TopicPartition
-from connect_dagster.worker.bytes_bound import Measured, size_of_record
-from connect_dagster.worker.errors.failures import is_spark_gone
-from connect_dagster.worker.spark.kept_projection import NotKeptError
 
 log = logging.getLogger(__name__)
 
@@ -37,6 +36,15 @@ _POLL_TIMEOUT, _FAIL_ON_LOSS, _HEADERS = "kafkaConsumer.pollTimeoutMs", "failOnD
 # Below this, a second Spark task costs more than it saves.
 LEAST_TO_SPLIT = 10_000
 TASKS = 2
+
+READERS = ("org.apache.spark.sql.kafka010.consumer.", "connect.dagster.KafkaRangeReader.")
+"""In the stacks of errors of a read: Spark's consumers, or the project's readers, which poll them."""
+_OF_KAFKA = re.compile(
+    r"org\.apache\.kafka\.common\.(?:KafkaException|errors\.\w+)"
+    # Spark's own: no record came within kafkaConsumer.pollTimeoutMs.
+    r"|java\.util\.concurrent\.TimeoutException: Cannot fetch record"
+)
+_NOT_CONSTRUCTED, _NO_ADDRESS = "Failed to construct kafka consumer", "No resolvable bootstrap urls"
 
 
 class OffsetRange(NamedTuple):
@@ -65,70 +73,56 @@ class OffsetRangeReader:
         self._options = options
         self._parts: _SourceParts | None = None
         self._way: Callable[[Sequence[OffsetRange]], DataFrame] | None = None
-        self._counter: RecordCounter | None = None
-        self._counters: list[RecordCounter] = []  # those of slots, and that one
-        self._forgotten = Measured(0, 0)
 
     @property
     def kind(self) -> tuple[str, ...]:
         """Return a value that is equal for readers whose slots can be exchanged."""
         return tuple(self._options[name] for name in (_POLL_TIMEOUT, _FAIL_ON_LOSS, _HEADERS))
 
-    @property
-    def counted(self) -> Measured:
-        """Return the counts of slots and of plans over :meth:`read_counted`; twice where one ran twice."""
-        return Measured(
-            self._forgotten.bytes + sum(one.bytes for one in self._counters),
-            self._forgotten.records + sum(one.records for one in self._counters),
-        )
-
     def renew_consumers(self) -> None:
         """Forget what was fetched ahead, as the logs may have other records at these offsets."""
         if self._parts is not None:
             self._parts.renew_consumers()
 
-    def read_counted(self, ranges: Sequence[OffsetRange]) -> DataFrame:
-        """Return what :meth:`read` returns, and count the records once they are read."""
-        df = self.read(ranges)
-        if self._counter is None:
-            self._counter = _counter_of(df)
-            self._counters.append(self._counter)
-        return df.where(self._counter.condition)
+    def slot(self, ranges: Sequence[OffsetRange]) -> RangeSlot | None:
+        """Return a DataFrame over these ranges, or others of the same layout.
 
-    def slot(self, ranges: Sequence[OffsetRange]) -> RangeSlot:
-        """Return a DataFrame over these ranges, or others of the same layout, whose records are counted.
-
-        Raises:
-            NotKeptError: this Spark has other parts.
+        Returns:
+            ``None`` where this Spark has other parts, so that each plan has to be made for its ranges.
         """
-        slot = RangeSlot(self._known_parts(ranges), ranges)
-        self._counters.append(slot.counter)
-        return slot
+        parts = self._known_parts(ranges)
+        try:
+            return None if parts is None else RangeSlot(parts, ranges)
+        except Py4JError as error:
+            if is_spark_gone(error):
+                raise
+            log.info("Ranges of offsets are planned for each batch: %s", error)
+            return None
 
-    def take_over(self, slot: RangeSlot, ranges: Sequence[OffsetRange]) -> None:
+    def take_over(self, slot: RangeSlot, ranges: Sequence[OffsetRange]) -> bool:
         """Read ranges of this task by the slot of a reader that has ended, of the same kind.
 
         Args:
             slot: of another reader; has as many ranges for each Spark task.
             ranges: the first ones.
 
-        Raises:
-            NotKeptError: this Spark has other parts.
+        Returns:
+            Whether this Spark allows it.
         """
-        slot.move(self._known_parts(ranges), ranges)
-        self._counters.append(slot.counter)
+        parts = self._known_parts(ranges)
+        try:
+            if parts is not None:
+                slot.move(parts, ranges)
+        except Py4JError as error:
+            if is_spark_gone(error):
+                raise
+            log.info("A query over ranges of offsets is planned again: %s", error)
+            return False
+        return parts is not None
 
-    def forget(self, slot: RangeSlot) -> None:
-        """Keep the counts of a slot alone, which is not read any more."""
-        counter, before = slot.counter, self._forgotten
-        self._forgotten = Measured(before.bytes + counter.bytes, before.records + counter.records)
-        self._counters.remove(counter)
-
-    def _known_parts(self, ranges: Sequence[OffsetRange]) -> _SourceParts:
+    def _known_parts(self, ranges: Sequence[OffsetRange]) -> _SourceParts | None:
         if self._way is None:
             self._way = self._way_of_this_spark(ranges)
-        if self._parts is None:
-            raise NotKeptError("Spark's Kafka source is read as a whole")
         return self._parts
 
     def read(self, ranges: Sequence[OffsetRange]) -> DataFrame:
@@ -168,6 +162,25 @@ class OffsetRangeReader:
         return self._spark.read.format("kafka").options(**self._options, **asked).load()
 
 
+def shared_out(most: int, backlogs: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+    """Return the records of each partition in a batch: all, or shares of the most records by their backlogs.
+
+    Args:
+        most: records of the batch.
+        backlogs: records that each partition has; the first ones get what rounding leaves.
+    """
+    total = sum(backlogs.values())
+    if total <= most:
+        return dict(backlogs)
+    shares = {one: most * backlog // total for one, backlog in backlogs.items()}
+    left = most - sum(shares.values())
+    for one, backlog in backlogs.items():
+        if left and shares[one] < backlog:
+            shares[one] += 1
+            left -= 1
+    return shares
+
+
 def of_tasks(ranges: Sequence[OffsetRange]) -> Iterator[Sequence[OffsetRange]]:
     """Yield the ranges of each Spark task: one has all of a small batch, none has more than half of a large one."""
     total = sum(one.size for one in ranges)
@@ -184,13 +197,21 @@ Layout = tuple[tuple[TopicPartition, ...], ...]
 """The partitions that each Spark task reads, in order."""
 
 
-def _counter_of(df: DataFrame) -> RecordCounter:
-    return RecordCounter(size_of_record(tuple(df.columns)))
-
-
 def layout(ranges: Sequence[OffsetRange]) -> Layout:
     """Return the partitions of each Spark task."""
     return tuple(tuple(one.partition for one in task) for task in of_tasks(ranges))
+
+
+def is_refused_read(error: BaseException) -> bool:
+    """Return whether a Spark job failed because its consumer got no records: for any reason that brokers give.
+
+    Among them are those that only an operator can remove, such as a missing right or a damaged record (Java:
+    ``KafkaException``), and addresses that do not resolve now. Settings that the consumer itself refuses are not.
+    """
+    texts = list(java_texts(error))
+    if any(_NOT_CONSTRUCTED in text for text in texts):
+        return any(_NO_ADDRESS in text for text in texts)
+    return any(_OF_KAFKA.search(text) and any(reader in text for reader in READERS) for text in texts)
 
 
 class RangeSlot:
@@ -204,44 +225,34 @@ class RangeSlot:
 
     Attributes:
         df: the records, in the columns of Spark's Kafka source.
-        counter: of the records that are read.
 
     Raises:
-        NotKeptError: this Spark has other parts.
+        Py4JError: this Spark has other parts.
     """
 
     def __init__(self, parts: _SourceParts, ranges: Sequence[OffsetRange]) -> None:
-        try:
-            self._tasks = [[parts.range(one) for one in task] for task in of_tasks(ranges)]
-            self._inputs = [[parts.input(one) for one in task] for task in self._tasks]
-            self._start, self._end, self._partition = (
-                writable_field(self._tasks[0][0], name) for name in ("fromOffset", "untilOffset", "topicPartition")
-            )
-            self._consumers = writable_field(self._inputs[0][0], "executorKafkaParams")
-            records = parts.over(self._inputs)
-            self.counter = _counter_of(records)
-            self.df: DataFrame = records.where(self.counter.condition)
-        except Py4JError as error:
-            raise NotKeptError(str(error)) from error
+        self._tasks = [[parts.range(one) for one in task] for task in of_tasks(ranges)]
+        self._inputs = [[parts.input(one) for one in task] for task in self._tasks]
+        self._start, self._end, self._partition = (
+            writable_field(self._tasks[0][0], name) for name in ("fromOffset", "untilOffset", "topicPartition")
+        )
+        self._consumers = writable_field(self._inputs[0][0], "executorKafkaParams")
+        self.df: DataFrame = parts.over(self._inputs)
 
     def move(self, parts: _SourceParts, ranges: Sequence[OffsetRange]) -> None:
-        """Read partitions of another task from here on, by its consumers, and count from nothing.
+        """Read partitions of another task from here on, by its consumers.
 
         Args:
             parts: of the other task.
             ranges: its first ones.
 
         Raises:
-            NotKeptError: Spark refuses it.
+            Py4JError: Spark refuses it.
         """
-        try:
-            for task, inputs, wanted in zip(self._tasks, self._inputs, of_tasks(ranges), strict=True):
-                for java_range, java_input, one in zip(task, inputs, wanted, strict=True):
-                    self._partition.set(java_range, parts.partition(one.partition))
-                    self._consumers.set(java_input, parts.consumers)
-            self.counter.reset()
-        except Py4JError as error:
-            raise NotKeptError(str(error)) from error
+        for task, inputs, wanted in zip(self._tasks, self._inputs, of_tasks(ranges), strict=True):
+            for java_range, java_input, one in zip(task, inputs, wanted, strict=True):
+                self._partition.set(java_range, parts.partition(one.partition))
+                self._consumers.set(java_input, parts.consumers)
 
     def set(self, ranges: Sequence[OffsetRange]) -> None:
         """Read these from here on; a run that is under way must have ended.

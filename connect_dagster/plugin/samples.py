@@ -1,7 +1,7 @@
-"""Rates, averages and maxima over sliding windows, as Kafka's clients define them.
+"""Rates, averages and extremes over sliding windows, as Kafka's clients define them.
 
-Java: ``SampledStat`` and its children ``Rate``, ``Avg``, ``Max``, ``Frequencies``. Time is an argument, in seconds of a
-clock that never goes back.
+Java: ``SampledStat`` and its children ``Rate``, ``Avg``, ``Min``, ``Max``, ``Frequencies``. Time is an argument, in
+seconds of a clock that never goes back.
 """
 
 from __future__ import annotations
@@ -33,11 +33,13 @@ class _Sample:
     last: float
     count: int = 0
     total: float = 0.0
+    least: float = math.inf
     greatest: float = -math.inf
 
     def reset(self, now: float) -> None:
         self.start = self.last = now
-        self.count, self.total, self.greatest = 0, 0.0, -math.inf
+        self.count, self.total = 0, 0.0
+        self.least, self.greatest = math.inf, -math.inf
 
 
 class Samples:
@@ -56,10 +58,23 @@ class Samples:
 
     def record(self, value: float, now: float) -> None:
         """Add a value."""
+        self.record_many(1, value, value, value, now)
+
+    def record_many(self, count: int, total: float, least: float, greatest: float, now: float) -> None:
+        """Add several values.
+
+        Args:
+            count: number of them.
+            total: their sum.
+            least: the smallest.
+            greatest: the largest.
+            now: when they are recorded.
+        """
         sample = self._sample_at(now)
-        sample.count += 1
-        sample.total += value
-        sample.greatest = max(sample.greatest, value)
+        sample.count += count
+        sample.total += total
+        sample.least = min(sample.least, least)
+        sample.greatest = max(sample.greatest, greatest)
         sample.last = now
 
     def rate(self, now: float) -> float:
@@ -86,8 +101,12 @@ class Samples:
     def maximum(self, now: float) -> float:
         """Greatest value, NaN where there are none."""
         self._forget(now)
-        greatest = max((sample.greatest for sample in self._samples), default=-math.inf)
-        return math.nan if greatest == -math.inf else greatest
+        return _known(max((sample.greatest for sample in self._samples), default=math.nan))
+
+    def minimum(self, now: float) -> float:
+        """Least value, NaN where there are none."""
+        self._forget(now)
+        return _known(min((sample.least for sample in self._samples), default=math.nan))
 
     def _sample_at(self, now: float) -> _Sample:
         if not self._samples:
@@ -118,3 +137,7 @@ class Samples:
         length = max(self._windows.seconds, _LEAST_SECONDS)
         missing = max(0, self._windows.count - 1 - int(seconds / length))
         return max(seconds + missing * length, _LEAST_SECONDS)
+
+
+def _known(value: float) -> float:
+    return math.nan if math.isinf(value) else value

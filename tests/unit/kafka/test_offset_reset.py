@@ -6,8 +6,9 @@ import time
 import pytest
 
 from connect_dagster.errors import ConfigError, ConnectError
+from connect_dagster.kafka.log_offsets import LogRange
+from connect_dagster.kafka.offset_reset import OffsetReset, Reset, ResetCause
 from connect_dagster.plugin.records import TopicPartition
-from connect_dagster.worker.sink.offset_reset import LogRange, OffsetReset, Reset, ResetCause
 
 PLACE = TopicPartition("t", 0)
 GROWN, SHORT, CUT = LogRange(0, 1500), LogRange(0, 300), LogRange(1200, 1500)

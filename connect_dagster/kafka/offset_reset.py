@@ -1,4 +1,4 @@
-"""Where to read a partition on when its offset is missing, or is not one of its log. Does not use Kafka or Spark.
+"""Where to read a partition on when its offset is missing, or is not one of its log. Asks no broker.
 
 Java: ``AutoOffsetResetStrategy``, and ``FetchCollector.handleInitializeErrors`` for an offset out of range. Java
 compares offsets alone; here a topic that was created again is recognized by its id (KIP-516), also when it has more
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from connect_dagster.errors import ConnectError
+from connect_dagster.kafka.log_offsets import LogRange
 from connect_dagster.kafka.settings.consumer import reset_duration
 from connect_dagster.plugin.records import TopicPartition
 
@@ -21,19 +22,6 @@ log = logging.getLogger(__name__)
 
 FirstOffset = Callable[[TopicPartition, float], int | None]
 """Looks up the first offset at or after a time in epoch seconds; ``None`` when there is none."""
-
-
-@dataclass(frozen=True, slots=True)
-class LogRange:
-    """The offsets of a partition's log.
-
-    Attributes:
-        start: the first offset.
-        end: the offset after the last one.
-    """
-
-    start: int
-    end: int
 
 
 class ResetCause(Enum):

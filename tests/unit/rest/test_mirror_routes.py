@@ -1,0 +1,56 @@
+"""What the processes of MirrorMaker ask of a leader."""
+
+import pytest
+
+from connect_dagster.client.inter_worker import RestClient
+from connect_dagster.connectors.mirror.flow import Flow
+from connect_dagster.protocol.signature import signed_headers
+from connect_dagster.rest.limits import LIMITS
+from connect_dagster.rest.mirror_routes import mirror_app
+from tests.unit.rest.asking import Asking
+from tests.unit.rest.memory_herder import MemoryHerder
+
+FLOWS = (Flow("A", "B"), Flow("B", "A"), Flow("us east", "a/b~"))
+BODY = b'[{"task.index":"0"}]'
+
+
+@pytest.fixture
+def herders() -> dict[Flow, MemoryHerder]:
+    made = {flow: MemoryHerder() for flow in FLOWS}
+    for herder in made.values():
+        herder.put_connector("c", {"name": "c", "connector.class": "Any"}, allow_replace=False)
+    return made
+
+
+@pytest.fixture
+def ask(herders: dict[Flow, MemoryHerder]) -> Asking:
+    return Asking(mirror_app(herders, RestClient(), LIMITS))
+
+
+@pytest.mark.parametrize(
+    ("flow", "path"),
+    [
+        (FLOWS[0], "/A/B"),
+        (FLOWS[1], "/B/A"),
+        (FLOWS[2], "/us%20east/a%2Fb%7E"),
+        (FLOWS[2], "/us%20east/a%2fb~"),
+    ],
+)
+def test_a_request_reaches_the_group_of_its_flow(
+    herders: dict[Flow, MemoryHerder], ask: Asking, flow: Flow, path: str
+) -> None:
+    answer = ask("POST", f"{path}/connectors/c/tasks", BODY, signed_headers(b"key", "HmacSHA256", BODY))
+    assert (answer.status, answer.body) == (204, b"")
+    assert herders[flow].published[:2] == ("c", [{"task.index": "0"}])
+    assert ask("PUT", f"{path}/connectors/c/fence").status == 204
+    assert herders[flow].fenced[0] == "c"
+
+
+def test_an_unknown_flow_is_named(ask: Asking) -> None:
+    answer = ask("POST", "/A/C/connectors/c/tasks", BODY)
+    assert (answer.status, answer.message) == (404, "No replication flow found for source 'A' and target 'C'")
+
+
+@pytest.mark.parametrize("path", ["/", "/A", "/A/B", "/A/B/connectors", "/A/B/connectors/c", "/openapi.json"])
+def test_there_is_nothing_for_users(ask: Asking, path: str) -> None:
+    assert ask("GET", path).status == 404
