@@ -11,8 +11,8 @@ from inotify_simple import INotify, flags
 log = logging.getLogger(__name__)
 
 _SHORTEST_WAIT, _LONGEST_WAIT, _PART_OF_QUIET = 0.005, 0.1, 1 / 32
-# A task that is asked to stop notices it after this time; each look costs a tenth of a millisecond.
-_EVENT_WAIT = 0.25
+# A task that is asked to stop notices it after this time; each look costs a fifth of a millisecond.
+_EVENT_WAIT = 0.4
 _LEFT = flags.MOVE_SELF | flags.DELETE_SELF | flags.IGNORED
 
 
@@ -33,7 +33,7 @@ class FileGrowth:
             log.debug("File %s is looked at in intervals: %s", path, error)
 
     def wait(self, quiet: float) -> None:
-        """Wait until the file changes, at most for a quarter of a second.
+        """Wait until the file changes, at most for four tenths of a second.
 
         Args:
             quiet: seconds for which it has not grown.

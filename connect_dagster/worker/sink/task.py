@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 
 _IDLE_SECONDS = 0.1
 # The consumer wakes the task for records and rebalances, but not when it is asked to stop.
-_ASLEEP_SECONDS = 0.25
+_ASLEEP_SECONDS = 0.4
 _DEFAULT_RETRY_MS = 1000
 # A task that reads with Spark asks the brokers for records so often, and sleeps after this long without any.
 _ASK_SECONDS = 0.01
