@@ -181,9 +181,4 @@ def test_brokers_that_do_not_answer_are_an_error(
     own_broker.resume()
     monkeypatch.undo()
     store.put_task_configs("c", [TASK])
-    if store.snapshot().inconsistent_connectors():
-        # A broker that was away for its session is fenced for a moment: the producer wrote the commit once more.
-        written = own_stores.read_raw(own_stores.config_topic.name)[0]
-        assert [key for key, _ in written].count("commit-c") > 1
-        store.put_task_configs("c", [TASK])
-    assert store.snapshot().tasks("c") == [TaskId("c", 0)]
+    assert store.snapshot().tasks("c") == [TaskId("c", 0)], own_stores.read_raw(own_stores.config_topic.name)
