@@ -81,7 +81,7 @@ from connect_dagster.herder.distributed.group_state import (
     came_or_went,
     give_up,
     read,
-    reconfigured,
+    replanned,
     restarted,
     restarted_connectors,
     retargeted,
@@ -494,7 +494,7 @@ def carry_out_then(following: Action) -> Effect:
             actions += stopped_to_reconfigure(stopping)
             state = replace(state, stopped_for_restart=state.stopped_for_restart | {*stopping})
         if updates.rebalance:
-            actions += reconfigured(state)
+            actions += replanned(state)
         return state, (*actions, following)
 
     return effect

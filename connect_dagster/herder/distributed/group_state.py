@@ -200,10 +200,10 @@ def retargeted(state: GroupState, names: frozenset[str]) -> list[Action]:
     return [do.SetTargetState(name, target) for name, target in targets.items() if target is not None]
 
 
-def reconfigured(state: GroupState) -> Actions:
-    """Return the reconfiguration of connectors that have lost their tasks, as by a commit that was written twice.
+def replanned(state: GroupState) -> Actions:
+    """Return the request to plan tasks that connectors here have lost, as by a commit that was written twice.
 
-    Java's have none until they start again.
+    Java leaves such connectors without tasks.
     """
     lost = state.config.inconsistent_connectors()
     mine = tuple(name for name in state.owned.connectors if name in lost)
