@@ -59,13 +59,18 @@ class HostedProject:
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
-        self.start_dagster()
-        self.instance = self._stack.enter_context(DagsterInstance.from_config(str(self._home)))
+        with ExitStack() as stack:  # one that did not come up in time would load the machine from here on
+            stack.callback(self._end)
+            self.start_dagster()
+            self.instance = stack.enter_context(DagsterInstance.from_config(str(self._home)))
+            self._stack = stack.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.dagster.stop()
         self._stack.close()
+
+    def _end(self) -> None:
+        self.dagster.stop()
         for process in self.processes():
             os.kill(process.pid, signal.SIGKILL)
 
