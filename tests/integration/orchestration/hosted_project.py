@@ -56,7 +56,6 @@ class HostedProject:
         self._workspace.write_text(
             f"load_from:\n  - python_module:\n      module_name: {module}\n      working_directory: {ROOT}\n"
         )
-        self._stack = ExitStack()
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:  # one that did not come up in time would load the machine from here on
