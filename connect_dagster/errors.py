@@ -40,6 +40,14 @@ class RetriableError(ConnectError):
     java_name = "org.apache.kafka.connect.errors.RetriableException"
 
 
+class RewindError(RetriableError):
+    """Records that a source task has polled cannot be read now, but others can.
+
+    Raised where the frame of a batch is read: the worker drops the batch and those polled after it, and calls
+    :meth:`~connect_dagster.plugin.connector.SourceTask.rewind`.
+    """
+
+
 class DataError(ConnectError):
     """A record or a schema is invalid (Java: ``DataException``)."""
 

@@ -16,7 +16,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.expressions.java_calls import TaskCounters, kept_in_jvm, tasks_of_stage
-from connect_dagster.worker.errors.failures import chain
+from connect_dagster.expressions.java_errors import chain
 
 _TEXT = "connect_dagster: the batch is too large"
 _COUNTS = re.compile(rf"{_TEXT}: (\d+) bytes in (\d+) records")

@@ -1,7 +1,7 @@
 """The sensor that keeps workers alive: it launches their job, and launches it again when a run failed.
 
 Its switch in the UI is the workers' switch. Each tick reads the newest runs of each worker and calls its REST API
-once:
+once. Of a process without a REST API, as MirrorMaker's, it reads what its run has observed:
 
 1. The run is unfinished and REST responds: do nothing, unless the worker was started with another configuration
    than its current one. Then terminate its run, one worker at a time, and only while REST of all others responds
@@ -44,7 +44,7 @@ from connect_dagster.orchestration.sensors.attempts import BackOff
 from connect_dagster.orchestration.sensors.cursor import SensorCursor
 from connect_dagster.orchestration.sensors.run_history import ATTEMPT_TAG, REMEMBERED_RUNS, UNFINISHED
 from connect_dagster.orchestration.workers.job import GENERATION_TAG, PROCESS_TAG, WORKER_ID_TAG, run_config
-from connect_dagster.orchestration.workers.resource import HostedWorker
+from connect_dagster.orchestration.workers.resource import HostedProcess
 from connect_dagster.orchestration.workers.run_process import RunProcess
 
 REPLACED_TAG = "connect-dagster/replaced_by_generation"
@@ -93,7 +93,7 @@ class KeepaliveCursor(SensorCursor):
 def build_connect_worker_keepalive_sensor(
     *,
     job: dg.JobDefinition,
-    workers: Mapping[str, HostedWorker],
+    workers: Mapping[str, HostedProcess],
     heartbeat_timeout: float = 900.0,
     rest_timeout: float = 300.0,
     back_off: BackOff | None = None,
@@ -105,9 +105,9 @@ def build_connect_worker_keepalive_sensor(
 
     Args:
         job (JobDefinition): The workers' job, see :func:`build_connect_worker_job`.
-        workers (Mapping[str, HostedWorker]): The workers to keep alive, by their names in Dagster.
-        heartbeat_timeout (float): Seconds without an observation after which a run whose REST is dead counts
-            as dead, where it cannot be seen whether its process is gone. Defaults to 900.
+        workers (Mapping[str, HostedProcess]): The workers to keep alive, by their names in Dagster.
+        heartbeat_timeout (float): Seconds without an observation after which a run whose REST is dead, or whose process
+            has no REST API, counts as dead, where it cannot be seen whether its process is gone. Defaults to 900.
         rest_timeout (float): Seconds without any response of a worker's REST API, an error included, after which its
             run is terminated and launched again though its process lives. Defaults to 300. A response to the
             run itself, which reports every 300 s, counts for 1.5 times as long.
@@ -185,24 +185,24 @@ class WorkerProbe:
     """Response of a worker, and the hash of its configuration.
 
     Attributes:
-        alive: Whether its REST API works.
+        alive: Whether its REST API works; None when it has none, so that its run reports.
         responds: Whether it sends anything, also an error.
         generation: The hash.
     """
 
-    alive: bool
+    alive: bool | None
     responds: bool
     generation: str
 
 
-def _probe(workers: Mapping[str, HostedWorker]) -> dict[str, WorkerProbe]:
+def _probe(workers: Mapping[str, HostedProcess]) -> dict[str, WorkerProbe]:
     """Send requests to all workers at once: each worker may take seven seconds to time out."""
     with ExitStack() as stack, ThreadPoolExecutor(max_workers=len(workers)) as pool:
         ready = [stack.enter_context(worker.process_config_and_initialize_cm()) for worker in workers.values()]
         return dict(zip(workers, pool.map(_probe_one, ready), strict=True))
 
 
-def _probe_one(worker: HostedWorker) -> WorkerProbe:
+def _probe_one(worker: HostedProcess) -> WorkerProbe:
     alive = worker.is_alive()
     return WorkerProbe(alive, alive or worker.responds(), worker.generation)
 
@@ -247,7 +247,6 @@ class WorkerObservation:
         former_silence: Silence | None = None,
     ) -> None:
         self.worker_id = worker_id
-        self.alive = probe.alive
         self.generation = probe.generation
         self._responds = probe.responds
         self._former_silence = former_silence
@@ -255,6 +254,7 @@ class WorkerObservation:
         self._heartbeat_timeout = heartbeat_timeout
         self._back_off = back_off
         self._runs = instance.get_run_records(RunsFilter(tags={WORKER_ID_TAG: worker_id}), limit=REMEMBERED_RUNS)
+        self.alive = self._run_lives(time.time()) if probe.alive is None else probe.alive
 
     @property
     def is_outdated(self) -> bool:
@@ -346,6 +346,16 @@ class WorkerObservation:
         if self.is_stopped:
             return f"Stopped by a user; launch the job {self._runs[0].dagster_run.job_name} to start it again"
         return self._reason_of_back_off(now)
+
+    def _run_lives(self, now: float) -> bool:
+        """Return whether its newest unfinished run has observed it, and lives itself."""
+        # One that was refused beside it is newer, and has failed.
+        newest = next((run for run in self._runs if run.dagster_run.status in UNFINISHED), None)
+        if newest is None or not self._has_begun(newest.dagster_run):
+            return False
+        process = RunProcess.read(newest.dagster_run.tags.get(PROCESS_TAG))
+        # A run whose process is seen lives, however rarely it reports: brokers that are away take their time.
+        return (process is not None and process.is_running()) or self._death(newest, now) is None
 
     def _newest(self) -> DagsterRun | None:
         return self._runs[0].dagster_run if self._runs else None

@@ -19,6 +19,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from connect_dagster.expressions.java_calls import kept_in_jvm
+from connect_dagster.expressions.offset_ranges import is_refused_read
 from connect_dagster.plugin.frame_columns import FAILURE
 from connect_dagster.plugin.frames import SourceQuery, SourceTable, executors_are_local
 from connect_dagster.plugin.lines import SourceLines, pieces
@@ -226,6 +227,8 @@ def _runs_of(query: DataFrame) -> Callable[[SourceQuery], pa.Table]:
             batch.set_rows()
             return query.toArrow()
         except (Py4JError, PySparkException) as error:
+            if is_refused_read(error):  # as another plan would be
+                raise
             raise NotKeptError(str(error)) from error
 
     return run

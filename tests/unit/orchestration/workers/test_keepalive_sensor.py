@@ -64,6 +64,48 @@ def test_a_run_whose_worker_answers_is_left_alone(instance: DagsterInstance) -> 
     assert reason(instance, alive=True) == f"Alive in run {run.run_id[:8]}"
 
 
+def without_rest(instance: DagsterInstance, generation: str = "now") -> WorkerObservation:
+    """A process that has no REST API, as MirrorMaker's."""
+    return WorkerObservation(instance, "w", WorkerProbe(None, True, generation), 100.0, BackOff())
+
+
+def test_without_rest_a_process_lives_while_its_run_observes_it(instance: DagsterInstance) -> None:
+    assert not without_rest(instance).alive
+    run = add_run(instance, DagsterRunStatus.STARTED, age=150, tags={GENERATION_TAG: "now"})
+    observe_in(instance, run, NOW - 50)
+    look = without_rest(instance)
+    assert look.alive
+    assert look.silence(NOW, 1000.0) is None
+    assert look.reason_to_skip(NOW) == f"Alive in run {run.run_id[:8]}"
+    assert without_rest(instance, "other").is_outdated
+
+
+def test_without_rest_a_run_whose_process_is_seen_lives_however_rarely_it_reports(instance: DagsterInstance) -> None:
+    run = add_run(instance, DagsterRunStatus.STARTED, age=500, tags=process_tag(RunProcess.current()))
+    observe_in(instance, run, NOW - 400)
+    assert without_rest(instance).alive
+    assert without_rest(instance).reason_to_skip(NOW) == f"Alive in run {run.run_id[:8]}"
+    assert status_of(instance, run) is DagsterRunStatus.STARTED
+
+
+def test_without_rest_a_process_that_starts_is_waited_for(instance: DagsterInstance) -> None:
+    run = add_run(instance, DagsterRunStatus.STARTED, age=50)
+    look = without_rest(instance)
+    assert not look.alive
+    assert look.reason_to_skip(NOW) == f"Run {run.run_id[:8]} is STARTED and its worker does not respond yet"
+
+
+def test_without_rest_a_run_that_is_silent_or_gone_is_replaced(instance: DagsterInstance, gone: RunProcess) -> None:
+    silent = add_run(instance, DagsterRunStatus.STARTED, age=500)
+    observe_in(instance, silent, NOW - 150)
+    assert without_rest(instance).reason_to_skip(NOW) is None
+    assert status_of(instance, silent) is DagsterRunStatus.FAILURE
+    dead = add_run(instance, DagsterRunStatus.STARTED, age=5, tags=process_tag(gone))
+    observe_in(instance, dead, NOW - 1)
+    assert without_rest(instance).reason_to_skip(NOW) is None
+    assert status_of(instance, dead) is DagsterRunStatus.FAILURE
+
+
 def test_a_worker_that_still_starts_is_waited_for(instance: DagsterInstance) -> None:
     run = add_run(instance, DagsterRunStatus.STARTED, age=50, tags=process_tag(RunProcess.current()))
     assert reason(instance) == f"Run {run.run_id[:8]} is STARTED and its worker does not respond yet"

@@ -11,7 +11,7 @@ import pytest
 from connect_dagster.embedded.ports import HOST, free_port
 from connect_dagster.errors import ConnectError
 from connect_dagster.kafka import clients
-from connect_dagster.worker.source.delivery import Batch, Delivery, LargeBatchGate
+from connect_dagster.worker.source.delivery import Batch, BatchGivenUpError, Delivery, LargeBatchGate
 from connect_dagster.worker.source.sender import RejectedRecord, _arguments
 
 
@@ -222,11 +222,11 @@ class Membership:
         self.sent: list[int] = []
         self.dropped = 0
 
-    def sender(self, settings: object, over: Callable[[], bool], *_: object) -> "Membership":
+    def sender(self, settings: object, over: Callable[[], bool], *_: object, places: bool) -> "Membership":
         self.over = over
         return self
 
-    def send(self, table: pa.Table, topic: str | None, tolerate: object) -> bool:
+    def send(self, table: pa.Table, topic: str | None, tolerate: object, places: object) -> bool:
         self.sent.append(table.num_rows)
         if table.num_rows == 3:  # the membership ends meanwhile
             self.held = False
@@ -274,3 +274,26 @@ def test_a_batch_in_which_the_membership_ends_is_not_delivered(monkeypatch: pyte
         assert membership.dropped
     finally:
         delivery.close()
+
+
+def test_a_batch_that_is_given_up_drops_those_after_it_until_the_task_has_gone_back(make: MakeDelivery) -> None:
+    delivery, encoded, may_go_on = make(), list[str](), threading.Event()
+
+    def give_up() -> Records:
+        may_go_on.wait(10)
+        raise BatchGivenUpError
+
+    def note() -> Records:
+        encoded.append("later")
+        return NOTHING
+
+    for encode in (lambda: NOTHING, give_up, note, note):
+        delivery.submit(Batch(encode, "t", lambda _: None))
+        may_go_on.set()
+    assert delivery.drain(10)
+    assert delivery.has_given_up
+    assert encoded == []
+    delivery.resume()
+    delivery.submit(Batch(note, "t", lambda _: None))
+    assert delivery.drain(10)
+    assert encoded == ["later"]

@@ -46,4 +46,4 @@ def test_a_failed_record_that_is_not_found_sends_the_topic_from_its_beginning() 
 
 def test_rejected_records_and_other_topics_are_not_sent_again() -> None:
     groups = list(_groups(_records(TABLE, None), {TOPIC: 0}, {2}))
-    assert [[record["value"] for record in group] for group in groups] == [[b"a", b"c"]]
+    assert [[(number, record["value"]) for number, record in group] for group in groups] == [[(0, b"a"), (3, b"c")]]
