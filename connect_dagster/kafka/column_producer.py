@@ -88,8 +88,8 @@ class ColumnProducer:
         settings: librdkafka's.
         on_failed: called for each record that was not delivered.
         on_error: called with errors that are not of a record.
-        on_delivered: called for all records that were delivered, run by run; ``None`` where nobody asks for their
-            offsets.
+        on_delivered: called for the records that were delivered, run by run, where the broker has named their offsets;
+            ``None`` where nobody asks for these.
 
     Raises:
         OSError: the library was not found.
@@ -269,17 +269,19 @@ class ColumnProducer:
         addresses = (ctypes.c_void_p * count)()
         self._library.event_message_array(event, addresses, count)
         first, last = _message(addresses[0]), _message(addresses[count - 1])
+        # With acks=0, and for records that the broker had before, librdkafka counts up from a negative offset.
+        on_delivered = self._on_delivered if first["offset"] >= 0 else None
         # A broker's answer holds records of one partition in their order, so that its ends tell of all between them.
-        if self._on_delivered is not None and _is_run(first, last, count):
-            self._on_delivered(int(first["private"]) - 1, count, int(first["partition"]), int(first["offset"]))
+        if on_delivered is not None and _is_run(first, last, count):
+            on_delivered(int(first["private"]) - 1, count, int(first["partition"]), int(first["offset"]))
             return
         for message in map(_message, addresses):
             number = int(message["private"]) - 1
             if message["err"]:
                 topic = self._library.topic_name(int(message["rkt"])).decode()
                 self._on_failed(number, topic, KafkaError(int(message["err"])))
-            elif self._on_delivered is not None:
-                self._on_delivered(number, 1, int(message["partition"]), int(message["offset"]))
+            elif on_delivered is not None:
+                on_delivered(number, 1, int(message["partition"]), int(message["offset"]))
 
     def _error(self, code: int, text: bytes) -> KafkaError:
         if code != KafkaError._FATAL:
@@ -311,8 +313,8 @@ class LazyColumnProducer:
         extra: librdkafka's own, which go before.
         on_failed: called for each record that was not delivered.
         on_error: called with errors that are not of a record.
-        on_delivered: called for all records that were delivered, run by run; ``None`` where nobody asks for their
-            offsets.
+        on_delivered: called for the records that were delivered, run by run, where the broker has named their offsets;
+            ``None`` where nobody asks for these.
     """
 
     def __init__(

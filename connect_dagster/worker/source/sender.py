@@ -77,12 +77,7 @@ class Places:
         self.offsets = np.full(rows, -1, np.int64)
 
     def note(self, number: int, count: int, partition: int, offset: int) -> None:
-        """Note records from a number on that are in one partition, one after the other from an offset on.
-
-        Brokers name no offset for records that they have had before, or with ``acks=0``: it is negative.
-        """
-        if offset < 0:
-            return
+        """Note records from a number on that are in one partition, one after the other from an offset on."""
         self.partitions[number : number + count] = partition
         self.offsets[number : number + count] = np.arange(offset, offset + count)
 
@@ -95,6 +90,7 @@ class _Attempt:
         unqueued: by topic, number and error of the first record not taken, or not delivered where that is known.
         failed: topic, key and value of records that were not delivered, and the error; the first of each partition.
         receipts: number and topic of records with timestamp 0, with their acknowledgement.
+        unplaced: topics and partitions whose records have offsets that no broker has named.
         rejected: numbers of the records whose own fault is proven.
         final: the first error that is true for all records.
     """
@@ -102,6 +98,7 @@ class _Attempt:
     unqueued: dict[str, tuple[int, KafkaError]] = field(default_factory=dict)
     failed: dict[tuple[str, int | None], tuple[bytes, bytes, KafkaError]] = field(default_factory=dict)
     receipts: list[tuple[int, str, Receipt]] = field(default_factory=list)
+    unplaced: set[tuple[str | None, int | None]] = field(default_factory=set)
     rejected: set[int] = field(default_factory=set)
     final: ConnectError | None = None
 
@@ -150,7 +147,7 @@ class RecordSender:
 
     Args:
         settings: producer settings in Java's names.
-        over: whether to give up.
+        over: returns whether to give up; what it returns later does not count for the table that is sent.
         wait: waits for seconds; returns whether to continue.
         on_error: librdkafka's errors that are not of a record.
         places: whether the partitions and offsets of records are asked for.
@@ -165,7 +162,8 @@ class RecordSender:
         *,
         places: bool = False,
     ) -> None:
-        self._over = over
+        self._asked_to_give_up = over
+        self._has_given_up = False
         self._wait = wait
         # A callback for each record would cost more than sending it.
         extras = {**_PRODUCER_EXTRAS, "delivery.report.only.error": not places}
@@ -195,6 +193,7 @@ class RecordSender:
         Raises:
             ConnectError: a record is rejected and not tolerated, or a delivery fails for another reason.
         """
+        self._has_given_up = False
         self._flushed()  # another producer may not overtake the records of an attempt that was given up
         attempt = self._attempt = _Attempt()
         self._places = places
@@ -225,6 +224,11 @@ class RecordSender:
         """Close what :meth:`purge` cannot; by the thread that sends."""
         self._columns.close()
         self._epochs.close()
+
+    def _over(self) -> bool:
+        """Return whether to give up, or whether it was so since the table came: records may have been left out."""
+        self._has_given_up = self._has_given_up or self._asked_to_give_up()
+        return self._has_given_up
 
     def _send_again(self, group: Sequence[_Numbered], tolerate: Tolerate) -> None:
         while (failure := self._try(group)) is not None and not self._over():
@@ -375,11 +379,15 @@ class RecordSender:
             self._places.note(number, count, partition, offset)
 
     def _reported(self, number: int, error: KafkaError | None, message: Message) -> None:
-        if error is None:
-            offset = message.offset()
-            self._rows_delivered(number, 1, message.partition() or 0, -1 if offset is None else offset)
-        else:
+        if error is not None:
             self._row_failed(number, str(message.topic()), error)
+            return
+        place, offset = (message.topic(), message.partition()), message.offset()
+        # With acks=0, and for records that the broker had before, librdkafka counts up from a negative offset.
+        if offset is None or place in self._attempt.unplaced:
+            self._attempt.unplaced.add(place)
+        else:
+            self._rows_delivered(number, 1, place[1] or 0, offset)
 
     def _delivery_failed(self, error: KafkaError | None, message: Message) -> None:
         if error is not None and error.code() not in GIVEN_UP:
