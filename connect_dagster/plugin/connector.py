@@ -156,11 +156,14 @@ class SourceTask(ABC):
         at_driver: whether the task reads the records itself, in the worker, which is Spark's driver; its log names such
             tasks where the executors run on other machines.
         wants_receipts: whether its frames may have a column ``receipt``.
+        polls_late: whether to poll only once the batches before are encoded: for a task whose polls read nothing
+            themselves, so that the records that come meanwhile are one batch.
     """
 
     context: SourceTaskContext
     at_driver: ClassVar[bool] = False
     wants_receipts: ClassVar[bool] = False
+    polls_late: ClassVar[bool] = False
 
     @abstractmethod
     def start(self, config: Properties) -> None:
@@ -218,7 +221,8 @@ class SourceTask(ABC):
         Args:
             batch: as it was polled.
             receipts: columns ``receipt`` as in the batch, ``topic`` (string), ``partition`` (int), ``offset`` (long),
-                in the order of the records, without those that a transform left out, or that Kafka rejected.
+                ``timestamp`` (long) as sent, and ``size`` (int) of the value in bytes, both maybe null; in the order of
+                the records, without those that a transform left out, or that Kafka rejected.
         """
 
     def commit(self) -> None:  # noqa: B027 (optional hook)

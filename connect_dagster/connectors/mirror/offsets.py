@@ -50,7 +50,7 @@ def source_offset(last_delivered: int) -> dict[str, int]:
     return {OFFSET: last_delivered}
 
 
-def position(stored: SourceOffset | None) -> int | None:
+def position(partition: TopicPartition, stored: SourceOffset | None) -> int | None:
     """Return the offset from which a task continues, ``None`` when its reset policy decides.
 
     Raises:
@@ -60,7 +60,9 @@ def position(stored: SourceOffset | None) -> int | None:
     if last_delivered is None:
         return None
     if not _is_integer(last_delivered):
-        raise ConnectError(f"Stored offset {_text(stored)} is not a position: '{OFFSET}' must be an integer")
+        raise ConnectError(
+            f"Stored offset {_text(stored)} of {partition} is not a position: '{OFFSET}' must be an integer"
+        )
     return None if last_delivered < 0 else int(last_delivered) + 1
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from confluent_kafka import KafkaError
 from pyspark import InheritableThread
 
@@ -73,8 +74,7 @@ class Batch(Generic[E]):
         tolerate: called for each record that Kafka rejects; returns whether to continue without it.
         remote: has Spark's executors send the records, all to ``topic``, and returns what is known of the batch then;
             ``None`` where this worker sends them. Where it raises, the batch is encoded, and sent by this worker.
-        received: called before ``delivered`` with the receipts of records that ask for them: what they carry as
-            ``receipt``, with their ``topic, partition, offset``.
+        received: called before ``delivered`` with the receipts of records that ask for them.
     """
 
     encode: Callable[[], E]
@@ -103,10 +103,17 @@ def receipts(table: pa.Table, topic: str | None, places: Places) -> pa.Table:
         places: of the records.
 
     Returns:
-        Columns ``receipt, topic, partition, offset``, in the order of the table.
+        Columns ``receipt, topic, partition, offset, timestamp, size``, in the order of the table.
     """
-    topics = table.column("topic") if "topic" in table.column_names else pa.repeat(topic, table.num_rows)
-    made = {RECEIPT: table.column(RECEIPT), "topic": topics, "partition": places.partitions, "offset": places.offsets}
+    names, rows = table.column_names, table.num_rows
+    made = {
+        RECEIPT: table.column(RECEIPT),
+        "topic": table.column("topic") if "topic" in names else pa.repeat(topic, rows),
+        "partition": places.partitions,
+        "offset": places.offsets,
+        "timestamp": table.column("timestamp") if "timestamp" in names else pa.nulls(rows, pa.int64()),
+        "size": pc.binary_length(table.column("value")),
+    }
     return pa.table(made).filter(places.offsets >= 0)
 
 
@@ -149,8 +156,8 @@ class Delivery:
         )
         self._batches: queue.Queue[Batch[Any] | None] = queue.Queue(maxsize=1)
         self._encoded: queue.Queue[tuple[Batch[Any], EncodedTable | None] | None] = queue.Queue(maxsize=1)
-        self._unfinished = 0
-        self._gives_up = False
+        self._unencoded = self._unfinished = 0
+        self._gives_up = self._drops_encoded = False
         self._changed = threading.Condition()
         self._topics = None if topics is None else topics(self._waited)
         self._turn_waited = turn_waited
@@ -169,6 +176,7 @@ class Delivery:
             Exception: an earlier batch could not be encoded or delivered.
         """
         with self._changed:
+            self._unencoded += 1
             self._unfinished += 1
         self._hand_on(self._batches, batch)
         self.check()
@@ -178,6 +186,12 @@ class Delivery:
         if self._error is not None:
             raise self._error
 
+    def has_encoded(self, seconds: float) -> bool:
+        """Wait until every submitted batch is encoded or dropped, or none can be; return whether all are."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._unencoded == 0 or self._error is not None, seconds)
+            return self._unencoded == 0
+
     @property
     def has_given_up(self) -> bool:
         """Return whether batches are dropped since one was given up."""
@@ -185,7 +199,7 @@ class Delivery:
 
     def resume(self) -> None:
         """Take batches again, after :meth:`drain` has returned ``True``."""
-        self._gives_up = False
+        self._gives_up = self._drops_encoded = False
 
     def drain(self, seconds: float) -> bool:
         """Wait until every submitted batch is acknowledged or dropped, or none can be; return whether all are."""
@@ -232,7 +246,7 @@ class Delivery:
 
     def _encode(self, batch: Batch[E], rows_before: int) -> int:
         if self._gives_up:
-            self._finish()
+            self._give_up()
             return 0
         if batch.remote is not None:  # in its turn to be sent
             self._hand_on(self._encoded, (batch, None))
@@ -244,10 +258,10 @@ class Delivery:
             try:
                 encoded = batch.encode()
             except BatchGivenUpError:
-                self._gives_up = True
-                self._finish()
+                self._give_up()
                 return 0
         self._hand_on(self._encoded, (batch, encoded))
+        self._end_encoding()
         return int(encoded.table.num_rows)
 
     def _deliver_all(self) -> None:
@@ -279,9 +293,16 @@ class Delivery:
         return not self._abandoned.wait(seconds)
 
     def _deliver(self, batch: Batch[E], encoded: E | None) -> None:
-        encoded = encoded or self._sent_by_executors(batch)
-        if encoded is None:
+        if self._drops_encoded:
+            if encoded is None:
+                self._end_encoding()
+            self._finish()
             return
+        if encoded is None:
+            encoded = self._sent_by_executors(batch)
+            if encoded is None:
+                return
+            self._end_encoding()
         if self._topics is not None:
             self._topics.ensure(topics_of(batch.topic, encoded.table))
         places = Places(encoded.table.num_rows) if RECEIPT in encoded.table.column_names else None
@@ -294,6 +315,17 @@ class Delivery:
             batch.received(receipts(encoded.table, batch.topic, places))
         batch.delivered(encoded)
         self._finish()
+
+    def _give_up(self) -> None:
+        """Drop a batch that is not encoded, and those after it."""
+        self._gives_up = True
+        self._end_encoding()
+        self._finish()
+
+    def _end_encoding(self) -> None:
+        with self._changed:
+            self._unencoded -= 1
+            self._changed.notify_all()
 
     def _finish(self) -> None:
         with self._changed:
@@ -312,7 +344,12 @@ class Delivery:
             if self._over:
                 return None
             log.warning("Spark's executors could not send a batch, this worker tries: %s", error)
+        try:
             return batch.encode()
+        except BatchGivenUpError:
+            self._drops_encoded = True  # all that are queued were polled after it
+            self._give_up()
+            return None
 
     def _sent(self, batch: Batch[E], encoded: E, places: Places | None) -> bool:
         """Send a batch; return ``False`` when that was given up."""

@@ -38,6 +38,7 @@ from connect_dagster.worker.transforms import TransformationChain
 log = logging.getLogger(__name__)
 
 _RETRY_SECONDS = 0.1
+_LOOK_SECONDS = 0.1
 _LEAST_SECONDS_OF_A_POLL = 0.02
 """A source whose polls return at once would otherwise keep a core, and Python's lock, busy."""
 _JAVA_TASK = "org.apache.kafka.connect.runtime.WorkerSourceTask"
@@ -73,6 +74,9 @@ class Deliveries(Protocol):
 
     def check(self) -> None:
         """Raise the error of an earlier batch."""
+
+    def has_encoded(self, seconds: float) -> bool:
+        """Wait until every batch is encoded or dropped."""
 
     @property
     def has_given_up(self) -> bool:
@@ -202,6 +206,8 @@ class WorkerSourceTask(WorkerTask):
                 self._await_change(1)
                 continue
             self._report(State.RUNNING)
+            if self._source.polls_late and (not delivery.has_encoded(_LOOK_SECONDS) or delivery.has_given_up):
+                continue
             with suppress(RetryGivenUpError):  # asked to stop: the next start polls these records again
                 for batch in self._polled():
                     self._send(batch, delivery)

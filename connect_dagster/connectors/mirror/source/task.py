@@ -25,6 +25,7 @@ from connect_dagster.connectors.mirror.source.record_columns import (
     delivered_by_partition,
     mirrored_frame,
     mirrored_table,
+    only_topic,
 )
 from connect_dagster.connectors.mirror.source_config import MirrorSourceTaskConfig
 from connect_dagster.expressions.offset_ranges import (
@@ -62,6 +63,7 @@ class MirrorSourceTask(SourceTask):
     """Read partitions of the source, and write their records to the topics of the target."""
 
     wants_receipts: ClassVar[bool] = True
+    polls_late: ClassVar[bool] = True
 
     def start(self, config: Properties) -> None:
         """Find the offsets to continue from, and open the consumer."""
@@ -73,7 +75,7 @@ class MirrorSourceTask(SourceTask):
         self._poll_seconds = min(max(0.0, parsed.consumer_poll_timeout_ms / _MILLISECOND), _MOST_POLL_SECONDS)
         settings = parsed.client_settings(REPLICATION_CONSUMER)
         stored = {one: self.context.offsets.offset(source_partition(self._source, one)) for one in partitions}
-        positions = {one: position(offset) for one, offset in stored.items()}
+        positions = {one: position(one, offset) for one, offset in stored.items()}
         log.info("Starting with %d previously uncommitted partitions.", list(positions.values()).count(None))
         self._reader = PartitionReader(settings, positions, _BATCH_RECORDS)
         ahead = {"max.partition.fetch.bytes": str(_ahead_bytes(len(partitions)))}
@@ -118,10 +120,10 @@ class MirrorSourceTask(SourceTask):
     def received(self, batch: SourceBatch, receipts: pa.Table) -> None:
         """Measure the records that the target has, and take their offsets in both clusters."""
         now = _now()
-        read_at = self._in_flight[id(batch)].at
-        for one in delivered_by_partition(receipts):
+        read, at = self._in_flight[id(batch)]
+        for one in delivered_by_partition(receipts, next(iter(read.ends)).topic):
             remote = TopicPartition(self._remote[one.partition.topic], one.partition.partition)
-            self._metrics.delivered(remote, read_at, now, one.timestamps, one.sizes)
+            self._metrics.delivered(remote, at, now, one.timestamps, one.sizes)
             if self._syncs is not None:
                 self._syncs.delivered(one.partition, one.upstream, one.downstream)
 
@@ -145,17 +147,18 @@ class MirrorSourceTask(SourceTask):
     def _table(self, read: Read) -> SourceBatch:
         assert read.fetched is not None
         made = mirrored_table(read.fetched.rows, self._remote)
-        return SourceTable(made, *self._offsets(read), **_SCHEMAS)
+        return SourceTable(made, *self._offsets(read), only_topic(self._remote), **_SCHEMAS)
 
     def _query(self, read: Read) -> SourceBatch:
         ranges = sorted(read.ranges, key=lambda one: (one.partition.topic, one.partition.partition))
         if read.new_consumers:
             self._ranges.renew_consumers()
         df = partial(self._frame, ranges)
+        offsets, topic = self._offsets(read), only_topic(self._remote_of(ranges))
         kept = self._kept(ranges)
         if kept is None:
-            return SourceFrame(df(), *self._offsets(read), **_SCHEMAS)
-        return SourceQuery(kept.df, partial(self._set, kept.slot, ranges), df, *self._offsets(read), **_SCHEMAS)
+            return SourceFrame(df(), *offsets, topic, **_SCHEMAS)
+        return SourceQuery(kept.df, partial(self._set, kept.slot, ranges), df, *offsets, topic, **_SCHEMAS)
 
     def _set(self, slot: RangeSlot, ranges: Sequence[OffsetRange]) -> None:
         if self._rereads:  # a job that waits for the source would keep the cores of all tasks of the worker

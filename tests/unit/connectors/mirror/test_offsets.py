@@ -60,13 +60,13 @@ def test_the_keys_are_in_javas_order(partition: dict[str, Any]) -> None:
     ],
 )
 def test_a_task_goes_on_after_the_last_delivered_record(stored: dict[str, Any] | None, found: int | None) -> None:
-    assert position(stored) == found
+    assert position(TopicPartition("orders", 3), stored) == found
 
 
 @pytest.mark.parametrize("value", ["9", 9.0, True, 1 << 63])
 def test_a_stored_offset_that_is_not_a_number(value: Any) -> None:
-    with pytest.raises(ConnectError, match=r"^Stored offset \{offset=.*\} is not a position"):
-        position({"offset": value})
+    with pytest.raises(ConnectError, match=r"^Stored offset \{offset=.*\} of orders-3 is not a position"):
+        position(TopicPartition("orders", 3), {"offset": value})
 
 
 @pytest.mark.parametrize(("check", "partition"), CASES.items())

@@ -5,6 +5,8 @@ import pyarrow as pa
 
 from connect_dagster.connectors.mirror.source.record_columns import delivered_by_partition, mirrored_table
 from connect_dagster.plugin.records import TopicPartition
+from connect_dagster.worker.source.delivery import receipts
+from connect_dagster.worker.source.sender import Places
 
 HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 
@@ -35,17 +37,16 @@ def test_records_keep_all_but_their_topic() -> None:
     assert made["headers"] == [[{"key": "h", "value": None}], [], []]
 
 
+def received(sent: pa.Table, topic: str | None, offsets: list[int]) -> pa.Table:
+    """What a task gets back of records that were sent, whose partitions on the target are those of the source."""
+    places = Places(sent.num_rows)
+    places.partitions[:], places.offsets[:] = sent.column("partition").to_numpy(), offsets
+    return receipts(sent, topic, places)
+
+
 def test_receipts_lead_back_to_the_partitions_of_the_source() -> None:
     sent = mirrored_table(fetched(), {"t": "A.t", "u": "A.u"})
-    receipts = pa.table(
-        {
-            "receipt": sent.column("receipt"),
-            "topic": sent.column("topic"),
-            "partition": sent.column("partition"),
-            "offset": pa.array([100, 200, 101], pa.int64()),
-        }
-    )
-    first, second = delivered_by_partition(receipts)
+    first, second = delivered_by_partition(received(sent, None, [100, 200, 101]), "t")
     assert first.partition == TopicPartition("t", 0)
     np.testing.assert_array_equal(first.upstream, [7, 9])
     np.testing.assert_array_equal(first.downstream, [100, 101])
@@ -57,9 +58,22 @@ def test_receipts_lead_back_to_the_partitions_of_the_source() -> None:
     np.testing.assert_array_equal(second.sizes, [0])
 
 
+def test_records_of_one_topic_do_not_carry_it() -> None:
+    sent = mirrored_table(fetched(), {"u": "A.u"})
+    assert "topic" not in sent.column_names
+    first, second = delivered_by_partition(received(sent, "A.u", [100, 200, 101]), "u")
+    assert (first.partition, second.partition) == (TopicPartition("u", 0), TopicPartition("u", 1))
+    np.testing.assert_array_equal(first.upstream, [7, 9])
+    np.testing.assert_array_equal(first.downstream, [100, 101])
+    np.testing.assert_array_equal(second.upstream, [8])
+
+
+def test_records_that_kafka_has_not_are_not_delivered() -> None:
+    sent = mirrored_table(fetched(), {"t": "A.t", "u": "A.u"})
+    (only,) = delivered_by_partition(received(sent, None, [-1, -1, 101]), "t")
+    np.testing.assert_array_equal(only.upstream, [9])
+
+
 def test_a_batch_of_which_nothing_was_delivered_has_no_partition() -> None:
-    sent = mirrored_table(fetched(), {"t": "A.t", "u": "A.u"}).slice(0, 0)
-    receipts = pa.table(
-        {**{name: sent.column(name) for name in ("receipt", "topic", "partition")}, "offset": pa.array([], pa.int64())}
-    )
-    assert list(delivered_by_partition(receipts)) == []
+    sent = mirrored_table(fetched(), {"t": "A.t", "u": "A.u"})
+    assert list(delivered_by_partition(received(sent, None, [-1, -1, -1]), "t")) == []

@@ -112,6 +112,7 @@ class Producer:
     Attributes:
         sent: values by batch, in their order.
         held: whether batches wait for ``acknowledge``.
+        encoding: how often Spark is still busy with the batch before.
         rejected: values that the brokers reject.
         failure: raised by the next call, as of an earlier batch.
     """
@@ -124,6 +125,11 @@ class Producer:
     drained: list[float] = field(default_factory=list)
     closed: bool = False
     has_given_up: bool = False
+    encoding: int = 0
+
+    def has_encoded(self, seconds: float) -> bool:
+        self.encoding -= 1
+        return self.encoding < 0
 
     def resume(self) -> None:
         self.has_given_up = False

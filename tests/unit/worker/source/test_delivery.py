@@ -72,6 +72,31 @@ def test_what_executors_cannot_send_the_worker_sends(make: MakeDelivery) -> None
     assert "Message size too large" in str(wait_for_error(delivery))
 
 
+def test_a_batch_that_executors_cannot_send_may_be_given_up(make: MakeDelivery) -> None:
+    """Failed: the task, with an error without a text."""
+    delivery, may_go_on, delivered = make(), threading.Event(), list[str]()
+
+    def remote() -> Records:
+        may_go_on.wait(10)
+        raise ValueError("an executor is lost")
+
+    def give_up() -> Records:
+        raise BatchGivenUpError
+
+    delivery.submit(Batch(give_up, "t", lambda _: None, remote=remote))
+    delivery.submit(Batch(lambda: NOTHING, "t", lambda _: delivered.append("polled after it")))
+    assert not delivery.has_encoded(0.1), "not sent yet"
+    may_go_on.set()
+    assert delivery.drain(10)
+    assert delivery.has_encoded(0)
+    assert delivery.has_given_up
+    assert delivered == []
+    delivery.resume()
+    delivery.submit(Batch(lambda: NOTHING, "t", lambda _: delivered.append("polled again")))
+    assert delivery.drain(10)
+    assert delivered == ["polled again"]
+
+
 def test_executors_are_asked_to_stop(make: MakeDelivery) -> None:
     cancelled = threading.Event()
 
@@ -297,3 +322,17 @@ def test_a_batch_that_is_given_up_drops_those_after_it_until_the_task_has_gone_b
     delivery.submit(Batch(note, "t", lambda _: None))
     assert delivery.drain(10)
     assert encoded == ["later"]
+
+
+def test_a_batch_is_encoded_before_the_next_one_is_polled(make: MakeDelivery) -> None:
+    delivery, may_go_on = make(), threading.Event()
+
+    def encode() -> Records:
+        may_go_on.wait(10)
+        return NOTHING
+
+    assert delivery.has_encoded(0), "there is none"
+    delivery.submit(Batch(encode, "t", lambda _: None))
+    assert not delivery.has_encoded(0.1)
+    may_go_on.set()
+    assert delivery.has_encoded(10)

@@ -44,6 +44,22 @@ def test_polled_records_are_sent_acknowledged_and_committed() -> None:
     assert source.offsets.closed
 
 
+@pytest.mark.parametrize("late", [True, False])
+def test_a_task_may_poll_only_what_spark_can_take(late: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = LocalSource()
+    source.producer.encoding = 3
+    polls: list[int] = []
+    monkeypatch.setattr(type(source.plugin), "polls_late", late)
+
+    def script() -> Iterator[Polled]:
+        polls.append(source.producer.encoding)
+        yield frame(1, "a")
+
+    source.run(script)
+    assert polls == [-1 if late else 3]
+    assert source.producer.sent == [[b"a"]]
+
+
 @pytest.mark.parametrize("nothing", [None, ()])
 def test_a_poll_of_nothing_sends_nothing_and_rests(nothing: Polled) -> None:
     source = LocalSource()
