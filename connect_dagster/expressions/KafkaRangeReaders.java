@@ -244,7 +244,7 @@ final class RecordRow extends GenericInternalRow {
             case 4:
                 return Long.valueOf(record.offset());
             case 5:
-                return Long.valueOf(DateTimeUtils.fromJavaTimestamp(new Timestamp(record.timestamp())));
+                return Long.valueOf(microseconds(record.timestamp()));
             case 6:
                 return Integer.valueOf(record.timestampType().id);
             default:
@@ -263,6 +263,16 @@ final class RecordRow extends GenericInternalRow {
             default:
                 return false;
         }
+    }
+
+    /**
+     * Spark's own way rebases from Java's old calendar, which differs for dates of earlier centuries, and fails for
+     * those that its timestamps do not have, as of a client that counts in another unit.
+     */
+    private static long microseconds(long timestamp) {
+        return timestamp >= 0
+            ? 1000L * Math.min(timestamp, Long.MAX_VALUE / 1000L)
+            : DateTimeUtils.fromJavaTimestamp(new Timestamp(timestamp));
     }
 
     private GenericArrayData headers() {

@@ -57,6 +57,8 @@ _COLUMNS = pa.schema(
 )
 _HEADERS = pa.field("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())])))
 _MICROSECONDS = 1000
+# Spark's timestamps end in the year 294,247; a client that counts in another unit writes later ones.
+_LAST_MILLIS = (2**63 - 1) // _MICROSECONDS
 # librdkafka counts the types from "not available", Java from "create time".
 _JAVA_TIMESTAMP_TYPE = -1
 _NO_TIMESTAMP = -1
@@ -104,7 +106,7 @@ class FetchedRecords:
 def _row(message: Any, *, headers: bool) -> tuple[Any, ...]:
     kind, millis = message.timestamp()
     java_kind = kind + _JAVA_TIMESTAMP_TYPE
-    micros = (_NO_TIMESTAMP if java_kind < 0 else millis) * _MICROSECONDS
+    micros = (_NO_TIMESTAMP if java_kind < 0 else min(millis, _LAST_MILLIS)) * _MICROSECONDS
     place = (message.topic(), message.partition(), message.offset())
     row = (message.key(), message.value(), *place, micros, java_kind)
     return (*row, _headers(message)) if headers else row
