@@ -183,7 +183,7 @@ def admin_settings(bootstrap: str, client_id: str, overrides: Settings) -> dict[
     return {"bootstrap.servers": bootstrap, "client.id": client_id, **overrides}
 
 
-# Spark's Kafka source sets these itself and refuses to take them.
+# Spark's Kafka source sets these itself and refuses to take them, or they are for members of a group.
 _SPARK_OWNS = frozenset(
     {
         "key.deserializer",
@@ -197,7 +197,6 @@ _SPARK_OWNS = frozenset(
         "group.remote.assignor",
         "client.id",
         "partition.assignment.strategy",
-        "allow.auto.create.topics",
         "max.poll.interval.ms",
         "group.instance.id",
     }

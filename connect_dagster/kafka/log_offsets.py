@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from time import monotonic
 
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, OFFSET_INVALID, Consumer, KafkaError, KafkaException
 from confluent_kafka import TopicPartition as KafkaPartition
@@ -14,6 +15,8 @@ from connect_dagster.plugin.records import TopicPartition
 log = logging.getLogger(__name__)
 
 _GLANCE_SECONDS = 0.5
+# The brokers describe all of their topics to find the leaders of some.
+_LEADERS_SECONDS = 0.5
 
 AWAY = frozenset(
     {
@@ -70,6 +73,7 @@ class LogOffsets:
     def __init__(self, consumer: Consumer) -> None:
         self._consumer = consumer
         self._leaderless: frozenset[TopicPartition] = frozenset()
+        self._leaders_at = 0.0
 
     def ends(self, partitions: Iterable[TopicPartition], seconds: float = _GLANCE_SECONDS) -> dict[TopicPartition, int]:
         """Return the ends of logs, from one request to each broker; none when one that leads takes longer than this."""
@@ -140,7 +144,7 @@ class LogOffsets:
         A partition without a leader has an invalid offset. Each of up to three requests may take the seconds.
         """
         asked = list(partitions)
-        if self._leaderless:
+        if self._leaderless and monotonic() >= self._leaders_at:
             self._leaderless = self._without_leader(asked, seconds)
         try:
             return self._offsets(asked, time, seconds)
@@ -159,6 +163,7 @@ class LogOffsets:
 
     def _without_leader(self, partitions: Iterable[TopicPartition], seconds: float) -> frozenset[TopicPartition]:
         topics = self._consumer.list_topics(timeout=seconds).topics
+        self._leaders_at = monotonic() + _LEADERS_SECONDS
         leaders = {
             TopicPartition(topic, number): partition.leader
             for topic, found in topics.items()

@@ -8,6 +8,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka import TopicPartition as KafkaPartition
 
+from connect_dagster.kafka import log_offsets
 from connect_dagster.kafka.log_offsets import LogOffsets, LogRange
 from connect_dagster.plugin.records import TopicPartition
 
@@ -55,11 +56,16 @@ def test_partitions_without_a_leader_do_not_hide_the_others() -> None:
     assert logs.ranges([AWAY, LED], 1) == known
 
 
-def test_a_leader_that_is_back_is_asked_again() -> None:
+def test_a_leader_that_is_back_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leaders are looked for twice a second at most, as the brokers describe all topics for that."""
+    now = 100.0
+    monkeypatch.setattr(log_offsets, "monotonic", lambda: now)
     client = Client(AWAY)
     logs = logs_of(client)
     assert logs.ends([LED, AWAY]) == {LED: 9}
     client.leaderless.clear()
+    assert logs.ends([LED, AWAY]) == {LED: 9}
+    now += 0.5
     assert logs.ends([LED, AWAY]) == {LED: 9, AWAY: 9}
 
 
