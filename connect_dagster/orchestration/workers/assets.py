@@ -6,6 +6,7 @@ import dagster as dg
 from dagster import AssetKey, AssetSpec
 
 from connect_dagster.orchestration.assets.keys import GROUP_NAME, group_key, identifier, topic_key, worker_key
+from connect_dagster.orchestration.cluster import check_names
 from connect_dagster.orchestration.workers.group_metadata import (
     configs_metadata,
     group_metadata,
@@ -55,6 +56,7 @@ def build_connect_group_assets(*, worker: ConnectWorkerResource, worker_ids: Ite
         AssetsDefinition: The four assets, each of which may be materialised alone.
 
     Raises:
+        DagsterInvalidDefinitionError: The cluster's name or its alias is an ``EnvVar``.
         Failure: The worker names no group or no topics, or its property file cannot be read.
 
     Examples:
@@ -78,6 +80,7 @@ def build_connect_group_assets(*, worker: ConnectWorkerResource, worker_ids: Ite
             )
             defs = dg.Definitions(assets=[build_connect_group_assets(worker=worker)])
     """
+    check_names(worker.workspace)
     group_id, prefix = worker.named("group.id"), worker.workspace.data_key_prefix
     alias = worker.workspace.kafka_cluster
     keys = {

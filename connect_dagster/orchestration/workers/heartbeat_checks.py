@@ -20,7 +20,7 @@ def build_worker_heartbeat_checks(
     It fails when by the last observation the worker has ended or its REST API did not respond, or when that is older
     than the bound; and it warns when the instance ends runs after some time (``run_monitoring.max_runtime_seconds``),
     and healthy workers with them. That of MirrorMaker's process fails when connectors or tasks of its flows FAILED too,
-    and warns when their states cannot be read: it has no REST API by which other checks would see it.
+    and warns when their states cannot be read, or one has none: it has no REST API by which other checks would see it.
 
     Args:
         worker_ids (Iterable[str]): The workers' names in Dagster.
@@ -92,19 +92,19 @@ def _judged(last: dict[str, Any], age: float, max_age: float, max_runtime: int) 
         return AssetCheckResult(
             passed=False, description=f"The process runs, but {what}: {last.get('error')}", metadata=metadata
         )
-    if unknown := last.get("flows_error"):
-        return AssetCheckResult(
-            passed=False,
-            severity=AssetCheckSeverity.WARN,
-            description=f"The process runs, but states of its flows are not known: {unknown}",
-            metadata=metadata,
-        )
-    if max_runtime:
-        return AssetCheckResult(
-            passed=False,
-            severity=AssetCheckSeverity.WARN,
-            description=f"The instance ends runs after {max_runtime} s (run_monitoring.max_runtime_seconds), "
-            "and with them this worker.",
-            metadata=metadata,
-        )
+    if warning := _warning(last, max_runtime):
+        return AssetCheckResult(passed=False, severity=AssetCheckSeverity.WARN, description=warning, metadata=metadata)
     return AssetCheckResult(passed=True, metadata=metadata)
+
+
+def _warning(last: dict[str, Any], max_runtime: int) -> str | None:
+    if missing := last.get("connectors_missing"):
+        return f"The process runs, but these connectors have no state: {missing}; see its run's log."
+    if unknown := last.get("flows_error"):
+        return f"The process runs, but states of its flows are not known: {unknown}"
+    if max_runtime:
+        return (
+            f"The instance ends runs after {max_runtime} s (run_monitoring.max_runtime_seconds), and with them this "
+            "worker."
+        )
+    return None

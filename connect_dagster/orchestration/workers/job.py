@@ -14,13 +14,14 @@ from pydantic import Field
 
 from connect_dagster.client.interrupts import uninterrupted
 from connect_dagster.orchestration.assets.keys import worker_key
-from connect_dagster.orchestration.workers.resource import HostedProcess, worker_failure
+from connect_dagster.orchestration.workers.resource import HostedProcess, TakenPlaceError, worker_failure
 from connect_dagster.orchestration.workers.run_process import RunProcess
 
 WORKER_JOB = "connect_worker"
 WORKER_ID_TAG = "connect-dagster/worker_id"
 GENERATION_TAG = "connect-dagster/generation"
 PROCESS_TAG = "connect-dagster/process"
+REFUSED_TAG = "connect-dagster/refused"
 
 
 class ConnectWorkerConfig(dg.Config):
@@ -71,9 +72,13 @@ def build_connect_worker_job(*, workers: Mapping[str, HostedProcess], name: str 
             raise dg.Failure(f"The job has no worker {worker_id!r}; it has {', '.join(workers)}.")
         with workers[worker_id].process_config_and_initialize_cm() as resource:
             _tag(context, worker_id, resource.generation)
-            if resource.is_alive() is None:
-                require_only_run(context.instance, context.run_id, worker_id)
-            _Host(context, config, resource, worker_id).run()
+            try:
+                if resource.is_alive() is None:
+                    require_only_run(context.instance, context.run_id, worker_id)
+                _Host(context, config, resource, worker_id).run()
+            except TakenPlaceError:
+                context.instance.add_run_tags(context.run_id, {REFUSED_TAG: "true"})
+                raise
 
     # The tag of the first worker is right until the op knows better: runs launched by hand have no other.
     @dg.job(
@@ -139,7 +144,7 @@ class _Host:
 
 
 def require_only_run(instance: dg.DagsterInstance, run_id: str, worker_id: str) -> None:
-    """Raise Failure when an earlier run hosts the worker, of a process without a REST API: only its run shows it.
+    """Raise TakenPlaceError when an earlier run hosts a process without a REST API, which only that run shows.
 
     Args:
         instance: Has the runs.
@@ -155,7 +160,7 @@ def require_only_run(instance: dg.DagsterInstance, run_id: str, worker_id: str) 
         process = RunProcess.read(record.dagster_run.tags.get(PROCESS_TAG))
         is_earlier = (record.start_time or 0.0, other) < (own.start_time or 0.0, run_id)
         if is_earlier and not (process is not None and process.is_gone()):
-            raise dg.Failure(f"Run {other[:8]} hosts {worker_id!r} already; terminate it first.")
+            raise TakenPlaceError(f"Run {other[:8]} hosts {worker_id!r} already; terminate it first.")
 
 
 def _tag(context: dg.OpExecutionContext, worker_id: str, generation: str) -> None:

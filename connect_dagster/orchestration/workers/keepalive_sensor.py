@@ -13,7 +13,7 @@ once. Of a process without a REST API, as MirrorMaker's, it reads what its run h
    The run is beside the worker, and the network between worker and sensor may be cut. A worker that starts is not
    counted: its run waits for it, within a bound.
 4. The newest run was CANCELED, and not by this sensor: a user stopped the worker. It stays down until a user launches
-   the job.
+   the job. A run that was refused, as another process was in the place of its worker, does not count.
 5. The newest run failed, or was terminated for its silence: wait, twice as long after each such run in a row.
 6. Otherwise launch a run. Run keys name the configuration and count attempts, and are never used twice, as Dagster
    drops a known key silently.
@@ -43,7 +43,13 @@ from connect_dagster.orchestration.assets.keys import worker_key
 from connect_dagster.orchestration.sensors.attempts import BackOff
 from connect_dagster.orchestration.sensors.cursor import SensorCursor
 from connect_dagster.orchestration.sensors.run_history import ATTEMPT_TAG, REMEMBERED_RUNS, UNFINISHED
-from connect_dagster.orchestration.workers.job import GENERATION_TAG, PROCESS_TAG, WORKER_ID_TAG, run_config
+from connect_dagster.orchestration.workers.job import (
+    GENERATION_TAG,
+    PROCESS_TAG,
+    REFUSED_TAG,
+    WORKER_ID_TAG,
+    run_config,
+)
 from connect_dagster.orchestration.workers.resource import HostedProcess
 from connect_dagster.orchestration.workers.run_process import RunProcess
 
@@ -254,6 +260,8 @@ class WorkerObservation:
         self._heartbeat_timeout = heartbeat_timeout
         self._back_off = back_off
         self._runs = instance.get_run_records(RunsFilter(tags={WORKER_ID_TAG: worker_id}), limit=REMEMBERED_RUNS)
+        # One that was refused beside it is newer, and says nothing of the worker.
+        self._hosting = [run for run in self._runs if REFUSED_TAG not in run.dagster_run.tags]
         self.alive = self._run_lives(time.time()) if probe.alive is None else probe.alive
 
     @property
@@ -349,7 +357,6 @@ class WorkerObservation:
 
     def _run_lives(self, now: float) -> bool:
         """Return whether its newest unfinished run has observed it, and lives itself."""
-        # One that was refused beside it is newer, and has failed.
         newest = next((run for run in self._runs if run.dagster_run.status in UNFINISHED), None)
         if newest is None or not self._has_begun(newest.dagster_run):
             return False
@@ -358,7 +365,7 @@ class WorkerObservation:
         return (process is not None and process.is_running()) or self._death(newest, now) is None
 
     def _newest(self) -> DagsterRun | None:
-        return self._runs[0].dagster_run if self._runs else None
+        return self._hosting[0].dagster_run if self._hosting else None
 
     def _reason_of_unfinished(self, run: RunRecord, now: float, silence: Silence | None) -> str | None:
         short_id, status = run.dagster_run.run_id[:8], run.dagster_run.status
@@ -398,7 +405,8 @@ class WorkerObservation:
         if not self._runs:
             return None
         failures = failures_in_a_row(self._runs, self._back_off.settled)
-        due = (self._runs[0].end_time or 0.0) + self._back_off.delay(failures)
+        newest = (*self._runs[:1], *self._hosting[:1])
+        due = max(run.end_time or 0.0 for run in newest) + self._back_off.delay(failures)
         return f"Waiting {due - now:.0f} s after a failure" if due > now else None
 
 

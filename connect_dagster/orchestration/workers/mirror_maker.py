@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from connect_dagster.connectors.mirror.flow_settings import Resolve
 
 
+_STARTING_SECONDS = 60.0
 _NONE: Mapping[str, str] = {}
+_NOTHING: Mapping[str, tuple[str, ...]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +43,20 @@ class FlowState:
         flow: The pair of clusters, such as ``eu->us``.
         brokers: Of the flow's target.
         topic: Its name there.
+        connectors: The names of the flow's connectors.
     """
 
     flow: str
     brokers: Brokers
     topic: str
+    connectors: tuple[str, ...]
 
     @classmethod
     def of(cls, config: "FlowConfig") -> "FlowState":
         """Return the topic of a flow by its worker's settings."""
         worker = config.worker
         brokers = Brokers(worker["bootstrap.servers"], security_of(worker))
-        return cls(str(config.flow), brokers, worker["status.storage.topic"])
+        return cls(str(config.flow), brokers, worker["status.storage.topic"], tuple(config.connectors))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +80,9 @@ class FlowsReport(ProcessReport):
                 states[flow.flow] = read_statuses(flow.brokers, flow.topic, self.timeout)
             except BrokersError as error:
                 states[flow.flow] = str(error)
-        return {**ProcessReport.running(self, process), **flows_metadata(states, self.properties)}
+        # Until then the group may still form.
+        wanted = {flow.flow: flow.connectors for flow in self.flows} if process.uptime > _STARTING_SECONDS else {}
+        return {**ProcessReport.running(self, process), **flows_metadata(states, self.properties, wanted)}
 
 
 class MirrorMakerResource(HostedProcess):
@@ -172,13 +178,16 @@ def _replacing(properties: Mapping[str, str]) -> "Iterator[Resolve]":
 
 
 def flows_metadata(
-    states: Mapping[str, Iterable[StoredStatus] | str], properties: Mapping[str, str] = _NONE
+    states: Mapping[str, Iterable[StoredStatus] | str],
+    properties: Mapping[str, str] = _NONE,
+    wanted: Mapping[str, Iterable[str]] = _NOTHING,
 ) -> dict[str, Any]:
     """Return the metadata of flows: numbers of connectors and tasks, a table, and why the first one of them FAILED.
 
     Args:
         states: States of connectors and tasks by flow, or the reason why they are not known.
         properties: Of the process; what is secret in them is cut out of texts.
+        wanted: Names of the connectors of each flow.
     """
     known = {flow: list(found) for flow, found in states.items() if not isinstance(found, str)}
     every = [status for found in known.values() for status in found]
@@ -195,6 +204,8 @@ def flows_metadata(
     }
     if failed := next(_failed(known), None):
         metadata["error"] = mask_text(failed, [properties])
+    if missing := [f"{flow} {name}" for flow, found in known.items() for name in _missing(found, wanted.get(flow, ()))]:
+        metadata["connectors_missing"] = ", ".join(missing)
     if errors := {flow: found for flow, found in states.items() if isinstance(found, str)}:
         metadata["flows_error"] = "; ".join(f"{flow}: {error}" for flow, error in errors.items())
     return metadata
@@ -207,6 +218,12 @@ def _failed(states: Mapping[str, Iterable[StoredStatus]]) -> Iterator[str]:
             if status.state is State.FAILED:
                 name = status.connector if status.task is None else f"{status.connector}-{status.task}"
                 yield f"{flow} {name}: {(status.trace or 'no trace').strip().partition(chr(10))[0]}"
+
+
+def _missing(states: Iterable[StoredStatus], wanted: Iterable[str]) -> list[str]:
+    """Return the connectors that have no state."""
+    known = {status.connector for status in states}
+    return [name for name in wanted if name not in known]
 
 
 def _counts(statuses: Iterable[StoredStatus]) -> dict[str, int]:

@@ -34,6 +34,10 @@ ANY_ANSWER_TIMEOUT = 5.0
 FAILED_START_GRACE = 10.0
 
 
+class TakenPlaceError(dg.Failure):
+    """Something else is where a process was to start."""
+
+
 class HostedProcess(ResourceWithSecrets):
     """Properties and start of a process that a run hosts: a worker, or MirrorMaker's dedicated process.
 
@@ -126,7 +130,7 @@ class HostedProcess(ResourceWithSecrets):
         return ProcessReport()
 
     def _require_vacancy(self) -> None:
-        """Raise Failure when the place of the process is taken."""
+        """Raise TakenPlaceError when another process is in its place."""
 
     @abstractmethod
     def _await_start(self, worker: WorkerProcess, timeout: float) -> None:
@@ -177,7 +181,7 @@ class HostedWorker(HostedProcess):
     def _require_vacancy(self) -> None:
         if self.is_alive():
             where = mask_text(self.workspace.url)
-            raise dg.Failure(f"Another worker responds at {where} already; stop it or choose another listener.")
+            raise TakenPlaceError(f"Another worker responds at {where} already; stop it or choose another listener.")
 
     def _await_start(self, worker: WorkerProcess, timeout: float) -> None:
         deadline = time.monotonic() + timeout

@@ -61,6 +61,10 @@ def test_flows_of_mirror_makers_process_that_failed_fail(instance: DagsterInstan
     unknown = found(instance)
     assert (unknown.passed, unknown.severity) == (False, AssetCheckSeverity.WARN)
     assert unknown.description == "The process runs, but states of its flows are not known: us->eu: no broker"
+    observe(instance, worker_running=1, **flows, connectors_missing="eu->us Source")
+    missing = found(instance)
+    assert (missing.passed, missing.severity) == (False, AssetCheckSeverity.WARN)
+    assert str(missing.description).startswith("The process runs, but these connectors have no state: eu->us Source;")
 
 
 def test_why_a_former_life_ended_is_no_heartbeat(instance: DagsterInstance) -> None:

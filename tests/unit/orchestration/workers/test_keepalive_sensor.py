@@ -13,7 +13,7 @@ from connect_dagster.orchestration import (
 )
 from connect_dagster.orchestration.assets.keys import worker_key
 from connect_dagster.orchestration.workers import keepalive_sensor
-from connect_dagster.orchestration.workers.job import GENERATION_TAG, PROCESS_TAG, WORKER_ID_TAG
+from connect_dagster.orchestration.workers.job import GENERATION_TAG, PROCESS_TAG, REFUSED_TAG, WORKER_ID_TAG
 from connect_dagster.orchestration.workers.keepalive_sensor import (
     MIN_REQUESTS,
     REPLACED_TAG,
@@ -168,6 +168,23 @@ def test_a_launch_by_hand_ends_the_users_stop(instance: DagsterInstance) -> None
     add_run(instance, DagsterRunStatus.CANCELED, age=1000, lasted=10)
     add_run(instance, DagsterRunStatus.FAILURE, age=500, lasted=10)
     assert reason(instance) is None
+
+
+def test_a_run_that_was_refused_beside_it_does_not_undo_a_users_will(instance: DagsterInstance) -> None:
+    """Failed: it was the newest run, and the worker that a user had stopped was launched again."""
+    add_run(instance, DagsterRunStatus.CANCELED, age=1000, lasted=900)
+    add_run(instance, DagsterRunStatus.FAILURE, age=500, lasted=1, tags={REFUSED_TAG: "true"})
+    assert "Stopped by a user" in str(reason(instance))
+
+
+def test_a_run_that_was_refused_does_not_hide_the_worker(instance: DagsterInstance) -> None:
+    hosting = add_run(instance, DagsterRunStatus.STARTED, age=1000, tags={GENERATION_TAG: "before"})
+    observe_in(instance, hosting, NOW)
+    add_run(instance, DagsterRunStatus.FAILURE, age=500, lasted=1, tags={REFUSED_TAG: "true"})
+    assert WorkerObservation(instance, "w", WorkerProbe(True, True, "now"), 900.0, BackOff()).is_outdated
+    silence = silence_of(instance)
+    assert silence is not None
+    assert silence.run_id == hosting.run_id
 
 
 def test_a_run_that_the_sensor_replaces_is_no_users_will(instance: DagsterInstance) -> None:

@@ -13,7 +13,7 @@ from connect_dagster.orchestration import MirrorMakerResource, build_connect_wor
 from connect_dagster.orchestration.assets.keys import worker_key
 from connect_dagster.orchestration.workers import mirror_maker
 from connect_dagster.orchestration.workers.group_topics import StoredStatus
-from connect_dagster.orchestration.workers.job import PROCESS_TAG
+from connect_dagster.orchestration.workers.job import PROCESS_TAG, REFUSED_TAG
 from connect_dagster.orchestration.workers.mirror_maker import FlowsReport, FlowState, flows_metadata
 from connect_dagster.orchestration.workers.process import WorkerProcess
 from connect_dagster.orchestration.workers.run_process import RunProcess
@@ -121,6 +121,14 @@ def test_flows_are_counted_and_those_that_cannot_be_read_are_said() -> None:
     assert metadata["flows_error"] == "us->eu: Topic 'mm2-status.us.internal' does not exist."
 
 
+def test_a_connector_without_a_state_is_named() -> None:
+    """A configuration that is refused leaves nothing but a line in the log of the process."""
+    wanted = {"eu->us": ["MirrorSourceConnector", "MirrorCheckpointConnector"], "us->eu": ["MirrorSourceConnector"]}
+    metadata = flows_metadata({"eu->us": [status(None, State.RUNNING)], "us->eu": "no broker"}, {}, wanted)
+    assert metadata["connectors_missing"] == "eu->us MirrorCheckpointConnector"
+    assert "connectors_missing" not in flows_metadata({"eu->us": [status(None, State.RUNNING)]}, {}, {})
+
+
 def test_why_a_task_failed_is_said_without_secrets() -> None:
     failed = replace(status(1, State.FAILED), trace="ConnectException: refused for kafka123\n\tat somewhere")
     metadata = flows_metadata({"eu->us": [status(0, State.RUNNING), failed]}, {"us.sasl.password": "kafka123"})
@@ -160,7 +168,11 @@ def test_a_second_run_is_refused_while_an_earlier_one_may_live(instance: Dagster
         result = defs.resolve_job_def("mirror_maker").execute_in_process(instance=instance, raise_on_error=False)
         (event,) = result.get_step_failure_events()
         data = event.step_failure_data.user_failure_data
-        return str(data.description) if data else ""
+        run = instance.get_run_by_id(result.run_id)
+        assert data is not None
+        assert run is not None
+        assert (REFUSED_TAG in run.tags) is ("hosts" in str(data.description))
+        return str(data.description)
 
     earlier = add_run(instance, DagsterRunStatus.STARTED, worker_id="mirror", age=60.0)
     assert description() == f"Run {earlier.run_id[:8]} hosts 'mirror' already; terminate it first."
