@@ -21,11 +21,14 @@ from connect_dagster.connectors.mirror.shared_options import (
     TOPIC_FILTER,
     MirrorConnectorConfig,
     interval_seconds,
+    schedule_seconds,
 )
 from connect_dagster.plugin.config import Importance, Type, UniqueValues, config_key
 from connect_dagster.plugin.config.table import Properties
 
 EMIT_CHECKPOINTS = "emit.checkpoints.enabled"
+_REFRESH_GROUPS_INTERVAL = "refresh.groups.interval.seconds"
+_SYNC_GROUP_OFFSETS_INTERVAL = "sync.group.offsets.interval.seconds"
 
 
 class MirrorCheckpointConfig(MirrorConnectorConfig):
@@ -49,7 +52,7 @@ class MirrorCheckpointConfig(MirrorConnectorConfig):
         doc="Whether to look for new consumer groups at intervals.",
     )
     refresh_groups_interval_seconds: int = config_key(
-        "refresh.groups.interval.seconds",
+        _REFRESH_GROUPS_INTERVAL,
         type=Type.LONG,
         default=600,
         importance=Importance.LOW,
@@ -77,7 +80,7 @@ class MirrorCheckpointConfig(MirrorConnectorConfig):
         "members in the target keep their own.",
     )
     sync_group_offsets_interval_seconds: int = config_key(
-        "sync.group.offsets.interval.seconds",
+        _SYNC_GROUP_OFFSETS_INTERVAL,
         type=Type.LONG,
         default=60,
         importance=Importance.LOW,
@@ -113,12 +116,16 @@ class MirrorCheckpointConfig(MirrorConnectorConfig):
     @property
     def refresh_groups_interval(self) -> int | None:
         """Return the seconds between two searches for groups, ``None`` for none."""
-        return interval_seconds(self.refresh_groups_enabled, self.refresh_groups_interval_seconds)
+        return schedule_seconds(
+            _REFRESH_GROUPS_INTERVAL, self.refresh_groups_enabled, self.refresh_groups_interval_seconds
+        )
 
     @property
     def sync_group_offsets_interval(self) -> int | None:
         """Return the seconds between two commits of translated offsets, ``None`` for none."""
-        return interval_seconds(self.sync_group_offsets_enabled, self.sync_group_offsets_interval_seconds)
+        return schedule_seconds(
+            _SYNC_GROUP_OFFSETS_INTERVAL, self.sync_group_offsets_enabled, self.sync_group_offsets_interval_seconds
+        )
 
     @property
     def offset_syncs(self) -> OffsetSyncsTopic:

@@ -38,7 +38,7 @@ from connect_dagster.kafka import clients
 from connect_dagster.kafka.access import Bootstrap, client_settings
 from connect_dagster.kafka.acls import fetch_topic_acls
 from connect_dagster.kafka.groups import commit_group_offsets, fetch_offsets_of_each
-from connect_dagster.kafka.settings.java_settings import Settings
+from connect_dagster.kafka.settings.java_settings import ClientKind, Settings, parsed
 from connect_dagster.kafka.topic_admin import NewTopic
 from connect_dagster.plugin.records import TopicPartition
 
@@ -57,6 +57,7 @@ _ACLS_OF_TOPICS = AclBindingFilter(
 # Java's client asks again for as long as a request may take, also a coordinator that is away.
 _MOVING = frozenset({KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_LOAD_IN_PROGRESS})
 _COORDINATOR_SECONDS, _COORDINATOR_PAUSE = 5.0, 0.1
+_WITHOUT_RESPONSE = frozenset({KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN})
 # librdkafka describes a group that does not exist as dead.
 _WITHOUT_MEMBERS = frozenset({ConsumerGroupState.EMPTY, ConsumerGroupState.DEAD})
 
@@ -125,7 +126,7 @@ class ForwardingAdmin:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._seconds = int(settings.get(_API_TIMEOUT, _API_MILLISECONDS)) / 1000
+        self._seconds = parsed(ClientKind.ADMIN, {_API_TIMEOUT: _API_MILLISECONDS, **settings})[_API_TIMEOUT] / 1000
         self._client: AdminClient | None = self._open_client()
 
     @classmethod
@@ -314,17 +315,20 @@ class ForwardingAdmin:
 
     def _result(self, answer: Future[Any]) -> Any:
         try:
-            return answer.result(self._seconds + _GRACE_SECONDS)
+            found = answer.result(self._seconds + _GRACE_SECONDS)
         except FutureTimeout as error:
             late = KafkaException(KafkaError(KafkaError._TIMED_OUT, "The brokers did not respond in time"))
             raise self._cause_of(late) from error
         except KafkaException as error:
             raise self._cause_of(error) from error
+        self._refusal = None
+        return found
 
     def _cause_of(self, error: KafkaException) -> KafkaException:
         """Return the refusal of a login or certificate, which a request without a response does not name."""
         self._served()
-        return KafkaException(self._refusal) if self._refusal is not None else error
+        known = self._refusal is not None and error.args[0].code() in _WITHOUT_RESPONSE
+        return KafkaException(self._refusal) if known else error
 
 
 def _requests(changes: Iterable[_Change], records: Callable[[_Change], int]) -> Iterator[list[_Change]]:

@@ -11,8 +11,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from connect_dagster.errors import ConfigError
-
 log = logging.getLogger(__name__)
 
 Work = Callable[[], None]
@@ -78,15 +76,9 @@ class Scheduler:
             seconds: between the starts of two runs; ``None`` for never.
             description: of the work, for the log.
             delayed: whether the first run is after the interval, not at once.
-
-        Raises:
-            ConfigError: the interval is zero, which Java refuses as well.
         """
-        if seconds is None:
-            return
-        if seconds <= 0:
-            raise ConfigError(f"The interval of {description} is {seconds} seconds: it must be 1 at least")
-        self._add(seconds if delayed else 0.0, work, description, seconds)
+        if seconds is not None:
+            self._add(seconds if delayed else 0.0, work, description, seconds)
 
     def close(self) -> None:
         """End after the current run; wait for its end up to the timeout."""

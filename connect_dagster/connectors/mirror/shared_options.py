@@ -27,6 +27,7 @@ from connect_dagster.connectors.mirror.connector_classes import (
     with_java_classes,
 )
 from connect_dagster.connectors.mirror.flow import Flow
+from connect_dagster.errors import ConfigError
 from connect_dagster.plugin.config import (
     ConfigDef,
     ConfigTable,
@@ -227,6 +228,22 @@ class MirrorConnectorConfig(ConfigDef):
 def interval_seconds(enabled: bool, seconds: int) -> int | None:
     """Return the interval of repeated work, ``None`` where it is switched off or negative."""
     return seconds if enabled and seconds >= 0 else None
+
+
+def schedule_seconds(name: str, enabled: bool, seconds: int) -> int | None:
+    """Return the interval of work that a scheduler repeats, as :func:`interval_seconds`.
+
+    Args:
+        name: of the option.
+        enabled: whether it is to be done.
+        seconds: the option's value.
+
+    Raises:
+        ConfigError: the interval is zero, which Java's scheduler refuses as well.
+    """
+    if enabled and seconds == 0:
+        raise ConfigError.invalid(name, seconds, "must be 1 at least, or negative for never")
+    return interval_seconds(enabled, seconds)
 
 
 def _value_of(name: str, values: list[ConfigValue]) -> ConfigValue:

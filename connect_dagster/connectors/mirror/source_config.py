@@ -24,12 +24,15 @@ from connect_dagster.connectors.mirror.shared_options import (
     OFFSET_SYNCS_LOCATION,
     TOPIC_FILTER,
     MirrorConnectorConfig,
-    interval_seconds,
+    schedule_seconds,
 )
 from connect_dagster.plugin.config import Importance, Type, UniqueValues, config_key
 from connect_dagster.plugin.config.table import Properties
 
 _EXACTLY_ONCE = "exactly.once.support"
+_REFRESH_TOPICS_INTERVAL = "refresh.topics.interval.seconds"
+_SYNC_TOPIC_CONFIGS_INTERVAL = "sync.topic.configs.interval.seconds"
+_SYNC_TOPIC_ACLS_INTERVAL = "sync.topic.acls.interval.seconds"
 _OFFSET_SYNCS_KEYS = ("offset-syncs-", "offset-syncs.topic.")
 
 
@@ -56,7 +59,7 @@ class MirrorSourceConfig(MirrorConnectorConfig):
         doc="Whether to look for new topics and partitions at intervals.",
     )
     refresh_topics_interval_seconds: int = config_key(
-        "refresh.topics.interval.seconds",
+        _REFRESH_TOPICS_INTERVAL,
         type=Type.LONG,
         default=600,
         importance=Importance.LOW,
@@ -69,7 +72,7 @@ class MirrorSourceConfig(MirrorConnectorConfig):
         doc="Whether to give replicated topics the settings of their source topics at intervals.",
     )
     sync_topic_configs_interval_seconds: int = config_key(
-        "sync.topic.configs.interval.seconds",
+        _SYNC_TOPIC_CONFIGS_INTERVAL,
         type=Type.LONG,
         default=600,
         importance=Importance.LOW,
@@ -83,7 +86,7 @@ class MirrorSourceConfig(MirrorConnectorConfig):
         "write.",
     )
     sync_topic_acls_interval_seconds: int = config_key(
-        "sync.topic.acls.interval.seconds",
+        _SYNC_TOPIC_ACLS_INTERVAL,
         type=Type.LONG,
         default=600,
         importance=Importance.LOW,
@@ -149,17 +152,23 @@ class MirrorSourceConfig(MirrorConnectorConfig):
     @property
     def refresh_topics_interval(self) -> int | None:
         """Return the seconds between two searches for topics, ``None`` for none."""
-        return interval_seconds(self.refresh_topics_enabled, self.refresh_topics_interval_seconds)
+        return schedule_seconds(
+            _REFRESH_TOPICS_INTERVAL, self.refresh_topics_enabled, self.refresh_topics_interval_seconds
+        )
 
     @property
     def sync_topic_configs_interval(self) -> int | None:
         """Return the seconds between two updates of topic settings, ``None`` for none."""
-        return interval_seconds(self.sync_topic_configs_enabled, self.sync_topic_configs_interval_seconds)
+        return schedule_seconds(
+            _SYNC_TOPIC_CONFIGS_INTERVAL, self.sync_topic_configs_enabled, self.sync_topic_configs_interval_seconds
+        )
 
     @property
     def sync_topic_acls_interval(self) -> int | None:
         """Return the seconds between two updates of ACLs, ``None`` for none."""
-        return interval_seconds(self.sync_topic_acls_enabled, self.sync_topic_acls_interval_seconds)
+        return schedule_seconds(
+            _SYNC_TOPIC_ACLS_INTERVAL, self.sync_topic_acls_enabled, self.sync_topic_acls_interval_seconds
+        )
 
     @property
     def offset_syncs(self) -> OffsetSyncsTopic:

@@ -48,7 +48,6 @@ class GroupOffsetSync:
     def look_for_idle(self) -> None:
         """Look for groups that have no members on the target, or do not exist there, and remember their offsets."""
         self._idle = {}
-        self._looked_at = time.monotonic()
         idle, errors = self._target.idle_groups(self._groups)
         in_use = {*self._groups} - idle - errors.keys()
         for group in sorted(in_use - self._in_use):
@@ -60,6 +59,8 @@ class GroupOffsetSync:
             texts.setdefault(error.args[0].str(), []).append(group)
         for text, groups in texts.items():
             log.error("Error querying for consumer groups %s on the target: %s", ", ".join(groups), text)
+        # It may take longer than what it has found counts for.
+        self._looked_at = time.monotonic()
 
     def sync(self, emitted: Mapping[str, Checkpoints]) -> None:
         """Set the offsets of groups that are idle, or do not exist on the target.

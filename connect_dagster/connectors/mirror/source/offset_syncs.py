@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Mapping
 
 import numpy as np
@@ -13,7 +14,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from connect_dagster.connectors.mirror.records import OffsetSync
 from connect_dagster.connectors.mirror.sync_state import OffsetSyncQueue
 from connect_dagster.kafka import clients
-from connect_dagster.kafka.settings.java_settings import Settings
+from connect_dagster.kafka.settings.java_settings import ClientKind, Settings, parsed
 from connect_dagster.plugin.records import TopicPartition
 
 log = logging.getLogger(__name__)
@@ -67,21 +68,28 @@ class OffsetSyncWriter:
             self._send()
 
     def close(self) -> None:
-        """Wait for the syncs that are on their way, for five seconds at most."""
+        """Write the syncs that are pending, for five seconds at most."""
+        ends = time.monotonic() + _CLOSE_SECONDS
         with self._lock:
-            if self._producer.flush(_CLOSE_SECONDS):
+            # Those that had no room among the others on their way are the last ones.
+            while not (left := self._producer.flush(max(0.0, ends - time.monotonic()))) and self._send():
+                pass
+            if left:
                 log.warning("Offset syncs were not written before the end of the task")
             self._producer.purge()
 
-    def _send(self) -> None:
+    def _send(self) -> int:
+        """Send the pending syncs that there is room for; return their number."""
         self._producer.poll(0)
-        for sync in self._queue.take(self._queue.most_in_flight - self._in_flight):
+        syncs = self._queue.take(self._queue.most_in_flight - self._in_flight)
+        for sync in syncs:
             try:
                 self._producer.produce(self._topic, sync.value, sync.key, 0, on_delivery=self._written)
                 self._in_flight += 1
             except (KafkaException, BufferError) as error:
                 log.error("Failure sending offset sync %s: %s", sync, error)
         self._producer.poll(0)
+        return len(syncs)
 
     def _written(self, error: KafkaError | None, message: Message) -> None:
         """Count down; called while the producer is polled."""
@@ -95,11 +103,14 @@ def with_defaults(settings: Settings) -> dict[str, str]:
     """Return settings of a producer with Java's defaults (Java: ``ProducerConfig.maybeOverrideEnableIdempotence``).
 
     A producer whose other settings forbid it is not idempotent, unless that is asked for.
+
+    Raises:
+        ConfigError: a value is not of its type.
     """
     made = {**_DEFAULTS, **settings}
     forbidden = (
         made["acks"] not in ("all", "-1")
         or made.get("retries") == "0"
-        or int(made["max.in.flight.requests.per.connection"]) > _MOST_IN_FLIGHT
+        or parsed(ClientKind.PRODUCER, made)["max.in.flight.requests.per.connection"] > _MOST_IN_FLIGHT
     )
     return made | {"enable.idempotence": "false"} if forbidden and "enable.idempotence" not in settings else made

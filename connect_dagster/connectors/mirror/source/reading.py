@@ -8,10 +8,9 @@ offset any more (Java: ``MirrorSourceTask.poll``, for which each ``KafkaExceptio
 from __future__ import annotations
 
 import logging
-import re
 import threading
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 
@@ -42,7 +41,6 @@ _LOOK_SECONDS = 10.0
 _AWAKE_SECONDS = 1.0
 _ASK_SECONDS = 0.01
 _WARNING_SECONDS = 60.0
-_TRIES = re.compile(r" \(after \d+ms in state .*\)$")  # how long and how often, in errors of connections
 
 
 class SourceAwayError(RetriableError):
@@ -105,7 +103,7 @@ class PartitionReader:
         self._is_placed_anew = False  # since the ranges before
         self._busy_at = self._look_at = time.monotonic()
         self._outages = 0
-        self._warned: dict[str, float] = {}
+        self._warned: dict[Hashable, float] = {}
         self._in_use = threading.Lock()
         self._is_closed = False
         self._assigned: set[TopicPartition] = set()
@@ -315,7 +313,7 @@ class PartitionReader:
             return False
         if error.code() in SKIPPED:
             self._watch.read_instead()
-        self._warn(f"{partition}: {error.str()}")
+        self._warn(f"{partition}: {error.str()}", (partition, error.code()))
         return False
 
     def _displace(self, partitions: Iterable[TopicPartition]) -> None:
@@ -326,12 +324,13 @@ class PartitionReader:
     def _client_failed(self, error: KafkaError) -> None:
         """Log an error of the client; called while it is polled."""
         if not is_of_group(error):
-            self._warn(error.str())
+            self._warn(error.str(), error.code())
 
-    def _warn(self, text: str) -> None:
-        """Log a failure, once a minute."""
-        now, reason = time.monotonic(), _TRIES.sub("", text)
+    def _warn(self, text: str, reason: Hashable | None = None) -> None:
+        """Log a failure, once a minute for each reason; the text may have figures that differ each time."""
+        now, reason = time.monotonic(), text if reason is None else reason
         if now >= self._warned.get(reason, now):
+            self._warned = {one: until for one, until in self._warned.items() if until > now}
             self._warned[reason] = now + _WARNING_SECONDS
             log.warning("Failure during poll: %s", text)
 
@@ -339,7 +338,10 @@ class PartitionReader:
         self._outages += 1
         if self._is_watching:  # records that were fetched may be dropped: they are fetched again
             self._stop_watching()
-        self._warn(error.args[0].str() if isinstance(error, KafkaException) else str(error))
+        if isinstance(error, KafkaException):
+            self._warn(error.args[0].str(), error.args[0].code())
+        else:
+            self._warn(str(error))
         time.sleep(min(seconds, _AWAY.delay(self._outages)))
         # Until then partitions that have positions are read, and the client is polled, which logs its errors.
         self._place_at = time.monotonic() + (_LOOK_SECONDS if self._positions.known() else _AWAKE_SECONDS)

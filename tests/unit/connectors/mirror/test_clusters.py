@@ -4,7 +4,11 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from typing import Any
 
-from connect_dagster.connectors.mirror.clusters import Alteration, ForwardingAdmin
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+
+from connect_dagster.connectors.mirror.clusters import Alteration, Errors, ForwardingAdmin
+from connect_dagster.errors import ConfigError
 from connect_dagster.kafka.topic_admin import NewTopic
 
 MOST = 10_000  # Kafka: QuorumController.MAX_RECORDS_PER_USER_OP
@@ -68,3 +72,34 @@ def test_nothing_is_no_request() -> None:
     admin = RecordingAdmin({})
     assert admin.create_topics([]) == admin.alter_topic_settings({"t": []}) == {}
     assert admin.client.requests == []
+
+
+class RefusedAdmin(RecordingAdmin):
+    """Its login was refused once."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+        self._refusal = KafkaError(KafkaError._AUTHENTICATION, "wrong password")
+
+    def answered(self, error: KafkaError | None) -> Errors:
+        answer: Future[None] = Future()
+        if error is None:
+            answer.set_result(None)
+        else:
+            answer.set_exception(KafkaException(error))
+        return self._errors([("t", answer)])
+
+
+def test_a_refused_login_is_the_cause_where_no_broker_responds() -> None:
+    """Failed: it took the place of all errors from then on, such as of a topic that exists."""
+    admin, away = RefusedAdmin(), KafkaError(KafkaError._TIMED_OUT)
+    assert admin.answered(away)["t"].args[0].str() == "wrong password"
+    exists = KafkaError(KafkaError.TOPIC_ALREADY_EXISTS)
+    assert admin.answered(exists)["t"].args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS
+    assert admin.answered(None) == {}
+    assert admin.answered(away)["t"].args[0].code() == KafkaError._TIMED_OUT, "the login works again"
+
+
+def test_a_time_limit_that_is_no_number_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"Invalid value soon for configuration default\.api\.timeout\.ms"):
+        RecordingAdmin({"default.api.timeout.ms": "soon"})

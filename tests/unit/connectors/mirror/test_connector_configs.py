@@ -236,6 +236,23 @@ def test_intervals(config: type[MirrorConnectorConfig], attribute: str, option: 
     assert found == expected
 
 
+@pytest.mark.parametrize(
+    ("config", "attribute", "option"),
+    [
+        (MirrorSourceConfig, "refresh_topics_interval", "refresh.topics"),
+        (MirrorSourceConfig, "sync_topic_configs_interval", "sync.topic.configs"),
+        (MirrorSourceConfig, "sync_topic_acls_interval", "sync.topic.acls"),
+        (MirrorCheckpointConfig, "refresh_groups_interval", "refresh.groups"),
+        (MirrorCheckpointConfig, "sync_group_offsets_interval", "sync.group.offsets"),
+    ],
+)
+def test_an_interval_of_nothing(config: type[MirrorConnectorConfig], attribute: str, option: str) -> None:
+    seconds = f"{option}.interval.seconds"
+    parsed = config.parse({**LEAST, f"{option}.enabled": "true", seconds: "0"})
+    with pytest.raises(ConfigError, match=rf"Invalid value 0 for configuration {seconds}: must be 1 at least"):
+        getattr(parsed, attribute)
+
+
 @pytest.mark.parametrize("config", [MirrorSourceConfig, MirrorCheckpointConfig])
 def test_the_cluster_of_the_offset_syncs(config: Any) -> None:
     props = {**LEAST, "target.cluster.alias": "B"}

@@ -162,6 +162,24 @@ def test_groups_are_looked_at_again_before_their_offsets_are_set(monkeypatch: py
     assert target.altered == ["audit"]
 
 
+def test_a_look_that_takes_long_counts_for_the_groups_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Failed: with a broker away each look took longer than it counted for, and was made for each group."""
+    now, looks = 0.0, 0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+
+    class Slow(Target):
+        def idle_groups(self, groups: Collection[str]) -> tuple[set[str], Errors]:
+            nonlocal now, looks
+            now, looks = now + 60.0, looks + 1
+            return super().idle_groups(groups)
+
+    sync = GroupOffsetSync(target := Slow({}), list(EMITTED), threading.Event())
+    sync.look_for_idle()
+    now += 60.0
+    sync.sync(EMITTED)
+    assert (sorted(target.altered), looks) == (sorted(EMITTED), 2)
+
+
 class Client:
     """librdkafka's admin client, which knows a coordinator; ``moved`` has the groups with another one now."""
 

@@ -9,6 +9,7 @@ from confluent_kafka import KafkaError
 from connect_dagster.connectors.mirror.records import OffsetSync
 from connect_dagster.connectors.mirror.source.offset_syncs import OffsetSyncWriter
 from connect_dagster.connectors.mirror.sync_state import MOST_PENDING, consecutive
+from connect_dagster.errors import ConfigError
 from connect_dagster.kafka import clients
 from connect_dagster.plugin.records import TopicPartition
 
@@ -39,6 +40,7 @@ class Producer:
 
     sent: list[Sent] = field(default_factory=list)
     reports: list[tuple[Sent, KafkaError | None]] = field(default_factory=list)
+    flushed: list[Sent] = field(default_factory=list)
 
     def produce(
         self,
@@ -55,6 +57,14 @@ class Producer:
         arrived, self.sent = self.sent, []
         self.reports += [(one, error) for one in arrived]
         return arrived
+
+    def flush(self, seconds: float) -> int:
+        self.flushed += self.arrive()
+        self.poll(seconds)
+        return 0
+
+    def purge(self) -> None:
+        """Nothing is left."""
 
     def poll(self, _: float) -> None:
         reports, self.reports = self.reports, []
@@ -99,3 +109,19 @@ def test_those_on_their_way_are_bounded_while_the_cluster_is_away(
     after = [one.sync for one in producer.arrive()]
     assert len(after) == MOST_PENDING
     assert after[-1] == OffsetSync(MANY[0], 999, 1099)
+
+
+def test_the_last_sync_is_written_at_the_end_though_there_was_no_room(producer: Producer) -> None:
+    """Failed: the end of a topic whose producers had stopped was never known."""
+    writer = OffsetSyncWriter({}, "syncs", 0)
+    for first in range(0, 1000, 10):
+        deliver(writer, MANY[0], first, 10)
+    writer.commit()
+    writer.close()
+    assert producer.flushed[-1].sync == OffsetSync(MANY[0], 999, 1099)
+
+
+@pytest.mark.parametrize("name", ["max.in.flight.requests.per.connection", "delivery.timeout.ms"])
+def test_a_setting_that_is_no_number_is_named(producer: Producer, name: str) -> None:
+    with pytest.raises(ConfigError, match=rf"Invalid value abc for configuration {name}"):
+        OffsetSyncWriter({name: "abc"}, "syncs", 0)

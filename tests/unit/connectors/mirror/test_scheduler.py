@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import pytest
 
 from connect_dagster.connectors.mirror.scheduler import Scheduler
-from connect_dagster.errors import ConfigError
 
 
 @pytest.fixture
@@ -74,8 +73,3 @@ def test_nothing_runs_once_it_is_closed(scheduler: Scheduler) -> None:
     scheduler.close()
     scheduler.close()
     assert done == []
-
-
-def test_an_interval_of_nothing_is_an_error(scheduler: Scheduler) -> None:
-    with pytest.raises(ConfigError, match="interval of refreshing consumer groups is 0 seconds"):
-        scheduler.repeat(lambda: None, 0, "refreshing consumer groups")
