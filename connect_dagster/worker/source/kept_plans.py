@@ -33,7 +33,7 @@ from connect_dagster.worker.transforms import is_deterministic
 log = logging.getLogger(__name__)
 
 # Beyond these a Spark job costs less than the rows.
-MOST_ROWS, _MOST_BYTES = 500, 1 << 16
+MOST_ROWS, _MOST_BYTES = 500, 1 << 18
 _MOST_PLANS = 20
 # A text that is shorter than others were is the last for a while, as its source has no more.
 _WHOLE = 0.9

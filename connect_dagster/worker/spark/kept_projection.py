@@ -20,6 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from connect_dagster.expressions.java_classes import new_instance
+from connect_dagster.worker.spark.gateway_calls import thread_sockets
 
 _CLASS = Path(__file__).with_name("KeptProjection.java")
 
@@ -78,6 +79,7 @@ class KeptProjection:
         self._given, self._made = to_arrow_schema(rows), to_arrow_schema(df.schema)
         try:
             self._evaluation = _new_evaluation(spark, df)
+            self._sockets = thread_sockets(spark)
         except (Py4JError, PySparkException, TypeError, AttributeError) as error:
             raise NotKeptError(f"Spark 4.1 has no evaluation of it without a job: {error}") from error
 
@@ -88,6 +90,7 @@ class KeptProjection:
             NotKeptError: a row cannot be evaluated; running the plan as usual raises the error of that.
         """
         try:
+            self._sockets.send_at_once()
             with pa.ipc.open_stream(self._evaluation.run(_stream(rows.cast(self._given)))) as made:
                 return made.read_all().cast(self._made)
         except (pa.ArrowException, Py4JError, PySparkException) as error:
