@@ -2,6 +2,7 @@
 
 ConnectError             the task or connector is FAILED; REST 500
 ├── RetriableError       the caller makes the same call again
+│   └── RewindError      the worker drops polled records, and has the task go back
 ├── DataError            a record or schema cannot be converted; errors.tolerance decides
 ├── ConfigError          a configuration value is wrong; the user edits it
 ├── NotFoundError        the connector, task, plugin or logger does not exist; REST 404

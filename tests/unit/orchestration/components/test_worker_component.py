@@ -93,7 +93,7 @@ def test_mirror_makers_process_needs_no_workspace_and_workers_do() -> None:
         assert isinstance(mirror.properties["eu.sasl.jaas.config"], dg.EnvVar)
         assert "mirroring" in defs.get_repository_def().job_names
         spec = defs.resolve_asset_graph().get(worker_key("mirror"))
-        assert "run by the job `mirroring`" in (spec.description or "")
+        assert "hosted by the job `mirroring`" in (spec.description or "")
         without = ConnectWorkerComponent.resolve_from_dict({"worker": WORKER})
         with pytest.raises(dg.DagsterInvalidDefinitionError, match="needs `workspace`"):
             without.workers()
