@@ -1,19 +1,14 @@
-"""`python -m benchmarks`: all cells, the contestants in turn within each repetition, then the table.
+"""`python -m benchmarks`: all cells, the contestants in turn within each repetition, then the table."""
 
-The order of the contestants moves on by one with each repetition, so that none is always the first.
-"""
-
-import signal
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import partial
 from pathlib import Path
 
 import click
-from confluent_kafka import KafkaException
 
 from benchmarks.bench import Bench, Effort
 from benchmarks.chain import chain_cell
@@ -21,12 +16,12 @@ from benchmarks.contestants import CONTESTANTS, IN_GROUPS, Contestant
 from benchmarks.group import group_cell
 from benchmarks.idle import idle_cell
 from benchmarks.latency import latency_cell, sink_latency_cell
-from benchmarks.measure import InvalidCellError
 from benchmarks.quantities import Sample
 from benchmarks.report import Report, facts
 from benchmarks.start import sink_start_cell, start_cell
 from benchmarks.throughput import sink_cell, source_cell
 from benchmarks.topics import Topics
+from benchmarks.turns import Turns, run_to_table, take_turns
 from benchmarks.workload import PLAIN, Format, Workload
 from connect_dagster.embedded.broker import EmbeddedBroker
 
@@ -68,14 +63,20 @@ _OF_GROUPS = (Kind.GROUP, Kind.IDLE)
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Run one contestant's part of a cell."""
+    """A kind of cell with the format of its records and the number of its tasks or connectors."""
 
     kind: Kind
     form: Format
     tasks: int
 
-    def __str__(self) -> str:
-        return f"{self.kind.value} {self.form.value} {self.tasks}"
+    def turns(self, bench: Bench) -> Turns:
+        """Return the parts of the contestants."""
+
+        def run(contestant: Contestant) -> Iterator[Sample]:
+            return _RUNS[self.kind](bench, contestant, self.form, self.tasks)
+
+        contestants = IN_GROUPS if self.kind in _OF_GROUPS else CONTESTANTS
+        return Turns(f"{self.kind.value} {self.form.value} {self.tasks}", contestants, run)
 
 
 def _choice(kinds: type[Enum]) -> click.Choice[str]:
@@ -120,14 +121,7 @@ def main(
         Kind.IDLE: [*(number for number in _IDLE_CONNECTORS if number < effort.connectors), effort.connectors],
     }
     cells = _cells([Kind(name) for name in kinds], [Format(name) for name in formats], numbers)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    about, report = facts(effort, rounds), Report()
-    try:
-        _run(cells, effort, rounds, report)
-    except KeyboardInterrupt:
-        report.void.append("interrupted: the table is not complete")
-    click.echo(f"{report.table()}\n\n{report.verdict()}\n\n{about}")
-    sys.exit(1 if report.void else 0)
+    run_to_table(facts(effort, rounds), partial(_run, cells, effort, rounds))
 
 
 def _cells(kinds: Sequence[Kind], formats: Sequence[Format], numbers: Mapping[Kind, Sequence[int]]) -> list[Cell]:
@@ -149,24 +143,7 @@ def _run(cells: Sequence[Cell], effort: Effort, repetitions: int, report: Report
     ):
         folder = Path(name)
         bench = Bench(broker.bootstrap_servers, folder, topics, Workload(folder, effort.lines), effort)
-        for repetition in range(repetitions):
-            for cell in cells:
-                contestants = IN_GROUPS if cell.kind in _OF_GROUPS else CONTESTANTS
-                first = repetition % len(contestants)
-                for contestant in (*contestants[first:], *contestants[:first]):
-                    _measure(bench, cell, contestant, report, f"{repetition + 1}/{repetitions}")
-
-
-def _measure(bench: Bench, cell: Cell, contestant: Contestant, report: Report, repetition: str) -> None:
-    try:
-        for sample in _RUNS[cell.kind](bench, contestant, cell.form, cell.tasks):
-            report.samples.append(sample)
-            quantity = sample.row.quantity
-            figure = f"{sample.figure:.{quantity.decimals}f} {quantity.unit}"
-            click.echo(f"{repetition} {cell} {contestant.name}: {quantity.title} {figure}", err=True)
-    except (InvalidCellError, KafkaException) as error:
-        report.void.append(f"{repetition} {cell}, {contestant.name}: {error}")
-        click.echo(report.void[-1], err=True)
+        take_turns([cell.turns(bench) for cell in cells], repetitions, report)
 
 
 if __name__ == "__main__":

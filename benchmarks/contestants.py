@@ -24,7 +24,7 @@ _START_SECONDS = 120.0
 _CHECK_SECONDS = 2.0  # asking takes the worker's time
 _QUOTED_LOG = 3000
 
-# As `connect-standalone.sh` and `connect-distributed.sh` of Apache Kafka start it.
+# As `connect-standalone.sh`, `connect-distributed.sh` and `connect-mirror-maker.sh` of Apache Kafka start it.
 _JAVA_SCRIPT_HEAP = "2g"
 _JAVA_SCRIPT_OPTIONS = (
     "-Xms256M",
@@ -49,31 +49,39 @@ _JAVA_TUNED_WORKER = {
 _JAVA_TUNED_SOURCE = {"batch.size": "10000"}
 
 
-class Worker(Protocol):
+class Process(Protocol):
+    """A process of either side."""
+
+    @property
+    def pid(self) -> int:
+        """Return its process id."""
+
+    @property
+    def exit_code(self) -> int | None:
+        """Return how it ended; none while it runs."""
+
+    def start(self) -> None:
+        """Start the process."""
+
+    def stop(self) -> object:
+        """End it and wait for that."""
+
+    def log(self) -> str:
+        """Return all that it has logged."""
+
+
+class Worker(Process, Protocol):
     """A worker process of either side."""
 
     @property
     def rest_url(self) -> str:
         """Return the URL of its REST API."""
 
-    @property
-    def pid(self) -> int:
-        """Return its process."""
-
-    def start(self) -> None:
-        """Start the process."""
-
     def wait_ready(self, timeout: float) -> None:
         """Wait until it and the connectors it was started with are there."""
 
-    def stop(self) -> object:
-        """End it and wait for that."""
-
     def kill(self) -> None:
         """End it by SIGKILL."""
-
-    def log(self) -> str:
-        """Return all that it has logged."""
 
 
 Make = Callable[[Properties, Sequence[Properties], Path], Worker]
@@ -127,7 +135,7 @@ def _our_member(props: Properties, folder: Path) -> Worker:
 
 JAVA = Contestant(
     "Java defaults",
-    "heap 2g and the options of connect-standalone.sh and connect-distributed.sh",
+    "heap 2g and the options of connect-standalone.sh, connect-distributed.sh and connect-mirror-maker.sh",
     java_standalone(_JAVA_SCRIPT_HEAP, _JAVA_SCRIPT_OPTIONS),
     make_member=_java_member,
     java=(_JAVA_SCRIPT_HEAP, _JAVA_SCRIPT_OPTIONS),
@@ -262,8 +270,8 @@ def running(
         InvalidCellError: something went wrong meanwhile; quotes the end of its log.
     """
     worker = contestant.make({**_shared(form, bootstrap), **contestant.worker_props}, connectors, folder)
-    with _started(contestant, worker) as started:
-        yield started
+    with started(contestant, worker):
+        yield Running(contestant, worker)
 
 
 @contextmanager
@@ -284,20 +292,29 @@ def running_member(
     """
     assert contestant.make_member is not None, f"{contestant.name} is not compared in groups"
     worker = contestant.make_member({**group, **_shared(form, bootstrap), **contestant.worker_props}, folder)
-    with _started(contestant, worker) as started:
-        yield started
+    with started(contestant, worker):
+        yield Running(contestant, worker)
 
 
 @contextmanager
-def _started(contestant: Contestant, worker: Worker) -> Iterator[Running]:
-    worker.start()
+def started(contestant: Contestant, process: Process) -> Iterator[None]:
+    """Start a process; it is ended in any case.
+
+    Args:
+        contestant: whose process.
+        process: not started yet.
+
+    Raises:
+        InvalidCellError: something went wrong meanwhile; quotes the end of its log.
+    """
+    process.start()
     try:
-        yield Running(contestant, worker)
+        yield
     except (InvalidCellError, requests.RequestException, OSError, RuntimeError, AssertionError) as error:
-        quoted = worker.log()[-_QUOTED_LOG:]
+        quoted = process.log()[-_QUOTED_LOG:]
         raise InvalidCellError(f"{error}\nThe end of the log of {contestant.name}:\n{quoted}") from error
     finally:
-        worker.stop()
+        process.stop()
 
 
 def source(name: str, file: Path, topic: str) -> dict[str, str]:

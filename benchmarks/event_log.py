@@ -20,8 +20,8 @@ from dagster import AssetMaterialization, AssetObservation, DagsterInstance
 from connect_dagster.herder.interface import ConnectorOffset
 from connect_dagster.orchestration import build_kafka_connect_polling_sensor
 from connect_dagster.orchestration.assets.keys import worker_key
-from connect_dagster.orchestration.workers import job as worker_job
 from connect_dagster.orchestration.workers.job import ConnectWorkerConfig
+from connect_dagster.orchestration.workers.metadata import WorkerReport
 from connect_dagster.orchestration.workers.process import WorkerProcess
 from connect_dagster.protocol.states import TargetState
 from tests.unit.orchestration.connect_server import ConnectServer, connect_server
@@ -78,11 +78,10 @@ def _worker(instance: DagsterInstance, server: ConnectServer, folder: Path) -> G
     @dg.op
     def report(context: dg.OpExecutionContext) -> None:
         worker = WorkerProcess.spawn(["sleep", "600"])
-        client = server.workspace.get_client()
+        running = WorkerReport(server.workspace.get_client(), "127.0.0.1:8083").running
         try:
             for _ in range(EVENTS):
-                metadata = worker_job.running_metadata(worker, client, "127.0.0.1:8083")
-                context.log_event(AssetObservation(worker_key("standalone"), metadata=metadata))
+                context.log_event(AssetObservation(worker_key("standalone"), metadata=running(worker)))
                 for _ in context.consume_events():
                     pass
         finally:

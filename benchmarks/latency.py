@@ -9,8 +9,8 @@ from typing import Self
 
 from benchmarks.bench import Bench
 from benchmarks.contestants import Contestant, Running, sink
-from benchmarks.measure import InvalidCellError, percentile
-from benchmarks.quantities import Quantity, Row, Sample
+from benchmarks.measure import InvalidCellError
+from benchmarks.quantities import Quantity, Row, Sample, percentiles
 from benchmarks.throughput import sink_round, source_round, warm_up
 from benchmarks.topics import Tail, Topics
 from benchmarks.workload import Format, access_log
@@ -36,15 +36,15 @@ def latency_cell(bench: Bench, contestant: Contestant, form: Format, tasks: int)
             line = LineProbe(bench, worker, topics[0])
             line.times(_DISCARDED, _ALONE_PAUSE)
             alone = line.times(samples, _ALONE_PAUSE)
-            yield from _percentiles(alone, contestant, form, 1, Quantity.LINE_P50, Quantity.LINE_P99)
+            yield from percentiles(alone, contestant, form, 1, Quantity.LINE_P50, Quantity.LINE_P99)
             quiet = line.times(max(1, samples // _QUIET_SHARE), _QUIET_PAUSE)
-            yield from _percentiles(quiet, contestant, form, 1, Quantity.LINE_QUIET_P50)
+            yield from percentiles(quiet, contestant, form, 1, Quantity.LINE_QUIET_P50)
             with BulkLoad(bench, worker, tasks) as bulk:
                 line.times(_DISCARDED, _BUSY_PAUSE)
                 bulk.begin_count()
                 busy = line.times(samples, _BUSY_PAUSE)
                 rate = bulk.rate()
-            yield from _percentiles(busy, contestant, form, tasks + 1, Quantity.LINE_BUSY_P50, Quantity.LINE_BUSY_P99)
+            yield from percentiles(busy, contestant, form, tasks + 1, Quantity.LINE_BUSY_P50, Quantity.LINE_BUSY_P99)
             yield Sample(Row(Quantity.LINE_BUSY_RATE, form, tasks + 1), contestant, rate / 1e3)
             line.close()
 
@@ -58,9 +58,9 @@ def sink_latency_cell(bench: Bench, contestant: Contestant, form: Format, tasks:
         record = RecordProbe(bench, worker, topics[0], form)
         record.times(_DISCARDED, _ALONE_PAUSE)
         times = record.times(bench.effort.samples, _ALONE_PAUSE)
-        yield from _percentiles(times, contestant, form, 1, Quantity.RECORD_P50, Quantity.RECORD_P99)
+        yield from percentiles(times, contestant, form, 1, Quantity.RECORD_P50, Quantity.RECORD_P99)
         quiet = record.times(max(1, bench.effort.samples // _SINK_QUIET_SHARE), _SINK_QUIET_PAUSE)
-        yield from _percentiles(quiet, contestant, form, 1, Quantity.RECORD_QUIET_P50)
+        yield from percentiles(quiet, contestant, form, 1, Quantity.RECORD_QUIET_P50)
 
 
 class Probe:
@@ -204,11 +204,3 @@ class BulkLoad:
 
     def _moved(self) -> int:
         return sum(self._bench.topics.end_offset(topic) for topic in self._topics)
-
-
-def _percentiles(
-    times: list[float], contestant: Contestant, form: Format, tasks: int, half: Quantity, most: Quantity | None = None
-) -> Iterator[Sample]:
-    yield Sample(Row(half, form, tasks), contestant, percentile(times, 0.5) * 1e3)
-    if most is not None:
-        yield Sample(Row(most, form, tasks), contestant, percentile(times, 0.99) * 1e3)

@@ -1,9 +1,12 @@
 """The measured quantities with their units and targets."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 from benchmarks.contestants import CONTESTANTS, IN_GROUPS, JAVA, TUNED, Contestant
+from benchmarks.measure import percentile
+from benchmarks.mirror.records import Shape
 from benchmarks.workload import Format
 
 
@@ -64,6 +67,17 @@ class Quantity(Enum):
     GROUP_NEW_LINES = ("group of 3, kill -9 of one to new lines in all files", "s", 2, (Target(1.1, JAVA),), IN_GROUPS)
     IDLE_CPU = ("idle worker, processor", "cores", 3, (Target(0.15, tasks=(100,)),), IN_GROUPS)
     IDLE_MEMORY = ("idle worker, RSS", "MB", 0, (Target(700, tasks=(100,)),), IN_GROUPS)
+    MIRROR_WARM = ("mirror, warm", "k rec/s", 0, (Target(1.5, TUNED, at_least=True),))
+    MIRROR_COLD = ("mirror, from process start, cold", "k rec/s", 0, ())
+    MIRROR_CPU = ("mirror, warm, processor", "s/M rec", 2, (Target(0.7, TUNED),))
+    MIRROR_SOURCE_CPU = ("mirror, warm, processor of the source's broker", "s/M rec", 2, ())
+    MIRROR_TARGET_CPU = ("mirror, warm, processor of the target's broker", "s/M rec", 2, ())
+    MIRROR_MEMORY = ("mirror, peak RSS", "MB", 0, (Target(1.5, TUNED),))
+    MIRROR_P50 = ("mirror, 100 records a second, p50", "ms", 1, (Target(10),))
+    MIRROR_P99 = ("mirror, 100 records a second, p99", "ms", 1, (Target(60),))
+    MIRROR_BUSY_P50 = ("mirror, 5,000 records a second, p50", "ms", 1, ())
+    MIRROR_BUSY_P99 = ("mirror, 5,000 records a second, p99", "ms", 1, ())
+    MIRROR_START = ("mirror, process start to first record", "s", 2, ())
 
     def __init__(
         self,
@@ -86,12 +100,12 @@ class Row:
 
     Attributes:
         quantity: what.
-        form: format of the records.
-        tasks: connectors of the worker or group, with one task each.
+        form: format of the records, or the shape of those that are mirrored.
+        tasks: connectors of the worker or group, with one task each; of a mirrored topic its tasks.
     """
 
     quantity: Quantity
-    form: Format
+    form: Format | Shape
     tasks: int
 
 
@@ -102,3 +116,17 @@ class Sample:
     row: Row
     contestant: Contestant
     figure: float
+
+
+def percentiles(
+    times: Sequence[float],
+    contestant: Contestant,
+    form: Format | Shape,
+    tasks: int,
+    half: Quantity,
+    most: Quantity | None = None,
+) -> Iterator[Sample]:
+    """Yield the median of times in seconds, and the value that 99 of 100 do not exceed, in milliseconds."""
+    yield Sample(Row(half, form, tasks), contestant, percentile(times, 0.5) * 1e3)
+    if most is not None:
+        yield Sample(Row(most, form, tasks), contestant, percentile(times, 0.99) * 1e3)

@@ -3,7 +3,7 @@
 import os
 import platform
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -12,7 +12,7 @@ import confluent_kafka
 import psutil
 
 from benchmarks.bench import Effort
-from benchmarks.contestants import CONTESTANTS, JAVA, OURS, TUNED, Contestant
+from benchmarks.contestants import CONTESTANTS, JAVA, OURS, TUNED, Contestant, Properties
 from benchmarks.group import MAX_DELAY_MS
 from benchmarks.quantities import Quantity, Row, Sample, Target
 from connect_dagster.embedded.jars import resolve
@@ -88,22 +88,28 @@ class Report:
 
 
 def facts(effort: Effort, repetitions: int) -> str:
-    """Return the machine, the versions, and the settings of each side."""
-    memory = psutil.virtual_memory().total / 2**30
-    load = " ".join(f"{each:.2f}" for each in os.getloadavg())
-    told = [f"{each.name}: JVM {each.jvm}{_settings_of(each)}" for each in CONTESTANTS]
-    lines = [
-        f"{os.cpu_count()} cores ({_processor()}), {memory:.0f} GiB, {platform.system()} {platform.release()}; "
-        f"load before: {load}",
-        f"Python {platform.python_version()}, {_java()}, Apache Kafka {_kafka()}, PySpark {version('pyspark')}, "
-        f"confluent-kafka {version('confluent-kafka')} with librdkafka {confluent_kafka.libversion()[0]}",
+    """Return the machine, the versions, the amounts, and the settings of each side."""
+    return listed_facts(
         f"{effort.lines} lines a cell, warm after {effort.warm_up}, {effort.samples} single lines, "
         f"{repetitions} repetitions in turn: median (least–most)",
         f"groups: {effort.connectors} connectors, half of them sinks, scheduled.rebalance.max.delay.ms="
         f"{MAX_DELAY_MS}, a follower is killed; idle: {effort.idle_seconds:g} s after {effort.quiet_seconds:g} s of "
         "quiet, RSS is VmRSS of all processes of a worker, added up",
+        *(f"{each.name}: JVM {each.jvm}{_settings_of(each)}" for each in CONTESTANTS),
+    )
+
+
+def listed_facts(*more: str) -> str:
+    """Return the machine and the versions, and what else the reader has to know, as a list."""
+    memory = psutil.virtual_memory().total / 2**30
+    load = " ".join(f"{each:.2f}" for each in os.getloadavg())
+    lines = [
+        f"{os.cpu_count()} cores ({_processor()}), {memory:.0f} GiB, {platform.system()} {platform.release()}; "
+        f"load before: {load}",
+        f"Python {platform.python_version()}, {_java()}, Apache Kafka {_kafka()}, PySpark {version('pyspark')}, "
+        f"confluent-kafka {version('confluent-kafka')} with librdkafka {confluent_kafka.libversion()[0]}",
         f"class archive of the Spark JVM: {'there' if class_archive().exists() else 'not made: slower start'}",
-        *told,
+        *more,
     ]
     return "\n".join(f"- {line}" for line in lines)
 
@@ -124,7 +130,11 @@ def _target_text(target: Target, row: Row, met: bool | None) -> str:
 
 
 def _settings_of(contestant: Contestant) -> str:
-    settings = {"worker": contestant.worker_props, "sources": contestant.source_props}
+    return settings_text({"worker": contestant.worker_props, "sources": contestant.source_props})
+
+
+def settings_text(settings: Mapping[str, Properties]) -> str:
+    """Return non-default settings by what they are for, to be appended to a line."""
     return "".join(
         f"; {whose}: {', '.join(f'{key}={value}' for key, value in props.items())}"
         for whose, props in settings.items()

@@ -2,23 +2,27 @@
 
 import hashlib
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from benchmarks.measure import Deadline, InvalidCellError
+from connect_dagster.kafka.log_offsets import LogOffsets
+from connect_dagster.plugin.records import TopicPartition as Partition
 
 Settings = dict[str, str | int | float | bool]
 
 _SECONDS = 30.0
 _FETCHED = 20_000
 _CONNECT_SECONDS = 0.5
+_BULK: Settings = {"linger.ms": 20, "max.in.flight": 1, "batch.size": 262_144}
 
 
 class Topics:
-    """Topics with one partition each, so that their records have one order.
+    """Topics of one broker, most with one partition each, so that their records have one order.
 
     Args:
         bootstrap_servers: the broker.
@@ -29,10 +33,11 @@ class Topics:
         self._client: Settings = {"bootstrap.servers": bootstrap_servers, "log_level": 0}
         self._admin = AdminClient(self._client)
         self._watcher = self._consumer()
+        self._logs = LogOffsets(self._watcher)
 
-    def create(self, names: Sequence[str]) -> None:
+    def create(self, names: Sequence[str], partitions: int = 1) -> None:
         """Make topics with the broker's defaults."""
-        for future in self._admin.create_topics([NewTopic(name, 1, 1) for name in names]).values():
+        for future in self._admin.create_topics([NewTopic(name, partitions, 1) for name in names]).values():
             future.result(_SECONDS)
 
     def delete(self, names: Sequence[str]) -> None:
@@ -40,35 +45,67 @@ class Topics:
         for future in self._admin.delete_topics(list(names)).values():
             future.result(_SECONDS)
 
+    def partitions(self) -> dict[str, int]:
+        """Return all topics with the numbers of their partitions."""
+        found = self._admin.list_topics(timeout=_SECONDS).topics
+        return {name: len(topic.partitions) for name, topic in found.items()}
+
     def end_offset(self, name: str) -> int:
         """Return the number of its records."""
         _, high = self._watcher.get_watermark_offsets(TopicPartition(name, 0), timeout=_SECONDS)
         return int(high)
 
+    def end_offsets(self, name: str, partitions: int) -> list[int]:
+        """Return the number of records of each partition."""
+        asked = _partitions(name, partitions)
+        found = self._logs.ranges(asked, _SECONDS)
+        return [found[each].end for each in asked]
+
+    def count(self, name: str, partitions: int) -> int:
+        """Return the number of its records, at the cost of one request; partitions that do not respond have none."""
+        return sum(self._logs.ends(_partitions(name, partitions)).values())
+
     def fill(self, name: str, blocks: Iterable[bytes]) -> None:
         """Write each line of the blocks as a value, and wait until the broker has them."""
-        producer = Producer({**self._client, "linger.ms": 20, "max.in.flight": 1, "batch.size": 262_144})
-        for block in blocks:
-            for value in block.removesuffix(b"\n").split(b"\n"):
-                _produce(producer, name, value)
+        self.write(name, ({"value": value} for block in blocks for value in block.removesuffix(b"\n").split(b"\n")))
+
+    def write(self, name: str, records: Iterable[Mapping[str, Any]], producer: Producer | None = None) -> None:
+        """Write records, and wait until the broker has them.
+
+        Args:
+            name: the topic.
+            records: arguments of `Producer.produce`.
+            producer: one for many records by default.
+        """
+        if producer is None:  # one with an empty queue is false
+            producer = Producer({**self._client, **_BULK})
+        for record in records:
+            _produce(producer, name, record)
         producer.flush()
 
     def send(self, producer: Producer, name: str, value: bytes) -> None:
         """Write one record and wait until the broker has it."""
-        _produce(producer, name, value)
-        producer.flush()
+        self.write(name, [{"value": value}], producer)
 
     def producer(self) -> Producer:
         """Return a producer that sends each record at once."""
         return Producer({**self._client, "linger.ms": 0})
 
-    def tail(self, name: str) -> "Tail":
-        """Return a reader of an empty topic that gets each record as soon as the broker has it."""
+    def tail(self, name: str, offset: int = OFFSET_BEGINNING) -> "Tail":
+        """Return a reader that gets each record as soon as the broker has it.
+
+        Args:
+            name: the topic, empty by default.
+            offset: its end.
+
+        Raises:
+            InvalidCellError: it has records there.
+        """
         consumer = self._consumer()
-        consumer.assign([TopicPartition(name, 0, OFFSET_BEGINNING)])
+        consumer.assign([TopicPartition(name, 0, offset)])
         # Connected and waiting for data before anybody writes: what comes meanwhile would be lost.
         if consumer.poll(_CONNECT_SECONDS) is not None:
-            raise InvalidCellError(f"{name} is not empty")
+            raise InvalidCellError(f"{name} is not {'empty' if offset == OFFSET_BEGINNING else 'at rest'}")
         return Tail(consumer)
 
     def digest(self, name: str, *, skip: int = 0) -> str:
@@ -81,19 +118,33 @@ class Topics:
         Raises:
             InvalidCellError: the topic cannot be read to its end.
         """
-        end, sha, seen = self.end_offset(name), hashlib.sha256(), 0
+        sha = hashlib.sha256()
+        for block in self.read(name, [self.end_offset(name)]):
+            sha.update(b"".join(_value(message)[skip:] + b"\n" for message in block))
+        return sha.hexdigest()
+
+    def read(self, name: str, ends: Sequence[int]) -> Iterator[list[Message]]:
+        """Yield its records in blocks.
+
+        Args:
+            name: the topic.
+            ends: number of records of each partition.
+
+        Raises:
+            InvalidCellError: the topic cannot be read to its end.
+        """
+        wanted, seen = sum(ends), 0
         consumer = self._consumer()
-        consumer.assign([TopicPartition(name, 0, OFFSET_BEGINNING)])
-        deadline = Deadline(_SECONDS + end / 20_000, f"{name} is read back")
+        consumer.assign([TopicPartition(name, number, OFFSET_BEGINNING) for number in range(len(ends))])
+        deadline = Deadline(_SECONDS + wanted / 20_000, f"{name} is read back")
         try:
-            while seen < end:
+            while seen < wanted:
                 deadline.check()
-                found = consumer.consume(min(_FETCHED, end - seen), timeout=1)
+                found = consumer.consume(min(_FETCHED, wanted - seen), timeout=1)
                 seen += len(found)
-                sha.update(b"".join(_value(message)[skip:] + b"\n" for message in found))
+                yield found
         finally:
             consumer.close()
-        return sha.hexdigest()
 
     def close(self) -> None:
         """Close the connection that watches."""
@@ -128,15 +179,26 @@ class Tail:
             InvalidCellError: none came in time.
         """
         deadline = Deadline(seconds, f"a record with {part.decode()!r} is in the topic")
-        while True:
-            message = self._consumer.poll(0.1)
-            if message is not None and part in _value(message):
-                return time.monotonic()
+        while part not in self._next(deadline):
             deadline.check()
+        return time.monotonic()
+
+    def next_value(self, seconds: float) -> bytes:
+        """Wait for the next record.
+
+        Raises:
+            InvalidCellError: none came in time.
+        """
+        return self._next(Deadline(seconds, "a record is in the topic"))
 
     def close(self) -> None:
         """Stop following."""
         self._consumer.close()
+
+    def _next(self, deadline: Deadline) -> bytes:
+        while (message := self._consumer.poll(0.1)) is None:
+            deadline.check()
+        return _value(message)
 
 
 def _value(message: Message) -> bytes:
@@ -148,9 +210,13 @@ def _value(message: Message) -> bytes:
     return value
 
 
-def _produce(producer: Producer, name: str, value: bytes) -> None:
+def _produce(producer: Producer, name: str, record: Mapping[str, Any]) -> None:
     while True:
         try:
-            return producer.produce(name, value)
+            return producer.produce(name, **record)
         except BufferError:
             producer.poll(0.05)
+
+
+def _partitions(name: str, count: int) -> list[Partition]:
+    return [Partition(name, number) for number in range(count)]

@@ -2,6 +2,7 @@
 
 ConnectError             the task or connector is FAILED; REST 500
 ├── RetriableError       the caller makes the same call again
+│   └── RewindError      the worker drops polled records, and has the task go back
 ├── DataError            a record or schema cannot be converted; errors.tolerance decides
 ├── ConfigError          a configuration value is wrong; the user edits it
 ├── NotFoundError        the connector, task, plugin or logger does not exist; REST 404
@@ -38,6 +39,14 @@ class RetriableError(ConnectError):
     """The operation may work when it is tried again (Java: ``RetriableException``)."""
 
     java_name = "org.apache.kafka.connect.errors.RetriableException"
+
+
+class RewindError(RetriableError):
+    """Records that a source task has polled cannot be read now, but others can.
+
+    Raised where the frame of a batch is read: the worker drops the batch and those polled after it, and calls
+    :meth:`~connect_dagster.plugin.connector.SourceTask.rewind`.
+    """
 
 
 class DataError(ConnectError):

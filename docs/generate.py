@@ -34,6 +34,8 @@ REMEDIES: Mapping[str, str] = {
     "DataError": "Correct the record at its source, or set `errors.tolerance=all` with a dead letter queue.",
     "DatabaseError": "Read the database's own text; correct the SQL, the login or the rights.",
     "DatabaseUnavailableError": "Nothing: the task tries again. When it lasts, check that the database responds.",
+    "IncompatibleTargetError": "Update the brokers of the target to Kafka 2.3 or newer, or set "
+    "`sync.topic.configs.enabled=false`.",
     "ListenerUnavailable": "End the process that holds the port, or choose another in `listeners`.",
     "NotAssignedError": "Nothing: the worker forwards the request to the worker that runs the connector or task.",
     "NotFoundError": "Check the name: `connect-dagster list` shows connectors, `GET /connector-plugins` plugins.",
@@ -49,6 +51,9 @@ REMEDIES: Mapping[str, str] = {
     "RestError": "Depends on the status and the text of the response.",
     "RetriableError": "Nothing: the worker calls again, in a transform or converter until `errors.retry.timeout`. "
     "When it lasts, check the system that the text names.",
+    "RewindError": "Nothing: the task reads what it can, and tries the rest again. When it lasts, check brokers and "
+    "rights of the topics that the text names.",
+    "SourceAwayError": "Nothing: the task tries again. When it lasts, check that the brokers of the source respond.",
     "TableError": "Create or alter the table, or allow it with `auto.create` and `auto.evolve`.",
     "ToleranceExceededError": "Correct the record, or set `errors.tolerance=all` with a dead letter queue.",
     "TooManyTasksError": "Raise `tasks.max`, or lower the number of tasks in the connector's own options.",

@@ -1,6 +1,7 @@
 """Which ring shows which acceptance row: the table of docs/testing.md, written by `make docs`.
 
-A test shows the rows that its name carries: `test_s1_02_...` shows S1-02. Its ring is the longest of its markers.
+A test shows the rows that its name carries: `test_s1_02_...` shows S1-02, `test_lb_02_...` LB-02. Its ring is the
+longest of its markers.
 """
 
 import ast
@@ -11,7 +12,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "testing.md"
 BEGIN, END = "<!-- rows -->\n", "<!-- end of rows -->\n"
-ROWS = [f"S{group}-{row:02}" for group, count in enumerate((47, 26, 12, 13, 29), 1) for row in range(1, count + 1)]
+GROUPS = {"S1": 47, "S2": 26, "S3": 12, "S4": 13, "S5": 29, "LB": 13}
+ROWS = [f"{group}-{row:02}" for group, count in GROUPS.items() for row in range(1, count + 1)]
 RINGS = ("test", "nightly", "soak")
 
 
@@ -19,8 +21,8 @@ def table() -> str:
     """Return a line for each row with its tests, by ring."""
     shown: dict[str, dict[str, set[str]]] = {row: {ring: set() for ring in RINGS} for row in ROWS}
     for file, name, ring in _tests():
-        for group, row in re.findall(r"(?<=_)s(\d)_(\d\d)(?=_|$)", f"_{name.removeprefix('test')}"):
-            shown[f"S{group}-{row}"][ring].add(file)
+        for group, row in re.findall(r"(?<=_)(s\d|lb)_(\d\d)(?=_|$)", f"_{name.removeprefix('test')}"):
+            shown[f"{group.upper()}-{row}"][ring].add(file)
     lines = ["| row | `make test` | `make nightly` also | `make soak` |", "|---|---|---|---|"]
     for row, rings in shown.items():
         cells = (" ".join(sorted(f"`{file}`" for file in rings[ring])) for ring in RINGS)

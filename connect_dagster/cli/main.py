@@ -55,6 +55,7 @@ class LazyGroup(click.Group):
         "dlq": ("topics.dead_letters", "List and replay dead letters."),
         "group": ("topics.group", "Describe groups of workers and consumers."),
         "list": ("connectors.verbs", "Print the connectors of the cluster."),
+        "mirror": ("mirror.mirror", "Show flows of MirrorMaker, translate offsets."),
         "offsets": ("connectors.offsets", "Show and change the offsets of a connector."),
         "pause": ("connectors.verbs", "Pause connectors."),
         "plugin": ("plugins.plugin", "List plugins, or create a project for one."),

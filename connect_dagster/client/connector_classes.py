@@ -19,6 +19,7 @@ from connect_dagster.client.datasets import (
     KafkaConnectTopicProps,
 )
 from connect_dagster.client.jdbc_url import jdbc_database
+from connect_dagster.client.mirror_names import MirrorNames
 from connect_dagster.client.topic_routing import keeps_topics
 
 Config: TypeAlias = Mapping[str, str | None]
@@ -34,10 +35,12 @@ class SourceClass:
     Attributes:
         system: Returns the kind of store for a configuration.
         routes: Gives what is read with its topic, from a configuration and topics known to have been written.
+        is_state: Returns whether a topic that it writes has records of the connector's own instead of data.
     """
 
     system: Callable[[Config], str | None]
     routes: Callable[[Config, Collection[str]], Iterable[SourceRoute]]
+    is_state: Callable[[Config, str], bool] = lambda _, __: False
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,16 +164,19 @@ def _debezium_server(config: Config) -> str | None:
 
 
 def _mirror_source(config: Config, active_topics: Collection[str]) -> Iterable[SourceRoute]:
-    """Return the topics of another cluster, named with its alias in front unless the policy keeps names."""
-    alias = config.get("source.cluster.alias") or "source"
-    separator = config.get("replication.policy.separator") or "."
-    identity = (config.get("replication.policy.class") or "").endswith("IdentityReplicationPolicy")
-    prefix = "" if identity else alias + separator
-    names = set(_literal_names(config.get("topics")))
-    names |= {topic.removeprefix(prefix) for topic in active_topics if topic.startswith(prefix)}
+    """Return the topics of another cluster, with the names that the replication policy gives them."""
+    names = MirrorNames.of(config)
+    found = {topic: names.remote(topic) for topic in _literal_names(config.get("topics")) if not names.is_state(topic)}
+    if keeps_topics(config):
+        found |= {upstream: topic for topic in active_topics if (upstream := names.upstream(topic)) is not None}
     servers = config.get("source.cluster.bootstrap.servers")
-    for name in sorted(names):
-        yield KafkaConnectTopicProps(name, alias, servers), prefix + name
+    for name, remote in sorted(found.items()):
+        if remote is not None:
+            yield KafkaConnectTopicProps(name, names.source, servers), remote
+
+
+def _is_mirror_state(config: Config, topic: str) -> bool:
+    return MirrorNames.of(config).is_state(topic)
 
 
 def _no_routes(_: Config, __: Collection[str]) -> Iterable[SourceRoute]:
@@ -227,9 +233,9 @@ CLASSES: Mapping[str, SourceClass | SinkClass] = {
     "MongoDb": _debezium("mongodb", listing="collection"),
     "MongoSource": SourceClass(_always("mongodb"), _mongo_source),
     "MongoSink": SinkClass(_always("mongodb"), _mongo_sink),
-    "MirrorSource": SourceClass(_always("kafka"), _mirror_source),
-    "MirrorCheckpoint": SourceClass(_always("kafka"), _no_routes),
-    "MirrorHeartbeat": SourceClass(_always("kafka"), _no_routes),
+    "MirrorSource": SourceClass(_always("kafka"), _mirror_source, _is_mirror_state),
+    "MirrorCheckpoint": SourceClass(_always("kafka"), _no_routes, _is_mirror_state),
+    "MirrorHeartbeat": SourceClass(_always("kafka"), _no_routes, _is_mirror_state),
     "IcebergSink": SinkClass(_always("iceberg"), _iceberg_sink),
     "S3Sink": _bucket_sink("s3", "s3.bucket.name", "aws.s3.bucket.name"),
     "AivenKafkaConnectS3Sink": _bucket_sink("s3", "aws.s3.bucket.name", "aws_s3_bucket_name"),

@@ -4,7 +4,7 @@ Values without Dagster in them; :mod:`connect_dagster.client.lineage` reads them
 of data begins its asset key: it is that of the workspace.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -89,6 +89,11 @@ class KafkaConnectFileProps:
 KafkaConnectDatasetProps: TypeAlias = (
     KafkaConnectTopicProps | KafkaConnectTableProps | KafkaConnectBucketProps | KafkaConnectFileProps
 )
+
+
+def topic_names(ends: Iterable[KafkaConnectDatasetProps | None]) -> frozenset[str]:
+    """Return the names of topics among data."""
+    return frozenset(end.topic for end in ends if isinstance(end, KafkaConnectTopicProps))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ topics that only the worker knows are passed in.
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
-from connect_dagster.client.connector_classes import Config, SinkClass, SourceClass, find_class, listed
+from connect_dagster.client.connector_classes import Config, SinkClass, SourceClass, SourceRoute, find_class, listed
 from connect_dagster.client.datasets import KafkaConnectDatasetProps, KafkaConnectTopicProps
 from connect_dagster.client.topic_routing import routed_topic
 from connect_dagster.client.types import Direction
@@ -52,32 +52,45 @@ class ConnectorLineage:
         """Datasets that the connector writes; they get a materialisation when offsets advance."""
         return tuple(dict.fromkeys(route.target for route in self.routes if route.target))
 
-    def located(self, bootstrap_servers: str | None, key_prefix: Iterable[str]) -> "ConnectorLineage":
-        """Return the lineage with the brokers of its topics, and the prefix of the keys of its data.
+    def located(
+        self, bootstrap_servers: str | None, key_prefix: Iterable[str], kafka_cluster: str | None = None
+    ) -> "ConnectorLineage":
+        """Return the lineage with the brokers of its topics, and what the keys of its data begin with.
 
         Args:
             bootstrap_servers: Brokers of the workers' own cluster, when known.
             key_prefix: Prefix of the keys.
+            kafka_cluster: Alias of the workers' own Kafka cluster. With it all topics are named by their clusters'
+                aliases, which are the same for other workspaces: their keys have no prefix.
         """
         prefix = tuple(key_prefix)
 
         def place(end: KafkaConnectDatasetProps | None) -> KafkaConnectDatasetProps | None:
-            if isinstance(end, KafkaConnectTopicProps) and end.cluster is None:
-                return replace(end, bootstrap_servers=bootstrap_servers, key_prefix=prefix)
+            if isinstance(end, KafkaConnectTopicProps):
+                return placed_topic(end)
             return replace(end, key_prefix=prefix) if end else None
+
+        def placed_topic(topic: KafkaConnectTopicProps) -> KafkaConnectTopicProps:
+            placed = replace(topic, key_prefix=() if kafka_cluster else prefix)
+            if topic.cluster is not None:
+                return placed
+            return replace(placed, cluster=kafka_cluster, bootstrap_servers=bootstrap_servers)
 
         return replace(self, routes=tuple(Route(place(route.source), place(route.target)) for route in self.routes))
 
     def topic(self, name: str) -> KafkaConnectTopicProps:
         """Return one of :attr:`topics`."""
-        ends = (*self.inputs, *self.outputs)
-        return next(end for end in ends if isinstance(end, KafkaConnectTopicProps) and end.topic == name)
+        return next(end for end in self._own_topics if end.topic == name)
 
     @property
     def topics(self) -> tuple[str, ...]:
         """Return the topics on the workers' own cluster that it reads or writes, without that of dead letters."""
+        return tuple(end.topic for end in self._own_topics)
+
+    @property
+    def _own_topics(self) -> tuple[KafkaConnectTopicProps, ...]:
         ends = self.outputs if self.direction is Direction.SOURCE else self.inputs
-        return tuple(end.topic for end in ends if isinstance(end, KafkaConnectTopicProps))
+        return tuple(end for end in ends if isinstance(end, KafkaConnectTopicProps))
 
 
 def connector_lineage(
@@ -106,7 +119,10 @@ def _direction_of(config: Config, kind: SourceClass | SinkClass | None) -> Direc
 
 
 def _source_routes(config: Config, kind: SourceClass | SinkClass | None, active: Collection[str]) -> Iterable[Route]:
-    known = list(kind.routes(config, active)) if isinstance(kind, SourceClass) else []
+    known: list[SourceRoute] = []
+    if isinstance(kind, SourceClass):
+        active = {topic for topic in active if not kind.is_state(config, topic)}
+        known = list(kind.routes(config, active))
     if kind is None and config.get("topic"):
         known.append((None, config["topic"] or ""))
     routed = [(source, routed_topic(config, topic)) for source, topic in known]

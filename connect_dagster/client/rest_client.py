@@ -23,6 +23,7 @@ from connect_dagster.client.types import (
     ConnectorPlugin,
     ConnectorStatus,
     KeyDefinition,
+    MetricSample,
     PartitionOffset,
     ServerInfo,
     TaskProgress,
@@ -211,6 +212,10 @@ class KafkaConnectClient:
 
     def metrics(self) -> dict[str, float]:
         """Return the metrics without labels by name (``GET /metrics``); empty from Java's worker."""
+        return {sample.name: sample.value for sample in self.metric_samples() if not sample.labels}
+
+    def metric_samples(self) -> list[MetricSample]:
+        """Return all metrics (``GET /metrics``); none from Java's worker."""
         # Slow to import, and most commands do not need it.
         from prometheus_client.parser import text_string_to_metric_families
 
@@ -218,13 +223,13 @@ class KafkaConnectClient:
             text = self._send("GET", "/metrics", accept=TEXT).text
         except KafkaConnectError as error:
             if error.status == 404:
-                return {}
+                return []
             raise
         try:
             families = list(text_string_to_metric_families(text))
         except ValueError:
             raise KafkaConnectError(f"GET {self._shown_url}/metrics returned no metrics") from None
-        return {each.name: each.value for family in families for each in family.samples if not each.labels}
+        return [MetricSample(each.name, each.labels, each.value) for family in families for each in family.samples]
 
     def create(self, config: Mapping[str, str | None], initial_state: str) -> None:
         """Create a connector in a state: RUNNING, PAUSED or STOPPED (KIP-980)."""

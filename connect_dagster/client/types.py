@@ -5,6 +5,7 @@ maps. Independent of HTTP and of Dagster. Fields that a newer worker adds are ig
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -150,6 +151,15 @@ class TaskProgress(Response):
     processed_rows_per_second: float = Field(0.0, alias="processedRowsPerSecond")
     duration_ms: dict[str, float] = Field(default_factory=dict, alias="durationMs")
     total_input_rows: int = Field(0, alias="totalInputRows")
+
+
+@dataclass(frozen=True, slots=True)
+class MetricSample:
+    """One number of ``GET /metrics``."""
+
+    name: str
+    labels: Mapping[str, str]
+    value: float
 
 
 class ConnectorPlugin(Response):

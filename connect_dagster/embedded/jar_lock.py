@@ -63,6 +63,11 @@ JAR_SETS: Mapping[str, JarSet] = {
             "org.slf4j:slf4j-simple:1.7.36",
         )
     ),
+    # MirrorMaker's connectors in Java; they run on top of `java-connect`.
+    "java-mirror": JarSet(
+        (f"org.apache.kafka:connect-mirror:{KAFKA_VERSION}", f"org.apache.kafka:connect-mirror-client:{KAFKA_VERSION}"),
+        transitive=False,
+    ),
     # Kafka's own integration tests of Connect; they run on top of `java-connect` and `broker`.
     "connect-tests": JarSet(
         (

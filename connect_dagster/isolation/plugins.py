@@ -138,6 +138,14 @@ class Plugins:
             raise ConnectError(f"Class {name} could not be found: {why}.")
         return None if found is None else class_name(found)
 
+    def load_class(self, name: str) -> type[Any]:
+        """Return a class as :meth:`class_named`. Raises ConnectError: it cannot be found, and why."""
+        found = self.class_named(name)
+        if found is None:
+            why = self._refusal(name) or "no plugin has this name, and no module that can be imported has the class"
+            raise ConnectError(f"Class {name} could not be found: {why}.")
+        return found
+
     def _find(self, name: str, kinds: Sequence[Kind], what: str, version: str | None = None) -> PluginDescription[Any]:
         for by_name in self._by_name:
             fitting = [one for one in by_name.get(name, ()) if one.kind in kinds]

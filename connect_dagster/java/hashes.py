@@ -21,12 +21,18 @@ def string_order(text: str) -> bytes:
     return text.encode("utf-16-be", errors="surrogatepass")
 
 
-def hash_map_order(strings: Iterable[str]) -> list[str]:
+def hash_map_order(strings: Iterable[str], initial_capacity: int = _SMALLEST_TABLE) -> list[str]:
     """Return distinct texts in the order of a ``HashMap`` or ``HashSet`` that was filled one by one in the given order.
 
     Filled so, the table doubles whenever it is three quarters full. Ties within a bucket keep the order of filling.
+
+    Args:
+        strings: the keys.
+        initial_capacity: of ``new HashMap<>(initialCapacity)``, from which the next power of two is made.
     """
-    keys, capacity = dict.fromkeys(strings), _SMALLEST_TABLE
+    keys, capacity = dict.fromkeys(strings), 1
+    while capacity < initial_capacity:
+        capacity *= 2
     while len(keys) > capacity * 3 // 4:
         capacity *= 2
     return _in_table(keys, capacity)

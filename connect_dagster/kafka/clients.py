@@ -183,7 +183,7 @@ def admin_settings(bootstrap: str, client_id: str, overrides: Settings) -> dict[
     return {"bootstrap.servers": bootstrap, "client.id": client_id, **overrides}
 
 
-# Spark's Kafka source sets these itself and refuses to take them.
+# Spark's Kafka source sets these itself and refuses to take them, or they are for members of a group.
 _SPARK_OWNS = frozenset(
     {
         "key.deserializer",
@@ -197,7 +197,6 @@ _SPARK_OWNS = frozenset(
         "group.remote.assignor",
         "client.id",
         "partition.assignment.strategy",
-        "allow.auto.create.topics",
         "max.poll.interval.ms",
         "group.instance.id",
     }
@@ -207,3 +206,28 @@ _SPARK_OWNS = frozenset(
 def spark_options(settings: Settings) -> dict[str, str]:
     """Return consumer settings as options of Spark's Kafka source, whose client is Java's own."""
     return {f"kafka.{name}": value for name, value in settings.items() if name not in _SPARK_OWNS}
+
+
+# A known record that does not arrive: the brokers are away, and the task must poll its group meanwhile.
+_FETCH_MS = 10_000
+_FASTER_FETCHES = {
+    "fetch.max.wait.ms": "10",
+    "max.poll.records": "10000",
+    "receive.buffer.bytes": str(1 << 20),
+}
+
+
+def range_options(consumer: Settings, *, headers: bool) -> dict[str, str]:
+    """Return the options of Spark's Kafka source for ranges of offsets.
+
+    Args:
+        consumer: settings of a task's consumer.
+        headers: whether to read headers.
+    """
+    return {
+        **spark_options({**_FASTER_FETCHES, **consumer}),
+        # A truncated partition continues at its new start, unless the user chose to fail.
+        "failOnDataLoss": str(consumer.get("auto.offset.reset") == "none").lower(),
+        "kafkaConsumer.pollTimeoutMs": str(_FETCH_MS),
+        "includeHeaders": str(headers).lower(),
+    }

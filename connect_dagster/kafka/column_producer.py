@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import ctypes
 import logging
+import math
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -35,6 +37,9 @@ log = logging.getLogger(__name__)
 
 Failed = Callable[[int, str, KafkaError], None]
 """Called with number, topic and error of a record."""
+Delivered = Callable[[int, int, int, int], None]
+"""Called for records that are one after the other in the table and in a partition: with the number of the first, their
+count, the partition, and the offset of the first."""
 
 _OAUTH = "OAUTHBEARER"
 _ROWS = 10_000
@@ -83,6 +88,8 @@ class ColumnProducer:
         settings: librdkafka's.
         on_failed: called for each record that was not delivered.
         on_error: called with errors that are not of a record.
+        on_delivered: called for the records that were delivered, run by run, where the broker has named their offsets;
+            ``None`` where nobody asks for these.
 
     Raises:
         OSError: the library was not found.
@@ -91,12 +98,17 @@ class ColumnProducer:
     """
 
     def __init__(
-        self, settings: Mapping[str, object], on_failed: Failed, on_error: Callable[[KafkaError], None]
+        self,
+        settings: Mapping[str, object],
+        on_failed: Failed,
+        on_error: Callable[[KafkaError], None],
+        on_delivered: Delivered | None = None,
     ) -> None:
         self._library = library()
         self._rebootstrap = Rebootstrap(settings)
         self._on_failed = on_failed
         self._on_error = on_error
+        self._on_delivered = on_delivered
         self._logger = client_logger()
         self._lock = threading.Lock()
         self._handle: int | None = self._opened(settings)
@@ -108,7 +120,7 @@ class ColumnProducer:
     def _opened(self, settings: Mapping[str, object]) -> int:
         library, error = self._library, ctypes.create_string_buffer(_ERROR_BYTES)
         config = library.conf_new()
-        for name, value in {**settings, "delivery.report.only.error": True, "log.queue": True}.items():
+        for name, value in {**settings, **self._reports()}.items():
             text = str(value).lower() if isinstance(value, bool) else str(value)
             if library.conf_set(config, name.encode(), text.encode(), error, _ERROR_BYTES) == _INVALID_VALUE:
                 library.conf_destroy(config)
@@ -119,6 +131,9 @@ class ColumnProducer:
             library.conf_destroy(config)
             raise ValueError(error.value.decode())
         return int(handle)
+
+    def _reports(self) -> dict[str, object]:
+        return {"delivery.report.only.error": self._on_delivered is None, "log.queue": True}
 
     def knows(self, table: pa.Table, topic: str | None) -> bool:
         """Return whether the topics of a table have valid names."""
@@ -197,10 +212,16 @@ class ColumnProducer:
 
     def flush(self, seconds: float) -> bool:
         """Wait for the deliveries of all records; return whether none is left."""
-        left = self._library.flush(self._handle, int(seconds * 1000))
+        ends = time.monotonic() + seconds
         self.serve()
-        # Failed records count until they are reported.
-        left = left and self._library.flush(self._handle, 0)
+        while left := self._library.flush(self._handle, 0):
+            if (wait := math.ceil((ends - time.monotonic()) * 1000)) <= 0:
+                break
+            if self._on_delivered is None:
+                self._library.flush(self._handle, wait)
+                wait = 0
+            # Records count until they are reported: those that fail, or all.
+            self.serve(wait)
         if not left:
             self._held.clear()
         return not left
@@ -233,10 +254,7 @@ class ColumnProducer:
     def _report(self, event: int) -> None:
         library, kind = self._library, self._library.event_type(event)
         if kind == _EVENT_DELIVERY:
-            while address := library.event_message_next(event):
-                message = np.frombuffer(ctypes.string_at(address, MESSAGE.itemsize), MESSAGE)[0]
-                topic = library.topic_name(int(message["rkt"])).decode()
-                self._on_failed(int(message["private"]) - 1, topic, KafkaError(int(message["err"])))
+            self._report_deliveries(event)
         elif kind == _EVENT_ERROR:
             self._on_error(self._error(library.event_error(event), library.event_error_string(event)))
         elif kind == _EVENT_LOG:
@@ -246,12 +264,45 @@ class ColumnProducer:
                 texts = [(text or b"").decode(errors="replace") for text in said]
                 self._logger.log(_LEVELS[level.value], "%s [%s] %s", *texts)
 
+    def _report_deliveries(self, event: int) -> None:
+        count = self._library.event_message_count(event)
+        addresses = (ctypes.c_void_p * count)()
+        self._library.event_message_array(event, addresses, count)
+        first, last = _message(addresses[0]), _message(addresses[count - 1])
+        # With acks=0, and for records that the broker had before, librdkafka counts up from a negative offset.
+        on_delivered = self._on_delivered if first["offset"] >= 0 else None
+        # A broker's answer holds records of one partition in their order, so that its ends tell of all between them.
+        if on_delivered is not None and _is_run(first, last, count):
+            on_delivered(int(first["private"]) - 1, count, int(first["partition"]), int(first["offset"]))
+            return
+        for message in map(_message, addresses):
+            number = int(message["private"]) - 1
+            if message["err"]:
+                topic = self._library.topic_name(int(message["rkt"])).decode()
+                self._on_failed(number, topic, KafkaError(int(message["err"])))
+            elif on_delivered is not None:
+                on_delivered(number, 1, int(message["partition"]), int(message["offset"]))
+
     def _error(self, code: int, text: bytes) -> KafkaError:
         if code != KafkaError._FATAL:
             return KafkaError(code, text.decode(errors="replace"))
         cause = ctypes.create_string_buffer(_ERROR_BYTES)
         code = self._library.fatal_error(self._handle, cause, _ERROR_BYTES)
         return KafkaError(code, cause.value.decode(errors="replace"), True)
+
+
+def _message(address: int | None) -> np.void:
+    assert address is not None
+    found: np.void = np.frombuffer(ctypes.string_at(address, MESSAGE.itemsize), MESSAGE)[0]
+    return found
+
+
+def _is_run(first: np.void, last: np.void, count: int) -> bool:
+    """Return whether two delivered records, and those between them, have numbers and offsets without a gap."""
+    is_delivered = not first["err"] and not last["err"]
+    is_of_one = first["rkt"] == last["rkt"] and first["partition"] == last["partition"]
+    steps = (int(last[name]) - int(first[name]) for name in ("private", "offset"))
+    return bool(is_delivered and is_of_one and all(step == count - 1 for step in steps))
 
 
 class LazyColumnProducer:
@@ -262,6 +313,8 @@ class LazyColumnProducer:
         extra: librdkafka's own, which go before.
         on_failed: called for each record that was not delivered.
         on_error: called with errors that are not of a record.
+        on_delivered: called for the records that were delivered, run by run, where the broker has named their offsets;
+            ``None`` where nobody asks for these.
     """
 
     def __init__(
@@ -270,10 +323,11 @@ class LazyColumnProducer:
         extra: Mapping[str, object],
         on_failed: Failed,
         on_error: Callable[[KafkaError], None],
+        on_delivered: Delivered | None = None,
     ) -> None:
         self._settings = settings
         self._extra = extra
-        self._callbacks = (on_failed, on_error)
+        self._callbacks = (on_failed, on_error, on_delivered)
         self._possible = True
         self.opened: ColumnProducer | None = None
 

@@ -77,6 +77,11 @@ class Receipt:
         """Return the error of a record that was rejected, ``None`` for one that the brokers have."""
         return None if self._future.exception is None else _translated(self._future.exception)
 
+    @property
+    def place(self) -> tuple[int, int]:
+        """Return partition and offset of a record that was delivered."""
+        return self._future.value.partition, self._future.value.offset
+
 
 class EpochProducer:
     """A producer for records with timestamp 0; for one thread.

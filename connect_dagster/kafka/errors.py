@@ -15,8 +15,20 @@ class BrokersError(Exception):
     """The brokers refuse a request, or its subject does not exist."""
 
 
+class MissingTopicError(BrokersError):
+    """A topic that is to be read does not exist."""
+
+
 class UnansweredError(BrokersError):
     """No broker answered in time; carries the text of the client library."""
+
+
+def is_of_group(error: KafkaError) -> bool:
+    """Return whether an error is of a group that a consumer does not use: librdkafka asks for its coordinator anyway.
+
+    Brokers refuse that to one whose ACLs allow only what it reads, which Java's consumer without a group never notices.
+    """
+    return bool(error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED)
 
 
 @contextmanager

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,18 +15,34 @@ from kafka import TopicPartition as KafkaPartition
 from kafka import errors as kafka_errors
 from kafka.admin import MemberToRemove
 from kafka.protocol.admin import DescribeGroupsRequest
+from kafka.structs import OffsetAndMetadata
 
 from connect_dagster.kafka.access import CLIENT_ID, Bootstrap, client_settings
-from connect_dagster.kafka.clients import JAVA_RECONNECT
 from connect_dagster.kafka.errors import BrokersError, brokers_errors
+from connect_dagster.kafka.python_admin import (
+    RETRY_SECONDS,
+    PythonAdmin,
+    ask_anew,
+    is_temporary,
+    kafka_exception,
+    open_admin,
+)
 from connect_dagster.kafka.settings import to_kafka_python
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.kafka.topic_reading import partition_count, read_topic
 from connect_dagster.protocol.group_metadata import OFFSETS_TOPIC, GroupKey, GroupMetadata, partition_of_group
 
 ANSWER_SECONDS = 8.0
-_RETRY_SECONDS = 0.2
 _REMOVAL_SECONDS = 2.0
+# A coordinator that does not respond leaves time to ask the others.
+_REQUESTS_IN_TIME = 4
+_OTHERS_SECONDS = 5.0
+# Errors of a commit that another try may not have; kafka-python would repeat others, such as those of missing topics.
+_OF_COORDINATOR = (
+    kafka_errors.CoordinatorLoadInProgressError,
+    kafka_errors.CoordinatorNotAvailableError,
+    kafka_errors.NotCoordinatorError,
+)
 _REMOVED = (kafka_errors.NoError, kafka_errors.UnknownMemberIdError)
 _GONE = "Dead"
 
@@ -155,6 +171,124 @@ def recorded_group(bootstrap: Bootstrap, group: str, timeout: float = ANSWER_SEC
     return GroupMetadata.decode(values[-1])
 
 
+Offsets = Mapping[tuple[str, int], tuple[int, str]]
+"""Committed offset and metadata by topic and partition."""
+
+
+def fetch_group_offsets(settings: Settings, groups: Collection[str], timeout: float) -> dict[str, Offsets]:
+    """Return the committed offsets of groups, as :func:`fetch_offsets_of_each` does; the offsets of all or none.
+
+    Raises:
+        KafkaException: A coordinator refuses, or does not respond.
+        ConfigError: kafka-python has no such login.
+    """
+    found, errors = fetch_offsets_of_each(settings, groups, timeout)
+    for error in errors.values():
+        raise error
+    return found
+
+
+def fetch_offsets_of_each(
+    settings: Settings, groups: Collection[str], timeout: float
+) -> tuple[dict[str, Offsets], dict[str, KafkaException]]:
+    """Return the committed offsets of groups, with one request for each coordinator where all respond (KIP-709).
+
+    librdkafka's admin client is not asked: it ends the process when the broker is no longer the group's coordinator, as
+    after a restart.
+
+    Args:
+        settings: of an admin client, in Java's names.
+        groups: their ids.
+        timeout: Longest wait for brokers and coordinators, in seconds.
+
+    Returns:
+        The offsets by group, none for a group that does not exist; and the errors of those groups whose coordinator
+        refuses, or does not respond.
+
+    Raises:
+        ConfigError: kafka-python has no such login.
+    """
+    found: dict[str, Offsets] = {}
+    errors: dict[str, KafkaException] = {}
+    left = list(groups)
+    deadline = time.monotonic() + timeout
+    while left:
+        for group, answer in _answers(settings, left, timeout).items():
+            if isinstance(answer, KafkaException):
+                errors[group] = answer
+            else:
+                found[group] = answer
+                errors.pop(group, None)
+        left = [group for group, error in errors.items() if is_temporary(error)]
+        if found:  # which do not wait long for the others
+            deadline = min(deadline, time.monotonic() + _OTHERS_SECONDS)
+        if time.monotonic() > deadline:
+            break
+        if left:
+            time.sleep(RETRY_SECONDS)
+    return found, errors
+
+
+_Answers = dict[str, Offsets | KafkaException]
+
+
+def _answers(settings: Settings, groups: Sequence[str], timeout: float) -> _Answers:
+    try:
+        with open_admin(settings, wait=timeout, request=timeout / _REQUESTS_IN_TIME) as admin:
+            return _bisected(admin, groups, time.monotonic() + timeout)
+    except KafkaException as error:
+        return dict.fromkeys(groups, error)
+
+
+def _bisected(admin: KafkaAdminClient, groups: Sequence[str], deadline: float) -> _Answers:
+    """Return the offsets of groups; halves them while one fails, as kafka-python has the first error alone."""
+    try:
+        found = admin.list_group_offsets(list(groups))
+    except kafka_errors.KafkaError as error:
+        if len(groups) == 1 or time.monotonic() > deadline:
+            return dict.fromkeys(groups, kafka_exception(error))
+        half = len(groups) // 2
+        return _bisected(admin, groups[:half], deadline) | _bisected(admin, groups[half:], deadline)
+    return {
+        group: {(place.topic, place.partition): (offset.offset, offset.metadata or "") for place, offset in own.items()}
+        for group, own in found.items()
+    }
+
+
+def commit_group_offsets(settings: Settings, group: str, offsets: Offsets, timeout: float) -> None:
+    """Commit offsets of a group that has no member, or does not exist yet.
+
+    librdkafka's client in Python is not asked: it ends the metadata with a zero byte.
+
+    Args:
+        settings: of an admin client, in Java's names.
+        group: its id.
+        offsets: to commit; its others stay.
+        timeout: Longest wait for brokers and coordinator, in seconds.
+
+    Raises:
+        KafkaException: The coordinator refuses, with ``UNKNOWN_MEMBER_ID`` where the group has members, or does not
+            respond. Offsets of other partitions than those named are committed (Java:
+            ``AlterConsumerGroupOffsetsHandler``).
+        ConfigError: kafka-python has no such login.
+    """
+    wanted = {KafkaPartition(*place): OffsetAndMetadata(*offset) for place, offset in offsets.items()}
+
+    def commit(admin: KafkaAdminClient) -> dict[KafkaPartition, type[kafka_errors.KafkaError]]:
+        results = admin.alter_group_offsets(group, wanted)
+        errors = {place: error for place, error in results.items() if error is not kafka_errors.NoError}
+        for error in errors.values():
+            if error in _OF_COORDINATOR:
+                raise error
+        return errors
+
+    errors = ask_anew(settings, commit, timeout)
+    if errors:
+        error = next(iter(errors.values()))
+        refused = ", ".join(f"{place.topic}-{place.partition}" for place, other in errors.items() if other is error)
+        raise KafkaException(KafkaError(error.errno, f"{error.message} for {refused}"))
+
+
 def delete_group_offsets(settings: Settings, group: str, places: Collection[tuple[str, int]], timeout: float) -> None:
     """Delete committed offsets of a group; its others stay (KIP-496, which librdkafka's clients in Python lack).
 
@@ -169,7 +303,7 @@ def delete_group_offsets(settings: Settings, group: str, places: Collection[tupl
         ConfigError: kafka-python has no such login.
     """
     wanted = [KafkaPartition(topic, partition) for topic, partition in places]
-    with _admin(settings, wait=timeout, request=timeout) as admin:
+    with open_admin(settings, wait=timeout, request=timeout) as admin:
         errors = _with_coordinator(lambda: admin.delete_group_offsets(group, wanted), timeout)
         for error in errors.values():
             if error is not kafka_errors.NoError:
@@ -194,7 +328,7 @@ def remove_members(settings: Settings, members: Mapping[str, Collection[str]], t
     deadline = time.monotonic() + timeout
     errors: dict[str, str] = {}
     left = dict(members)
-    with _admin(settings, wait=timeout, request=_REMOVAL_SECONDS) as admin:
+    with open_admin(settings, wait=timeout, request=_REMOVAL_SECONDS) as admin:
         while left and time.monotonic() < deadline:
             for group, ids in list(left.items()):
                 try:
@@ -205,7 +339,7 @@ def remove_members(settings: Settings, members: Mapping[str, Collection[str]], t
                 if error:
                     errors[group] = error
             if left:
-                time.sleep(_RETRY_SECONDS)
+                time.sleep(RETRY_SECONDS)
     return {**errors, **dict.fromkeys(left, "its coordinator does not respond")}
 
 
@@ -223,41 +357,6 @@ def _removal_error(admin: KafkaAdminClient, group: str, ids: Collection[str]) ->
     return ", ".join(sorted(error.__name__ for error in errors)) or None
 
 
-@contextmanager
-def _admin(settings: Settings, *, wait: float, request: float) -> Iterator[KafkaAdminClient]:
-    """Open kafka-python's admin client.
-
-    Args:
-        settings: in Java's names.
-        wait: longest wait for the brokers, in seconds.
-        request: bound for each request, in seconds.
-
-    Raises:
-        KafkaException: No broker responds, or a request has failed.
-        ConfigError: kafka-python has no such login.
-    """
-    given = {**JAVA_RECONNECT, **settings}
-    known = to_kafka_python(settings["bootstrap.servers"], settings.get("client.id", CLIENT_ID), given)
-    bounds = {"bootstrap_timeout_ms": int(wait * 1000), "request_timeout_ms": int(request * 1000)}
-    try:
-        with closing(_Admin(**{**known, **bounds})) as admin:
-            yield admin
-    except kafka_errors.KafkaError as error:
-        raise KafkaException(KafkaError(getattr(error, "errno", KafkaError._FAIL), str(error))) from error
-
-
-class _Admin(KafkaAdminClient):  # type: ignore[misc]  # kafka-python has no types
-    """kafka-python's admin client, which ends its thread also when it finds no broker."""
-
-    def __init__(self, **config: Any) -> None:
-        try:
-            super().__init__(**config)
-        except kafka_errors.KafkaError:
-            self._closed = False
-            self.close()
-            raise
-
-
 def _with_coordinator(request: Callable[[], Any], timeout: float) -> Any:
     """Return what a request returns; repeat it while the group has no coordinator. Raises KafkaError."""
     deadline = time.monotonic() + timeout
@@ -267,10 +366,10 @@ def _with_coordinator(request: Callable[[], Any], timeout: float) -> Any:
         except kafka_errors.KafkaError as error:
             if not error.retriable or time.monotonic() > deadline:
                 raise
-            time.sleep(_RETRY_SECONDS)
+            time.sleep(RETRY_SECONDS)
 
 
-class _Groups(_Admin):
+class _Groups(PythonAdmin):
     """kafka-python's admin client, without its assumption that all members are consumers."""
 
     def __init__(self, bootstrap: Bootstrap, timeout: float) -> None:

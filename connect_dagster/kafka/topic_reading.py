@@ -1,16 +1,17 @@
-"""Reading a topic from its beginning to its current end."""
+"""Reading a topic from its beginning to its current end, and single records of it."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
+from itertools import takewhile
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.access import Bootstrap, client_settings
-from connect_dagster.kafka.errors import BrokersError, brokers_errors
+from connect_dagster.kafka.errors import MissingTopicError, brokers_errors, is_of_group
 
 _WAIT_SECONDS = 0.2
 _BATCH = 500
@@ -48,15 +49,100 @@ def read_topic(
         isolation: ``read_committed`` leaves out aborted transactions, and ends before an open one.
 
     Raises:
-        BrokersError: The brokers refuse, the topic does not exist, or nothing arrives in time.
+        MissingTopicError: The topic does not exist.
+        BrokersError: The brokers refuse, or nothing arrives in time.
     """
     count = partition_count(bootstrap, topic, timeout)
     if count is None:
-        raise BrokersError(f"Topic {topic!r} does not exist.")
+        raise MissingTopicError(f"Topic {topic!r} does not exist.")
     numbers = range(count) if partition is None else [partition]
     with brokers_errors(), closing(_consumer(bootstrap, isolation)) as consumer:
         consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in numbers])
         yield from _until_ends(consumer, len(numbers), timeout)
+
+
+def count_records(bootstrap: Bootstrap, partition: tuple[str, int], start: int, end: int, timeout: float) -> int:
+    """Return the number of records from one offset of a partition to before another, without aborted ones.
+
+    Args:
+        bootstrap: Brokers, ``host:port``, separated by commas.
+        partition: Topic and number.
+        start: The first offset.
+        end: The offset after the last one.
+        timeout: How long nothing may come, in seconds.
+
+    Raises:
+        BrokersError: The brokers refuse, or nothing arrives in time.
+    """
+    with brokers_errors(), closing(_consumer(bootstrap, "read_committed")) as consumer:
+        consumer.assign([TopicPartition(*partition, start)])
+        offsets = (message.offset() or 0 for message in _until_ends(consumer, 1, timeout))
+        return sum(1 for _ in takewhile(lambda offset: offset < end, offsets))
+
+
+def fetch_records(
+    bootstrap: Bootstrap, places: Iterable[tuple[str, int, int]], timeout: float
+) -> dict[tuple[str, int, int], Message]:
+    """Return single records by topic, partition and offset.
+
+    Those that are not there are left out, also where the topic or the partition is not. Records are read whether their
+    transactions are committed or not.
+
+    Args:
+        bootstrap: Brokers, ``host:port``, separated by commas.
+        places: Topic, partition and offset of each record.
+        timeout: How long nothing may come, in seconds.
+
+    Raises:
+        BrokersError: The brokers refuse, or nothing arrives in time.
+    """
+    with brokers_errors():
+        # A consumer waits for a topic that does not exist, as it may be new.
+        topics = clients.admin(client_settings(bootstrap), _QUIET).list_topics(timeout=timeout).topics
+    waiting: dict[tuple[str, int], list[int]] = {}
+    for topic, number, offset in places:
+        if topic in topics and number in topics[topic].partitions:
+            waiting.setdefault((topic, number), []).append(offset)
+    found = {}
+    with brokers_errors(), closing(_consumer(bootstrap, "read_uncommitted")) as consumer:
+        while waiting:
+            wanted = {partition: offsets.pop() for partition, offsets in waiting.items()}
+            waiting = {partition: offsets for partition, offsets in waiting.items() if offsets}
+            for (topic, number), message in _first_records(consumer, wanted, timeout).items():
+                if message.offset() == wanted[topic, number]:
+                    found[topic, number, wanted[topic, number]] = message
+    return found
+
+
+def content_bytes(content: str | bytes | None) -> bytes | None:
+    """Return a key or a value, which the client library declares as text too."""
+    return content.encode() if isinstance(content, str) else content
+
+
+def _first_records(
+    consumer: Consumer, offsets: Mapping[tuple[str, int], int], timeout: float
+) -> dict[tuple[str, int], Message]:
+    """Return the first record from each offset on; none of a partition that ends before."""
+    consumer.assign([TopicPartition(topic, number, offset) for (topic, number), offset in offsets.items()])
+    left, found = set(offsets), {}
+    heard = time.monotonic()
+    while left:
+        messages = consumer.consume(_BATCH, timeout=_WAIT_SECONDS)
+        if messages:
+            heard = time.monotonic()
+        elif time.monotonic() - heard > timeout:
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+        for message in messages:
+            partition = message.topic() or "", message.partition() or 0
+            if partition not in left:
+                continue
+            error = message.error()
+            if error is not None and error.code() != KafkaError._PARTITION_EOF:
+                raise KafkaException(error)
+            if error is None:
+                found[partition] = message
+            left.discard(partition)
+    return found
 
 
 def _until_ends(consumer: Consumer, partitions: int, timeout: float) -> Iterator[Message]:
@@ -74,7 +160,7 @@ def _until_ends(consumer: Consumer, partitions: int, timeout: float) -> Iterator
                 yield message
             elif error.code() == KafkaError._PARTITION_EOF:
                 ended.add(message.partition())
-            else:
+            elif not is_of_group(error):
                 raise KafkaException(error)
 
 

@@ -33,16 +33,26 @@ from connect_dagster.orchestration.checks.data import (
 )
 from connect_dagster.orchestration.checks.dead_letters import build_dead_letter_checks
 from connect_dagster.orchestration.checks.lag import build_connector_lag_checks
+from connect_dagster.orchestration.checks.mirror import (
+    build_mirror_config_drift_checks,
+    build_mirror_heartbeat_checks,
+    build_mirror_lag_checks,
+)
+from connect_dagster.orchestration.checks.mirror_failover import build_mirror_failover_checks
+from connect_dagster.orchestration.checks.mirror_matches import build_mirror_matches_checks
 from connect_dagster.orchestration.checks.state import build_connector_state_checks
 from connect_dagster.orchestration.components import (
     ConnectWorkerComponent,
     KafkaConnectConnectorComponent,
     KafkaConnectWorkspaceComponent,
+    MirrorFlowComponent,
 )
 from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
 from connect_dagster.orchestration.definitions import build_connector_definitions
 from connect_dagster.orchestration.event_iterator import KafkaConnectApplyConfig, KafkaConnectEventIterator
 from connect_dagster.orchestration.ops.jobs import build_kafka_connect_jobs
+from connect_dagster.orchestration.ops.mirror import build_mirror_failover_job
+from connect_dagster.orchestration.ops.mirror_groups import build_mirror_sync_groups_job
 from connect_dagster.orchestration.ops.ops import (
     build_kafka_connect_apply_op,
     kafka_connect_alter_offsets_op,
@@ -68,8 +78,10 @@ from connect_dagster.orchestration.workers.failure_sensor import build_connect_w
 from connect_dagster.orchestration.workers.heartbeat_checks import build_worker_heartbeat_checks
 from connect_dagster.orchestration.workers.job import build_connect_worker_job
 from connect_dagster.orchestration.workers.keepalive_sensor import build_connect_worker_keepalive_sensor
+from connect_dagster.orchestration.workers.mirror_maker import MirrorMakerResource
 from connect_dagster.orchestration.workers.resource import (
     ConnectWorkerResource,
+    HostedProcess,
     HostedWorker,
     StandaloneConnectWorkerResource,
 )
@@ -88,6 +100,7 @@ __all__ = [
     "DagsterKafkaConnectTranslator",
     "DataSide",
     "FileLines",
+    "HostedProcess",
     "HostedWorker",
     "KafkaConnectApplyConfig",
     "KafkaConnectBucketProps",
@@ -108,6 +121,8 @@ __all__ = [
     "KafkaConnectWorkspaceComponent",
     "KafkaConnectWorkspaceData",
     "KafkaPySparkResource",
+    "MirrorFlowComponent",
+    "MirrorMakerResource",
     "QueriedRows",
     "RetryPolicy",
     "StandaloneConnectWorkerResource",
@@ -130,6 +145,13 @@ __all__ = [
     "build_kafka_connect_auto_restart_sensor",
     "build_kafka_connect_jobs",
     "build_kafka_connect_polling_sensor",
+    "build_mirror_config_drift_checks",
+    "build_mirror_failover_checks",
+    "build_mirror_failover_job",
+    "build_mirror_heartbeat_checks",
+    "build_mirror_lag_checks",
+    "build_mirror_matches_checks",
+    "build_mirror_sync_groups_job",
     "build_worker_asset_spec",
     "build_worker_heartbeat_checks",
     "connector_resource_type",

@@ -4,10 +4,11 @@ Speaks only REST, so a cluster of Java workers is as good as one of ours. Does n
 :class:`connect_dagster.KafkaConnectWorkspace`, so that the modules that make them can use this one.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Self
 
+import dagster as dg
 from pydantic import Field
 
 from connect_dagster.client.rest_client import Access, KafkaConnectClient, KafkaConnectError, RetryPolicy
@@ -27,6 +28,11 @@ class ConnectCluster(ResourceWithSecrets):
         default=[],
         description="Begin of the asset keys of topics, tables, buckets, files and groups of workers, where several "
         "clusters or databases have equal names; keys of connectors have the cluster's name.",
+    )
+    kafka_cluster: str | None = Field(
+        default=None,
+        description="Alias of the workers' Kafka cluster, as mirroring names it. With it the keys of topics have the "
+        "alias of their cluster in place of the prefix, so that a topic has one key in the workspaces of all clusters.",
     )
     username: str | None = Field(default=None, description="User for basic authentication at the REST API.")
     password: str | None = Field(
@@ -89,3 +95,42 @@ class ConnectCluster(ResourceWithSecrets):
             raise KafkaConnectError(f"The workspace needs environment variables that are not set: {', '.join(unset)}")
         with self.process_config_and_initialize_cm() as ready:
             yield ready
+
+
+def check_names(cluster: ConnectCluster) -> None:
+    """Check that what asset keys are made of is known when definitions load.
+
+    Raises:
+        DagsterInvalidDefinitionError: The cluster's name or its alias is an ``EnvVar``.
+    """
+    for name in ("cluster", "kafka_cluster"):
+        if isinstance(value := getattr(cluster, name), dg.EnvVar):
+            raise dg.DagsterInvalidDefinitionError(
+                f"{name} is a part of asset keys, so that a workspace cannot take it from the environment variable "
+                f"{value.env_var_name}: write it out, or read the variable while definitions load"
+            )
+
+
+def check_sources(sources: Iterable[ConnectCluster]) -> None:
+    """Check that workspaces name and reach the Kafka clusters at the ends of flows.
+
+    Raises:
+        DagsterInvalidDefinitionError: One does not.
+    """
+    for source in sources:
+        check_names(source)
+        if not (source.kafka_cluster and source.bootstrap_servers):
+            raise dg.DagsterInvalidDefinitionError(
+                f"The workspace '{source.cluster}' at an end of a flow needs kafka_cluster, its alias in the flow, and "
+                "bootstrap_servers"
+            )
+
+
+def brokers_by_alias(sources: Iterable[ConnectCluster]) -> dict[str, Brokers]:
+    """Return the brokers of mirrored clusters by alias; raises as :meth:`ConnectCluster.initialized`."""
+    found: dict[str, Brokers] = {}
+    for source in sources:
+        with source.initialized() as ready:
+            if ready.kafka_cluster and ready.brokers:
+                found[ready.kafka_cluster] = ready.brokers
+    return found

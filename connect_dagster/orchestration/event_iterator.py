@@ -202,8 +202,10 @@ class KafkaConnectEventIterator(Iterator[KafkaConnectEvent]):
         for output in lineage.outputs:
             upstream = upstream_of(lineage, output)
             match upstream, output:
-                case KafkaConnectTableProps(), KafkaConnectTopicProps(topic=topic) if topic in columns:
-                    written = columns[topic]
+                case KafkaConnectTableProps() | KafkaConnectTopicProps(), KafkaConnectTopicProps(topic=to) if (
+                    to in columns
+                ):
+                    written = columns[to]
                 case KafkaConnectTopicProps(topic=topic), KafkaConnectTableProps() if topic in columns:
                     written = columns_after(columns[topic], renames)
                 case _:

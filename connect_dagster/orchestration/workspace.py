@@ -40,7 +40,7 @@ class KafkaConnectWorkspace(ConnectCluster):
     def fetch_kafka_connect_workspace_data(self) -> KafkaConnectWorkspaceData:
         """Request the connectors of the cluster. Raises KafkaConnectError."""
         return KafkaConnectWorkspaceData.fetch(
-            self.get_client(), self.cluster, self.bootstrap_servers, self.data_key_prefix
+            self.get_client(), self.cluster, self.bootstrap_servers, self.data_key_prefix, self.kafka_cluster
         )
 
     def load_asset_specs(

@@ -45,7 +45,14 @@ if TYPE_CHECKING:
         SourceTaskContext,
     )
     from connect_dagster.plugin.converter import Converter, Decoder, Predicate, Transform
-    from connect_dagster.plugin.errors import ConfigError, ConnectError, DataError, NotFoundError, RetriableError
+    from connect_dagster.plugin.errors import (
+        ConfigError,
+        ConnectError,
+        DataError,
+        NotFoundError,
+        RetriableError,
+        RewindError,
+    )
     from connect_dagster.plugin.frames import (
         Frame,
         RecordFrame,
@@ -57,7 +64,9 @@ if TYPE_CHECKING:
     )
     from connect_dagster.plugin.header_converter import HeaderConverter
     from connect_dagster.plugin.lines import SourceBatch, SourceLines
+    from connect_dagster.plugin.metrics import MetricGroup, MetricReading, Metrics
     from connect_dagster.plugin.records import Header, SinkRecord, SourceRecord, TopicPartition
+    from connect_dagster.plugin.samples import Samples
     from connect_dagster.plugin.schema import (
         BYTES_SCHEMA,
         DATE,
@@ -96,6 +105,9 @@ __all__ = [
     "Header",
     "HeaderConverter",
     "Importance",
+    "MetricGroup",
+    "MetricReading",
+    "Metrics",
     "NotFoundError",
     "OffsetReader",
     "Password",
@@ -104,6 +116,8 @@ __all__ = [
     "Recommender",
     "RecordFrame",
     "RetriableError",
+    "RewindError",
+    "Samples",
     "Schema",
     "SchemaField",
     "SchemaType",
@@ -146,6 +160,8 @@ _MODULES = (
     "config",
     "config_provider",
     "records",
+    "samples",
+    "metrics",
     "schema",
     "frames",
     "header_converter",

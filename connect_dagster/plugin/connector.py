@@ -7,18 +7,36 @@ come from one thread at a time; nothing is called after ``stop``.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from importlib import import_module
 from typing import Any, ClassVar, Protocol
 
+import pyarrow as pa
 from pyspark.sql import Column, SparkSession
 
+from connect_dagster.errors import ConnectError
 from connect_dagster.plugin.config import ConfigDef
 from connect_dagster.plugin.frames import SinkBatch, SinkFrame
 from connect_dagster.plugin.lines import SourceBatch
+from connect_dagster.plugin.metrics import Metrics
 from connect_dagster.plugin.records import SinkRecord, SourceRecord, TopicPartition
 
 Properties = Mapping[str, str]
+LoadClass = Callable[[str], type[Any]]
+"""Returns a class by its module and name, as plugins are found. Raises ConnectError: it cannot be found."""
+
+
+def importable_class(name: str) -> type[Any]:
+    """Return a class of a module that can be imported, as outside of a worker. Raises ConnectError."""
+    module, _, attribute = name.rpartition(".")
+    try:
+        found = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConnectError(f"Class {name} could not be found: {error}") from error
+    if not isinstance(found, type):
+        raise ConnectError(f"{name} is not a class")
+    return found
 
 
 class ConnectorContext(Protocol):
@@ -29,6 +47,13 @@ class ConnectorContext(Protocol):
 
     def raise_error(self, error: Exception) -> None:
         """Fail the connector from one of its threads."""
+
+    def load_class(self, name: str) -> type[Any]:
+        """Return a class that an option names by its module and name, from wherever plugins are found.
+
+        Raises:
+            ConnectError: it cannot be found.
+        """
 
 
 class OffsetReader(Protocol):
@@ -48,6 +73,13 @@ class SourceTaskContext(Protocol):
     @property
     def offsets(self) -> OffsetReader:
         """Return a reader of the connector's committed offsets."""
+
+    @property
+    def metrics(self) -> Metrics:
+        """Return the metrics of the task, to which it may add further ones."""
+
+    def load_class(self, name: str) -> type[Any]:
+        """Return a class that an option names, as :meth:`ConnectorContext.load_class`."""
 
 
 class ErrantRecordReporter(Protocol):
@@ -123,10 +155,15 @@ class SourceTask(ABC):
     Attributes:
         at_driver: whether the task reads the records itself, in the worker, which is Spark's driver; its log names such
             tasks where the executors run on other machines.
+        wants_receipts: whether its frames may have a column ``receipt``.
+        polls_late: whether to poll only once the batches before are encoded: for a task whose polls read nothing
+            themselves, so that the records that come meanwhile are one batch.
     """
 
     context: SourceTaskContext
     at_driver: ClassVar[bool] = False
+    wants_receipts: ClassVar[bool] = False
+    polls_late: ClassVar[bool] = False
 
     @abstractmethod
     def start(self, config: Properties) -> None:
@@ -151,6 +188,13 @@ class SourceTask(ABC):
         """
         return None
 
+    def rewind(self) -> None:
+        """Read on after the batches that were delivered: those polled after them are dropped.
+
+        Called after reading a batch has raised a ``RewindError``, before the next ``poll``.
+        """
+        raise NotImplementedError(f"{type(self).__name__} raises RewindError, but has no rewind()")
+
     def encoded(self, batch: SourceBatch, records: int, size: int) -> None:  # noqa: B027 (optional hook)
         """Learn how large a polled batch was, so that further ones can be fitted.
 
@@ -169,8 +213,20 @@ class SourceTask(ABC):
         table that the worker made of it. An exception makes the task FAILED.
         """
 
+    def received(self, batch: SourceBatch, receipts: pa.Table) -> None:  # noqa: B027 (optional hook)
+        """Handle the places that records have got in Kafka (Java: the ``RecordMetadata`` of ``commitRecord``).
+
+        Called before ``delivered``, from the same thread, for batches with a column ``receipt``.
+
+        Args:
+            batch: as it was polled.
+            receipts: columns ``receipt`` as in the batch, ``topic`` (string), ``partition`` (int), ``offset`` (long),
+                ``timestamp`` (long) as sent, and ``size`` (int) of the value in bytes, both maybe null; in the order of
+                the records, without those that a transform left out, or that Kafka rejected.
+        """
+
     def commit(self) -> None:  # noqa: B027 (optional hook)
-        """Handle a commit of offsets."""
+        """Handle a commit of offsets; also called at each interval without any to commit."""
 
     @abstractmethod
     def stop(self) -> None:

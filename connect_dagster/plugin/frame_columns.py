@@ -1,4 +1,7 @@
-"""Columns that a worker adds to frames. Not for authors: the methods of the frames read and write them."""
+"""Columns of frames beside those of a record. The first is for authors; a worker adds the others, for its methods."""
+
+RECEIPT = "receipt"
+"""Returns to the task of a source with the place in Kafka that the record has got."""
 
 FAILURE = "__failure"
 """Failure of a record: struct<stage, executor, exception, message: string>; null for a record that has not failed."""

@@ -137,7 +137,8 @@ class SourceFrame(RecordFrame, Positioned):
 
     ``df`` has the column ``value`` and may have ``topic`` (string), ``partition`` (int), ``key``, ``headers``
     (array of struct<key: string, value: binary>) and ``timestamp`` (long, epoch milliseconds). A column left out is
-    constant: the frame's topic, the partitioner's choice, no key, no headers, the time of sending.
+    constant: the frame's topic, the partitioner's choice, no key, no headers, the time of sending. A column ``receipt``
+    (of any type) is not sent: ``SourceTask.received`` gets it back.
 
     Attributes:
         df: the records; column types follow the schemas (``Schema.to_spark``), schemaless data is JSON text.

@@ -91,8 +91,10 @@ def create_app(
     client: RestClient = PLAIN_CLIENT,
     admits: Admits = everyone,
     limits: Limits = LIMITS,
+    *,
+    described: bool = True,
 ) -> ASGIApp:
-    """Return the application that serves a herder, and the description of its routes at ``/openapi.json``.
+    """Return the application that serves a herder.
 
     Args:
         herder: what is operated.
@@ -100,9 +102,11 @@ def create_app(
         client: sends requests to other workers.
         admits: accepts or refuses users.
         limits: on bodies and threads.
+        described: adds ``/openapi.json``, with the routes for users.
     """
-    described = tuple(endpoints)
-    table = (*described, openapi_endpoint(described))
+    table = tuple(endpoints)
+    if described:
+        table = (*table, openapi_endpoint(table))
     bodies, internal = Quota(limits.bodies_bytes), Quota(limits.bodies_bytes)
     context = _Context(herder, client, admits, limits, bodies, internal, _threads(table, limits))
     by_path: dict[str, dict[str, Endpoint]] = {}
@@ -130,7 +134,7 @@ async def _with_raw_path(app: ASGIApp, scope: Scope, receive: Receive, send: Sen
 
 async def _refuse(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return _response(_reply_to_refusal(error.status_code))
+    return response_of(_reply_to_refusal(error.status_code))
 
 
 def _route(context: _Context, path: str, methods: Mapping[str, Endpoint]) -> Route:
@@ -141,8 +145,8 @@ def _route(context: _Context, path: str, methods: Mapping[str, Endpoint]) -> Rou
     async def serve(request: Request) -> Response:
         endpoint = by_method.get(request.method)
         if endpoint is None:
-            return _response(_refused_user(context, request, TEXT) or options)
-        return _response(await _answer(context, endpoint, request))
+            return response_of(_refused_user(context, request, TEXT) or options)
+        return response_of(await _answer(context, endpoint, request))
 
     return Route(path, serve, methods=[*by_method, "OPTIONS"])
 
@@ -368,5 +372,6 @@ def _origin(request: Request) -> str:
     return f"{request.scope['scheme']}://{named}"
 
 
-def _response(reply: Reply) -> Response:
+def response_of(reply: Reply) -> Response:
+    """Return the response that sends a reply."""
     return Response(reply.body, reply.status, dict(reply.headers))

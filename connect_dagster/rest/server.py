@@ -117,9 +117,26 @@ class RestServer:
             ListenerUnavailable: see :meth:`bind`.
             ConnectError: the server did not come up.
         """
+        settings = self._settings
+        endpoints = ENDPOINTS if settings.admin is None else USER_ENDPOINTS
+        app = create_app(herder, endpoints, settings.client, settings.admits, settings.limits)
+        if settings.headers:
+            app = ResponseHeaders(app, settings.headers)
+        if settings.cors:
+            app = CrossOrigin(app, settings.cors)
+        admin = create_app(herder, ADMIN_ENDPOINTS, limits=settings.limits) if settings.admin else None
+        self.serve(app, admin)
+
+    def serve(self, app: ASGIApp, admin: ASGIApp | None = None) -> None:
+        """Serve an application, until :meth:`stop`; raises as :meth:`start`.
+
+        Args:
+            app: of the listeners.
+            admin: of those of ``admin.listeners``.
+        """
         if not self._public:
             self.bind()
-        self._servers = list(self._kinds(herder))
+        self._servers = list(self._kinds(app, admin))
         for server in self._servers:
             server.start()
         if not all(server.ready.wait(START_SECONDS) for server in self._servers):
@@ -143,18 +160,11 @@ class RestServer:
         self._servers, self._public, self._admin = [], [], []
         logger.info("REST server stopped")
 
-    def _kinds(self, herder: Herder) -> Iterator[_Server]:
+    def _kinds(self, app: ASGIApp, admin: ASGIApp | None) -> Iterator[_Server]:
         settings = self._settings
-        endpoints = ENDPOINTS if settings.admin is None else USER_ENDPOINTS
-        app = create_app(herder, endpoints, settings.client, settings.admits, settings.limits)
-        if settings.headers:
-            app = ResponseHeaders(app, settings.headers)
-        if settings.cors:
-            app = CrossOrigin(app, settings.cors)
         limits = _affordable(settings.limits)
         yield from _by_scheme(app, settings.public, self._public, limits)
-        if settings.admin:
-            admin = create_app(herder, ADMIN_ENDPOINTS, limits=settings.limits)
+        if admin is not None and settings.admin:
             yield from _by_scheme(admin, settings.admin, self._admin, limits)
 
     def _close_sockets(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import ssl
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from connect_dagster.client.inter_worker import RestClient
@@ -73,18 +73,29 @@ class RestSettings:
             ConfigError: a value cannot be served, or a file it names cannot be read.
             ConnectError: the extension is unknown.
         """
+        return replace(
+            cls.internal(config),
+            admin=_admin(config),
+            admits=_admission(config.rest_extension_classes, environment),
+            cors=CorsRules.parse(config.access_control_allow_origin, config.access_control_allow_methods),
+            headers=parse_rules(config.response_http_headers_config),
+        )
+
+    @classmethod
+    def internal(cls, config: WorkerConfig) -> RestSettings:
+        """Return the settings for requests among workers alone (Java: ``RestServerConfig.forInternal``).
+
+        Raises:
+            ConfigError: a value cannot be served, or a file it names cannot be read.
+        """
         own_tls = partial(TlsSettings.of, config.originals, tls.LISTENERS_PREFIX)
         scheme = config.rest_advertised_listener
         return cls(
             public=_served("listeners", config.listeners, own_tls),
-            admin=_admin(config),
             advertised=Advertised(
                 config.rest_advertised_host_name, config.rest_advertised_port, scheme.lower() if scheme else None
             ),
             client=RestClient(lambda: own_tls().client_context()),
-            admits=_admission(config.rest_extension_classes, environment),
-            cors=CorsRules.parse(config.access_control_allow_origin, config.access_control_allow_methods),
-            headers=parse_rules(config.response_http_headers_config),
         )
 
 

@@ -15,8 +15,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql import types as spark_types
 
 from connect_dagster.errors import ConnectError
-from connect_dagster.plugin.connector import OffsetReader, SourceTaskContext
+from connect_dagster.plugin.connector import LoadClass, OffsetReader, SourceTaskContext, importable_class
 from connect_dagster.plugin.frames import SinkBatch, SinkFrame
+from connect_dagster.plugin.metrics import MetricReading, Metrics, Read
+from connect_dagster.plugin.samples import Windows
 from connect_dagster.plugin.schema import Schema
 
 # Where records are concerned, as in a worker.
@@ -43,10 +45,33 @@ class _StoredOffsets:
         return next((dict(offset) for known, offset in self.stored if known == partition), None)
 
 
+class CollectedMetrics:
+    """The metrics that a task adds.
+
+    Attributes:
+        windows: Kafka's defaults.
+        added: what the task has added.
+    """
+
+    def __init__(self) -> None:
+        self.windows = Windows()
+        self.added: list[Read] = []
+
+    def add(self, read: Read) -> None:
+        """Keep it."""
+        self.added.append(read)
+
+    def readings(self, now: float) -> list[MetricReading]:
+        """Return all readings at a time, in seconds of ``time.monotonic``."""
+        return [reading for read in self.added for reading in read(now)]
+
+
 @dataclass(frozen=True, slots=True)
 class _SourceContext:
     offsets: OffsetReader
     session: SparkSession | None
+    metrics: Metrics
+    load_class: LoadClass = importable_class
 
     @property
     def spark(self) -> SparkSession:
@@ -55,14 +80,17 @@ class _SourceContext:
         return self.session
 
 
-def source_context(offsets: Offsets = (), spark: SparkSession | None = None) -> SourceTaskContext:
+def source_context(
+    offsets: Offsets = (), spark: SparkSession | None = None, metrics: Metrics | None = None
+) -> SourceTaskContext:
     """Return the context of a source task.
 
     Args:
         offsets: source partitions with the offsets that an earlier run committed.
         spark: a session, for sources that make frames.
+        metrics: receives those of the task, such as ``CollectedMetrics()``.
     """
-    return _SourceContext(_StoredOffsets(offsets), spark)
+    return _SourceContext(_StoredOffsets(offsets), spark, metrics or CollectedMetrics())
 
 
 def sink_batch(

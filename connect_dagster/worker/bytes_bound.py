@@ -16,7 +16,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.expressions.java_calls import TaskCounters, kept_in_jvm, tasks_of_stage
-from connect_dagster.worker.errors.failures import chain
+from connect_dagster.expressions.java_errors import chain
 
 _TEXT = "connect_dagster: the batch is too large"
 _COUNTS = re.compile(rf"{_TEXT}: (\d+) bytes in (\d+) records")
@@ -142,12 +142,11 @@ def size_of_record(columns: tuple[str, ...]) -> Column:
     """Return the bytes of a record's key, value and headers, as far as they are among these columns."""
     sizes = [F.octet_length(name) for name in ("key", "value") if name in columns]
     if "headers" in columns:
-        sizes.append(F.aggregate("headers", F.lit(0), lambda sum, one: sum + _size_of_header(one)))
+        headers = F.col("headers")
+        # Joined, not summed up by a lambda: Spark generates no code for a plan that has one.
+        texts = (headers["key"], headers["value"].cast("array<string>"))
+        sizes += [F.octet_length(F.array_join(text, "")) for text in texts]
     return sum((F.coalesce(size, F.lit(0)) for size in sizes[1:]), F.coalesce(sizes[0], F.lit(0)))
-
-
-def _size_of_header(header: Column) -> Column:
-    return F.octet_length(header["key"]) + F.coalesce(F.octet_length(header["value"]), F.lit(0))
 
 
 def _raised(counters: TaskCounters) -> Column:

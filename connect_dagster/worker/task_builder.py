@@ -14,6 +14,7 @@ from functools import partial
 from connect_dagster.isolation.descriptions import PluginDescription, class_name
 from connect_dagster.isolation.plugin_source import class_path
 from connect_dagster.isolation.plugins import Plugins
+from connect_dagster.kafka.clients import range_options
 from connect_dagster.kafka.groups import remove_members
 from connect_dagster.kafka.topic_admin import TopicAdmin
 from connect_dagster.plugin.connector import Connector, SinkTask, SourceTask
@@ -34,11 +35,11 @@ from connect_dagster.worker.metrics.tasks import TaskPlugins, Transformed
 from connect_dagster.worker.metrics.worker_metrics import WorkerMetrics
 from connect_dagster.worker.sink.batch_size import MOST_RECORDS
 from connect_dagster.worker.sink.consumer import SinkConsumer
+from connect_dagster.worker.sink.counting_reader import CountingReader
 from connect_dagster.worker.sink.departures import Departures
-from connect_dagster.worker.sink.offset_ranges import OffsetRangeReader
 from connect_dagster.worker.sink.pipeline import SinkPipeline
 from connect_dagster.worker.sink.plans import SinkPlanner
-from connect_dagster.worker.sink.stream import SinkStream, source_options
+from connect_dagster.worker.sink.stream import SinkStream
 from connect_dagster.worker.sink.task import SinkSettings, WorkerSinkTask
 from connect_dagster.worker.source.batches import SourceBatches
 from connect_dagster.worker.source.delivery import Delivery, LargeBatchGate
@@ -101,6 +102,7 @@ class TaskBuilder:
         self._clients = clients
         self._masked = masked
         self._is_member = is_member
+        self._load_class = plugins.load_class
         self._converters = ConverterFactory(plugins, worker)
         self._transforms = TransformFactory(plugins)
         self._gate = LargeBatchGate()
@@ -186,12 +188,14 @@ class TaskBuilder:
                 metrics.turn_waited,
                 self._is_member,
                 executors.cancel if executors is not None else lambda: None,
+                receipts=task.wants_receipts,
             ),
             open_offsets=lambda: self._offsets.open(id.connector, connector_config.originals),
             flush_seconds=self._worker.offset_flush_timeout_ms / 1000,
             on_topics=lambda topics: listeners.topics(id, topics),
             metrics=metrics,
             reporter=reporter,
+            load_class=self._load_class,
         )
 
     def _sink_task(
@@ -225,7 +229,7 @@ class TaskBuilder:
             reported=reporter.policy.reports,
         )
         topics, pattern = connector_config.topics, connector_config.topics_regex or None
-        reader = OffsetRangeReader(self._session.spark, source_options(consumer, headers=pipeline.reads_headers))
+        reader = CountingReader(self._session.spark, range_options(consumer, headers=pipeline.reads_headers))
         return WorkerSinkTask(
             id,
             task,

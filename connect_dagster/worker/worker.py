@@ -15,14 +15,14 @@ from connect_dagster.isolation.config_transformer import ConfigTransformer, Tran
 from connect_dagster.isolation.plugin_source import class_path
 from connect_dagster.isolation.plugins import PluginDescription, Plugins
 from connect_dagster.kafka.override_policy import ClientPolicy
-from connect_dagster.plugin.connector import Connector
+from connect_dagster.plugin.connector import Connector, LoadClass
+from connect_dagster.plugin.samples import Windows
 from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.protocol.work import Work
 from connect_dagster.storage.offset_store import OffsetStore
 from connect_dagster.worker.config.sink import SinkConnectorConfig
 from connect_dagster.worker.config.source import SourceConnectorConfig
 from connect_dagster.worker.config.worker import WorkerConfig
-from connect_dagster.worker.metrics.samples import Windows
 from connect_dagster.worker.metrics.worker_metrics import WorkerMetrics
 from connect_dagster.worker.reload_watch import ReloadWatch
 from connect_dagster.worker.source.task import WorkerSourceTask
@@ -45,6 +45,7 @@ class _ConnectorContext:
 
     reconfigure: Callable[[], None]
     fail: Callable[[Exception], None]
+    load_class: LoadClass
 
     def request_task_reconfiguration(self) -> None:
         """Request the task configurations again."""
@@ -165,7 +166,7 @@ class Worker:
             running = WorkerConnector(
                 name, connector, dict(config), self._transformer, listening, self._watch, self._check
             )
-            connector.context = _ConnectorContext(reconfigure, running.fail)
+            connector.context = _ConnectorContext(reconfigure, running.fail, self.plugins.load_class)
             self._connectors[name] = running
         return running.transition(target)
 

@@ -22,14 +22,14 @@ POLL_SECONDS = 0.05
 PLUGIN_JAR = "connect-file"
 
 
-class JavaWorker:
-    """One worker of Kafka Connect for Java; a context manager that starts, waits and stops.
+class JavaProcess:
+    """One process of Kafka Connect for Java, with its property file.
 
     Args:
-        worker_props: the worker's properties; `listeners` and `plugin.path` get usable values when absent.
+        props: the file's properties.
         workdir: for the property files and the log.
         heap: the JVM's maximum, as in `-Xmx`.
-        jvm: more JVM options; those for a fast start by default, so give others to a worker to be measured.
+        jvm: more JVM options; those for a fast start by default, so give others to a process to be measured.
         jars: more jars for its class path.
         within: a command that its command is given to, as that of a network namespace.
     """
@@ -38,7 +38,7 @@ class JavaWorker:
 
     def __init__(
         self,
-        worker_props: Mapping[str, str],
+        props: Mapping[str, str],
         workdir: Path,
         *,
         heap: str = "1g",
@@ -48,8 +48,7 @@ class JavaWorker:
     ) -> None:
         self.workdir = workdir
         self.log_file = workdir / "java-connect.log"
-        self.props = self._defaults() | dict(worker_props)
-        self.rest_url = self.props["listeners"].split(",")[0]
+        self.props = dict(props)
         self._options = jvm_options(heap, jvm)
         self._jars = jars
         self._within = within
@@ -66,30 +65,15 @@ class JavaWorker:
         return self._running().poll()
 
     def start(self) -> None:
-        """Start the process; `wait_ready` waits for it."""
+        """Start the process, without waiting for anything."""
         self.workdir.mkdir(parents=True, exist_ok=True)
-        files = [self._write("worker.properties", self.props), *self._connector_files()]
+        arguments = self._arguments()
         # The file connectors are a plugin, as in the distribution; all else is the worker's class path.
         jars = [*(jar for jar in resolve("java-connect") if not _is_plugin(jar)), *self._jars]
         class_path = os.pathsep.join(map(str, jars))
         with self.log_file.open("ab") as log:
             command: list[str | Path] = [*self._within, find_java(), *self._options, "-cp", class_path, self.main]
-            self._process = start_leashed([*command, *files], log=log)
-
-    def wait_ready(self, timeout: float = 180) -> None:
-        """Wait until it is ready to be used.
-
-        Raises:
-            TimeoutError: that took longer than `timeout` seconds; quotes the log's end.
-            RuntimeError: the process ended; quotes the log's end.
-        """
-        deadline = time.monotonic() + timeout
-        while not self._is_ready():
-            if self._running().poll() is not None:
-                raise RuntimeError(f"Java Connect ended by itself:\n{self.log()[-4000:]}")
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"Java Connect is not ready after {timeout:g} s:\n{self.log()[-4000:]}")
-            time.sleep(POLL_SECONDS)
+            self._process = start_leashed([*command, *arguments], log=log)
 
     def stop(self, timeout: float = 10) -> None:
         """Stop the process; one that hangs for `timeout` seconds is killed."""
@@ -111,8 +95,64 @@ class JavaWorker:
         self._running().wait()
 
     def log(self) -> str:
-        """All the worker has logged."""
+        """All the process has logged."""
         return self.log_file.read_text(errors="replace")
+
+    def _arguments(self) -> list[str | Path]:
+        """The arguments of its command; writes the files that they name."""
+        raise NotImplementedError
+
+    def _running(self) -> "subprocess.Popen[bytes]":
+        if self._process is None:
+            raise RuntimeError("Java Connect is not running")
+        return self._process
+
+    def _write(self, name: str, props: Mapping[str, str]) -> Path:
+        path = self.workdir / name
+        path.write_text("".join(f"{_escaped(key)}={_escaped(value)}\n" for key, value in props.items()))
+        return path
+
+
+class JavaWorker(JavaProcess):
+    """One worker of Kafka Connect for Java; a context manager that starts, waits and stops.
+
+    Args:
+        worker_props: the worker's properties; `listeners` and `plugin.path` get usable values when absent.
+        workdir: see `JavaProcess`.
+        heap: see `JavaProcess`.
+        jvm: see `JavaProcess`.
+        jars: see `JavaProcess`.
+        within: see `JavaProcess`.
+    """
+
+    def __init__(
+        self,
+        worker_props: Mapping[str, str],
+        workdir: Path,
+        *,
+        heap: str = "1g",
+        jvm: tuple[str, ...] = FAST_START,
+        jars: Sequence[Path] = (),
+        within: Sequence[str] = (),
+    ) -> None:
+        props = self._defaults() | dict(worker_props)
+        super().__init__(props, workdir, heap=heap, jvm=jvm, jars=jars, within=within)
+        self.rest_url = self.props["listeners"].split(",")[0]
+
+    def wait_ready(self, timeout: float = 180) -> None:
+        """Wait until it is ready to be used.
+
+        Raises:
+            TimeoutError: that took longer than `timeout` seconds; quotes the log's end.
+            RuntimeError: the process ended; quotes the log's end.
+        """
+        deadline = time.monotonic() + timeout
+        while not self._is_ready():
+            if self._running().poll() is not None:
+                raise RuntimeError(f"Java Connect ended by itself:\n{self.log()[-4000:]}")
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"Java Connect is not ready after {timeout:g} s:\n{self.log()[-4000:]}")
+            time.sleep(POLL_SECONDS)
 
     def __enter__(self) -> Self:
         self.start()
@@ -131,22 +171,15 @@ class JavaWorker:
     def _is_ready(self) -> bool:
         raise NotImplementedError
 
+    def _arguments(self) -> list[str | Path]:
+        return [self._write("worker.properties", self.props), *self._connector_files()]
+
     def _connector_files(self) -> list[Path]:
         return []
-
-    def _running(self) -> "subprocess.Popen[bytes]":
-        if self._process is None:
-            raise RuntimeError("Java Connect is not running")
-        return self._process
 
     def _defaults(self) -> dict[str, str]:
         plugins = ",".join(str(jar) for jar in resolve("java-connect") if _is_plugin(jar))
         return {"listeners": f"http://{HOST}:{free_port()}", "plugin.path": plugins}
-
-    def _write(self, name: str, props: Mapping[str, str]) -> Path:
-        path = self.workdir / name
-        path.write_text("".join(f"{_escaped(key)}={_escaped(value)}\n" for key, value in props.items()))
-        return path
 
 
 class JavaStandalone(JavaWorker):

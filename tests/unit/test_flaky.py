@@ -51,6 +51,7 @@ def test_a_marked_test_runs_twice_with_new_fixtures_and_is_shown(tmp_path: Path,
     assert "1 passed" in said
 
 
+@pytest.mark.nightly
 def test_a_marked_test_that_fails_twice_has_failed(tmp_path: Path) -> None:
     code, said = run(tmp_path, f"{MARK}\ndef test_a(runs):\n    assert runs > 2\n")
     assert code == 1, said

@@ -47,14 +47,15 @@ def chosen_brokers(bootstrap_server: str, command_config: str | None) -> Brokers
         raise click.ClickException(str(error)) from error
 
 
-def unanswered(bootstrap: object, why: str) -> click.ClickException:
+def unanswered(bootstrap: object, why: str, seconds: float = ANSWER_SECONDS) -> click.ClickException:
     """Return the error for brokers that did not respond.
 
     Args:
         bootstrap: where they were looked for.
         why: the client library's text.
+        seconds: how long they were waited for.
     """
     return click.ClickException(
-        f"No broker responded at {bootstrap} within {ANSWER_SECONDS:g} s ({why}): "
+        f"No broker responded at {bootstrap} within {seconds:g} s ({why}): "
         "check --bootstrap-server, and that Kafka is running."
     )

@@ -1,4 +1,4 @@
-"""``connect-standalone`` and ``connect-distributed`` run a worker until a signal comes (Java: ``AbstractConnectCli``).
+"""Commands that run workers until a signal comes (Java: ``AbstractConnectCli``, ``MirrorMaker``).
 
 Exit codes are Java's: 1 usage, 2 the worker could not start, 3 a connector could not be created. Arguments are checked
 and the JVM is started before the modules of a worker are imported: that takes as long as the JVM needs to come up.
@@ -20,8 +20,9 @@ from types import FrameType
 
 from setproctitle import setproctitle
 
+from connect_dagster.connectors.mirror.command_line import parse_arguments
 from connect_dagster.embedded.errors import EmbeddedError
-from connect_dagster.errors import ConnectError
+from connect_dagster.errors import ConfigError, ConnectError
 from connect_dagster.java.properties import load_properties
 from connect_dagster.scratch import process_scratch
 from connect_dagster.worker import logs
@@ -51,6 +52,16 @@ def distributed(arguments: Sequence[str] | None = None) -> None:
     _run_command("ConnectDistributed", "ConnectDistributed worker.properties", arguments, _run_distributed)
 
 
+def mirror_maker(arguments: Sequence[str] | None = None) -> None:
+    """Run the flows of a file (Java: ``MirrorMaker``, ``connect-mirror-maker``)."""
+    try:
+        parsed = parse_arguments(list(sys.argv[1:] if arguments is None else arguments))
+    except ConfigError as error:
+        print(error, file=sys.stderr)
+        sys.exit(1)
+    _run_command("MirrorMaker", "", [parsed.file, *parsed.targets], _run_mirror_maker)
+
+
 def _run_standalone(
     props: dict[str, str], connector_files: Sequence[str], session: SessionStart, ending: threading.Event, began: float
 ) -> int:
@@ -65,6 +76,14 @@ def _run_distributed(
     from connect_dagster.cli.worker.distributed import run
 
     return run(props, session, ending, began)
+
+
+def _run_mirror_maker(
+    props: dict[str, str], targets: Sequence[str], session: SessionStart, ending: threading.Event, began: float
+) -> int:
+    from connect_dagster.cli.worker.mirror_maker import run
+
+    return run(props, targets, session, ending, began)
 
 
 def _run_command(title: str, usage: str, arguments: Sequence[str] | None, run: Run) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 from connect_dagster.cli.worker.process import Parts, WorkerProcess, log_stop
 from connect_dagster.errors import ConnectError
@@ -11,6 +12,7 @@ from connect_dagster.herder.connector_offsets import OffsetEditor
 from connect_dagster.herder.distributed.config import DistributedConfig
 from connect_dagster.herder.distributed.group_driver import GroupDriver
 from connect_dagster.herder.distributed.herder import DistributedHerder
+from connect_dagster.herder.distributed.leader_client import LeaderClient
 from connect_dagster.herder.interface import Herder
 from connect_dagster.herder.validation.validator import Validator
 from connect_dagster.isolation.plugins import Plugins
@@ -49,10 +51,27 @@ def run(props: Mapping[str, str], session: SessionStart, ending: threading.Event
         process.stop()
 
 
-class DistributedProcess(WorkerProcess[DistributedConfig]):
-    """The process of a worker in a group."""
+@dataclass(frozen=True, slots=True)
+class GroupStores:
+    """The topics of a group, as one worker reads and writes them.
 
-    def _open_storage(self, config: DistributedConfig) -> None:
+    Attributes:
+        admin: for the topics.
+        lease: of the worker's membership, without which nothing is written.
+        offsets: the offset topic.
+        statuses: the status topic.
+        open_configs: makes the store of the config topic, from a listener to its events.
+    """
+
+    admin: TopicAdmin
+    lease: Lease
+    offsets: KafkaOffsetStore
+    statuses: StatusStore
+    open_configs: Callable[[Callable[[Event], None]], ConfigStore]
+
+    @classmethod
+    def of(cls, config: DistributedConfig) -> GroupStores:
+        """Return the stores that a worker's configuration names; nothing is read yet."""
         prefix = f"{config.group_id}-{config.client_id}-" if config.client_id else f"{config.group_id}-"
         clients = {
             "bootstrap.servers": config.bootstrap_servers,
@@ -60,74 +79,90 @@ class DistributedProcess(WorkerProcess[DistributedConfig]):
             "group.id": config.group_id,
             "client.id": prefix,
         }
-        self._admin = admin = TopicAdmin({**clients, "client.id": f"{prefix}shared-admin"})
-        self._lease = Lease(config.session_timeout_ms / 1000)
-        self._offsets = KafkaOffsetStore(
-            offset_topic(
-                config.offset_storage_topic,
-                config.offset_storage_partitions,
-                config.offset_storage_replication_factor,
-                config.topic_settings("offset.storage."),
-            ),
-            clients,
-            admin,
-            config.offset_flush_timeout_ms / 1000,
-            lambda: self._lease.held,
+        admin = TopicAdmin({**clients, "client.id": f"{prefix}shared-admin"})
+        lease = Lease(config.session_timeout_ms / 1000)
+        offsets = offset_topic(
+            config.offset_storage_topic,
+            config.offset_storage_partitions,
+            config.offset_storage_replication_factor,
+            config.topic_settings("offset.storage."),
         )
-        self._statuses = StatusStore(
-            status_topic(
-                config.status_storage_topic,
-                config.status_storage_partitions,
-                config.status_storage_replication_factor,
-                config.topic_settings("status.storage."),
-            ),
-            clients,
-            admin,
-            lambda: self._lease.held,
+        statuses = status_topic(
+            config.status_storage_topic,
+            config.status_storage_partitions,
+            config.status_storage_replication_factor,
+            config.topic_settings("status.storage."),
         )
         configs = config_topic(
             config.config_storage_topic,
             config.config_storage_replication_factor,
             config.topic_settings("config.storage."),
         )
+        return cls(
+            admin,
+            lease,
+            KafkaOffsetStore(offsets, clients, admin, config.offset_flush_timeout_ms / 1000, lambda: lease.held),
+            StatusStore(statuses, clients, admin, lambda: lease.held),
+            lambda listener: ConfigStore(configs, clients, admin, listener, lambda: lease.held),
+        )
 
-        def open_configs(listener: Callable[[Event], None]) -> ConfigStore:
-            return ConfigStore(configs, clients, admin, listener, lambda: self._lease.held)
 
-        self._open_configs = open_configs
+def herder_of(
+    parts: Parts[DistributedConfig],
+    stores: GroupStores,
+    on_leading: Callable[[], None] = lambda: None,
+    namespace: str = "",
+) -> DistributedHerder:
+    """Return the herder of a worker of a group; it is not started yet.
+
+    Args:
+        parts: of the worker.
+        stores: of its group.
+        on_leading: called each time the worker becomes the leader.
+        namespace: of the group in paths of the REST API (see ``LeaderClient``).
+    """
+    config = parts.config
+    worker = Worker(
+        parts.worker_id,
+        config,
+        parts.plugins,
+        parts.session,
+        stores.offsets,
+        parts.transformer,
+        lambda: stores.lease.held,
+    )
+    editor = OffsetEditor(
+        parts.plugins, stores.offsets, parts.admin.for_connector, parts.admin.seconds, parts.transformer
+    )
+    group = GroupDriver(
+        config,
+        worker,
+        stores.offsets,
+        stores.open_configs,
+        stores.statuses,
+        stores.lease,
+        parts.url,
+        LeaderClient(parts.rest, config.inter_worker_signature_algorithm, namespace),
+        lambda state: _check_before_joining(state, parts.plugins, config.missing_plugins),
+        on_leading=on_leading,
+    )
+    validator = Validator(parts.plugins, config, config.group_id, parts.transformer)
+    return DistributedHerder(worker, validator, editor, parts.server, group)
+
+
+class DistributedProcess(WorkerProcess[DistributedConfig]):
+    """The process of a worker in a group."""
+
+    def _open_storage(self, config: DistributedConfig) -> None:
+        self._stores = GroupStores.of(config)
 
     def _start_herder(self, parts: Parts[DistributedConfig]) -> Herder:
-        config = parts.config
-        worker = Worker(
-            parts.worker_id,
-            config,
-            parts.plugins,
-            parts.session,
-            self._offsets,
-            parts.transformer,
-            lambda: self._lease.held,
-        )
-        editor = OffsetEditor(
-            parts.plugins, self._offsets, parts.admin.for_connector, parts.admin.seconds, parts.transformer
-        )
-        group = GroupDriver(
-            config,
-            worker,
-            self._offsets,
-            self._open_configs,
-            self._statuses,
-            self._lease,
-            parts.url,
-            parts.rest,
-            lambda state: _check_before_joining(state, parts.plugins, config.missing_plugins),
-        )
-        validator = Validator(parts.plugins, config, config.group_id, parts.transformer)
-        self._herder = DistributedHerder(worker, validator, editor, parts.server, group)
+        self._herder = herder_of(parts, self._stores)
         self._herder.start()
         return self._herder
 
     def _stop_herder(self) -> None:
-        self._admin.stop()
+        self._stores.admin.stop()
         self._herder.stop()
 
     def _failure(self) -> Exception | None:

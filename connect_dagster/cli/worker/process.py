@@ -88,7 +88,7 @@ class Parts(Generic[Config]):
         admin: settings of admin clients.
         worker_id: ``host:port``.
         url: where the worker takes requests.
-        rest: sends requests to other workers.
+        rest: sends requests to other workers; ``None`` for a worker without REST API.
         server: the reply to ``GET /``.
     """
 
@@ -99,7 +99,7 @@ class Parts(Generic[Config]):
     admin: WorkerAdmin
     worker_id: str
     url: str
-    rest: RestClient
+    rest: RestClient | None
     server: ServerInfo
 
 

@@ -14,7 +14,6 @@ from concurrent.futures import Executor, Future, wait
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
-from connect_dagster.client.inter_worker import RestClient
 from connect_dagster.errors import ConnectError, NotFoundError
 from connect_dagster.herder import loggers
 from connect_dagster.herder.distributed import group_messages as messages
@@ -23,6 +22,7 @@ from connect_dagster.herder.distributed.config import DistributedConfig
 from connect_dagster.herder.distributed.group_loop import step
 from connect_dagster.herder.distributed.group_state import GroupState, Rules
 from connect_dagster.herder.distributed.leader import Owners
+from connect_dagster.herder.distributed.leader_client import LeaderClient
 from connect_dagster.herder.distributed.membership import WorkerGroupMember
 from connect_dagster.herder.distributed.pending_config_updates import PendingConfigUpdates
 from connect_dagster.herder.distributed.session_keys import SessionKeys
@@ -92,12 +92,13 @@ class GroupDriver:
         statuses: the status topic.
         lease: this worker's membership, which the stores check as well.
         url: REST URL of this worker.
-        rest: for requests to the leader.
+        leader: for requests to the leader.
         check_before_joining: called with the group's configuration; raises when the worker must not join.
         open_member: makes the membership.
         clock: seconds of a monotonic clock.
         wait: waits for an event, at most for a number of seconds.
         forwarding: sends requests to the leader (see ``TaskReconfigurer``).
+        on_leading: called on the herder's thread each time this worker becomes the leader.
 
     Attributes:
         state: of the group loop.
@@ -119,12 +120,13 @@ class GroupDriver:
         statuses: StatusStore,
         lease: Lease,
         url: str,
-        rest: RestClient,
+        leader: LeaderClient,
         check_before_joining: Callable[[ClusterConfigState], None],
         open_member: OpenMember = WorkerGroupMember,
         clock: Callable[[], float] = time.monotonic,
         wait: Wait = threading.Event.wait,
         forwarding: Executor | None = None,
+        on_leading: Callable[[], None] = lambda: None,
     ) -> None:
         client_id = config.client_id or f"connect-{worker.id}"
         self._log = LogContext(__name__, client_id, config.group_id)
@@ -135,6 +137,8 @@ class GroupDriver:
         self.statuses = statuses
         self._lease = lease
         self._check_before_joining = check_before_joining
+        self._on_leading = on_leading
+        self._led = False
         self._clock = clock
         self._wait = wait
         self.keys = SessionKeys.of(config)
@@ -158,8 +162,7 @@ class GroupDriver:
             worker,
             self.configs,
             self,
-            rest,
-            config.inter_worker_signature_algorithm,
+            leader,
             self._requests,
             self.stages,
             forwarding,
@@ -411,6 +414,7 @@ class GroupDriver:
                 self._rebalances.rebalance_started(self._clock())
             case messages.RebalanceMeasured(generation, leader_url):
                 self._rebalances.rebalance_succeeded(self._clock(), generation, leader_url)
+                self._note_leading()
             case messages.RunRequests():
                 # A heartbeat must not wait for many requests that each wait for the brokers.
                 self._requests.run_due(self._config.heartbeat_interval_ms / 1000)
@@ -429,6 +433,11 @@ class GroupDriver:
                 self._log.log(level, "%s", text)
             case _:
                 raise TypeError(f"{action} cannot be carried out")
+
+    def _note_leading(self) -> None:
+        led, self._led = self._led, self.leads
+        if self._led and not led:
+            self._on_leading()
 
     def _read_to_end(self) -> messages.ConfigRead | messages.ConfigNotRead:
         with self.stages("reading to the end of the config topic"):

@@ -7,18 +7,15 @@ thread. A failure is retried forever, with growing delays.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from typing import Protocol
-from urllib.parse import quote
 
 from connect_dagster.backoff import Backoff
-from connect_dagster.client.inter_worker import RestClient
-from connect_dagster.errors import BadRequestError, ConnectError
+from connect_dagster.errors import BadRequestError
+from connect_dagster.herder.distributed.leader_client import LeaderClient
 from connect_dagster.herder.distributed.tick_thread import Requests, TickThreadStage
 from connect_dagster.herder.log_context import LogContext
-from connect_dagster.protocol.config_records import SessionKey
 from connect_dagster.protocol.config_state import ClusterConfigState
 from connect_dagster.protocol.states import TargetState, TaskId
 from connect_dagster.storage.config_store import ConfigStore
@@ -54,8 +51,7 @@ class TaskReconfigurer:
         worker: runs the connectors.
         configs: the config topic.
         group: the leader, and the present configurations.
-        rest: for requests to the leader.
-        algorithm: signs them.
+        leader: for requests to the leader.
         requests: brings results back to the herder's thread.
         stages: of the herder's thread.
         forwarding: sends requests to the leader, one after the other; by default a thread.
@@ -67,8 +63,7 @@ class TaskReconfigurer:
         worker: Worker,
         configs: ConfigStore,
         group: GroupView,
-        rest: RestClient,
-        algorithm: str,
+        leader: LeaderClient,
         requests: Requests,
         stages: TickThreadStage,
         forwarding: Executor | None = None,
@@ -77,8 +72,7 @@ class TaskReconfigurer:
         self._worker = worker
         self._configs = configs
         self._group = group
-        self._rest = rest
-        self._algorithm = algorithm
+        self._leader = leader
         self._requests = requests
         self._stages = stages
         self._latest: dict[str, object] = {}
@@ -157,17 +151,7 @@ class TaskReconfigurer:
             self.write(name, configs)
             return None
         key = self._configs.snapshot().session_key
-        return self._forwarding.submit(self._send, name, configs, self._group.leader_url, key)
-
-    def _send(self, name: str, configs: TaskConfigs, leader_url: str | None, key: SessionKey | None) -> None:
-        if not leader_url:
-            raise ConnectError(
-                "Request to leader to reconfigure connector tasks failed because the URL of the leader's REST "
-                "interface is empty!"
-            )
-        body = json.dumps(configs).encode()
-        url = f"{leader_url}connectors/{quote(name, safe='')}/tasks"
-        self._rest.request(url, "POST", {}, body, key.key if key is not None else None, self._algorithm)
+        return self._forwarding.submit(self._leader.put_task_configs, self._group.leader_url, name, configs, key)
 
     def _retry(self, name: str, error: BaseException, failures: int, again: Callable[[], None]) -> None:
         self._log.error("Failed to reconfigure connector's tasks (%s), retrying after backoff: %s", name, error)

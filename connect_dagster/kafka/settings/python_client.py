@@ -7,7 +7,7 @@ from typing import Any
 
 from connect_dagster.errors import ConfigError
 from connect_dagster.kafka.settings.java_settings import ClientKind, Settings, parsed
-from connect_dagster.kafka.settings.security import login_of, tls_context
+from connect_dagster.kafka.settings.security import Login, login_of, tls_context
 
 _MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
@@ -33,6 +33,19 @@ _TAKEN: dict[str, tuple[str, Callable[[Any], Any]]] = {
 }
 
 
+def python_login(settings: Settings) -> Login | None:
+    """Return the login of settings; ``None`` when their protocol has none.
+
+    Raises:
+        ConfigError: it is malformed, or none that kafka-python has.
+    """
+    login = login_of(settings)
+    if login is not None and login.mechanism not in _MECHANISMS:
+        reason = f"Groups are joined, and their offsets asked for, with one of: {', '.join(_MECHANISMS)}"
+        raise ConfigError.invalid("sasl.mechanism", login.mechanism, reason)
+    return login
+
+
 def to_kafka_python(bootstrap: str, client_id: str, settings: Settings) -> dict[str, Any]:
     """Translate settings for one of kafka-python's clients.
 
@@ -46,10 +59,7 @@ def to_kafka_python(bootstrap: str, client_id: str, settings: Settings) -> dict[
     """
     values = parsed(ClientKind.ADMIN, settings)
     turned = {name: turn(values[java]) for java, (name, turn) in _TAKEN.items() if java in values}
-    if (login := login_of(settings)) is not None:
-        if login.mechanism not in _MECHANISMS:
-            reason = f"The group of workers is joined with one of: {', '.join(_MECHANISMS)}"
-            raise ConfigError.invalid("sasl.mechanism", login.mechanism, reason)
+    if (login := python_login(settings)) is not None:
         user, password = login.name_and_password
         turned |= {"sasl_mechanism": login.mechanism, "sasl_plain_username": user, "sasl_plain_password": password}
     if (context := tls_context(settings)) is not None:

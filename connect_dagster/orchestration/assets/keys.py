@@ -29,7 +29,7 @@ def group_key(group_id: str) -> AssetKey:
 
 
 def topic_key(topic: str, cluster: str | None = None) -> AssetKey:
-    """Return the key of a topic; ``cluster`` is the alias of a Kafka cluster other than the workers'."""
+    """Return the key of a topic; ``cluster`` is the alias of its Kafka cluster, where that has one."""
     return AssetKey(["kafka", *([cluster] if cluster else []), topic])
 
 

@@ -27,7 +27,7 @@ from connect_dagster.orchestration._compat import StateBackedDefinitionsLoader, 
 from connect_dagster.orchestration.assets.metadata_sets import NAMESPACE
 from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator
 from connect_dagster.orchestration.assets.workspace_data import KafkaConnectWorkspaceData, connector_props
-from connect_dagster.orchestration.cluster import ConnectCluster
+from connect_dagster.orchestration.cluster import ConnectCluster, check_names
 from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
 
 ConnectorSelectorFn: TypeAlias = Callable[[KafkaConnectConnectorProps], bool]
@@ -36,7 +36,12 @@ log = logging.getLogger(__name__)
 
 
 def declared_props(workspace: ConnectCluster, connector: KafkaConnectConnectorSpec) -> KafkaConnectConnectorProps:
-    """Return the props of a declared connector, made from its declaration alone."""
+    """Return the props of a declared connector, made from its declaration alone.
+
+    Raises:
+        DagsterInvalidDefinitionError: The name of the workspace's cluster, or its alias, is an ``EnvVar``.
+    """
+    check_names(workspace)
     config = connector.declared_config()
     return connector_props(
         workspace.cluster,
@@ -45,6 +50,7 @@ def declared_props(workspace: ConnectCluster, connector: KafkaConnectConnectorSp
         rest_url=_plain(workspace.url),
         bootstrap_servers=_plain(workspace.bootstrap_servers),
         data_key_prefix=workspace.data_key_prefix,
+        kafka_cluster=workspace.kafka_cluster,
     )
 
 
@@ -99,11 +105,13 @@ class _Place:
         system: Kind of the server.
         server: Its addresses, ``host:port`` each, separated by commas.
         connector: The connector, for messages.
+        remedy: What makes another key of it, for messages.
     """
 
     system: str
     server: str
     connector: str
+    remedy: str
 
     def __str__(self) -> str:
         return f"{self.connector} ({self.system} at {self.server})"
@@ -140,7 +148,7 @@ def check_keys(
         owner = f"connector '{connector.name}' of cluster '{connector.cluster}'"
         for props in (connector, *connector.inputs, *connector.outputs):
             if (server := _server(props)) is not None:
-                key, place = translator.get_asset_spec(props).key, _Place(*server, owner)
+                key, place = translator.get_asset_spec(props).key, _Place(*server, owner, _remedy(props))
                 if not (first := own.setdefault(key, place)).may_be(place):
                     _report(_refusal(key, first, place), as_error=declared)
     context = load_context()
@@ -157,14 +165,23 @@ def _report(message: str, *, as_error: bool) -> None:
 
 
 def _refusal(key: AssetKey, one: _Place, other: _Place) -> str:
-    remedy = "a `cluster` of another name" if one.system == _CONNECT else "a `data_key_prefix`"
     return (
-        f"The asset key {key.to_user_string()} is of {one} and of {other}: give one of the workspaces {remedy}, or "
+        f"The asset key {key.to_user_string()} is of {one} and of {other}: give one of the workspaces {one.remedy}, or "
         "another key by a DagsterKafkaConnectTranslator; if both servers are one, set its allow_equal_keys"
     )
 
 
 _CONNECT = "Kafka Connect"
+
+
+def _remedy(props: KafkaConnectConnectorProps | KafkaConnectDatasetProps) -> str:
+    match props:
+        case KafkaConnectConnectorProps():
+            return "a `cluster` of another name"
+        case KafkaConnectTopicProps(cluster=str()):
+            return "another `kafka_cluster`"
+        case _:
+            return "a `data_key_prefix`"
 
 
 def _server(props: KafkaConnectConnectorProps | KafkaConnectDatasetProps) -> tuple[str, str] | None:
@@ -218,7 +235,11 @@ class _WorkspaceState(StateBackedDefinitionsLoader[str]):
         try:
             with self._workspace.initialized() as ready:
                 data = KafkaConnectWorkspaceData.fetch(
-                    ready.get_client(), ready.cluster, ready.bootstrap_servers, ready.data_key_prefix
+                    ready.get_client(),
+                    ready.cluster,
+                    ready.bootstrap_servers,
+                    ready.data_key_prefix,
+                    ready.kafka_cluster,
                 )
         except KafkaConnectError as error:
             return self._last_state(error)

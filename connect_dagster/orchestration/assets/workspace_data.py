@@ -46,6 +46,7 @@ class KafkaConnectWorkspaceData(BaseModel):
         bootstrap_servers: The Kafka brokers of its topics, when known.
         data_key_prefix: Prefix of the keys of its data.
         connectors: Its connectors, by name in order.
+        kafka_cluster: Alias of the workers' Kafka cluster, when its topics are named by it.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -55,6 +56,7 @@ class KafkaConnectWorkspaceData(BaseModel):
     bootstrap_servers: str | None
     connectors: tuple[KafkaConnectConnectorData, ...]
     data_key_prefix: tuple[str, ...] = ()
+    kafka_cluster: str | None = None
 
     @classmethod
     def fetch(
@@ -63,6 +65,7 @@ class KafkaConnectWorkspaceData(BaseModel):
         cluster: str,
         bootstrap_servers: str | None = None,
         data_key_prefix: Sequence[str] = (),
+        kafka_cluster: str | None = None,
     ) -> "KafkaConnectWorkspaceData":
         """Request all connectors at once, then the keys of each class and the topics of each connector.
 
@@ -87,6 +90,7 @@ class KafkaConnectWorkspaceData(BaseModel):
             bootstrap_servers=bootstrap_servers,
             connectors=connectors,
             data_key_prefix=tuple(data_key_prefix),
+            kafka_cluster=kafka_cluster,
         )
 
     def connector_props(self) -> list[KafkaConnectConnectorProps]:
@@ -99,6 +103,7 @@ class KafkaConnectWorkspaceData(BaseModel):
                 rest_url=self.rest_url,
                 bootstrap_servers=self.bootstrap_servers,
                 data_key_prefix=self.data_key_prefix,
+                kafka_cluster=self.kafka_cluster,
             )
             for connector in self.connectors
         ]
@@ -112,6 +117,7 @@ def connector_props(
     rest_url: str | None,
     bootstrap_servers: str | None,
     data_key_prefix: Sequence[str],
+    kafka_cluster: str | None,
 ) -> KafkaConnectConnectorProps:
     """Return the props of a connector.
 
@@ -122,8 +128,9 @@ def connector_props(
         rest_url: REST address of the cluster, when known.
         bootstrap_servers: The brokers of its topics, when known.
         data_key_prefix: Prefix of the keys of its data.
+        kafka_cluster: Alias of the Kafka cluster of its topics, when they are named by it.
     """
-    located = lineage.located(bootstrap_servers, data_key_prefix)
+    located = lineage.located(bootstrap_servers, data_key_prefix, kafka_cluster)
     return KafkaConnectConnectorProps(
         cluster=cluster,
         name=lineage.name,
@@ -151,6 +158,7 @@ def live_props(workspace: ConnectCluster, connector: Connector) -> KafkaConnectC
         rest_url=workspace.url,
         bootstrap_servers=workspace.bootstrap_servers,
         data_key_prefix=workspace.data_key_prefix,
+        kafka_cluster=workspace.kafka_cluster,
     )
 
 

@@ -125,7 +125,13 @@ def connector_assets(workspace: KafkaConnectWorkspace, connectors: Iterable[Conn
 def snapshots(
     context: dg.AssetCheckExecutionContext, workspace: KafkaConnectWorkspace, connectors: Iterable[str]
 ) -> dict[str, ConnectorSnapshot]:
-    """Return snapshots of the connectors that exist. Raises KafkaConnectError."""
+    """Return snapshots of the connectors that exist. Raises KafkaConnectError.
+
+    Args:
+        context: Of the checks' run, for warnings.
+        workspace: The cluster, its fields resolved.
+        connectors: Names of connectors.
+    """
     poll = ConnectorPoll(workspace)
     found = poll.connectors()
     taken = list(poll.snapshots([found[connector] for connector in connectors if connector in found]))

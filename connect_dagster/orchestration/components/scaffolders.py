@@ -9,6 +9,7 @@ from connect_dagster.orchestration._compat import scaffold_component
 
 REST_URL = "http://127.0.0.1:8083"
 BOOTSTRAP_SERVERS = "127.0.0.1:9092"
+SECOND_SERVERS = "127.0.0.1:9192"
 
 
 class WorkspaceParams(BaseModel):
@@ -80,6 +81,30 @@ class WorkerScaffolder(dg.Scaffolder[WorkerParams]):
             "properties": {f"{part}.converter": _JSON for part in ("key", "value")},
         }
         scaffold_component(request, {"workspace": request.params.workspace(), "worker": worker})
+
+
+class MirrorParams(BaseModel):
+    """Parameters for a flow of MirrorMaker."""
+
+    source: str = Field(default="source", description="Alias of the cluster that is mirrored.")
+    source_bootstrap_servers: str = Field(default=BOOTSTRAP_SERVERS, description="Its brokers.")
+    target: str = Field(default="target", description="Alias of the cluster that receives its records.")
+    bootstrap_servers: str = Field(default=SECOND_SERVERS, description="Brokers of the target.")
+    url: str = Field(default=REST_URL, description="REST address of a worker on the target.")
+
+
+class MirrorScaffolder(dg.Scaffolder[MirrorParams]):
+    """Scaffolds a flow of all topics and groups."""
+
+    @classmethod
+    def get_scaffold_params(cls) -> type[MirrorParams]:
+        return MirrorParams
+
+    def scaffold(self, request: dg.ScaffoldRequest[MirrorParams]) -> None:
+        given = request.params
+        source = {"kafka_cluster": given.source, "bootstrap_servers": given.source_bootstrap_servers}
+        target = {"url": given.url, "kafka_cluster": given.target, "bootstrap_servers": given.bootstrap_servers}
+        scaffold_component(request, {"source": source, "target": target, "topics": [".*"], "groups": [".*"]})
 
 
 _TOPICS = {"config": "configs", "offset": "offsets", "status": "status"}

@@ -10,9 +10,10 @@ from connect_dagster.orchestration.components.scaffolders import WorkerScaffolde
 from connect_dagster.orchestration.components.yaml_values import ResolvedWorkspace, given_fields, resource_model
 from connect_dagster.orchestration.workers.definitions import build_connect_worker_definitions, numbered_workers
 from connect_dagster.orchestration.workers.job import WORKER_JOB
+from connect_dagster.orchestration.workers.mirror_maker import MirrorMakerResource
 from connect_dagster.orchestration.workers.resource import (
     ConnectWorkerResource,
-    HostedWorker,
+    HostedProcess,
     StandaloneConnectWorkerResource,
 )
 
@@ -33,13 +34,15 @@ def _beside(context: dg.ResolutionContext, path: str | list[str]) -> str | list[
     return str(context.resolve_source_relative_path(path))
 
 
-def _resolver(worker: type[HostedWorker], description: str) -> dg.Resolver:
+def _resolver(worker: type[HostedProcess], description: str) -> dg.Resolver:
     return dg.Resolver(_fields, model_field_type=resource_model(worker, without=ELSEWHERE), description=description)
 
 
 @dg.scaffold_with(WorkerScaffolder)
 class ConnectWorkerComponent(dg.Component, dg.Model, dg.Resolvable):
     """Hosts Kafka Connect workers in runs of a job, kept alive by a sensor, shown as assets with checks.
+
+    With ``mirror_maker`` it hosts MirrorMaker's dedicated process, which has no REST API and needs no workspace.
 
     Examples:
         .. code-block:: yaml
@@ -61,15 +64,18 @@ class ConnectWorkerComponent(dg.Component, dg.Model, dg.Resolvable):
                 spark.driver.memory: 2g
     """
 
-    workspace: ResolvedWorkspace
+    workspace: ResolvedWorkspace | None = None
     worker: Annotated[Mapping[str, Any], _resolver(ConnectWorkerResource, "A worker that joins a group.")] | None = (
         Field(default=None)
     )
     standalone: (
         Annotated[Mapping[str, Any], _resolver(StandaloneConnectWorkerResource, "Or one that stands alone.")] | None
     ) = Field(default=None)
+    mirror_maker: (
+        Annotated[Mapping[str, Any], _resolver(MirrorMakerResource, "Or MirrorMaker's dedicated process.")] | None
+    ) = Field(default=None)
     name: str = Field(default="worker", description="Prefix of the workers' names, or the name of a single worker.")
-    count: int = Field(default=1, ge=1, description="Number of workers, on consecutive ports.")
+    count: int = Field(default=1, ge=1, description="Number of workers of a group, on consecutive ports.")
     spark_config: dict[str, Any] = Field(default={}, description="Settings of the workers' own Spark sessions.")
     job_name: str = Field(default=WORKER_JOB, description="Name of the job, which the sensors' names begin with.")
 
@@ -77,23 +83,33 @@ class ConnectWorkerComponent(dg.Component, dg.Model, dg.Resolvable):
         """Return the job, the sensors, and the workers' assets and checks.
 
         Raises:
-            DagsterInvalidDefinitionError: Neither ``worker`` nor ``standalone`` is given, or both.
+            DagsterInvalidDefinitionError: Not one kind of worker is given, a worker without ``workspace``, or a
+                ``count`` of others than members of a group.
         """
         return build_connect_worker_definitions(workers=self.workers(), job_name=self.job_name)
 
-    def workers(self) -> Mapping[str, HostedWorker]:
+    def workers(self) -> Mapping[str, HostedProcess]:
         """Return the workers by their names in Dagster."""
-        if (self.worker is None) == (self.standalone is None):
+        given = [kind for kind in (self.worker, self.standalone, self.mirror_maker) if kind is not None]
+        if len(given) != 1:
             raise dg.DagsterInvalidDefinitionError(
-                "ConnectWorkerComponent needs either `worker`, one of a group, or `standalone`"
+                "ConnectWorkerComponent needs one of `worker`, a member of a group, `standalone`, and `mirror_maker`"
             )
+        if self.count > 1 and self.worker is None:
+            raise dg.DagsterInvalidDefinitionError(
+                f"`count: {self.count}` is for members of a group, which `worker` makes; others need a component each"
+            )
+        fields = {**given[0], "spark": self._spark()}
+        if self.mirror_maker is not None:
+            return {self.name: MirrorMakerResource(**fields)}
+        if self.workspace is None:
+            raise dg.DagsterInvalidDefinitionError(
+                "ConnectWorkerComponent needs `workspace`, the worker's REST address"
+            )
+        fields["workspace"] = self.workspace
         if self.standalone is not None:
-            return {self.name: StandaloneConnectWorkerResource(**self._with_cluster(self.standalone))}
-        worker = ConnectWorkerResource(**self._with_cluster(self.worker or {}))
-        return numbered_workers(worker, self.count, self.name)
-
-    def _with_cluster(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        return {**fields, "workspace": self.workspace, "spark": self._spark()}
+            return {self.name: StandaloneConnectWorkerResource(**fields)}
+        return numbered_workers(ConnectWorkerResource(**fields), self.count, self.name)
 
     def _spark(self) -> Any:
         if not self.spark_config:

@@ -92,6 +92,11 @@ class KafkaConnectWorkspaceComponent(dg.StateBackedComponent, dg.Model, dg.Resol
         default=None, description="Attributes of the assets of their data."
     )
     polling_sensor: bool = Field(default=True, description="Whether a sensor reports states, lag and progress.")
+    mirror_sources: list[ResolvedWorkspace] = Field(
+        default=[],
+        description="Kafka clusters that MirrorMaker's connectors mirror, each with its alias `kafka_cluster` and "
+        "`bootstrap_servers`: the sensor reports the lag of mirrored topics with them.",
+    )
     job_prefix: str = Field(default=JOB_PREFIX, description="Begin of the jobs' names.")
     defs_state: ResolvedDefsStateConfig = DefsStateConfigArgs.local_filesystem()
 
@@ -181,6 +186,7 @@ class KafkaConnectWorkspaceComponent(dg.StateBackedComponent, dg.Model, dg.Resol
             workspace=self.workspace,
             dagster_kafka_connect_translator=self.translator,
             connector_selector_fn=self.connector_selector,
+            mirror_sources=self.mirror_sources,
         )
         return dg.Definitions(
             assets=connector_assets(self.workspace, connectors, {}, self.translator, self.execute),

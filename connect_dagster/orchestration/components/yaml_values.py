@@ -20,6 +20,17 @@ class EnvReference(dg.Model):
     env: str = Field(description="Name of the environment variable.")
 
 
+ConfigModel: TypeAlias = dict[str, bool | int | float | str | EnvReference | None]
+"""Configuration of a connector in YAML."""
+
+
+def _config(context: dg.ResolutionContext, model: ConfigModel) -> dict[str, Any]:
+    return {key: resolved(context.at_path(key), value) for key, value in model.items()}
+
+
+ResolvedConfig: TypeAlias = Annotated[dict[str, Any], dg.Resolver(_config, model_field_type=ConfigModel)]
+
+
 def resource_model(resource: type[BaseModel], *, without: Collection[str] = ()) -> type[dg.Model]:
     """Return the YAML model of a resource: its fields, which also accept templates and ``{env: …}`` for text.
 

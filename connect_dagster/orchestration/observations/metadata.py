@@ -10,11 +10,12 @@ from typing import Any
 
 from dagster import MetadataValue, TableColumn, TableRecord, TableSchema
 
-from connect_dagster.client.datasets import KafkaConnectDatasetProps, KafkaConnectTopicProps
+from connect_dagster.client.datasets import KafkaConnectDatasetProps, KafkaConnectTopicProps, topic_names
 from connect_dagster.client.masking import mask_config, mask_json, mask_text
 from connect_dagster.client.types import Connector, ConnectorStatus, PartitionOffset, State, TaskProgress
 from connect_dagster.orchestration.assets.metadata_sets import KafkaConnectMetadataSet
 from connect_dagster.orchestration.assets.workspace_data import connector_url
+from connect_dagster.orchestration.observations.mirror import mirror_metadata
 from connect_dagster.orchestration.observations.snapshot import ConnectorSnapshot
 from connect_dagster.orchestration.observations.trend import ConnectorTrend
 
@@ -43,6 +44,7 @@ def observation_metadata(
     return {
         **applied_metadata(snapshot.connector, rest_url, generation),
         **offsets_metadata(snapshot),
+        **_flow_metadata(snapshot),
         **_trend_metadata(trend),
         **_progress_metadata(snapshot.progress),
     }
@@ -71,8 +73,9 @@ def materialization_metadata(
     return {
         LAST_UPDATED: MetadataValue.timestamp(now),
         "connector": snapshot.connector.name,
-        "offset_total": snapshot.position,
-        **KafkaConnectMetadataSet(offsets_version=snapshot.offsets_version),
+        "offset_total": snapshot.position_of(output),
+        **KafkaConnectMetadataSet(offsets_version=snapshot.version_of(output)),
+        **_flow_metadata(snapshot, output),
     } | ({"end_offset_total": end} if end is not None else {})
 
 
@@ -134,6 +137,16 @@ def offsets_metadata(snapshot: ConnectorSnapshot) -> dict[str, Any]:
 def shown_offsets(offsets: Iterable[PartitionOffset]) -> list[dict[str, Any]]:
     """Return offsets in the form of the REST API, masked: a source may name its partitions by a URL."""
     return [{name: mask_json(value) for name, value in entry.model_dump().items()} for entry in offsets]
+
+
+def _flow_metadata(snapshot: ConnectorSnapshot, output: KafkaConnectDatasetProps | None = None) -> dict[str, Any]:
+    """Return the metadata of a mirrored topic, of all of its connector without one; empty for other connectors."""
+    if snapshot.mirror is None:
+        return {}
+    if output is not None:
+        return mirror_metadata(snapshot.mirror, snapshot.sources_of(output), topic_names([output]))
+    lineage = snapshot.lineage
+    return mirror_metadata(snapshot.mirror, topic_names(lineage.inputs), topic_names(lineage.outputs))
 
 
 def _trend_metadata(trend: ConnectorTrend | None) -> dict[str, Any]:

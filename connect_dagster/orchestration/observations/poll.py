@@ -5,23 +5,41 @@ are bounded, so that a poll of any number of connectors ends in time: see the co
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TypeVar
 
 from confluent_kafka import KafkaException
 
+from connect_dagster.client.datasets import topic_names
 from connect_dagster.client.lineage import connector_lineage
+from connect_dagster.client.mirror_names import MirrorNames
 from connect_dagster.client.plugin_secrets import PARALLEL_REQUESTS, with_secret_keys
 from connect_dagster.client.rest_client import KafkaConnectError
 from connect_dagster.client.types import Connector, TaskProgress
 from connect_dagster.errors import ConnectError
+from connect_dagster.kafka.access import Bootstrap
 from connect_dagster.orchestration.cluster import ConnectCluster
+from connect_dagster.orchestration.observations.mirror import (
+    MIRROR_SOURCE,
+    MirrorReading,
+    checkpointed_groups,
+    is_mirror,
+    mirrored_positions,
+    reads_from_end,
+    replication_latencies,
+)
 from connect_dagster.orchestration.observations.snapshot import ConnectorSnapshot
-from connect_dagster.orchestration.observations.topic_offsets import fetch_topic_bounds
+from connect_dagster.orchestration.observations.topic_offsets import (
+    Bounds,
+    Partition,
+    fetch_newest_times,
+    fetch_topic_bounds,
+)
 
-# A tick is to end within 40 s. Connectors are asked for until this many seconds after it began; the batch under way
-# then takes two requests more at most, and the brokers three.
+# Dagster ends a tick after a minute. Connectors are asked for until this many seconds after it began; the batch under
+# way then takes two requests more at most, and the brokers, of all clusters at once, three.
 READING_SECONDS = 20.0
 REQUEST_TIMEOUT = 5.0
 ADMIN_TIMEOUT = 3.0
@@ -32,15 +50,22 @@ Read = TypeVar("Read")
 
 
 class ConnectorPoll:
-    """One poll of a worker; collects warnings."""
+    """One poll of a worker; collects warnings.
 
-    def __init__(self, workspace: ConnectCluster) -> None:
+    Args:
+        workspace: The cluster.
+        sources: Kafka clusters that its connectors mirror, by their aliases.
+    """
+
+    def __init__(self, workspace: ConnectCluster, sources: Mapping[str, Bootstrap] | None = None) -> None:
         # Patient, but not for as long as a rebalance may take: the next poll comes soon.
         self.client = workspace.get_client(timeout=REQUEST_TIMEOUT, retries=workspace.request_max_retries)
         self.warnings: list[str] = []
         self._brokers = workspace.brokers
+        self._sources = sources or {}
         self._bootstrap_servers = workspace.bootstrap_servers
         self._data_key_prefix = workspace.data_key_prefix
+        self._kafka_cluster = workspace.kafka_cluster
         # Thousands of small requests cannot each be patient.
         self._once = workspace.get_client(timeout=REQUEST_TIMEOUT, retries=0)
         self._deadline = time.monotonic() + READING_SECONDS
@@ -56,7 +81,12 @@ class ConnectorPoll:
 
     def snapshots(self, connectors: Iterable[Connector]) -> Iterator[ConnectorSnapshot]:
         """Return snapshots of connectors in their order, as many as there is time for."""
-        return iter(self._with_bounds(list(self._asked(list(connectors)))))
+        taken = list(self._asked(list(connectors)))
+        # At once, as the time for requests to brokers is that of one after the other to one cluster.
+        with ThreadPoolExecutor(1) as pool:
+            mirrors = pool.submit(self._mirrors, taken)
+            bounded = self._with_bounds(taken)
+        return (replace(one, mirror=mirrors.result().get(one.connector.name)) for one in bounded)
 
     def _asked(self, connectors: Sequence[Connector]) -> Iterator[ConnectorSnapshot]:
         progress = self._readable(self._once.progress) or {}
@@ -74,7 +104,7 @@ class ConnectorPoll:
         lineage = connector_lineage({**connector.info.config, "name": name}, topics, connector.status.type)
         return ConnectorSnapshot(
             connector,
-            lineage.located(self._bootstrap_servers, self._data_key_prefix),
+            lineage.located(self._bootstrap_servers, self._data_key_prefix, self._kafka_cluster),
             self._readable(lambda: tuple(self._once.offsets(name))),
             {task: progress[task] for task in tasks if task in progress},
         )
@@ -83,13 +113,60 @@ class ConnectorPoll:
         """Return the snapshots with the bounds of their topics, fetched at once; unchanged when brokers fail."""
         if self._brokers is None or not snapshots:
             return snapshots
-        topics = {topic for snapshot in snapshots for topic in snapshot.topics}
+        brokers, topics = self._brokers, {topic for snapshot in snapshots for topic in snapshot.topics}
+        bounds = self._of_brokers("end offsets and lag", lambda: fetch_topic_bounds(brokers, topics, ADMIN_TIMEOUT))
+        return snapshots if bounds is None else [snapshot.with_bounds(bounds) for snapshot in snapshots]
+
+    def _mirrors(self, snapshots: Sequence[ConnectorSnapshot]) -> dict[str, MirrorReading]:
+        """Return readings of flows by their source connectors; each cluster is asked once for all its topics."""
+        mirrors = [one for one in snapshots if is_mirror(one.connector, MIRROR_SOURCE)]
+        if not mirrors:
+            return {}
+        names = {one.connector.name: MirrorNames.of(one.connector.info.config) for one in mirrors}
+        sources: dict[str, set[str]] = {}
+        for one in mirrors:
+            sources.setdefault(names[one.connector.name].source, set()).update(topic_names(one.lineage.inputs))
+        # All at once, however many clusters: none may wait for another one that does not respond.
+        with ThreadPoolExecutor(2 + len(sources)) as pool:
+            samples = pool.submit(self._readable, self._once.metric_samples)
+            newest = pool.submit(self._newest, mirrors, list(names.values()))
+            bounds = {alias: pool.submit(self._source_bounds, alias, topics) for alias, topics in sources.items()}
+        return {
+            one.connector.name: MirrorReading(
+                flow,
+                time.time(),
+                None if one.offsets is None else mirrored_positions(one.offsets, flow.source),
+                bounds[flow.source].result(),
+                newest.result(),
+                replication_latencies(samples.result() or (), flow),
+                checkpointed_groups(samples.result() or (), flow),
+                reads_from_end(one.connector.info.config),
+            )
+            for one, flow in zip(mirrors, names.values(), strict=True)
+        }
+
+    def _newest(
+        self, mirrors: Sequence[ConnectorSnapshot], flows: Sequence[MirrorNames]
+    ) -> Mapping[Partition, float] | None:
+        if (brokers := self._brokers) is None:
+            return None
+        topics = {topic for one in mirrors for topic in one.lineage.topics}
+        topics |= {topic for flow in flows for topic in (flow.heartbeats, flow.checkpoints)}
+        return self._of_brokers("ages of mirrored records", lambda: fetch_newest_times(brokers, topics, ADMIN_TIMEOUT))
+
+    def _source_bounds(self, alias: str, topics: Collection[str]) -> Mapping[Partition, Bounds] | None:
+        if (brokers := self._sources.get(alias)) is None:
+            return None
+        return self._of_brokers(
+            f"lag of mirroring from '{alias}'", lambda: fetch_topic_bounds(brokers, topics, ADMIN_TIMEOUT)
+        )
+
+    def _of_brokers(self, what: str, read: Callable[[], Read]) -> Read | None:
         try:
-            bounds = fetch_topic_bounds(self._brokers, topics, ADMIN_TIMEOUT)
+            return read()
         except (KafkaException, ConnectError) as error:
-            self.warnings.append(f"No end offsets and lag this time: {error}")
-            return snapshots
-        return [snapshot.with_bounds(bounds) for snapshot in snapshots]
+            self.warnings.append(f"No {what} this time: {error}")
+            return None
 
     def _readable(self, read: Callable[[], Read]) -> Read | None:
         try:

@@ -2,15 +2,18 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
+from connect_dagster.client.datasets import KafkaConnectDatasetProps, topic_names
 from connect_dagster.client.lineage import ConnectorLineage
 from connect_dagster.client.types import Connector, Direction, PartitionOffset, TaskProgress
+from connect_dagster.orchestration.observations.mirror import MirrorReading
 from connect_dagster.orchestration.observations.topic_offsets import Bounds, Partition, lags
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots, for what is computed once: a connector may have thousands of topics
 class ConnectorSnapshot:
     """A connector at one moment.
 
@@ -20,6 +23,7 @@ class ConnectorSnapshot:
         offsets: Its committed offsets; None when they could not be read.
         progress: Spark progress of its tasks; empty from a Java worker.
         bounds: Bounds of its topics' partitions; None when the brokers were not, or could not be, asked.
+        mirror: Reading of its flow; None for all but MirrorMaker's source connector.
     """
 
     connector: Connector
@@ -27,10 +31,12 @@ class ConnectorSnapshot:
     offsets: tuple[PartitionOffset, ...] | None
     progress: Mapping[str, TaskProgress]
     bounds: Mapping[Partition, Bounds] | None = None
+    mirror: MirrorReading | None = None
 
     def with_bounds(self, bounds: Mapping[Partition, Bounds]) -> "ConnectorSnapshot":
         """Return the snapshot with those of ``bounds`` that belong to its topics."""
-        own = {partition: edge for partition, edge in bounds.items() if partition[0] in self.topics}
+        topics = self.topics
+        own = {partition: edge for partition, edge in bounds.items() if partition[0] in topics}
         return replace(self, bounds=own)
 
     @property
@@ -42,21 +48,66 @@ class ConnectorSnapshot:
     @property
     def offsets_version(self) -> str:
         """Hash of the committed offsets, independent of their order; empty without offsets."""
-        entries = sorted(json.dumps(entry.model_dump(), sort_keys=True) for entry in self.offsets or ())
-        return hashlib.sha256("\n".join(entries).encode()).hexdigest()[:16] if entries else ""
+        return _version(self.offsets or ())
 
     @property
     def position(self) -> int:
         """Sum of all integers in the committed offsets: records for a sink, bytes for a file."""
-        values = [value for entry in self.offsets or () for value in (entry.offset or {}).values()]
-        return sum(value for value in values if isinstance(value, int))
+        return _position(self.offsets or ())
+
+    def version_of(self, output: KafkaConnectDatasetProps) -> str:
+        """Return the hash of the offsets of what an output is made of; empty without offsets."""
+        return _version(self._offsets_of(output))
+
+    def position_of(self, output: KafkaConnectDatasetProps) -> int:
+        """Return the sum of all integers in the offsets of what an output is made of."""
+        return _position(self._offsets_of(output))
+
+    def _offsets_of(self, output: KafkaConnectDatasetProps) -> Sequence[PartitionOffset]:
+        """Return the offsets of what an output is made of.
+
+        MirrorMaker's are those of topics, of which one may stand still while others move. Those of other connectors do
+        not tell: each output has all of them.
+        """
+        known = self.sources_of(output)
+        if self.mirror is None or not known:
+            return self.offsets or ()
+        return [entry for topic in known for entry in self._offsets_by_topic.get(topic, ())]
+
+    def sources_of(self, output: KafkaConnectDatasetProps) -> Sequence[str]:
+        """Return the topics that an output is made of, as far as they are known."""
+        return self._sources.get(output, ())
+
+    @cached_property
+    def _sources(self) -> Mapping[KafkaConnectDatasetProps | None, Sequence[str]]:
+        routes: dict[KafkaConnectDatasetProps | None, list[KafkaConnectDatasetProps | None]] = {}
+        for route in self.lineage.routes:
+            routes.setdefault(route.target, []).append(route.source)
+        return {output: sorted(topic_names(sources)) for output, sources in routes.items()}
+
+    @cached_property
+    def _offsets_by_topic(self) -> Mapping[str, Sequence[PartitionOffset]]:
+        """Return the offsets of the flow by topic of its source."""
+        found: dict[str, list[PartitionOffset]] = {}
+        for entry in self.offsets or ():
+            if self.mirror is not None and entry.partition.get("cluster") == self.mirror.names.source:
+                found.setdefault(str(entry.partition.get("topic")), []).append(entry)
+        return found
+
+    @cached_property
+    def _ends(self) -> Mapping[str, int]:
+        found: dict[str, int] = {}
+        for (topic, _), edge in (self.bounds or {}).items():
+            found[topic] = found.get(topic, 0) + edge.end
+        return found
 
     @property
     def lags(self) -> list[int] | None:
         """Records of each partition that a sink has not committed; None for a source, or when unknown."""
         if self.bounds is None or self.offsets is None or self.lineage.direction is not Direction.SINK:
             return None
-        own = {partition: edge for partition, edge in self.bounds.items() if partition[0] in self.lineage.topics}
+        topics = set(self.lineage.topics)
+        own = {partition: edge for partition, edge in self.bounds.items() if partition[0] in topics}
         return lags(own, _committed(self.offsets))
 
     @property
@@ -76,8 +127,17 @@ class ConnectorSnapshot:
 
     def end_offset(self, topic: str) -> int | None:
         """Return the sum of a topic's end offsets; None when it does not exist, or without brokers."""
-        ends = [edge.end for (name, _), edge in (self.bounds or {}).items() if name == topic]
-        return sum(ends) if ends else None
+        return self._ends.get(topic)
+
+
+def _version(offsets: Iterable[PartitionOffset]) -> str:
+    entries = sorted(json.dumps(entry.model_dump(), sort_keys=True) for entry in offsets)
+    return hashlib.sha256("\n".join(entries).encode()).hexdigest()[:16] if entries else ""
+
+
+def _position(offsets: Iterable[PartitionOffset]) -> int:
+    values = [value for entry in offsets for value in (entry.offset or {}).values()]
+    return sum(value for value in values if isinstance(value, int))
 
 
 def _committed(offsets: tuple[PartitionOffset, ...]) -> dict[Partition, int]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient, ListOffsetsResultInfo, OffsetSpec  # type: ignore[attr-defined]
 
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.access import Bootstrap, client_settings
@@ -35,21 +35,50 @@ def fetch_topic_bounds(bootstrap_servers: Bootstrap, topics: Iterable[str], time
         KafkaException: The brokers did not respond in time.
     """
     admin = clients.admin(client_settings(bootstrap_servers), {"log_level": 0})
+    partitions = _partitions(admin, topics, timeout)
+    starts = _places(admin, partitions, OffsetSpec.earliest(), timeout)  # type: ignore[no-untyped-call]
+    ends = _places(admin, partitions, OffsetSpec.latest(), timeout)  # type: ignore[no-untyped-call]
+    return {partition: Bounds(starts[partition].offset, ends[partition].offset) for partition in partitions}
+
+
+def fetch_newest_times(bootstrap_servers: Bootstrap, topics: Iterable[str], timeout: float) -> dict[Partition, float]:
+    """Return the largest timestamp in each partition of ``topics`` that has records, in epoch seconds.
+
+    Args:
+        bootstrap_servers: As of :func:`fetch_topic_bounds`.
+        topics: Names of topics.
+        timeout: Bound for each of the two requests, in seconds.
+
+    Raises:
+        KafkaException: The brokers did not respond in time, or are older than 3.0 (KIP-734).
+    """
+    admin = clients.admin(client_settings(bootstrap_servers), {"log_level": 0})
+    newest = OffsetSpec.max_timestamp()  # type: ignore[no-untyped-call]
+    places = _places(admin, _partitions(admin, topics, timeout), newest, timeout)
+    return {partition: place.timestamp / 1000 for partition, place in places.items() if place.timestamp >= 0}
+
+
+def fetch_topic_names(bootstrap_servers: Bootstrap, timeout: float) -> list[str]:
+    """Return the names of all topics. Raises KafkaException, as :func:`fetch_topic_bounds`."""
+    admin = clients.admin(client_settings(bootstrap_servers), {"log_level": 0})
+    return sorted(admin.list_topics(timeout=timeout).topics)
+
+
+def _partitions(admin: AdminClient, topics: Iterable[str], timeout: float) -> list[Partition]:
     known = admin.list_topics(timeout=timeout).topics
-    partitions = [(topic, number) for topic in topics if topic in known for number in known[topic].partitions]
-    starts = _offsets(admin, partitions, OffsetSpec.earliest(), timeout)  # type: ignore[no-untyped-call]
-    ends = _offsets(admin, partitions, OffsetSpec.latest(), timeout)  # type: ignore[no-untyped-call]
-    return {partition: Bounds(starts[partition], ends[partition]) for partition in partitions}
+    return [(topic, number) for topic in topics if topic in known for number in known[topic].partitions]
 
 
-def _offsets(admin: AdminClient, partitions: list[Partition], spec: OffsetSpec, timeout: float) -> dict[Partition, int]:
+def _places(
+    admin: AdminClient, partitions: list[Partition], spec: OffsetSpec, timeout: float
+) -> dict[Partition, ListOffsetsResultInfo]:
     if not partitions:
         return {}
     requested = {TopicPartition(*partition): spec for partition in partitions}
     answers = admin.list_offsets(requested, request_timeout=timeout)
     try:
         # A second more than the clients themselves take.
-        return {(asked.topic, asked.partition): answer.result(timeout + 1).offset for asked, answer in answers.items()}
+        return {(asked.topic, asked.partition): answer.result(timeout + 1) for asked, answer in answers.items()}
     except TimeoutError as error:
         raise KafkaException(KafkaError(KafkaError._TIMED_OUT)) from error
 

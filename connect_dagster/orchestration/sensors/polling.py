@@ -4,20 +4,28 @@ It polls often and writes rarely, because the event log is never pruned: it obse
 states or its configuration changed, and otherwise once in an interval. A change also evaluates the check
 ``connector_state``, so that a failure shows in the graph without a run. When offsets advanced, the assets that the
 connector writes (the topics of a source, the tables of a sink) are materialised, so that freshness policies and
-automation conditions of assets downstream work.
+automation conditions of assets downstream work; of MirrorMaker's topics those whose records moved.
 """
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import dagster as dg
-from dagster import AssetCheckEvaluation, AssetMaterialization, AssetObservation, DagsterInstance, TableSchema
+from dagster import (
+    AssetCheckEvaluation,
+    AssetKey,
+    AssetMaterialization,
+    AssetObservation,
+    DagsterInstance,
+    TableSchema,
+)
 from pydantic import BaseModel, ConfigDict, Field
 
 from connect_dagster.client.datasets import KafkaConnectDatasetProps, KafkaConnectTopicProps
 from connect_dagster.client.rest_client import KafkaConnectError
 from connect_dagster.client.types import Connector
+from connect_dagster.kafka.access import Brokers
 from connect_dagster.orchestration._compat import TableMetadataSet
 from connect_dagster.orchestration.assets.keys import identifier
 from connect_dagster.orchestration.assets.metadata_sets import KafkaConnectMetadataSet
@@ -25,6 +33,7 @@ from connect_dagster.orchestration.assets.specs import ConnectorSelectorFn
 from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator, config_version
 from connect_dagster.orchestration.assets.workspace_data import live_props
 from connect_dagster.orchestration.checks.state import state_evaluation
+from connect_dagster.orchestration.cluster import brokers_by_alias, check_sources
 from connect_dagster.orchestration.observations.metadata import materialization_metadata, observation_metadata
 from connect_dagster.orchestration.observations.poll import ConnectorPoll
 from connect_dagster.orchestration.observations.snapshot import ConnectorSnapshot
@@ -33,7 +42,7 @@ from connect_dagster.orchestration.observations.trend import ConnectorMark, Conn
 from connect_dagster.orchestration.sensors.cursor import SensorCursor
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
-# When columns are asked for no more: a tick has 40 s, see connector_poll, and one such request this long.
+# When columns are asked for no more, as Dagster ends a tick after a minute; one such request takes this long.
 COLUMNS_UNTIL_SECONDS = 36.0
 REGISTRY_TIMEOUT = 2.0
 
@@ -84,6 +93,7 @@ def build_kafka_connect_polling_sensor(
     minimum_interval_seconds: int = 30,
     event_interval_seconds: int = EVENT_INTERVAL_SECONDS,
     default_status: dg.DefaultSensorStatus = dg.DefaultSensorStatus.RUNNING,
+    mirror_sources: Sequence[KafkaConnectWorkspace] = (),
 ) -> dg.SensorDefinition:
     """Create a sensor that polls a Connect cluster and reports its connectors and their progress.
 
@@ -101,9 +111,14 @@ def build_kafka_connect_polling_sensor(
             changed. It decides how fast the event log grows: by default, ten connectors that always move records
             add less than 20 MB a day to SQLite. Defaults to 900.
         default_status (DefaultSensorStatus): Whether it runs at first. Defaults to RUNNING.
+        mirror_sources (Sequence[KafkaConnectWorkspace]): The clusters that MirrorMaker's connectors mirror, each with
+            ``kafka_cluster`` and ``bootstrap_servers``; with them the lag of mirrored topics is reported.
 
     Returns:
         SensorDefinition: The sensor.
+
+    Raises:
+        DagsterInvalidDefinitionError: One of ``mirror_sources`` has no alias or no brokers.
 
     Examples:
         .. code-block:: python
@@ -114,6 +129,7 @@ def build_kafka_connect_polling_sensor(
             workspace = KafkaConnectWorkspace(url="http://127.0.0.1:8083", bootstrap_servers="127.0.0.1:9092")
             defs = dg.Definitions(sensors=[build_kafka_connect_polling_sensor(workspace=workspace)])
     """
+    check_sources(mirror_sources)
     translator = dagster_kafka_connect_translator or DagsterKafkaConnectTranslator()
 
     @dg.sensor(
@@ -126,7 +142,8 @@ def build_kafka_connect_polling_sensor(
         cursor = KafkaConnectPollingSensorCursor.read(context.cursor)
         try:
             with workspace.initialized() as ready:
-                tick = PollingTick(ready, translator, context.instance, cursor, event_interval_seconds)
+                sources = brokers_by_alias(mirror_sources)
+                tick = PollingTick(ready, translator, context.instance, cursor, event_interval_seconds, sources)
                 events = list(tick.events(connector_selector_fn))
         except KafkaConnectError as error:
             return dg.SkipReason(str(error))
@@ -150,6 +167,7 @@ class PollingTick:
         instance: Has the events of runs, which are not reported again.
         cursor: The cursor of the last tick.
         event_interval: Seconds between two events of an asset that did not change.
+        sources: Kafka clusters that connectors mirror, by their aliases.
     """
 
     def __init__(
@@ -159,6 +177,7 @@ class PollingTick:
         instance: DagsterInstance,
         cursor: KafkaConnectPollingSensorCursor,
         event_interval: float,
+        sources: Mapping[str, Brokers] | None = None,
     ) -> None:
         self.cursor = cursor
         self.polled = 0
@@ -167,7 +186,7 @@ class PollingTick:
         self._instance = instance
         self._event_interval = event_interval
         self._columns_until = time.monotonic() + COLUMNS_UNTIL_SECONDS
-        self._poll = ConnectorPoll(workspace)
+        self._poll = ConnectorPoll(workspace, sources)
 
     @property
     def warnings(self) -> list[str]:
@@ -214,15 +233,28 @@ class PollingTick:
         self.cursor.connectors[name] = memory.model_copy(update=news)
 
     def _materializations(self, snapshot: ConnectorSnapshot, now: float) -> Iterator[AssetMaterialization]:
-        for output in snapshot.lineage.outputs:
-            key = self._translator.get_asset_spec(output).key
-            last = self._instance.get_latest_materialization_event(key)
-            known = last.asset_materialization.metadata if last and last.asset_materialization else {}
-            if KafkaConnectMetadataSet.extract(known).offsets_version == snapshot.offsets_version:
-                # A run has reported these offsets, or the sensor before its cursor was reset.
+        outputs = {self._translator.get_asset_spec(output).key: output for output in snapshot.lineage.outputs}
+        reported = self._reported(list(outputs))
+        for key, output in outputs.items():
+            known, version = reported.get(key, {}), snapshot.version_of(output)
+            if version in ("", KafkaConnectMetadataSet.extract(known).offsets_version):
+                # Nothing has moved there, or a run has reported these offsets, or the sensor before its cursor was
+                # reset.
                 continue
             columns = self._columns(output, known)
             yield AssetMaterialization(key, metadata={**materialization_metadata(snapshot, output, now), **columns})
+
+    def _reported(self, keys: Sequence[AssetKey]) -> Mapping[AssetKey, Mapping[str, Any]]:
+        """Return the metadata of the newest materialisations, read at once: a flow may have thousands of topics."""
+        if not keys:
+            return {}
+        found = (record.asset_entry for record in self._instance.get_asset_records(keys))
+        events = {entry.asset_key: entry.last_materialization for entry in found}
+        return {
+            key: event.asset_materialization.metadata
+            for key, event in events.items()
+            if event is not None and event.asset_materialization is not None
+        }
 
     def _columns(self, output: KafkaConnectDatasetProps, last: Mapping[str, Any]) -> TableMetadataSet:
         """Return the columns in the registry, or those a run reported: the UI shows the newest materialisation's."""

@@ -6,12 +6,14 @@ import dagster as dg
 from dagster import AssetKey, AssetSpec
 
 from connect_dagster.orchestration.assets.keys import GROUP_NAME, group_key, identifier, topic_key, worker_key
+from connect_dagster.orchestration.cluster import check_names
 from connect_dagster.orchestration.workers.group_metadata import (
     configs_metadata,
     group_metadata,
     offsets_metadata,
     statuses_metadata,
 )
+from connect_dagster.orchestration.workers.job import WORKER_JOB
 from connect_dagster.orchestration.workers.resource import ConnectWorkerResource
 
 TOPIC_PROPERTIES = {
@@ -21,15 +23,19 @@ TOPIC_PROPERTIES = {
 }
 
 
-def build_worker_asset_spec(worker_id: str = "standalone") -> AssetSpec:
+def build_worker_asset_spec(worker_id: str = "standalone", *, job_name: str = WORKER_JOB) -> AssetSpec:
     """Return the worker as an external asset, which carries the observations of the job's runs.
 
     Args:
         worker_id (str): Name of the worker in Dagster.
+        job_name (str): Name of the job that runs it. Defaults to ``connect_worker``.
+
+    Returns:
+        AssetSpec: The asset.
     """
     return AssetSpec(
         worker_key(worker_id),
-        description="Connect worker: one process with one Spark session, run by the job `connect_worker`.",
+        description=f"Process that runs connectors, hosted by the job `{job_name}`.",
         group_name=GROUP_NAME,
         kinds={"kafka", "spark", "python"},
     )
@@ -50,6 +56,7 @@ def build_connect_group_assets(*, worker: ConnectWorkerResource, worker_ids: Ite
         AssetsDefinition: The four assets, each of which may be materialised alone.
 
     Raises:
+        DagsterInvalidDefinitionError: The cluster's name or its alias is an ``EnvVar``.
         Failure: The worker names no group or no topics, or its property file cannot be read.
 
     Examples:
@@ -73,8 +80,12 @@ def build_connect_group_assets(*, worker: ConnectWorkerResource, worker_ids: Ite
             )
             defs = dg.Definitions(assets=[build_connect_group_assets(worker=worker)])
     """
+    check_names(worker.workspace)
     group_id, prefix = worker.named("group.id"), worker.workspace.data_key_prefix
-    keys = {name: topic_key(worker.named(name)).with_prefix(prefix) for name in TOPIC_PROPERTIES}
+    alias = worker.workspace.kafka_cluster
+    keys = {
+        name: topic_key(worker.named(name), alias).with_prefix([] if alias else prefix) for name in TOPIC_PROPERTIES
+    }
     group = group_key(group_id).with_prefix(prefix)
 
     @dg.multi_asset(

@@ -12,14 +12,14 @@ from connect_dagster.orchestration.workers.failure_sensor import build_connect_w
 from connect_dagster.orchestration.workers.heartbeat_checks import build_worker_heartbeat_checks
 from connect_dagster.orchestration.workers.job import WORKER_JOB, build_connect_worker_job
 from connect_dagster.orchestration.workers.keepalive_sensor import build_connect_worker_keepalive_sensor
-from connect_dagster.orchestration.workers.resource import ConnectWorkerResource, HostedWorker
+from connect_dagster.orchestration.workers.resource import ConnectWorkerResource, HostedProcess
 
 Resource = TypeVar("Resource", bound=dg.ConfigurableResource)  # type: ignore[type-arg]
 
 
 def build_connect_worker_definitions(
     *,
-    workers: Mapping[str, HostedWorker],
+    workers: Mapping[str, HostedProcess],
     job_name: str = WORKER_JOB,
     back_off: BackOff | None = None,
     heartbeat_timeout: float = 900.0,
@@ -34,7 +34,7 @@ def build_connect_worker_definitions(
     its topics.
 
     Args:
-        workers (Mapping[str, HostedWorker]): The workers, by their names in Dagster, which are parts of asset keys.
+        workers (Mapping[str, HostedProcess]): The workers, by their names in Dagster, which are parts of asset keys.
         job_name (str): Name of the job, which the names of the sensors begin with. Defaults to ``connect_worker``.
         back_off (Optional[BackOff]): Waiting times after failures. Defaults to 5 s, doubled up to 5 min.
         heartbeat_timeout (float): See :func:`build_connect_worker_keepalive_sensor`. Defaults to 900.
@@ -75,7 +75,7 @@ def build_connect_worker_definitions(
             groups.setdefault(worker.named("group.id"), {})[worker_id] = worker
     return dg.Definitions(
         assets=[
-            *map(build_worker_asset_spec, workers),
+            *(build_worker_asset_spec(worker_id, job_name=job_name) for worker_id in workers),
             *(
                 build_connect_group_assets(worker=next(iter(members.values())), worker_ids=members)
                 for members in groups.values()

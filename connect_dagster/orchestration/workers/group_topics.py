@@ -10,7 +10,7 @@ from typing import Any
 from confluent_kafka import Message
 
 from connect_dagster.kafka.access import Bootstrap
-from connect_dagster.kafka.topic_reading import read_topic
+from connect_dagster.kafka.topic_reading import content_bytes, read_topic
 from connect_dagster.protocol.config_state import ConfigTable
 from connect_dagster.protocol.offset_records import parse_key, parse_value
 from connect_dagster.protocol.states import State, Status
@@ -92,7 +92,7 @@ def read_configs(bootstrap_servers: Bootstrap, topic: str, timeout: float) -> St
     """
     table = ConfigTable()
     for record in read_topic(bootstrap_servers, topic, timeout, isolation=_OF_WORKERS):
-        table.apply(_text(record.key()), _bytes(record.value()), _offset(record))
+        table.apply(_text(record.key()), content_bytes(record.value()), _offset(record))
     state = table.snapshot()
     return StoredConfigs(
         {
@@ -113,10 +113,10 @@ def read_offsets(bootstrap_servers: Bootstrap, topic: str, timeout: float) -> tu
     """Read an offset topic (``offset.storage.topic``) to its end; as :func:`read_configs`."""
     latest: dict[bytes, bytes | None] = {}
     for record in read_topic(bootstrap_servers, topic, timeout):
-        key = _bytes(record.key()) or b""
+        key = content_bytes(record.key()) or b""
         # The latest of several keys of one partition, in another order of its fields, comes last.
         latest.pop(key, None)
-        latest[key] = _bytes(record.value())
+        latest[key] = content_bytes(record.value())
     found: dict[tuple[str, str], StoredOffset] = {}
     for key, value in latest.items():
         if value is not None and (named := parse_key(key)) is not None:
@@ -130,7 +130,7 @@ def read_statuses(bootstrap_servers: Bootstrap, topic: str, timeout: float) -> t
     table = StatusTable()
     # Records of one key stand in one partition, in their order.
     for record in read_topic(bootstrap_servers, topic, timeout, isolation=_OF_WORKERS):
-        table.apply(_text(record.key()), _bytes(record.value()))
+        table.apply(_text(record.key()), content_bytes(record.value()))
     found = [_stored(name, None, status) for name, status in table.connectors.items()]
     found += [_stored(name, number, status) for name, tasks in table.tasks.items() for number, status in tasks.items()]
     return tuple(sorted(found, key=lambda status: (status.connector, -1 if status.task is None else status.task)))
@@ -146,10 +146,6 @@ def _offset(record: Message) -> int:
     offset = record.offset()
     assert offset is not None  # a record that was read has one
     return offset
-
-
-def _bytes(content: str | bytes | None) -> bytes | None:
-    return content.encode() if isinstance(content, str) else content
 
 
 def _text(content: str | bytes | None) -> str | None:

@@ -19,7 +19,8 @@ def build_worker_heartbeat_checks(
 
     It fails when by the last observation the worker has ended or its REST API did not respond, or when that is older
     than the bound; and it warns when the instance ends runs after some time (``run_monitoring.max_runtime_seconds``),
-    and healthy workers with them.
+    and healthy workers with them. That of MirrorMaker's process fails when connectors or tasks of its flows FAILED too,
+    and warns when their states cannot be read, or one has none: it has no REST API by which other checks would see it.
 
     Args:
         worker_ids (Iterable[str]): The workers' names in Dagster.
@@ -85,12 +86,25 @@ def _judged(last: dict[str, Any], age: float, max_age: float, max_runtime: int) 
     if last.get("rest_answering") == 0:
         deaf = f"The worker runs, but its REST API does not respond: {last.get('rest_error') or 'see its run'}."
         return AssetCheckResult(passed=False, description=deaf, metadata=metadata)
-    if max_runtime:
+    # Connectors on a worker have checks.
+    if "flow_count" in last and (failed := last.get("connectors_failed", 0) + last.get("tasks_failed", 0)):
+        what = f"{failed} of {last.get('connector_count', 0) + last.get('task_count', 0)} connectors and tasks FAILED"
         return AssetCheckResult(
-            passed=False,
-            severity=AssetCheckSeverity.WARN,
-            description=f"The instance ends runs after {max_runtime} s (run_monitoring.max_runtime_seconds), "
-            "and with them this worker.",
-            metadata=metadata,
+            passed=False, description=f"The process runs, but {what}: {last.get('error')}", metadata=metadata
         )
+    if warning := _warning(last, max_runtime):
+        return AssetCheckResult(passed=False, severity=AssetCheckSeverity.WARN, description=warning, metadata=metadata)
     return AssetCheckResult(passed=True, metadata=metadata)
+
+
+def _warning(last: dict[str, Any], max_runtime: int) -> str | None:
+    if missing := last.get("connectors_missing"):
+        return f"The process runs, but these connectors have no state: {missing}; see its run's log."
+    if unknown := last.get("flows_error"):
+        return f"The process runs, but states of its flows are not known: {unknown}"
+    if max_runtime:
+        return (
+            f"The instance ends runs after {max_runtime} s (run_monitoring.max_runtime_seconds), and with them this "
+            "worker."
+        )
+    return None

@@ -5,29 +5,23 @@ terminated. The status of the run shows the reason: CANCELED when a user stopped
 the run was interrupted otherwise. Neither the op nor the run is retried: the keep-alive sensor decides on the next run.
 """
 
-import math
-import time
 from collections.abc import Mapping
 from typing import Any
 
 import dagster as dg
-from dagster import AssetObservation, MetadataValue
+from dagster import AssetObservation, DagsterRunStatus, RunsFilter
 from pydantic import Field
 
 from connect_dagster.client.interrupts import uninterrupted
-from connect_dagster.client.masking import mask_text
-from connect_dagster.client.rest_client import KafkaConnectClient, KafkaConnectError
-from connect_dagster.client.types import State
 from connect_dagster.orchestration.assets.keys import worker_key
-from connect_dagster.orchestration.workers.process import WorkerProcess
-from connect_dagster.orchestration.workers.resource import HostedWorker, worker_failure
+from connect_dagster.orchestration.workers.resource import HostedProcess, TakenPlaceError, worker_failure
 from connect_dagster.orchestration.workers.run_process import RunProcess
 
 WORKER_JOB = "connect_worker"
-_REBALANCES = "kafka_connect_worker_rebalance_completed_rebalances_total"
 WORKER_ID_TAG = "connect-dagster/worker_id"
 GENERATION_TAG = "connect-dagster/generation"
 PROCESS_TAG = "connect-dagster/process"
+REFUSED_TAG = "connect-dagster/refused"
 
 
 class ConnectWorkerConfig(dg.Config):
@@ -37,17 +31,17 @@ class ConnectWorkerConfig(dg.Config):
     report_interval: float = Field(
         default=300.0, gt=0, description="Between two observations of the worker; each adds 9 KB to the event log."
     )
-    start_timeout: float = Field(default=120.0, gt=0, description="Until the worker's REST API has to answer.")
+    start_timeout: float = Field(default=120.0, gt=0, description="Until the worker has to have started.")
     stop_timeout: float = Field(default=30.0, gt=0, description="For the worker to drain; then it is killed.")
 
 
-def build_connect_worker_job(*, workers: Mapping[str, HostedWorker], name: str = WORKER_JOB) -> dg.JobDefinition:
+def build_connect_worker_job(*, workers: Mapping[str, HostedProcess], name: str = WORKER_JOB) -> dg.JobDefinition:
     """Create the job that runs a worker as long as its run lasts.
 
     Terminating the run stops the worker, which first delivers what is under way; launching the job starts it again.
 
     Args:
-        workers (Mapping[str, HostedWorker]): The workers it can host, by their names in Dagster. The name tags the
+        workers (Mapping[str, HostedProcess]): The workers it can host, by their names in Dagster. The name tags the
             runs and ends the worker's asset key; the first one is hosted unless the run's config names another.
         name (str): The job's name. Defaults to ``connect_worker``.
 
@@ -78,7 +72,13 @@ def build_connect_worker_job(*, workers: Mapping[str, HostedWorker], name: str =
             raise dg.Failure(f"The job has no worker {worker_id!r}; it has {', '.join(workers)}.")
         with workers[worker_id].process_config_and_initialize_cm() as resource:
             _tag(context, worker_id, resource.generation)
-            _Host(context, config, resource, worker_id).run()
+            try:
+                if resource.is_alive() is None:
+                    require_only_run(context.instance, context.run_id, worker_id)
+                _Host(context, config, resource, worker_id).run()
+            except TakenPlaceError:
+                context.instance.add_run_tags(context.run_id, {REFUSED_TAG: "true"})
+                raise
 
     # The tag of the first worker is right until the op knows better: runs launched by hand have no other.
     @dg.job(
@@ -86,7 +86,8 @@ def build_connect_worker_job(*, workers: Mapping[str, HostedWorker], name: str =
         executor_def=dg.in_process_executor,
         config=run_config(name, first),
         tags={WORKER_ID_TAG: first, "dagster/max_retries": "0"},
-        description="Runs a Connect worker; Terminate stops it for good, launching the job starts it again.",
+        description="Hosts a process that runs connectors; Terminate stops it for good, launching the job starts it "
+        "again.",
     )
     def connect_worker_job() -> None:
         host_worker()
@@ -113,29 +114,27 @@ class _Host:
     """One life of a worker."""
 
     def __init__(
-        self, context: dg.OpExecutionContext, config: ConnectWorkerConfig, resource: HostedWorker, worker_id: str
+        self, context: dg.OpExecutionContext, config: ConnectWorkerConfig, resource: HostedProcess, worker_id: str
     ) -> None:
         self._context = context
         self._config = config
         self._resource = resource
         self._key = worker_key(worker_id)
-        self._client = resource.workspace.get_client()
-        self._rest_worker_id = resource.rest_worker_id
+        self._metadata = resource.report()
 
     def run(self) -> None:
         """Start the worker, observe it, and stop it in any case."""
         worker = self._resource.start(self._config.start_timeout)
         try:
-            where = mask_text(self._client.url)
-            self._context.log.info(f"Worker {worker.pid} responds at {where} after {worker.uptime:.1f} s")
+            self._context.log.info(f"Worker {worker.pid} {self._resource.duty} after {worker.uptime:.1f} s")
             while worker.is_alive():
-                self._report(running_metadata(worker, self._client, self._rest_worker_id))
+                self._report(self._metadata.running(worker))
                 worker.wait(self._config.report_interval)
             raise worker_failure(worker, "The worker ended by itself")
         finally:
             with uninterrupted():
                 worker.stop(self._config.stop_timeout)
-                self._report(ended_metadata(worker, self._rest_worker_id))
+                self._report(self._metadata.ended(worker))
 
     def _report(self, metadata: Mapping[str, Any]) -> None:
         self._context.log_event(AssetObservation(self._key, metadata=metadata))
@@ -144,61 +143,27 @@ class _Host:
             pass
 
 
+def require_only_run(instance: dg.DagsterInstance, run_id: str, worker_id: str) -> None:
+    """Raise TakenPlaceError when an earlier run hosts a process without a REST API, which only that run shows.
+
+    Args:
+        instance: Has the runs.
+        run_id: The run that is to host it.
+        worker_id: The worker's name in Dagster.
+    """
+    under_way = RunsFilter(
+        tags={WORKER_ID_TAG: worker_id}, statuses=[DagsterRunStatus.STARTED, DagsterRunStatus.CANCELING]
+    )
+    started = {one.dagster_run.run_id: one for one in instance.get_run_records(under_way)}
+    own = started.pop(run_id)
+    for other, record in started.items():
+        process = RunProcess.read(record.dagster_run.tags.get(PROCESS_TAG))
+        is_earlier = (record.start_time or 0.0, other) < (own.start_time or 0.0, run_id)
+        if is_earlier and not (process is not None and process.is_gone()):
+            raise TakenPlaceError(f"Run {other[:8]} hosts {worker_id!r} already; terminate it first.")
+
+
 def _tag(context: dg.OpExecutionContext, worker_id: str, generation: str) -> None:
     process = RunProcess.current()
     tags = {WORKER_ID_TAG: worker_id, GENERATION_TAG: generation} | ({PROCESS_TAG: process.text()} if process else {})
     context.instance.add_run_tags(context.run_id, tags)
-
-
-def running_metadata(worker: WorkerProcess, client: KafkaConnectClient, rest_worker_id: str) -> dict[str, Any]:
-    """Return the metadata of a running worker, with data of its REST API.
-
-    Dagster plots whole and decimal numbers only, and one key keeps one type.
-
-    Args:
-        worker: Its process.
-        client: Asks it.
-        rest_worker_id: The ``worker_id`` under which connectors and tasks on it report.
-    """
-    metadata: dict[str, Any] = {
-        "pid": worker.pid,
-        "worker_id": rest_worker_id,
-        "rest_url": MetadataValue.url(mask_text(client.url)),
-        "uptime_seconds": float(worker.uptime),
-        "heartbeat": MetadataValue.timestamp(time.time()),
-        "worker_running": 1,
-    }
-    if (memory := worker.memory) is not None:
-        metadata["rss_bytes"] = memory
-    try:
-        return metadata | {"rest_answering": 1} | _rest_metadata(client, rest_worker_id)
-    except KafkaConnectError as error:
-        return metadata | {"rest_answering": 0, "rest_error": str(error)}
-
-
-def ended_metadata(worker: WorkerProcess, rest_worker_id: str) -> dict[str, Any]:
-    """Return the metadata of a worker whose process has ended."""
-    return {
-        "pid": worker.pid,
-        "worker_id": rest_worker_id,
-        "uptime_seconds": float(worker.uptime),
-        "worker_running": 0,
-        "rest_answering": 0,
-        "exit": worker.exit_description(),
-    }
-
-
-def _rest_metadata(client: KafkaConnectClient, rest_worker_id: str) -> dict[str, Any]:
-    server = client.server_info()
-    statuses = [connector.status for connector in client.connectors().values()]
-    tasks = [task for status in statuses for task in status.tasks if task.worker_id == rest_worker_id]
-    metadata = {
-        "version": server.version,
-        "commit": server.commit,
-        "kafka_cluster_id": server.kafka_cluster_id,
-        "connector_count": sum(status.connector.worker_id == rest_worker_id for status in statuses),
-        "task_count": len(tasks),
-        "tasks_failed": sum(task.state is State.FAILED for task in tasks),
-    }
-    rebalances = client.metrics().get(_REBALANCES, math.nan)
-    return metadata if math.isnan(rebalances) else metadata | {"rebalance_total": int(rebalances)}

@@ -1,7 +1,7 @@
 """The sensor that keeps workers alive: it launches their job, and launches it again when a run failed.
 
 Its switch in the UI is the workers' switch. Each tick reads the newest runs of each worker and calls its REST API
-once:
+once. Of a process without a REST API, as MirrorMaker's, it reads what its run has observed:
 
 1. The run is unfinished and REST responds: do nothing, unless the worker was started with another configuration
    than its current one. Then terminate its run, one worker at a time, and only while REST of all others responds
@@ -13,7 +13,7 @@ once:
    The run is beside the worker, and the network between worker and sensor may be cut. A worker that starts is not
    counted: its run waits for it, within a bound.
 4. The newest run was CANCELED, and not by this sensor: a user stopped the worker. It stays down until a user launches
-   the job.
+   the job. A run that was refused, as another process was in the place of its worker, does not count.
 5. The newest run failed, or was terminated for its silence: wait, twice as long after each such run in a row.
 6. Otherwise launch a run. Run keys name the configuration and count attempts, and are never used twice, as Dagster
    drops a known key silently.
@@ -43,8 +43,14 @@ from connect_dagster.orchestration.assets.keys import worker_key
 from connect_dagster.orchestration.sensors.attempts import BackOff
 from connect_dagster.orchestration.sensors.cursor import SensorCursor
 from connect_dagster.orchestration.sensors.run_history import ATTEMPT_TAG, REMEMBERED_RUNS, UNFINISHED
-from connect_dagster.orchestration.workers.job import GENERATION_TAG, PROCESS_TAG, WORKER_ID_TAG, run_config
-from connect_dagster.orchestration.workers.resource import HostedWorker
+from connect_dagster.orchestration.workers.job import (
+    GENERATION_TAG,
+    PROCESS_TAG,
+    REFUSED_TAG,
+    WORKER_ID_TAG,
+    run_config,
+)
+from connect_dagster.orchestration.workers.resource import HostedProcess
 from connect_dagster.orchestration.workers.run_process import RunProcess
 
 REPLACED_TAG = "connect-dagster/replaced_by_generation"
@@ -93,7 +99,7 @@ class KeepaliveCursor(SensorCursor):
 def build_connect_worker_keepalive_sensor(
     *,
     job: dg.JobDefinition,
-    workers: Mapping[str, HostedWorker],
+    workers: Mapping[str, HostedProcess],
     heartbeat_timeout: float = 900.0,
     rest_timeout: float = 300.0,
     back_off: BackOff | None = None,
@@ -105,9 +111,9 @@ def build_connect_worker_keepalive_sensor(
 
     Args:
         job (JobDefinition): The workers' job, see :func:`build_connect_worker_job`.
-        workers (Mapping[str, HostedWorker]): The workers to keep alive, by their names in Dagster.
-        heartbeat_timeout (float): Seconds without an observation after which a run whose REST is dead counts
-            as dead, where it cannot be seen whether its process is gone. Defaults to 900.
+        workers (Mapping[str, HostedProcess]): The workers to keep alive, by their names in Dagster.
+        heartbeat_timeout (float): Seconds without an observation after which a run whose REST is dead, or whose process
+            has no REST API, counts as dead, where it cannot be seen whether its process is gone. Defaults to 900.
         rest_timeout (float): Seconds without any response of a worker's REST API, an error included, after which its
             run is terminated and launched again though its process lives. Defaults to 300. A response to the
             run itself, which reports every 300 s, counts for 1.5 times as long.
@@ -185,24 +191,24 @@ class WorkerProbe:
     """Response of a worker, and the hash of its configuration.
 
     Attributes:
-        alive: Whether its REST API works.
+        alive: Whether its REST API works; None when it has none, so that its run reports.
         responds: Whether it sends anything, also an error.
         generation: The hash.
     """
 
-    alive: bool
+    alive: bool | None
     responds: bool
     generation: str
 
 
-def _probe(workers: Mapping[str, HostedWorker]) -> dict[str, WorkerProbe]:
+def _probe(workers: Mapping[str, HostedProcess]) -> dict[str, WorkerProbe]:
     """Send requests to all workers at once: each worker may take seven seconds to time out."""
     with ExitStack() as stack, ThreadPoolExecutor(max_workers=len(workers)) as pool:
         ready = [stack.enter_context(worker.process_config_and_initialize_cm()) for worker in workers.values()]
         return dict(zip(workers, pool.map(_probe_one, ready), strict=True))
 
 
-def _probe_one(worker: HostedWorker) -> WorkerProbe:
+def _probe_one(worker: HostedProcess) -> WorkerProbe:
     alive = worker.is_alive()
     return WorkerProbe(alive, alive or worker.responds(), worker.generation)
 
@@ -247,7 +253,6 @@ class WorkerObservation:
         former_silence: Silence | None = None,
     ) -> None:
         self.worker_id = worker_id
-        self.alive = probe.alive
         self.generation = probe.generation
         self._responds = probe.responds
         self._former_silence = former_silence
@@ -255,6 +260,9 @@ class WorkerObservation:
         self._heartbeat_timeout = heartbeat_timeout
         self._back_off = back_off
         self._runs = instance.get_run_records(RunsFilter(tags={WORKER_ID_TAG: worker_id}), limit=REMEMBERED_RUNS)
+        # One that was refused beside it is newer, and says nothing of the worker.
+        self._hosting = [run for run in self._runs if REFUSED_TAG not in run.dagster_run.tags]
+        self.alive = self._run_lives(time.time()) if probe.alive is None else probe.alive
 
     @property
     def is_outdated(self) -> bool:
@@ -347,8 +355,17 @@ class WorkerObservation:
             return f"Stopped by a user; launch the job {self._runs[0].dagster_run.job_name} to start it again"
         return self._reason_of_back_off(now)
 
+    def _run_lives(self, now: float) -> bool:
+        """Return whether its newest unfinished run has observed it, and lives itself."""
+        newest = next((run for run in self._runs if run.dagster_run.status in UNFINISHED), None)
+        if newest is None or not self._has_begun(newest.dagster_run):
+            return False
+        process = RunProcess.read(newest.dagster_run.tags.get(PROCESS_TAG))
+        # A run whose process is seen lives, however rarely it reports: brokers that are away take their time.
+        return (process is not None and process.is_running()) or self._death(newest, now) is None
+
     def _newest(self) -> DagsterRun | None:
-        return self._runs[0].dagster_run if self._runs else None
+        return self._hosting[0].dagster_run if self._hosting else None
 
     def _reason_of_unfinished(self, run: RunRecord, now: float, silence: Silence | None) -> str | None:
         short_id, status = run.dagster_run.run_id[:8], run.dagster_run.status
@@ -388,7 +405,8 @@ class WorkerObservation:
         if not self._runs:
             return None
         failures = failures_in_a_row(self._runs, self._back_off.settled)
-        due = (self._runs[0].end_time or 0.0) + self._back_off.delay(failures)
+        newest = (*self._runs[:1], *self._hosting[:1])
+        due = max(run.end_time or 0.0 for run in newest) + self._back_off.delay(failures)
         return f"Waiting {due - now:.0f} s after a failure" if due > now else None
 
 

@@ -47,21 +47,26 @@ POLL_SECONDS = 0.2
 class WorkerProcess:
     """A running child, see :meth:`spawn`. Its output is copied to stderr, and its last lines are kept."""
 
-    def __init__(self, process: subprocess.Popen[bytes], mask: Callable[[str], str]) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], mask: Callable[[str], str], announcement: str | None) -> None:
         self._process = process
         self._mask = mask
+        self._announcement = announcement
+        self._announced = threading.Event()
         self._started = time.monotonic()
         self._last_lines: deque[str] = deque(maxlen=REMEMBERED_LINES)
         self._copier = threading.Thread(target=self._copy_output, name="worker-output", daemon=True)
         self._copier.start()
 
     @classmethod
-    def spawn(cls, command: Sequence[str], mask: Callable[[str], str] = str) -> "WorkerProcess":
+    def spawn(
+        cls, command: Sequence[str], mask: Callable[[str], str] = str, announcement: str | None = None
+    ) -> "WorkerProcess":
         """Start ``command``.
 
         Args:
             command: The program and its arguments.
             mask: Takes secrets out of a line of its output, before anybody sees it.
+            announcement: Text in the line of its output that says that it has started, for :attr:`has_announced`.
 
         Raises:
             OSError: It cannot be run.
@@ -74,7 +79,7 @@ class WorkerProcess:
             env={**os.environ, EXIT_ON_STDIN_EOF: "1"},
             start_new_session=True,
         )
-        return cls(process, mask)
+        return cls(process, mask, announcement)
 
     @property
     def pid(self) -> int:
@@ -90,6 +95,11 @@ class WorkerProcess:
     def memory(self) -> int | None:
         """Resident bytes of its session; None where the system does not report them."""
         return session_memory(self.pid)
+
+    @property
+    def has_announced(self) -> bool:
+        """Return True if its output has the announcement."""
+        return self._announced.is_set()
 
     def is_alive(self) -> bool:
         """Return True if the process runs."""
@@ -140,4 +150,6 @@ class WorkerProcess:
         for line in output:
             text = self._mask(line.decode(errors="replace").rstrip("\n"))
             self._last_lines.append(text)
+            if self._announcement is not None and self._announcement in text:
+                self._announced.set()
             print(text, file=sys.stderr, flush=True)  # noqa: T201

@@ -12,23 +12,28 @@ from connect_dagster.java.properties import load_properties, property_lines, rea
 JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 
 # A worker needs these and has no default for them.
-_WITHOUT_A_FILE = {"key.converter": JSON_CONVERTER, "value.converter": JSON_CONVERTER}
+JSON_CONVERTERS = {"key.converter": JSON_CONVERTER, "value.converter": JSON_CONVERTER}
 
 
-def effective(file: str | None, additions: Mapping[str, str]) -> dict[str, str]:
+def effective(
+    file: str | None, additions: Mapping[str, str], without_a_file: Mapping[str, str] = JSON_CONVERTERS
+) -> dict[str, str]:
     """Return the effective properties of a worker.
 
     Args:
         file: The user's property file; None for none.
         additions: Properties that take the place of the file's.
+        without_a_file: Those of a worker without a file.
 
     Raises:
         ConfigError: The file cannot be read; names it.
     """
-    return {**(load_properties(file) if file else _WITHOUT_A_FILE), **additions}
+    return {**(load_properties(file) if file else without_a_file), **additions}
 
 
-def write_effective(file: str | None, additions: Mapping[str, str], folder: Path) -> Path:
+def write_effective(
+    file: str | None, additions: Mapping[str, str], folder: Path, without_a_file: Mapping[str, str] = JSON_CONVERTERS
+) -> Path:
     """Return the file that starts a worker: the user's, or a copy in ``folder`` with the additions at its end.
 
     Raises:
@@ -36,7 +41,7 @@ def write_effective(file: str | None, additions: Mapping[str, str], folder: Path
     """
     if file and not additions:
         return Path(file)
-    text = read_text(file) if file else property_lines(_WITHOUT_A_FILE)
+    text = read_text(file) if file else property_lines(without_a_file)
     copy = folder / (Path(file).name if file else "worker.properties")
     copy.touch(mode=0o600)
     copy.write_text(f"{text}\n{property_lines(additions)}", encoding="utf-8")

@@ -4,7 +4,8 @@ import hashlib
 import json
 import sys
 import time
-from collections.abc import Iterator
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, ClassVar
@@ -23,6 +24,7 @@ from connect_dagster.orchestration.secret_fields import SECRET, ResourceWithSecr
 from connect_dagster.orchestration.workers import group_topics, property_file
 from connect_dagster.orchestration.workers.group import MemberDescription, WorkerGroup, read_worker_group
 from connect_dagster.orchestration.workers.group_topics import StoredConfigs, StoredOffset, StoredStatus
+from connect_dagster.orchestration.workers.metadata import ProcessReport, WorkerReport
 from connect_dagster.orchestration.workers.process import WorkerProcess
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 from connect_dagster.scratch import scratch_folder
@@ -32,18 +34,21 @@ ANY_ANSWER_TIMEOUT = 5.0
 FAILED_START_GRACE = 10.0
 
 
-class HostedWorker(ResourceWithSecrets):
-    """Properties and start of a worker, standalone or of a group.
+class TakenPlaceError(dg.Failure):
+    """Something else is where a process was to start."""
+
+
+class HostedProcess(ResourceWithSecrets):
+    """Properties and start of a process that a run hosts: a worker, or MirrorMaker's dedicated process.
 
     Later properties replace earlier ones, in this order: the file, ``spark``, ``properties``, the fields.
     """
 
-    property_of_field: ClassVar[dict[str, str]] = {"bootstrap_servers": "bootstrap.servers", "listener": "listeners"}
+    property_of_field: ClassVar[dict[str, str]] = {}
+    without_a_file: ClassVar[Mapping[str, str]] = {}
+    announcement: ClassVar[str | None] = None
 
-    workspace: KafkaConnectWorkspace = Field(description="Access to the worker's REST API.")
     worker_properties: str | None = Field(default=None, description="Worker configuration file, as Kafka's.")
-    bootstrap_servers: str | None = Field(default=None, description="Kafka brokers: bootstrap.servers.")
-    listener: str | None = Field(default=None, description="Where its REST API listens: listeners.")
     properties: dict[str, str] = Field(
         default={}, description="Further worker properties, by their Java names.", json_schema_extra=SECRET
     )
@@ -60,6 +65,11 @@ class HostedWorker(ResourceWithSecrets):
         return []
 
     @property
+    @abstractmethod
+    def duty(self) -> str:
+        """Return what it does once it has started, as a predicate for a message."""
+
+    @property
     def effective_properties(self) -> dict[str, str]:
         """Return the effective properties of the worker.
 
@@ -67,7 +77,7 @@ class HostedWorker(ResourceWithSecrets):
             Failure: The file cannot be read.
         """
         try:
-            return property_file.effective(self.worker_properties, self._additions())
+            return property_file.effective(self.worker_properties, self._additions(), self.without_a_file)
         except ConfigError as error:
             raise dg.Failure(str(error)) from error
 
@@ -80,6 +90,73 @@ class HostedWorker(ResourceWithSecrets):
         """
         content = json.dumps([self.command, self.arguments, self.effective_properties], sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()[:8]
+
+    def is_alive(self) -> bool | None:
+        """Return whether it responds; None when it has no REST API, so that only its run knows."""
+        return None
+
+    def responds(self) -> bool:
+        """Return False if it has a REST API and sends nothing, not even an error."""
+        return True
+
+    def start(self, timeout: float = 120.0) -> WorkerProcess:
+        """Start the process and wait until it has started; a worker of a group has joined it by then.
+
+        Args:
+            timeout: Bound for the wait, in seconds.
+
+        Raises:
+            Failure: Another worker responds at its address, the property file cannot be read, or the process ended or
+                did not start in time.
+        """
+        self._require_vacancy()
+        known = self.effective_properties
+        with scratch_folder() as scratch:
+            file = property_file.write_effective(
+                self.worker_properties, self._additions(), scratch, self.without_a_file
+            )
+            mask = partial(mask_text, configs=[known])
+            worker = WorkerProcess.spawn([*self.command, str(file), *self.arguments], mask, self.announcement)
+            try:
+                self._await_start(worker, timeout)
+            except BaseException:
+                with uninterrupted():
+                    worker.stop(FAILED_START_GRACE)
+                raise
+        return worker
+
+    def report(self) -> ProcessReport:
+        """Return what makes the metadata of its process."""
+        return ProcessReport()
+
+    def _require_vacancy(self) -> None:
+        """Raise TakenPlaceError when another process is in its place."""
+
+    @abstractmethod
+    def _await_start(self, worker: WorkerProcess, timeout: float) -> None:
+        """Wait for ``timeout`` seconds at most until the process has started. Raises Failure."""
+
+    def _additions(self) -> dict[str, str]:
+        fields = {name: getattr(self, field) for field, name in self.property_of_field.items()}
+        given = {name: value for name, value in fields.items() if value is not None}
+        spark = property_file.spark_properties(self.spark.spark_config) if self.spark else {}
+        resolved = {name: _from_environment(value) for name, value in {**spark, **self.properties, **given}.items()}
+        return {name: value for name, value in resolved.items() if value is not None}
+
+
+class HostedWorker(HostedProcess):
+    """Properties and start of a worker, standalone or of a group."""
+
+    property_of_field: ClassVar[dict[str, str]] = {"bootstrap_servers": "bootstrap.servers", "listener": "listeners"}
+    without_a_file: ClassVar[Mapping[str, str]] = property_file.JSON_CONVERTERS
+
+    workspace: KafkaConnectWorkspace = Field(description="Access to the worker's REST API.")
+    bootstrap_servers: str | None = Field(default=None, description="Kafka brokers: bootstrap.servers.")
+    listener: str | None = Field(default=None, description="Where its REST API listens: listeners.")
+
+    @property
+    def duty(self) -> str:
+        return f"responds at {mask_text(self.workspace.url)}"
 
     @property
     def rest_worker_id(self) -> str:
@@ -98,40 +175,15 @@ class HostedWorker(ResourceWithSecrets):
         """Return True if anything responds at the address within five seconds, also with an error."""
         return self.workspace.get_client(timeout=ANY_ANSWER_TIMEOUT).responds()
 
-    def start(self, timeout: float = 120.0) -> WorkerProcess:
-        """Start the worker and wait until its REST API responds; a worker of a group has joined it by then.
+    def report(self) -> ProcessReport:
+        return WorkerReport(self.workspace.get_client(), self.rest_worker_id)
 
-        Args:
-            timeout: Bound for the wait, in seconds.
-
-        Raises:
-            Failure: Another worker responds there, the property file cannot be read, or the worker ended or did not
-                respond in time.
-        """
+    def _require_vacancy(self) -> None:
         if self.is_alive():
             where = mask_text(self.workspace.url)
-            raise dg.Failure(f"Another worker responds at {where} already; stop it or choose another listener.")
-        known = self.effective_properties
-        with scratch_folder() as scratch:
-            file = property_file.write_effective(self.worker_properties, self._additions(), scratch)
-            mask = partial(mask_text, configs=[known])
-            worker = WorkerProcess.spawn([*self.command, str(file), *self.arguments], mask)
-            try:
-                self._await_answer(worker, timeout)
-            except BaseException:
-                with uninterrupted():
-                    worker.stop(FAILED_START_GRACE)
-                raise
-        return worker
+            raise TakenPlaceError(f"Another worker responds at {where} already; stop it or choose another listener.")
 
-    def _additions(self) -> dict[str, str]:
-        fields = {name: getattr(self, field) for field, name in self.property_of_field.items()}
-        given = {name: value for name, value in fields.items() if value is not None}
-        spark = property_file.spark_properties(self.spark.spark_config) if self.spark else {}
-        resolved = {name: _from_environment(value) for name, value in {**spark, **self.properties, **given}.items()}
-        return {name: value for name, value in resolved.items() if value is not None}
-
-    def _await_answer(self, worker: WorkerProcess, timeout: float) -> None:
+    def _await_start(self, worker: WorkerProcess, timeout: float) -> None:
         deadline = time.monotonic() + timeout
         while not self.is_alive():
             if worker.wait(0.2):
@@ -243,8 +295,7 @@ class ConnectWorkerResource(HostedWorker):
     @property
     def brokers(self) -> Brokers:
         """Return the brokers of the worker, with its security properties. Raises Failure as :meth:`named`."""
-        secured = {name: value for name, value in self.effective_properties.items() if name.startswith(_SECURITY)}
-        return Brokers(self.named("bootstrap.servers"), secured)
+        return Brokers(self.named("bootstrap.servers"), security_of(self.effective_properties))
 
     def named(self, name: str) -> str:
         """Return an effective property of the worker.
@@ -262,6 +313,11 @@ class ConnectWorkerResource(HostedWorker):
 
 
 _SECURITY = ("security.", "sasl.", "ssl.")
+
+
+def security_of(properties: Mapping[str, str]) -> dict[str, str]:
+    """Return the properties of a login or of certificates among those of a worker."""
+    return {name: value for name, value in properties.items() if name.startswith(_SECURITY)}
 
 
 @contextmanager

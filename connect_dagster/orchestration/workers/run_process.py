@@ -58,6 +58,10 @@ class RunProcess:
         """Return the process as text for a tag."""
         return TypeAdapter(dict[str, str | int]).dump_json(asdict(self)).decode()
 
+    def is_running(self) -> bool:
+        """Return True if it certainly runs; False also when that is unknown here."""
+        return RunProcess.of(self.pid) == self
+
     def is_gone(self) -> bool:
         """Return True if it certainly ended; False also when that is unknown here."""
         here = RunProcess.current()

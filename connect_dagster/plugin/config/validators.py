@@ -79,29 +79,35 @@ def one_of_ignoring_case(*allowed: str) -> Validator:
 
 @dataclass(frozen=True, slots=True)
 class UniqueValues:
-    """Check for a list of non-empty strings without duplicates (Java: ``ValidList.anyNonDuplicateValues``).
+    """Check for a list of non-empty strings without duplicates (Java: ``ConfigDef.ValidList``).
 
     Parsing drops duplicates with a warning; validation reports them as an error.
 
     Attributes:
         empty: whether the list may be empty.
         null: whether there may be no list.
+        allowed: the strings that it may hold; without them, any.
     """
 
     empty: bool = True
     null: bool = False
+    allowed: tuple[str, ...] = ()
 
     def __call__(self, name: str, value: Any) -> None:
         """Check a value."""
         for wrong, what in self._faults(value):
             if wrong:
                 raise ConfigError(f"Configuration '{name}' {what}", name=name, value=value)
+        for one in value or ():
+            if self.allowed:
+                one_of(*self.allowed)(name, one)
 
     def _faults(self, value: Any) -> Iterator[tuple[bool, str]]:
         if value is None:
             yield not self.null, "values must not be null."
             return
-        yield not self.empty and not value, "must not be empty. Valid values include: any non-empty value"
+        allowed = f"[{', '.join(self.allowed)}]" if self.allowed else "any non-empty value"
+        yield not self.empty and not value, f"must not be empty. Valid values include: {allowed}"
         yield len(set(value)) != len(value), "values must not be duplicated."
         yield "" in value, "values must not be empty."
 

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import re
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from py4j.java_gateway import JavaObject
-from py4j.protocol import Py4JJavaError, Py4JNetworkError
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from connect_dagster.errors import ConnectError, DataError, RetriableError
+from connect_dagster.expressions.java_errors import chain, is_spark_gone, java_texts
+from connect_dagster.expressions.offset_ranges import READERS
 
 KEY_CONVERTER, VALUE_CONVERTER = "KEY_CONVERTER", "VALUE_CONVERTER"
 KAFKA_PRODUCE, TASK_PUT = "KAFKA_PRODUCE", "TASK_PUT"
@@ -36,8 +37,6 @@ _PASSING = re.compile(
     # Spark's own: no record came within kafkaConsumer.pollTimeoutMs.
     r"|java\.util\.concurrent\.TimeoutException: Cannot fetch record"
 )
-# In the trace of an error: Spark's consumers, or the project's readers, which poll them.
-_READERS = ("org.apache.spark.sql.kafka010.consumer.", "connect.dagster.KafkaRangeReader.")
 # Spark's text for records that are not in their log (its error class KAFKA_DATA_LOSS, with failOnDataLoss).
 _LOST = "Some data may have been lost because they are not available in Kafka any more"
 
@@ -183,15 +182,6 @@ def _first_cause(error: Py4JJavaError) -> tuple[str, str]:
     return name, text.strip()
 
 
-def chain(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error and its causes."""
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
-        yield error
-        error = error.__cause__ or error.__context__
-
-
 def is_retriable(error: BaseException) -> bool:
     """Return whether an error is a RetriableError, or a Spark job failed with one raised in Python."""
     return isinstance(error, RetriableError) or is_retriable_job(error)
@@ -208,39 +198,16 @@ def is_spark_failure(error: BaseException) -> bool:
     return any(isinstance(one, _IN_SPARK) for one in found) and not is_spark_gone(error)
 
 
-def is_spark_gone(error: BaseException) -> bool:
-    """Return whether Spark's JVM is gone."""
-    return any(isinstance(one, Py4JNetworkError | ConnectionRefusedError) for one in chain(error))
-
-
 def is_passing_read(error: BaseException) -> bool:
     """Return whether a Spark job failed because the brokers did not give it the batch's records."""
-    texts = [text for one in chain(error) for text in _java_texts(one)]
-    return any(_PASSING.search(text) and any(reader in text for reader in _READERS) for text in texts)
+    return any(_PASSING.search(text) and any(one in text for one in READERS) for text in java_texts(error))
 
 
 def is_lost_read(error: BaseException) -> bool:
     """Return whether a Spark job failed because the batch's records are not in their logs any more."""
-    return any(_LOST in text for one in chain(error) for text in _java_texts(one))
+    return any(_LOST in text for text in java_texts(error))
 
 
 def says(error: BaseException, text: str) -> bool:
     """Return whether an error or one of its causes contains a text."""
     return any(text in str(one) for one in chain(error))
-
-
-def _java_texts(error: BaseException) -> Iterator[str]:
-    yield str(error)
-    origin: Any = None
-    if isinstance(error, Py4JJavaError):
-        origin = error.java_exception
-    elif isinstance(error, PySparkException):
-        origin = getattr(error, "_origin", None)
-    for cause in _causes(origin):
-        yield f"{cause.toString()}\n" + "\n".join(frame.toString() for frame in cause.getStackTrace())
-
-
-def _causes(error: JavaObject | None) -> Iterator[JavaObject]:
-    while error is not None:
-        yield error
-        error = error.getCause()

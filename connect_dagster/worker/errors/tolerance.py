@@ -12,13 +12,13 @@ from typing import TypeVar
 from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
+from connect_dagster.expressions.java_errors import is_spark_gone
 from connect_dagster.plugin.frames import Frame
 from connect_dagster.worker.errors.failures import (
     exception_class,
     exception_text,
     is_passing_read,
     is_spark_failure,
-    is_spark_gone,
 )
 from connect_dagster.worker.errors.retry import Retries, RetryGivenUpError
 from connect_dagster.worker.transforms import TransformationStage

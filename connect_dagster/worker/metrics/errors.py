@@ -6,8 +6,8 @@ import threading
 import time
 from collections.abc import Callable
 
+from connect_dagster.plugin.metrics import MetricReading
 from connect_dagster.protocol.states import TaskId
-from connect_dagster.worker.metrics.families import Reading
 from connect_dagster.worker.metrics.groups import TASK_ERRORS
 
 
@@ -68,10 +68,10 @@ class ErrorMetrics:
         with self._lock:
             self._counts["deadletterqueue-produce-failures"] += 1
 
-    def read(self) -> Reading:
+    def read(self) -> MetricReading:
         """Return the group."""
         with self._lock:
-            return Reading(TASK_ERRORS, (self._id.connector, str(self._id.task)), dict(self._counts))
+            return MetricReading(TASK_ERRORS, (self._id.connector, str(self._id.task)), dict(self._counts))
 
     def _failed(self, records: int) -> None:
         self._counts["total-record-failures"] += records

@@ -5,24 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from connect_dagster.worker.metrics.groups import GROUPS, Group
-
-Value = float | str
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """Current values of one bean.
-
-    Attributes:
-        group: its type.
-        tags: values of the group's tags.
-        values: numbers and texts by Kafka's names; what is not known is left out.
-    """
-
-    group: Group
-    tags: tuple[str, ...]
-    values: Mapping[str, Value]
+from connect_dagster.plugin.metrics import MetricGroup, MetricReading, Value
+from connect_dagster.worker.metrics.groups import GROUPS
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,22 +37,30 @@ class Family:
         return self.name.endswith("_total")
 
 
-def families(readings: Iterable[Reading]) -> tuple[Family, ...]:
-    """Readings by name, in the order of the table."""
-    known = list(readings)
-    return tuple(
-        family for group in GROUPS for family in _of_group(group, [one for one in known if one.group is group])
-    )
+def families(readings: Iterable[MetricReading]) -> tuple[Family, ...]:
+    """Return readings by name: the worker's groups in the order of the table, then those of plugins."""
+    by_group: dict[tuple[str, tuple[str, ...]], list[MetricReading]] = {_key(group): [] for group in GROUPS}
+    groups = {_key(group): group for group in GROUPS}
+    for reading in readings:
+        key = _key(reading.group)
+        groups.setdefault(key, reading.group)
+        by_group.setdefault(key, []).append(reading)
+    return tuple(family for key, group in groups.items() for family in _of_group(group, by_group[key]))
 
 
-def _of_group(group: Group, readings: list[Reading]) -> Iterator[Family]:
+def _key(group: MetricGroup) -> tuple[str, tuple[str, ...]]:
+    # Plugins are isolated from each other: two of them may have equal groups.
+    return group.prefix, group.tags
+
+
+def _of_group(group: MetricGroup, readings: list[MetricReading]) -> Iterator[Family]:
     for name, help in {**group.texts, **group.numbers}.items():
         samples = tuple(_sample(one, name, one.values[name]) for one in readings if name in one.values)
         if samples:
             yield Family(f"{group.prefix}_{_underscored(name)}", help, samples)
 
 
-def _sample(reading: Reading, name: str, value: Value) -> Sample:
+def _sample(reading: MetricReading, name: str, value: Value) -> Sample:
     labels = dict(zip(reading.group.tags, reading.tags, strict=True))
     if isinstance(value, str):
         return Sample(labels | {_underscored(name).removesuffix("_info"): value}, 1.0)

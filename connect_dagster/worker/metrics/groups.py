@@ -7,28 +7,7 @@ that text as a label (docs/decisions/0008-metric-names.md). Java: ``ConnectMetri
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """One type of beans.
-
-    Attributes:
-        type: the bean's type.
-        prefix: what names in Prometheus begin with.
-        tags: labels that distinguish the beans of the type.
-        numbers: descriptions of the numbers, by Kafka's name.
-        texts: descriptions of the texts, by Kafka's name.
-    """
-
-    type: str
-    prefix: str
-    tags: tuple[str, ...] = ()
-    numbers: Mapping[str, str] = field(default_factory=dict)
-    texts: Mapping[str, str] = field(default_factory=dict)
-
+from connect_dagster.plugin.metrics import MetricGroup
 
 _TASK = ("connector", "task")
 _PLUGIN_TEXTS = {
@@ -37,7 +16,7 @@ _PLUGIN_TEXTS = {
     "connector-version": "Version of the connector.",
 }
 
-APP_INFO = Group(
+APP_INFO = MetricGroup(
     "app-info",
     "kafka_connect",
     ("clientid",),
@@ -45,7 +24,7 @@ APP_INFO = Group(
     {"version-info": "Version of Kafka Connect.", "commit-id-info": "Commit of Kafka Connect."},
 )
 
-WORKER = Group(
+WORKER = MetricGroup(
     "connect-worker-metrics",
     "kafka_connect_worker",
     (),
@@ -66,7 +45,7 @@ WORKER = Group(
     },
 )
 
-WORKER_CONNECTOR = Group(
+WORKER_CONNECTOR = MetricGroup(
     "connect-worker-metrics",
     "kafka_connect_worker",
     ("connector",),
@@ -79,7 +58,7 @@ WORKER_CONNECTOR = Group(
     },
 )
 
-REBALANCE = Group(
+REBALANCE = MetricGroup(
     "connect-worker-rebalance-metrics",
     "kafka_connect_worker_rebalance",
     (),
@@ -94,7 +73,7 @@ REBALANCE = Group(
     {"connect-protocol": "Protocol that the group has agreed on.", "leader-name": "URL of the group's leader."},
 )
 
-COORDINATOR = Group(
+COORDINATOR = MetricGroup(
     "connect-coordinator-metrics",
     "kafka_connect_coordinator",
     ("clientid",),
@@ -113,14 +92,14 @@ COORDINATOR = Group(
     },
 )
 
-CONNECTOR = Group(
+CONNECTOR = MetricGroup(
     "connector-metrics",
     "kafka_connect_connector",
     ("connector",),
     texts={"status": "State of the connector, in lower case.", **_PLUGIN_TEXTS},
 )
 
-TASK = Group(
+TASK = MetricGroup(
     "connector-task-metrics",
     "kafka_connect_connector_task",
     _TASK,
@@ -148,7 +127,7 @@ TASK = Group(
     },
 )
 
-SOURCE_TASK = Group(
+SOURCE_TASK = MetricGroup(
     "source-task-metrics",
     "kafka_connect_source_task",
     _TASK,
@@ -167,7 +146,7 @@ SOURCE_TASK = Group(
     },
 )
 
-SINK_TASK = Group(
+SINK_TASK = MetricGroup(
     "sink-task-metrics",
     "kafka_connect_sink_task",
     _TASK,
@@ -191,7 +170,7 @@ SINK_TASK = Group(
     },
 )
 
-TASK_ERRORS = Group(
+TASK_ERRORS = MetricGroup(
     "task-error-metrics",
     "kafka_connect_task_error",
     _TASK,
@@ -207,7 +186,7 @@ TASK_ERRORS = Group(
     },
 )
 
-TRANSFORM = Group(
+TRANSFORM = MetricGroup(
     "connector-transform-metrics",
     "kafka_connect_connector_transform",
     (*_TASK, "transform"),

@@ -5,18 +5,21 @@ Tasks record from their threads, once a batch or more rarely; requests read from
 
 from __future__ import annotations
 
+import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from connect_dagster.plugin.metrics import MetricReading, Read, Value
 from connect_dagster.plugin.records import TopicPartition
+from connect_dagster.plugin.samples import Samples, Windows
 from connect_dagster.protocol.states import State, TaskId
 from connect_dagster.worker.metrics.errors import ErrorMetrics
-from connect_dagster.worker.metrics.families import Reading, Value
 from connect_dagster.worker.metrics.groups import SINK_TASK, SOURCE_TASK, TASK, TRANSFORM
-from connect_dagster.worker.metrics.samples import Samples, Windows
+
+log = logging.getLogger(__name__)
 
 Offsets = Mapping[TopicPartition, int]
 
@@ -51,14 +54,21 @@ class TaskMetrics:
         windows: how much of the past counts.
         plugins: the task's plugins.
         clock: seconds of a clock that never goes back.
+
+    Attributes:
+        id: the task.
+        windows: how much of the past counts.
+        errors: of records.
     """
 
     def __init__(
         self, id: TaskId, windows: Windows, plugins: TaskPlugins, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.id = id
+        self.windows = windows
         self.errors = ErrorMetrics(id)
         self._plugins = plugins
+        self._of_plugin: list[Read] = []
         self._clock = clock
         self._lock = threading.Lock()
         self._moved = clock()
@@ -72,6 +82,10 @@ class TaskMetrics:
         """Return the state that was reported last."""
         return self._states.state
 
+    def add(self, read: Read) -> None:
+        """Show further readings with those of the task."""
+        self._of_plugin.append(read)
+
     def changed(self, state: State) -> None:
         """Record a state of the task."""
         with self._lock:
@@ -82,19 +96,26 @@ class TaskMetrics:
         with self._lock:
             self._commit_ended(milliseconds, self._clock(), succeeded)
 
-    def read(self, now: float) -> list[Reading]:
+    def read(self, now: float) -> list[MetricReading]:
         """Return all groups of the task."""
         place = (self.id.connector, str(self.id.task))
         with self._lock:
             own = {**self._plugins.texts, **self._common(now)}
             special = self._special(now)
         transforms = [
-            Reading(
+            MetricReading(
                 TRANSFORM, (*place, one.alias), {"transform-class": one.class_name, "transform-version": one.version}
             )
             for one in self._plugins.transforms
         ]
-        return [Reading(TASK, place, own), *special, self.errors.read(), *transforms]
+        return [MetricReading(TASK, place, own), *special, self.errors.read(), *transforms, *self._plugin_readings(now)]
+
+    def _plugin_readings(self, now: float) -> Iterator[MetricReading]:
+        for read in self._of_plugin:
+            try:
+                yield from read(now)
+            except Exception:
+                log.warning("Metrics that the plugin of task %s has added cannot be read", self.id, exc_info=True)
 
     def _common(self, now: float) -> dict[str, Value]:
         return {
@@ -110,7 +131,7 @@ class TaskMetrics:
             "last-record-seconds-ago": now - self._moved,
         }
 
-    def _special(self, now: float) -> list[Reading]:
+    def _special(self, now: float) -> list[MetricReading]:
         """Return the metrics of this direction; called with the lock held."""
         return []
 
@@ -179,7 +200,7 @@ class SourceTaskMetrics(TaskMetrics):
         self._active = count
         self._active_counts.record(count, now)
 
-    def _special(self, now: float) -> list[Reading]:
+    def _special(self, now: float) -> list[MetricReading]:
         values: dict[str, Value] = {
             "source-record-poll-rate": self._polls.rate(now),
             "source-record-poll-total": self._polled,
@@ -193,7 +214,7 @@ class SourceTaskMetrics(TaskMetrics):
             "turn-wait-max-time-ms": self._turn_waits.maximum(now),
             "turn-wait-time-ms-total": self._turn_waited,
         }
-        return [Reading(SOURCE_TASK, (self.id.connector, str(self.id.task)), values)]
+        return [MetricReading(SOURCE_TASK, (self.id.connector, str(self.id.task)), values)]
 
 
 class SinkTaskMetrics(TaskMetrics):
@@ -280,7 +301,7 @@ class SinkTaskMetrics(TaskMetrics):
         lags = [max(0, end - self._position[place]) for place, end in self._ends.items() if place in self._position]
         return max(lags, default=math.nan)
 
-    def _special(self, now: float) -> list[Reading]:
+    def _special(self, now: float) -> list[MetricReading]:
         values: dict[str, Value] = {
             "sink-record-read-rate": self._reads.rate(now),
             "sink-record-read-total": self._read,
@@ -299,7 +320,7 @@ class SinkTaskMetrics(TaskMetrics):
             "sink-record-active-count-max": self._active_counts.maximum(now),
             "sink-record-active-count-avg": self._active_counts.average(now),
         }
-        return [Reading(SINK_TASK, (self.id.connector, str(self.id.task)), values)]
+        return [MetricReading(SINK_TASK, (self.id.connector, str(self.id.task)), values)]
 
 
 class StateTimes:

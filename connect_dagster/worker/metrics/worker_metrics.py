@@ -14,10 +14,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from connect_dagster.isolation.plugins import PluginDescription
+from connect_dagster.plugin.metrics import MetricReading, Value
+from connect_dagster.plugin.samples import Samples, Windows
 from connect_dagster.protocol.states import State, TaskId
-from connect_dagster.worker.metrics.families import Family, Reading, Value, families
+from connect_dagster.worker.metrics.families import Family, families
 from connect_dagster.worker.metrics.groups import APP_INFO, CONNECTOR, COORDINATOR, REBALANCE, WORKER, WORKER_CONNECTOR
-from connect_dagster.worker.metrics.samples import Samples, Windows
 from connect_dagster.worker.metrics.tasks import SinkTaskMetrics, SourceTaskMetrics, TaskMetrics, TaskPlugins
 
 ConnectorListener = Callable[[str, State, str | None], None]
@@ -170,28 +171,28 @@ class WorkerMetrics:
         }
         return families(
             [
-                Reading(APP_INFO, (self._worker_id,), info),
+                MetricReading(APP_INFO, (self._worker_id,), info),
                 self._worker(len(connectors), len(tasks), now),
                 *(self._group.read(now) if self._group is not None else ()),
                 *_task_counts(tasks),
-                *(Reading(CONNECTOR, (name,), dict(texts)) for name, texts in connectors.items()),
+                *(MetricReading(CONNECTOR, (name,), dict(texts)) for name, texts in connectors.items()),
                 *(reading for task in tasks for reading in task.read(now)),
             ]
         )
 
-    def _worker(self, connectors: int, tasks: int, now: float) -> Reading:
+    def _worker(self, connectors: int, tasks: int, now: float) -> MetricReading:
         values: dict[str, Value] = {"connector-count": connectors, "task-count": tasks}
         for what, starts in (("connector", self._connector_starts), ("task", self._task_starts)):
             values |= {f"{what}-startup-{name}": value for name, value in starts.read(now).items()}
-        return Reading(WORKER, (), values)
+        return MetricReading(WORKER, (), values)
 
 
-def _task_counts(tasks: list[TaskMetrics]) -> list[Reading]:
+def _task_counts(tasks: list[TaskMetrics]) -> list[MetricReading]:
     by_connector: dict[str, Counter[State]] = {}
     for task in tasks:
         by_connector.setdefault(task.id.connector, Counter())[task.state] += 1
     return [
-        Reading(
+        MetricReading(
             WORKER_CONNECTOR,
             (connector,),
             {
@@ -291,7 +292,7 @@ class RebalanceMetrics:
             self._completed += 1
             self._epoch, self._leader = epoch, leader
 
-    def read(self, now: float) -> list[Reading]:
+    def read(self, now: float) -> list[MetricReading]:
         """Both groups."""
         with self._lock:
             known: dict[str, Value | None] = {
@@ -305,4 +306,4 @@ class RebalanceMetrics:
                 "time-since-last-rebalance-ms": 1000 * (now - self._ended),
             }
         values = {name: value for name, value in known.items() if value is not None}
-        return [Reading(REBALANCE, (), values), Reading(COORDINATOR, (self._client_id,), self._measured())]
+        return [MetricReading(REBALANCE, (), values), MetricReading(COORDINATOR, (self._client_id,), self._measured())]

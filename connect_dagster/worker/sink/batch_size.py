@@ -8,8 +8,8 @@ fit by its count, and they grow again where records become smaller.
 
 from __future__ import annotations
 
+from connect_dagster.expressions.offset_ranges import LEAST_TO_SPLIT, TASKS
 from connect_dagster.worker.bytes_bound import Measured
-from connect_dagster.worker.sink.offset_ranges import LEAST_TO_SPLIT, TASKS
 
 MOST_RECORDS = 200_000
 """Bigger batches take more memory and the same time (docs/decisions/0002-spark-session.md)."""

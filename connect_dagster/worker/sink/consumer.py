@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, TypeVar
 
-from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, OFFSET_INVALID, KafkaError, KafkaException, Message
+from confluent_kafka import OFFSET_INVALID, KafkaError, KafkaException
 from confluent_kafka import Consumer as KafkaConsumer
 from confluent_kafka import TopicPartition as KafkaPartition
 
@@ -23,13 +23,14 @@ from connect_dagster.backoff import Backoff
 from connect_dagster.errors import ConnectError
 from connect_dagster.expressions.java_patterns import matching
 from connect_dagster.kafka import clients
+from connect_dagster.kafka.fetched_records import SKIPPED, WATCHING, FetchedRecords, RecordWatch
+from connect_dagster.kafka.log_offsets import AWAY, LogOffsets, LogRange, is_passing
+from connect_dagster.kafka.offset_reset import OffsetReset, Reset
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.kafka.settings.librdkafka import COOPERATIVE, assignors
 from connect_dagster.kafka.topic_admin import TopicAdmin
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.worker.sink.departures import Departures
-from connect_dagster.worker.sink.fetched_records import FEW_BYTES, FEW_RECORDS, FetchedRecords
-from connect_dagster.worker.sink.offset_reset import LogRange, OffsetReset, Reset
 
 log = logging.getLogger(__name__)
 
@@ -40,8 +41,6 @@ _RETRY_SECONDS = 0.5
 # Seconds between two searches for a missing topic.
 _MISSING_BACKOFF = Backoff(0.5, 30.0)
 _GLANCE_SECONDS = 0.5
-# A few records that are there come within milliseconds.
-_TOGETHER_SECONDS = 0.3
 _ABANDON_SECONDS = 1.0
 _COORDINATOR_SECONDS = 1.0
 _MEMBER_SECONDS = 1.0
@@ -127,18 +126,15 @@ class SinkConsumer:
     ) -> None:
         self._settings = settings
         self._departures = departures
-        self._headers = headers
-        self._fetched: list[Message] = []
-        self._awaited: dict[TopicPartition, int] = {}
-        self._awaited_until = 0.0
-        self._fetched_bytes = 0
-        self._must_be_read = False  # from the positions: more has come, or a log no longer has the offset
         self._member_id = ""
         self._member_looked = 0.0
         self._topics = list(topics)
         self._pattern = pattern
         self._listener = listener
-        self._reset = OffsetReset(settings.get("auto.offset.reset", "earliest"), self._first_offset)
+        self._reset = OffsetReset(
+            settings.get("auto.offset.reset", "earliest"),
+            lambda partition, time: self._logs.first_since(partition, time, _REQUEST_SECONDS),
+        )
         self._open_admin = open_admin
         self._admin: TopicAdmin | None = None
         self._ids: dict[str, str] = {}
@@ -153,6 +149,8 @@ class SinkConsumer:
         self._lock = threading.RLock()
         self._closed = False
         self._consumer: KafkaConsumer = clients.consumer(settings, self._own_settings(settings))
+        self._watch = RecordWatch(self._consumer, self._fetch, headers=headers)
+        self._logs = LogOffsets(self._consumer)
         if pattern is None:
             self._subscribe()
 
@@ -169,39 +167,19 @@ class SinkConsumer:
             ConnectError: the group refuses this member for good.
             ConfigError: ``topics.regex`` takes too long for a topic's name.
         """
-        self._fetch(0 if self._fetched else seconds)
-        while self._awaited and self._fetch(0):
-            pass
-        if self._awaited and self._fetched and time.monotonic() > self._awaited_until:
-            self._read_instead()
-        return self._must_be_read or (bool(self._fetched) and not self._awaited)
+        return self._watch.poll(seconds)
 
     def take_fetched(self, most_records: int) -> FetchedRecords | None:
-        """Return the records that were fetched since :meth:`watch` or the last call, and that have arrived by now.
+        """Return the fetched records, as :meth:`RecordWatch.take` does. Raises as :meth:`poll`."""
+        return self._watch.take(most_records)
 
-        Returns:
-            ``None`` where a log no longer has the offset, or more records are waiting than these: then the records
-            fetched so far are dropped, and the partitions must be read from their positions.
+    def watch(self, offsets: Mapping[TopicPartition, int], until: Mapping[TopicPartition, int] | None = None) -> bool:
+        """Fetch from these offsets on, as :meth:`RecordWatch.watch` does."""
+        return self._watch.watch(offsets, until)
 
-        Raises:
-            ConnectError: as :meth:`poll`.
-        """
-        while not self._must_be_read and len(self._fetched) <= most_records and self._fetch(0):
-            pass
-        messages, self._fetched, self._fetched_bytes = self._fetched, [], 0
-        if self._must_be_read or not 0 < len(messages) <= most_records:
-            return None
-        try:
-            records = FetchedRecords.of(messages, headers=self._headers)
-        except UnicodeDecodeError:  # Java reads such keys of headers
-            return None
-        waiting = sum(self._waiting(partition, end) for partition, end in records.end.items())
-        return records if waiting <= most_records else None
-
-    def _waiting(self, partition: TopicPartition, offset: int) -> int:
-        """Return the number of offsets from this one on, as the last fetch has reported the end of the log."""
-        _, end = self._consumer.get_watermark_offsets(KafkaPartition(partition.topic, partition.partition), cached=True)
-        return max(0, end - offset)
+    def unwatch(self, partitions: Iterable[TopicPartition]) -> None:
+        """Stop fetching, and drop the records that were not taken."""
+        self._watch.unwatch(partitions)
 
     def _fetch(self, seconds: float) -> bool:
         """Serve one event; return whether it was a record."""
@@ -219,58 +197,13 @@ class SinkConsumer:
             return False
         error = message.error()
         if error is None:
-            self._keep(message)
+            self._watch.keep(message)
             return True
-        if error.code() == KafkaError._AUTO_OFFSET_RESET:
-            self._must_be_read = True
+        if error.code() in SKIPPED | {KafkaError._AUTO_OFFSET_RESET}:
+            self._watch.read_instead()
         elif not error.retriable():
             self._raise_unless_passing(error)
         return False
-
-    def _keep(self, message: Message) -> None:
-        """Keep a record, or none where they become many while the task is busy."""
-        self._fetched.append(message)
-        self._fetched_bytes += len(message)
-        if self._awaited:
-            partition = TopicPartition(message.topic() or "", message.partition() or 0)
-            if (message.offset() or 0) + 1 >= self._awaited.get(partition, 0):
-                self._awaited.pop(partition, None)
-        if len(self._fetched) > FEW_RECORDS or self._fetched_bytes > FEW_BYTES:
-            self._read_instead()
-
-    def _read_instead(self) -> None:
-        self._drop_fetched()
-        self._must_be_read = True
-
-    def watch(self, offsets: Mapping[TopicPartition, int], until: Mapping[TopicPartition, int] | None = None) -> bool:
-        """Fetch the records from these offsets on; return whether that is possible now.
-
-        Args:
-            offsets: the first one of each partition.
-            until: ends of partitions: what is before them is waited for, so that it becomes one batch. Where it does
-                not come, as before the end of a transaction, the partitions must be read.
-        """
-        self._drop_fetched()
-        self._awaited, self._awaited_until = dict(until or {}), time.monotonic() + _TOGETHER_SECONDS
-        try:
-            self._consumer.resume(_partitions(offsets))
-            # Last: it drops what was fetched from another offset, and wakes the client's thread, which resume does not.
-            for partition in _partitions(offsets):
-                self._consumer.seek(partition)
-        except KafkaException as error:
-            log.debug("The consumer cannot watch partitions now: %s", error.args[0].str())
-            self.unwatch(offsets)
-            return False
-        return True
-
-    def unwatch(self, partitions: Iterable[TopicPartition]) -> None:
-        """Stop fetching, and drop the records that were not taken."""
-        self._drop_fetched()
-        self._consumer.pause([KafkaPartition(partition.topic, partition.partition) for partition in partitions])
-
-    def _drop_fetched(self) -> None:
-        self._fetched, self._fetched_bytes, self._must_be_read = [], 0, False
-        self._awaited = {}
 
     def committed_or_reset(self, partitions: TopicPartitions) -> dict[TopicPartition, int]:
         """Return the offsets to begin with: the committed ones, else those of ``auto.offset.reset``.
@@ -283,11 +216,28 @@ class SinkConsumer:
         self._ids.update(self._current_ids({partition.topic for partition in partitions}, _REQUEST_SECONDS))
         committed = self._retried(lambda: self._consumer.committed(asked, timeout=_REQUEST_SECONDS))
         offsets = {_topic_partition(one): None if one.offset == OFFSET_INVALID else one.offset for one in committed}
-        ranges = self._retried(lambda: self._ranges(partitions, _REQUEST_SECONDS))
+        without = {partition for partition, offset in offsets.items() if offset is None}
+        ranges = self._retried(lambda: self._ranges(partitions, without))
         return {
-            partition: self._retried(partial(self._reset.begin, partition, offset, ranges[partition]))
+            partition: self._retried(partial(self._begin, partition, offset, ranges.get(partition)))
             for partition, offset in offsets.items()
         }
+
+    def _ranges(
+        self, partitions: TopicPartitions, required: Iterable[TopicPartition]
+    ) -> dict[TopicPartition, LogRange]:
+        """Return the offsets of logs that have a leader. Raises KafkaException: one that is required has none."""
+        ranges = self._logs.ranges(partitions, _REQUEST_SECONDS)
+        for partition in required:
+            if partition not in ranges:
+                raise KafkaException(KafkaError(KafkaError.LEADER_NOT_AVAILABLE, f"{partition} has no leader"))
+        return ranges
+
+    def _begin(self, partition: TopicPartition, committed: int | None, range: LogRange | None) -> int:
+        if committed is not None and range is None:  # checked before it is read
+            return committed
+        assert range is not None
+        return self._reset.begin(partition, committed, range)
 
     def topic_ids(self) -> Mapping[str, str]:
         """Return the ids of the topics whose partitions have begun, without those that are not known."""
@@ -303,7 +253,7 @@ class SinkConsumer:
         """Return the partitions that cannot be read on at their positions, with their next offsets.
 
         Args:
-            positions: of all partitions of the task.
+            positions: of all partitions of the task; one without a leader is looked at once it has one.
 
         Returns:
             ``None`` when the brokers do not tell now.
@@ -313,23 +263,20 @@ class SinkConsumer:
         """
         current = self._current_ids({partition.topic for partition in positions})
         try:
-            ranges = self._ranges(positions, _GLANCE_SECONDS)
+            ranges = self._logs.ranges(positions, _GLANCE_SECONDS)
             recreated = {topic for topic, id in current.items() if self._ids.get(topic, id) != id}
-            found = self._reset.resets(positions, ranges, recreated)
+            led = {partition: position for partition, position in positions.items() if partition in ranges}
+            found = self._reset.resets(led, ranges, recreated)
         except KafkaException as error:
             log.debug("The logs of partitions are not known now: %s", error.args[0].str())
             return None
-        self._ids.update(current)
+        hidden = {partition.topic for partition in positions if partition not in ranges}
+        self._ids.update({topic: id for topic, id in current.items() if topic not in hidden})
         return found
 
     def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """Return the ends of partitions, from one request to each broker, without those that take longer."""
-        try:
-            found = self._listed(partitions, OFFSET_END, _GLANCE_SECONDS)
-        except KafkaException as error:
-            log.debug("The ends of partitions are not known now: %s", error.args[0].str())
-            return {}
-        return {_topic_partition(one): one.offset for one in found if one.error is None and one.offset >= 0}
+        """Return the ends of partitions that are known at once."""
+        return self._logs.ends(partitions)
 
     def commit(self, offsets: Mapping[TopicPartition, int], done: Callable[[Exception | None], None]) -> None:
         """Commit without waiting; ``done`` is called by a later :meth:`poll`."""
@@ -401,14 +348,14 @@ class SinkConsumer:
         try:
             self._consumer.committed([KafkaPartition(self._topics[0], 0)], timeout=_COORDINATOR_SECONDS)
         except KafkaException as error:
-            return error.args[0].code() not in _AWAY
+            return error.args[0].code() not in AWAY
         return True
 
     def _own_settings(self, settings: Settings) -> dict[str, object]:
         # librdkafka's default differs: its end offsets would not be those that Spark reads up to.
         isolation = settings.get("isolation.level", "read_uncommitted")
         own = {"isolation.level": isolation.strip().lower(), "on_commit": self._committed, "error_cb": self._refused}
-        return {**_WATCHING, **own}
+        return {**WATCHING, **own}
 
     def _refused(self, error: KafkaError) -> None:
         """Keep a final error; called while the client is polled."""
@@ -474,29 +421,6 @@ class SinkConsumer:
             self._admin = self._open_admin()
         return self._admin.ids(sorted(topics), seconds)
 
-    def _ranges(self, partitions: Iterable[TopicPartition], seconds: float) -> dict[TopicPartition, LogRange]:
-        """Return the offsets of logs, from two requests to each broker. Raises KafkaException if one is not known."""
-        asked = list(partitions)
-        starts, ends = (self._listed(asked, edge, seconds) for edge in (OFFSET_BEGINNING, OFFSET_END))
-        for one in (*starts, *ends):
-            if one.error is not None or one.offset < 0:
-                raise KafkaException(one.error or KafkaError(KafkaError._TIMED_OUT))
-        return {
-            _topic_partition(start): LogRange(start.offset, end.offset) for start, end in zip(starts, ends, strict=True)
-        }
-
-    def _first_offset(self, partition: TopicPartition, seconds: float) -> int | None:
-        (found,) = self._listed([partition], int(seconds * 1000), _REQUEST_SECONDS)
-        return found.offset if found.offset >= 0 else None
-
-    def _listed(self, partitions: Iterable[TopicPartition], time: int, seconds: float) -> list[KafkaPartition]:
-        """Return the first offset of each partition at or after a time in epoch milliseconds, or an edge of its log."""
-        asked = [KafkaPartition(partition.topic, partition.partition, time) for partition in partitions]
-        if not asked:  # librdkafka refuses to ask for none, as of a member without partitions
-            return []
-        found: list[KafkaPartition] = self._consumer.offsets_for_times(asked, timeout=seconds)
-        return found
-
     def _retried(self, request: Callable[[], Result]) -> Result:
         """Repeat a request while the brokers are away: an assigned partition needs its offset."""
         while True:
@@ -505,7 +429,7 @@ class SinkConsumer:
             except KafkaException as error:
                 if self._refusal is not None:
                     raise self._refusal from error
-                if not error.args[0].retriable() and error.args[0].code() not in _AWAY | _MOVED:
+                if not is_passing(error.args[0]):
                     raise ConnectError(f"Could not read offsets: {error.args[0].str()}") from error
                 log.warning("Could not read offsets, will retry: %s", error.args[0].str())
                 time.sleep(_RETRY_SECONDS)
@@ -518,38 +442,6 @@ class SinkConsumer:
         log.warning("Consumer of the sink task: %s", error.str())
 
 
-# Few records are taken from here, more of them are read by Spark: fetch little, and without a pause.
-_WATCHING: dict[str, object] = {
-    # An offset that is not in the log has to wake the task, which applies the policy.
-    "auto.offset.reset": "error",
-    "enable.auto.offset.store": False,
-    "queued.min.messages": 1000,
-    "queued.max.messages.kbytes": 64,
-    "fetch.queue.backoff.ms": 10,
-    "max.partition.fetch.bytes": 64 << 10,
-    "fetch.max.bytes": 1 << 20,
-}
-_AWAY = frozenset(
-    {
-        KafkaError._TRANSPORT,
-        KafkaError._ALL_BROKERS_DOWN,
-        KafkaError._TIMED_OUT,
-        KafkaError._WAIT_COORD,
-        KafkaError._DESTROY,  # of the connection of the request, such as one to a bootstrap address
-    }
-)
-# Java's consumer asks for offsets again after these (Java: ``OffsetFetcherUtils``); librdkafka reports some as final.
-_MOVED = frozenset(
-    {
-        KafkaError.NOT_LEADER_FOR_PARTITION,
-        KafkaError.LEADER_NOT_AVAILABLE,
-        KafkaError.FENCED_LEADER_EPOCH,
-        KafkaError.UNKNOWN_LEADER_EPOCH,
-        KafkaError.OFFSET_NOT_AVAILABLE,
-        KafkaError.REPLICA_NOT_AVAILABLE,
-        KafkaError.KAFKA_STORAGE_ERROR,
-    }
-)
 _FATAL = frozenset(
     {
         KafkaError.GROUP_AUTHORIZATION_FAILED,

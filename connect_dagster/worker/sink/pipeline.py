@@ -22,6 +22,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.errors import DataError
 from connect_dagster.expressions.java_calls import kept_in_jvm
+from connect_dagster.expressions.offset_ranges import OffsetRange
 from connect_dagster.isolation.descriptions import class_name
 from connect_dagster.plugin.converter import Converter, Decoder
 from connect_dagster.plugin.frame_columns import FAILURE, ORIGINAL_COORDINATES, RAW_RECORD
@@ -37,7 +38,6 @@ from connect_dagster.worker.sink.few_records import (
     KeptSelections,
     PlannedRecords,
 )
-from connect_dagster.worker.sink.offset_ranges import OffsetRange
 from connect_dagster.worker.sink.planned_frame import Planned, PlannedFrame
 from connect_dagster.worker.sink.range_queries import IdleQueries, PlannedRanges, RangeQueries
 from connect_dagster.worker.spark.kept_projection import MadeOnce

@@ -15,18 +15,19 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
+from connect_dagster.expressions.java_errors import is_spark_gone
 from connect_dagster.isolation.descriptions import class_name
 from connect_dagster.plugin.bisection import Bisection
 from connect_dagster.plugin.frame_columns import FAILURE, RAW_RECORD
 from connect_dagster.plugin.frames import SinkBatch, SinkFrame
 from connect_dagster.plugin.records import SinkRecord
 from connect_dagster.worker.bytes_bound import ReadBound
-from connect_dagster.worker.errors.failures import VALUE_CONVERTER, FailedRecord, Failure, RawRecord, is_spark_gone
+from connect_dagster.worker.errors.failures import VALUE_CONVERTER, FailedRecord, Failure, RawRecord
 from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.frames import Acting
 from connect_dagster.worker.record_frames import halves
+from connect_dagster.worker.sink.counting_reader import CountingReader
 from connect_dagster.worker.sink.few_records import FewRecords
-from connect_dagster.worker.sink.offset_ranges import OffsetRangeReader
 from connect_dagster.worker.sink.pipeline import Mode, SinkPipeline
 from connect_dagster.worker.sink.range_queries import RangeQueries
 from connect_dagster.worker.sink.raw_records import Offsets, RecordEncoder, failed_records, raw_records, raw_records_at
@@ -52,7 +53,7 @@ class SinkPlanner:
         spark: SparkSession,
         pipeline: SinkPipeline,
         bound: ReadBound,
-        reader: OffsetRangeReader,
+        reader: CountingReader,
         tolerance: ToleranceOperator | None = None,
     ) -> None:
         self._spark = spark

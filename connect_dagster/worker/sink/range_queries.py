@@ -15,7 +15,8 @@ from typing import NamedTuple
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 
-from connect_dagster.worker.sink.offset_ranges import OffsetRange, OffsetRangeReader, RangeSlot, layout
+from connect_dagster.expressions.offset_ranges import OffsetRange, layout
+from connect_dagster.worker.sink.counting_reader import CountedSlot, CountingReader
 from connect_dagster.worker.sink.planned_frame import Plan, identities
 from connect_dagster.worker.spark.kept_projection import MadeOnce, NotKeptError, check_is_lasting
 
@@ -70,7 +71,7 @@ class RangeQueries:
         over: wraps what is read, always in the same way.
     """
 
-    def __init__(self, reader: OffsetRangeReader, over: Plan) -> None:
+    def __init__(self, reader: CountingReader, over: Plan) -> None:
         self._reader = reader
         self._over = over
         self._queries: OrderedDict[tuple[object, ...], _Query] = OrderedDict()
@@ -116,7 +117,7 @@ class RangeQueries:
         left = idle.take(key)
         if left is not None and left.slot is not None:
             try:
-                self._reader.take_over(left.slot, ranges)
+                self._reader.take_over_counted(left.slot, ranges)
             except NotKeptError:
                 pass
             else:
@@ -139,21 +140,21 @@ class _Query:
     plan: Plan
     columns: Sequence[Column | str]
     idle: IdleQueries
-    made: MadeOnce[tuple[RangeSlot, DataFrame]] = field(default_factory=MadeOnce)
+    made: MadeOnce[tuple[CountedSlot, DataFrame]] = field(default_factory=MadeOnce)
 
     @property
-    def slot(self) -> RangeSlot | None:
+    def slot(self) -> CountedSlot | None:
         return None if self.made.known is None else self.made.known[0]
 
-    def run(self, ranges: Sequence[OffsetRange], reader: OffsetRangeReader, over: Plan) -> pa.Table | None:
-        def make() -> tuple[RangeSlot, DataFrame]:
+    def run(self, ranges: Sequence[OffsetRange], reader: CountingReader, over: Plan) -> pa.Table | None:
+        def make() -> tuple[CountedSlot, DataFrame]:
             check_is_lasting(self.plan(reader.read(ranges)).select(*self.columns))
-            slot = reader.slot(ranges)
+            slot = reader.counted_slot(ranges)
             return slot, self.plan(over(slot.df)).select(*self.columns)
 
-        def read(made: tuple[RangeSlot, DataFrame]) -> pa.Table:
+        def read(made: tuple[CountedSlot, DataFrame]) -> pa.Table:
             slot, df = made
-            slot.set(ranges)
+            slot.ranges.set(ranges)
             return df.toArrow()
 
         return self.made.use(make, read)

@@ -13,22 +13,13 @@ from functools import cached_property, partial
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from connect_dagster.kafka import clients
-from connect_dagster.kafka.settings.java_settings import Settings
+from connect_dagster.expressions.offset_ranges import OffsetRange, shared_out
+from connect_dagster.kafka.fetched_records import FetchedRecords
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.worker.bytes_bound import Measured
-from connect_dagster.worker.sink.fetched_records import FetchedRecords
-from connect_dagster.worker.sink.offset_ranges import OffsetRange, OffsetRangeReader
+from connect_dagster.worker.sink.counting_reader import CountingReader
 
 Offsets = Mapping[TopicPartition, int]
-
-# A known record that does not arrive: the brokers are away, and the task must poll its group meanwhile.
-_FETCH_MS = 10_000
-_FASTER_FETCHES = {
-    "fetch.max.wait.ms": "10",
-    "max.poll.records": "10000",
-    "receive.buffer.bytes": str(1 << 20),
-}
 
 
 @dataclass(frozen=True)
@@ -95,7 +86,7 @@ class SinkStream:
         most_records: of the next batch.
     """
 
-    def __init__(self, reader: OffsetRangeReader, start: Offsets, most_records: int, new_consumers: bool) -> None:
+    def __init__(self, reader: CountingReader, start: Offsets, most_records: int, new_consumers: bool) -> None:
         self._reader = reader
         if new_consumers:
             reader.renew_consumers()
@@ -136,38 +127,3 @@ class SinkStream:
     def counted(self) -> Measured:
         """Return the counts of what Spark has read for the task."""
         return self._reader.counted
-
-
-def shared_out(most: int, backlogs: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-    """Return the records of each partition in a batch: all, or shares of the most records by their backlogs.
-
-    Args:
-        most: records of the batch.
-        backlogs: records that each partition has; the first ones get what rounding leaves.
-    """
-    total = sum(backlogs.values())
-    if total <= most:
-        return dict(backlogs)
-    shares = {one: most * backlog // total for one, backlog in backlogs.items()}
-    left = most - sum(shares.values())
-    for one, backlog in backlogs.items():
-        if left and shares[one] < backlog:
-            shares[one] += 1
-            left -= 1
-    return shares
-
-
-def source_options(consumer: Settings, *, headers: bool) -> dict[str, str]:
-    """Return the options of Spark's Kafka source.
-
-    Args:
-        consumer: settings of the task's consumer.
-        headers: whether to read headers.
-    """
-    return {
-        **clients.spark_options({**_FASTER_FETCHES, **consumer}),
-        # A truncated partition continues at its new start, unless the user chose to fail.
-        "failOnDataLoss": str(consumer.get("auto.offset.reset") == "none").lower(),
-        "kafkaConsumer.pollTimeoutMs": str(_FETCH_MS),
-        "includeHeaders": str(headers).lower(),
-    }

@@ -16,6 +16,8 @@ from pyspark.sql import SparkSession
 
 from connect_dagster.backoff import Backoff
 from connect_dagster.errors import RetriableError
+from connect_dagster.kafka.fetched_records import FEW_RECORDS, FetchedRecords
+from connect_dagster.kafka.offset_reset import Reset, ResetCause
 from connect_dagster.plugin.connector import SinkTask
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.protocol.states import State, TargetState, TaskId
@@ -29,8 +31,6 @@ from connect_dagster.worker.sink.commits import Commit, Commits
 from connect_dagster.worker.sink.consumer import Consumer, RebalanceListener, TopicPartitions
 from connect_dagster.worker.sink.context import SinkContext
 from connect_dagster.worker.sink.errant_record_reporter import WorkerErrantRecordReporter
-from connect_dagster.worker.sink.fetched_records import FEW_RECORDS, FetchedRecords
-from connect_dagster.worker.sink.offset_reset import Reset, ResetCause
 from connect_dagster.worker.sink.put import BatchUnavailableError, ErrorContext, Planner, PutAttempt
 from connect_dagster.worker.sink.stream import MicroBatch, OffsetOutOfRangeError, SinkStream
 from connect_dagster.worker.spark import references as java_references

@@ -19,9 +19,10 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
+from connect_dagster.expressions.java_errors import is_spark_gone
 from connect_dagster.isolation.descriptions import class_name
 from connect_dagster.plugin.bisection import Bisection
-from connect_dagster.plugin.frame_columns import FAILURE, RAW_RECORD, ROW
+from connect_dagster.plugin.frame_columns import FAILURE, RAW_RECORD, RECEIPT, ROW
 from connect_dagster.plugin.frames import SourceFrame, SourceQuery, SourceTable, executors_are_local
 from connect_dagster.plugin.lines import SourceBatch, SourceLines
 from connect_dagster.worker.bytes_bound import EncodedBound, too_large
@@ -30,7 +31,6 @@ from connect_dagster.worker.errors.failures import (
     FailedRecord,
     Failure,
     is_spark_failure,
-    is_spark_gone,
 )
 from connect_dagster.worker.errors.policy import ErrorPolicy
 from connect_dagster.worker.errors.tolerance import ToleranceOperator
@@ -223,7 +223,7 @@ class SourceBatches:
         if executors is None or isinstance(planned, PlannedBefore) or planned.in_worker:
             return None
         plan, topic = planned.plan, planned.topic
-        if plan is None or topic is None or {"timestamp", "topic", ROW}.intersection(plan.columns):
+        if plan is None or topic is None or {"timestamp", "topic", RECEIPT, ROW}.intersection(plan.columns):
             return None
         return lambda: self._sent(planned.frame, plan, topic, executors)
 

@@ -17,13 +17,15 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from confluent_kafka import KafkaError
 from pyspark import InheritableThread
 
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.settings.java_settings import Settings
+from connect_dagster.plugin.frame_columns import RECEIPT
 from connect_dagster.worker import logs
-from connect_dagster.worker.source.sender import RecordSender, Tolerate
+from connect_dagster.worker.source.sender import Places, RecordSender, Tolerate
 from connect_dagster.worker.spark import references as java_references
 
 log = logging.getLogger(__name__)
@@ -54,6 +56,10 @@ class Topics(Protocol):
         """Create the topics that do not exist."""
 
 
+class BatchGivenUpError(Exception):
+    """A batch was not encoded, and is to be polled again."""
+
+
 E = TypeVar("E", bound=EncodedTable)
 
 
@@ -62,12 +68,13 @@ class Batch(Generic[E]):
     """Records to encode and send.
 
     Attributes:
-        encode: runs the plan.
+        encode: runs the plan; raises ``BatchGivenUpError`` to drop the batch and those after it.
         topic: topic of all of them, unless the table has a column for it.
         delivered: called on the delivery thread once all records are acknowledged.
         tolerate: called for each record that Kafka rejects; returns whether to continue without it.
         remote: has Spark's executors send the records, all to ``topic``, and returns what is known of the batch then;
             ``None`` where this worker sends them. Where it raises, the batch is encoded, and sent by this worker.
+        received: called before ``delivered`` with the receipts of records that ask for them.
     """
 
     encode: Callable[[], E]
@@ -75,6 +82,7 @@ class Batch(Generic[E]):
     delivered: Callable[[E], None]
     tolerate: Tolerate = lambda _: False
     remote: Callable[[], E] | None = None
+    received: Callable[[pa.Table], None] = lambda _: None
 
 
 def topics_of(topic: str | None, table: pa.Table) -> set[str]:
@@ -84,6 +92,29 @@ def topics_of(topic: str | None, table: pa.Table) -> set[str]:
     if "topic" in table.column_names:
         return set(table.column("topic").unique().to_pylist()) - {None}
     return {topic} if topic is not None else set()
+
+
+def receipts(table: pa.Table, topic: str | None, places: Places) -> pa.Table:
+    """Return the receipts of the records that Kafka has.
+
+    Args:
+        table: as it was sent, with the column ``receipt``.
+        topic: topic of all of them, unless the table has a column for it.
+        places: of the records.
+
+    Returns:
+        Columns ``receipt, topic, partition, offset, timestamp, size``, in the order of the table.
+    """
+    names, rows = table.column_names, table.num_rows
+    made = {
+        RECEIPT: table.column(RECEIPT),
+        "topic": table.column("topic") if "topic" in names else pa.repeat(topic, rows),
+        "partition": places.partitions,
+        "offset": places.offsets,
+        "timestamp": table.column("timestamp") if "timestamp" in names else pa.nulls(rows, pa.int64()),
+        "size": pc.binary_length(table.column("value")),
+    }
+    return pa.table(made).filter(places.offsets >= 0)
 
 
 class Delivery:
@@ -98,6 +129,7 @@ class Delivery:
         may_send: returns whether the worker may write to topics: a member that its group has removed may not, as
             another worker may run the task already.
         cancel: ends a job of executors that send.
+        receipts: whether records ask for receipts.
     """
 
     def __init__(
@@ -110,6 +142,8 @@ class Delivery:
         turn_waited: Callable[[float], None] = lambda _: None,
         may_send: Callable[[], bool] = lambda: True,
         cancel: Callable[[], None] = lambda: None,
+        *,
+        receipts: bool = False,
     ) -> None:
         self._gate = gate
         self._cancel = cancel
@@ -117,10 +151,13 @@ class Delivery:
         self._client_id = settings.get("client.id", "")
         self._abandoned = threading.Event()
         self._may_send = may_send
-        self._sender = RecordSender(settings, lambda: self._over or not may_send(), self._waited, self._shut_out)
+        self._sender = RecordSender(
+            settings, lambda: self._over or not may_send(), self._waited, self._shut_out, places=receipts
+        )
         self._batches: queue.Queue[Batch[Any] | None] = queue.Queue(maxsize=1)
         self._encoded: queue.Queue[tuple[Batch[Any], EncodedTable | None] | None] = queue.Queue(maxsize=1)
-        self._unfinished = 0
+        self._unencoded = self._unfinished = 0
+        self._gives_up = self._drops_encoded = False
         self._changed = threading.Condition()
         self._topics = None if topics is None else topics(self._waited)
         self._turn_waited = turn_waited
@@ -139,6 +176,7 @@ class Delivery:
             Exception: an earlier batch could not be encoded or delivered.
         """
         with self._changed:
+            self._unencoded += 1
             self._unfinished += 1
         self._hand_on(self._batches, batch)
         self.check()
@@ -148,8 +186,23 @@ class Delivery:
         if self._error is not None:
             raise self._error
 
+    def has_encoded(self, seconds: float) -> bool:
+        """Wait until every submitted batch is encoded or dropped, or none can be; return whether all are."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._unencoded == 0 or self._error is not None, seconds)
+            return self._unencoded == 0
+
+    @property
+    def has_given_up(self) -> bool:
+        """Return whether batches are dropped since one was given up."""
+        return self._gives_up
+
+    def resume(self) -> None:
+        """Take batches again, after :meth:`drain` has returned ``True``."""
+        self._gives_up = self._drops_encoded = False
+
     def drain(self, seconds: float) -> bool:
-        """Wait until every submitted batch is acknowledged, or none can be; return whether all are."""
+        """Wait until every submitted batch is acknowledged or dropped, or none can be; return whether all are."""
         deadline = time.monotonic() + seconds
         with self._changed:
             while self._unfinished and self._error is None and self._may_send():
@@ -192,6 +245,9 @@ class Delivery:
                 batch = None  # the wait for the next batch must not hold this one
 
     def _encode(self, batch: Batch[E], rows_before: int) -> int:
+        if self._gives_up:
+            self._give_up()
+            return 0
         if batch.remote is not None:  # in its turn to be sent
             self._hand_on(self._encoded, (batch, None))
             return 0
@@ -199,8 +255,13 @@ class Delivery:
             self._turn_waited(seconds * 1000)
             if self._over:
                 return 0
-            encoded = batch.encode()
+            try:
+                encoded = batch.encode()
+            except BatchGivenUpError:
+                self._give_up()
+                return 0
         self._hand_on(self._encoded, (batch, encoded))
+        self._end_encoding()
         return int(encoded.table.num_rows)
 
     def _deliver_all(self) -> None:
@@ -232,17 +293,41 @@ class Delivery:
         return not self._abandoned.wait(seconds)
 
     def _deliver(self, batch: Batch[E], encoded: E | None) -> None:
-        encoded = encoded or self._sent_by_executors(batch)
-        if encoded is None:
+        if self._drops_encoded:
+            if encoded is None:
+                self._end_encoding()
+            self._finish()
             return
+        if encoded is None:
+            encoded = self._sent_by_executors(batch)
+            if encoded is None:
+                return
+            self._end_encoding()
         if self._topics is not None:
             self._topics.ensure(topics_of(batch.topic, encoded.table))
-        while not self._sent(batch, encoded):
+        places = Places(encoded.table.num_rows) if RECEIPT in encoded.table.column_names else None
+        while not self._sent(batch, encoded, places):
             if self._over:
                 return
             self._sender.purge(in_flight=False)
             self._waited(_POLL_SECONDS)
+        if places is not None:
+            batch.received(receipts(encoded.table, batch.topic, places))
         batch.delivered(encoded)
+        self._finish()
+
+    def _give_up(self) -> None:
+        """Drop a batch that is not encoded, and those after it."""
+        self._gives_up = True
+        self._end_encoding()
+        self._finish()
+
+    def _end_encoding(self) -> None:
+        with self._changed:
+            self._unencoded -= 1
+            self._changed.notify_all()
+
+    def _finish(self) -> None:
         with self._changed:
             self._unfinished -= 1
             self._changed.notify_all()
@@ -259,11 +344,17 @@ class Delivery:
             if self._over:
                 return None
             log.warning("Spark's executors could not send a batch, this worker tries: %s", error)
+        try:
             return batch.encode()
+        except BatchGivenUpError:
+            self._drops_encoded = True  # all that are queued were polled after it
+            self._give_up()
+            return None
 
-    def _sent(self, batch: Batch[E], encoded: E) -> bool:
+    def _sent(self, batch: Batch[E], encoded: E, places: Places | None) -> bool:
         """Send a batch; return ``False`` when that was given up."""
-        return self._may_send() and self._sender.send(encoded.table, batch.topic, batch.tolerate)
+        table = encoded.table if places is None else encoded.table.drop_columns([RECEIPT])
+        return self._may_send() and self._sender.send(table, batch.topic, batch.tolerate, places)
 
     def _shut_out(self, error: KafkaError) -> None:
         """Keep a connection error that will not pass, such as a refused login."""

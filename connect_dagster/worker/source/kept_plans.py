@@ -19,6 +19,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from connect_dagster.expressions.java_calls import kept_in_jvm
+from connect_dagster.expressions.offset_ranges import is_refused_read
 from connect_dagster.plugin.frame_columns import FAILURE
 from connect_dagster.plugin.frames import SourceQuery, SourceTable, executors_are_local
 from connect_dagster.plugin.lines import SourceLines, pieces
@@ -32,7 +33,7 @@ from connect_dagster.worker.transforms import is_deterministic
 log = logging.getLogger(__name__)
 
 # Beyond these a Spark job costs less than the rows.
-MOST_ROWS, _MOST_BYTES = 500, 1 << 16
+MOST_ROWS, _MOST_BYTES = 500, 1 << 18
 _MOST_PLANS = 20
 # A text that is shorter than others were is the last for a while, as its source has no more.
 _WHOLE = 0.9
@@ -226,6 +227,8 @@ def _runs_of(query: DataFrame) -> Callable[[SourceQuery], pa.Table]:
             batch.set_rows()
             return query.toArrow()
         except (Py4JError, PySparkException) as error:
+            if is_refused_read(error):  # as another plan would be
+                raise
             raise NotKeptError(str(error)) from error
 
     return run

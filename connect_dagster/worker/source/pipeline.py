@@ -12,7 +12,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructT
 
 from connect_dagster.isolation.descriptions import class_name
 from connect_dagster.plugin.converter import Converter
-from connect_dagster.plugin.frame_columns import FAILURE, RAW_RECORD, ROW
+from connect_dagster.plugin.frame_columns import FAILURE, RAW_RECORD, RECEIPT, ROW
 from connect_dagster.plugin.frames import SourceFrame
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.schema import Schema
@@ -113,7 +113,7 @@ class SourcePipeline:
         for name, side in sides.items():
             frame = self._with_unwritable(frame, name, side)
         columns: list[Column] = [
-            F.col(name) for name in ("topic", "partition", "headers", "timestamp", ROW) if frame.has(name)
+            F.col(name) for name in ("topic", "partition", "headers", "timestamp", RECEIPT, ROW) if frame.has(name)
         ]
         if not frame.has(FAILURE):
             return frame.df.select(*columns, *(bytes.alias(name) for name, bytes in made.items()))

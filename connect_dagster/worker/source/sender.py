@@ -11,8 +11,10 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
@@ -34,13 +36,12 @@ _LEAST_FOR_COLUMNS = 500
 _WARNING_SECONDS = 60.0
 _GROUP = 500
 _PRODUCER_EXTRAS: dict[str, object] = {
-    # A callback for each record would cost more than sending it.
-    "delivery.report.only.error": True,
     "queue.buffering.max.messages": 1_000_000,
 }
 
 Record = Mapping[str, Any]
 """Arguments of ``Producer.produce``."""
+_Numbered = tuple[int, Record]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,27 @@ Tolerate = Callable[[RejectedRecord], bool]
 """Called for each rejected record; returns whether to continue without it."""
 
 
+class Places:
+    """The partitions and offsets in Kafka that the records of a table have got.
+
+    Args:
+        rows: number of the table's records.
+
+    Attributes:
+        partitions: of each record.
+        offsets: of each record; -1 where it was not delivered.
+    """
+
+    def __init__(self, rows: int) -> None:
+        self.partitions = np.zeros(rows, np.int32)
+        self.offsets = np.full(rows, -1, np.int64)
+
+    def note(self, number: int, count: int, partition: int, offset: int) -> None:
+        """Note records from a number on that are in one partition, one after the other from an offset on."""
+        self.partitions[number : number + count] = partition
+        self.offsets[number : number + count] = np.arange(offset, offset + count)
+
+
 @dataclass(slots=True)
 class _Attempt:
     """The records that were given to the producers since the last flush.
@@ -68,6 +90,7 @@ class _Attempt:
         unqueued: by topic, number and error of the first record not taken, or not delivered where that is known.
         failed: topic, key and value of records that were not delivered, and the error; the first of each partition.
         receipts: number and topic of records with timestamp 0, with their acknowledgement.
+        unplaced: topics and partitions whose records have offsets that no broker has named.
         rejected: numbers of the records whose own fault is proven.
         final: the first error that is true for all records.
     """
@@ -75,6 +98,7 @@ class _Attempt:
     unqueued: dict[str, tuple[int, KafkaError]] = field(default_factory=dict)
     failed: dict[tuple[str, int | None], tuple[bytes, bytes, KafkaError]] = field(default_factory=dict)
     receipts: list[tuple[int, str, Receipt]] = field(default_factory=list)
+    unplaced: set[tuple[str | None, int | None]] = field(default_factory=set)
     rejected: set[int] = field(default_factory=set)
     final: ConnectError | None = None
 
@@ -123,9 +147,10 @@ class RecordSender:
 
     Args:
         settings: producer settings in Java's names.
-        over: whether to give up.
+        over: returns whether to give up; what it returns later does not count for the table that is sent.
         wait: waits for seconds; returns whether to continue.
         on_error: librdkafka's errors that are not of a record.
+        places: whether the partitions and offsets of records are asked for.
     """
 
     def __init__(
@@ -134,24 +159,33 @@ class RecordSender:
         over: Callable[[], bool],
         wait: Callable[[float], bool],
         on_error: Callable[[KafkaError], None],
+        *,
+        places: bool = False,
     ) -> None:
-        self._over = over
+        self._asked_to_give_up = over
+        self._has_given_up = False
         self._wait = wait
+        # A callback for each record would cost more than sending it.
+        extras = {**_PRODUCER_EXTRAS, "delivery.report.only.error": not places}
         self._producer: Producer = clients.producer(
-            settings, {**_PRODUCER_EXTRAS, "on_delivery": self._delivery_failed, "error_cb": on_error}
+            settings, {**extras, "on_delivery": self._delivery_failed, "error_cb": on_error}
         )
-        self._columns = LazyColumnProducer(settings, _PRODUCER_EXTRAS, self._row_failed, on_error)
+        self._columns = LazyColumnProducer(
+            settings, extras, self._row_failed, on_error, self._rows_delivered if places else None
+        )
+        self._places: Places | None = None
         self._epochs = LazyEpochProducer(settings)
         self._attempt = _Attempt()
         self._warned_at = -_WARNING_SECONDS
 
-    def send(self, table: pa.Table, topic: str | None, tolerate: Tolerate) -> bool:
+    def send(self, table: pa.Table, topic: str | None, tolerate: Tolerate, places: Places | None = None) -> bool:
         """Send records; wait until the brokers have all but those that they reject.
 
         Args:
             table: columns ``value`` and perhaps ``key, topic, partition, headers, timestamp``.
             topic: of all of them, unless the table has a column for it.
             tolerate: called for each rejected record.
+            places: receives partition and offset of each record that is delivered.
 
         Returns:
             ``False`` when it was given up.
@@ -159,8 +193,10 @@ class RecordSender:
         Raises:
             ConnectError: a record is rejected and not tolerated, or a delivery fails for another reason.
         """
+        self._has_given_up = False
         self._flushed()  # another producer may not overtake the records of an attempt that was given up
         attempt = self._attempt = _Attempt()
+        self._places = places
         self._produce(table, topic, tolerate)
         if self._flushed() and attempt.error() is not None:
             self._columns.close()  # the next one looks again for topics that this one did not find
@@ -169,6 +205,7 @@ class RecordSender:
             for group in _groups(_records(table, topic), first, attempt.rejected):
                 self._send_again(group, tolerate)
         self._attempt = _Attempt()
+        self._places = None
         return not self._over()
 
     def serve(self) -> None:
@@ -188,7 +225,12 @@ class RecordSender:
         self._columns.close()
         self._epochs.close()
 
-    def _send_again(self, group: Sequence[Record], tolerate: Tolerate) -> None:
+    def _over(self) -> bool:
+        """Return whether to give up, or whether it was so since the table came: records may have been left out."""
+        self._has_given_up = self._has_given_up or self._asked_to_give_up()
+        return self._has_given_up
+
+    def _send_again(self, group: Sequence[_Numbered], tolerate: Tolerate) -> None:
         while (failure := self._try(group)) is not None and not self._over():
             topic, error = failure
             fault = fault_of(error)
@@ -202,15 +244,15 @@ class RecordSender:
                 self._send_again(group[middle:], tolerate)
                 return
             if fault is Fault.RECORD:
-                _reject(error, group[0], tolerate)
+                _reject(error, group[0][1], tolerate)
                 return
-            self._warn(f"Partition {group[0].get('partition')} of topic '{topic}' does not exist")
+            self._warn(f"Partition {group[0][1].get('partition')} of topic '{topic}' does not exist")
             self._wait(_RETRY_SECONDS)
 
-    def _try(self, group: Sequence[Record]) -> tuple[str, KafkaError] | None:
+    def _try(self, group: Sequence[_Numbered]) -> tuple[str, KafkaError] | None:
         """Send records; return a topic and an error when not all of them are delivered."""
         attempt = self._attempt = _Attempt()
-        for number, record in enumerate(group):
+        for number, record in group:
             if (error := self._produce_one(number, record)) is not None:
                 attempt.not_queued(number, record["topic"], error)
                 break
@@ -261,8 +303,12 @@ class RecordSender:
         for number, topic, receipt in attempt.receipts:
             while not self._over() and not receipt.wait(_POLL_SECONDS):
                 pass
-            if not self._over() and (error := receipt.error()) is not None:
+            if self._over():
+                break
+            if (error := receipt.error()) is not None:
                 attempt.not_queued(number, topic, error)
+            else:
+                self._rows_delivered(number, 1, *receipt.place)
         attempt.receipts.clear()
         if attempt.final is not None:
             raise attempt.final
@@ -275,7 +321,7 @@ class RecordSender:
             for number, name, error in columns.produce(table, topic, self._over):
                 self._not_taken(number, next(_records(table.slice(number, 1), name)), error, tolerate)
             return
-        if table.schema.names == ["value"] and topic is not None:
+        if table.schema.names == ["value"] and topic is not None and self._places is None:
             self._produce_values(table, topic, tolerate)
             return
         for number, record in enumerate(_records(table, topic)):
@@ -312,8 +358,10 @@ class RecordSender:
             try:
                 if at_epoch and (epoch := self._epochs.opened()) is not None:
                     self._attempt.receipts.append((number, record["topic"], epoch.produce(**record)))
-                else:
+                elif self._places is None:
                     self._producer.produce(**record)
+                else:
+                    self._producer.produce(**record, on_delivery=partial(self._reported, number))
                 return None
             except BufferError:  # the queue is full: the brokers are slower than we are
                 self._producer.poll(0.01)
@@ -326,17 +374,32 @@ class RecordSender:
         if error.code() not in GIVEN_UP:
             self._attempt.not_queued(number, topic, error)
 
+    def _rows_delivered(self, number: int, count: int, partition: int, offset: int) -> None:
+        if self._places is not None:
+            self._places.note(number, count, partition, offset)
+
+    def _reported(self, number: int, error: KafkaError | None, message: Message) -> None:
+        if error is not None:
+            self._row_failed(number, str(message.topic()), error)
+            return
+        place, offset = (message.topic(), message.partition()), message.offset()
+        # With acks=0, and for records that the broker had before, librdkafka counts up from a negative offset.
+        if offset is None or place in self._attempt.unplaced:
+            self._attempt.unplaced.add(place)
+        else:
+            self._rows_delivered(number, 1, place[1] or 0, offset)
+
     def _delivery_failed(self, error: KafkaError | None, message: Message) -> None:
         if error is not None and error.code() not in GIVEN_UP:
             self._attempt.not_delivered(message, error)
 
 
-def _groups(records: Iterator[Record], first: Mapping[str, int], rejected: set[int]) -> Iterator[Sequence[Record]]:
-    """Yield the records to send once more, in their order."""
-    group: list[Record] = []
+def _groups(records: Iterator[Record], first: Mapping[str, int], rejected: set[int]) -> Iterator[Sequence[_Numbered]]:
+    """Yield the records to send once more, in their order, with their numbers."""
+    group: list[_Numbered] = []
     for number, record in enumerate(records):
         if number >= first.get(record["topic"], number + 1) and number not in rejected:
-            group.append(record)
+            group.append((number, record))
         if len(group) == _GROUP:
             yield group
             group = []

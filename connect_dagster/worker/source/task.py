@@ -15,19 +15,20 @@ from typing import Any, Protocol
 
 from pyspark.sql import SparkSession
 
-from connect_dagster.errors import RetriableError
-from connect_dagster.plugin.connector import OffsetReader, SourceTask
+from connect_dagster.errors import RetriableError, RewindError
+from connect_dagster.plugin.connector import LoadClass, OffsetReader, SourceTask
 from connect_dagster.plugin.lines import SourceBatch
+from connect_dagster.plugin.metrics import Metrics
 from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.storage.offset_store import SourceOffsets
-from connect_dagster.worker.errors.failures import KAFKA_PRODUCE, FailedRecord, Failure
+from connect_dagster.worker.errors.failures import KAFKA_PRODUCE, FailedRecord, Failure, exception_text
 from connect_dagster.worker.errors.reporter import ErrorReporter
 from connect_dagster.worker.errors.retry import Retries, RetryGivenUpError
 from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.metrics.tasks import SourceTaskMetrics
 from connect_dagster.worker.record_frames import Polled
 from connect_dagster.worker.source.batches import Encoded, Planned, PlannedBefore
-from connect_dagster.worker.source.delivery import Batch, topics_of
+from connect_dagster.worker.source.delivery import Batch, BatchGivenUpError, topics_of
 from connect_dagster.worker.source.raw_records import rejected_raw_record
 from connect_dagster.worker.source.sender import RejectedRecord
 from connect_dagster.worker.spark.progress import Progress
@@ -37,6 +38,7 @@ from connect_dagster.worker.transforms import TransformationChain
 log = logging.getLogger(__name__)
 
 _RETRY_SECONDS = 0.1
+_LOOK_SECONDS = 0.1
 _LEAST_SECONDS_OF_A_POLL = 0.02
 """A source whose polls return at once would otherwise keep a core, and Python's lock, busy."""
 _JAVA_TASK = "org.apache.kafka.connect.runtime.WorkerSourceTask"
@@ -73,8 +75,18 @@ class Deliveries(Protocol):
     def check(self) -> None:
         """Raise the error of an earlier batch."""
 
+    def has_encoded(self, seconds: float) -> bool:
+        """Wait until every batch is encoded or dropped."""
+
+    @property
+    def has_given_up(self) -> bool:
+        """Return whether batches are dropped."""
+
+    def resume(self) -> None:
+        """Take batches again."""
+
     def drain(self, seconds: float) -> bool:
-        """Wait until every batch is acknowledged."""
+        """Wait until every batch is acknowledged or dropped."""
 
     def close(self) -> None:
         """Drop what is not acknowledged."""
@@ -86,6 +98,8 @@ class SourceContext:
 
     spark: SparkSession
     offsets: OffsetReader
+    metrics: Metrics
+    load_class: LoadClass
 
 
 class WorkerSourceTask(WorkerTask):
@@ -101,6 +115,7 @@ class WorkerSourceTask(WorkerTask):
         on_topics: receives the topics of each batch.
         metrics: of the task.
         reporter: of failed records.
+        load_class: finds classes that the task's options name.
         clock: for timeouts, back-off and idle time.
     """
 
@@ -123,6 +138,7 @@ class WorkerSourceTask(WorkerTask):
         on_topics: Callable[[set[str]], None],
         metrics: SourceTaskMetrics,
         reporter: ErrorReporter,
+        load_class: LoadClass,
         clock: Clock | None = None,
     ) -> None:
         clock = clock or SystemClock()
@@ -135,6 +151,7 @@ class WorkerSourceTask(WorkerTask):
         self._metrics = metrics
         self._source = task
         self._config = config
+        self._load_class = load_class
         self._make_delivery = make_delivery
         self._delivery: Deliveries | None = None
         self._open_offsets = open_offsets
@@ -152,6 +169,7 @@ class WorkerSourceTask(WorkerTask):
             pending, self._committable = self._committable, {}
             if not pending or self._offsets is None:
                 self._metrics.commit_ended(0, succeeded=True)
+                self._committed.set()
                 return False
             try:
                 self._offsets.save(list(pending.values()))
@@ -167,7 +185,7 @@ class WorkerSourceTask(WorkerTask):
         self._reporter.open()
         self._delivery = self._make_delivery()
         self._offsets = offsets = self._open_offsets()
-        self._source.context = SourceContext(self.spark, offsets)
+        self._source.context = SourceContext(self.spark, offsets, self._metrics, self._load_class)
         self._source.start(self._config)
         log.info("WorkerSourceTask{id=%s} Source task finished initialization and start", self.id)
 
@@ -180,15 +198,29 @@ class WorkerSourceTask(WorkerTask):
     def _stream_on(self, delivery: Deliveries) -> None:
         while not self.stopping:
             delivery.check()
+            if delivery.has_given_up and not self._rewound(delivery):
+                return
             self._call_commit()
             if self.paused:
                 self._report(State.PAUSED)
                 self._await_change(1)
                 continue
             self._report(State.RUNNING)
+            if self._source.polls_late and (not delivery.has_encoded(_LOOK_SECONDS) or delivery.has_given_up):
+                continue
             with suppress(RetryGivenUpError):  # asked to stop: the next start polls these records again
                 for batch in self._polled():
                     self._send(batch, delivery)
+
+    def _rewound(self, delivery: Deliveries) -> bool:
+        """Have the source go back to the last batch that is delivered; return ``False`` when asked to stop before."""
+        while not delivery.drain(_LEAST_SECONDS_OF_A_POLL):
+            delivery.check()
+            if not self._wait_unless_stopped(_LEAST_SECONDS_OF_A_POLL):
+                return False
+        self._source.rewind()
+        delivery.resume()
+        return True
 
     def _polled(self) -> Sequence[SourceBatch]:
         began = self._clock.monotonic()
@@ -241,19 +273,40 @@ class WorkerSourceTask(WorkerTask):
         send = self._batches.remote(planned)
         remote = None if send is None else lambda: noted(send())
         delivery.submit(
-            Batch(encode, planned.topic, delivered, lambda rejected: self._tolerated(rejected, batch), remote)
+            Batch(
+                encode,
+                planned.topic,
+                delivered,
+                lambda rejected: self._tolerated(rejected, batch),
+                remote,
+                lambda receipts: self._source.received(batch, receipts),
+            )
         )
 
     def _encoded(self, planned: Planned | PlannedBefore) -> Encoded:
-        """Encode a batch; read it again for as long as the source asks for it."""
+        """Encode a batch; read it again for as long as the source asks for it.
+
+        Raises:
+            BatchGivenUpError: the source goes back, or the task is asked to stop.
+        """
         while True:
             try:
                 return self._batches.encoded(planned)
+            except RewindError as error:
+                log.warning("WorkerSourceTask{id=%s} Records are polled again: %s", self.id, exception_text(error))
+                self._metrics.errors.retried()
+                raise BatchGivenUpError from error
             except Exception as error:
                 seconds = self._source.reread_delay(error)
-                if seconds is None or not self._wait_unless_stopped(seconds):
+                if seconds is None:
                     raise
-                log.warning("WorkerSourceTask{id=%s} Records could not be read, will be read again: %s", self.id, error)
+                if not self._wait_unless_stopped(seconds):
+                    raise BatchGivenUpError from error
+                log.warning(
+                    "WorkerSourceTask{id=%s} Records could not be read, will be read again: %s",
+                    self.id,
+                    exception_text(error),
+                )
                 self._metrics.errors.retried()
 
     def _tolerated(self, rejected: RejectedRecord, polled: SourceBatch) -> bool:

@@ -1,14 +1,16 @@
 """A plan over small Arrow tables that Spark resolves and optimizes once, and that no job runs.
 
-A few rows take Spark milliseconds of work on the plan and a job, and microseconds on the rows. A kept projection is
-the optimized plan; for each table its leaf is replaced by the table's rows, and Catalyst's rule
-``ConvertToLocalRelation`` evaluates it, as it does for any plan over a local relation. The parts are private to Spark:
-where one is missing, or the plan has more than projections and filters, callers run the plan as usual.
+A few rows take Spark milliseconds of work on the plan and a job, and microseconds on the rows. A kept projection has
+the expressions of the optimized plan, and evaluates them over each table in the JVM, as Catalyst's rule
+``ConvertToLocalRelation`` does for any plan over a local relation (docs/decisions/0045-one-call-for-few-records.md).
+The parts are private to Spark: where one is missing, or the plan has more than projections and filters, callers run the
+plan as usual.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
@@ -17,7 +19,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
-from connect_dagster.expressions.java_calls import scala_object
+from connect_dagster.expressions.java_classes import new_instance
+from connect_dagster.worker.spark.gateway_calls import thread_sockets
+
+_CLASS = Path(__file__).with_name("KeptProjection.java")
 
 Made = TypeVar("Made")
 Result = TypeVar("Result")
@@ -73,9 +78,10 @@ class KeptProjection:
         df = plan(spark.createDataFrame(spark.sparkContext.emptyRDD(), rows))
         self._given, self._made = to_arrow_schema(rows), to_arrow_schema(df.schema)
         try:
-            self._evaluation = _Evaluation(spark, rows.json(), df)
-        except (Py4JError, TypeError, AttributeError) as error:
-            raise NotKeptError(f"Spark has other parts than Spark 4.1: {error}") from error
+            self._evaluation = _new_evaluation(spark, df)
+            self._sockets = thread_sockets(spark)
+        except (Py4JError, PySparkException, TypeError, AttributeError) as error:
+            raise NotKeptError(f"Spark 4.1 has no evaluation of it without a job: {error}") from error
 
     def run(self, rows: pa.Table) -> pa.Table:
         """Return the rows that the plan makes, in the types of ``DataFrame.toArrow``.
@@ -84,56 +90,24 @@ class KeptProjection:
             NotKeptError: a row cannot be evaluated; running the plan as usual raises the error of that.
         """
         try:
-            made = self._evaluation.run(rows.cast(self._given))
-            return self._made.empty_table() if made is None else made.cast(self._made)
+            self._sockets.send_at_once()
+            with pa.ipc.open_stream(self._evaluation.run(_stream(rows.cast(self._given)))) as made:
+                return made.read_all().cast(self._made)
         except (pa.ArrowException, Py4JError, PySparkException) as error:
             raise NotKeptError(str(error)) from error
 
 
-class _Evaluation:
-    """The parts of Spark (``org.apache.spark.sql.catalyst``, ``…execution.arrow``); each call of one takes 0.1 ms."""
+def _new_evaluation(spark: SparkSession, df: DataFrame) -> Any:
+    query = check_is_lasting(df)
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    return new_instance(_CLASS, query.optimizedPlan(), query.analyzed().schema(), zone)
 
-    def __init__(self, spark: SparkSession, schema: str, df: DataFrame) -> None:
-        jvm: Any = spark._jvm
-        query = check_is_lasting(df)
-        analyzed, plan = query.analyzed(), query.optimizedPlan()
-        self._over: list[Callable[[Any], Any]] = []
-        while not plan.children().isEmpty():
-            self._over.append(_over_other_rows(plan))
-            plan = plan.children().head()
-        if plan.nodeName() != "LogicalRDD":
-            raise NotKeptError(f"the plan begins with {plan.nodeName()}")
-        self._columns = plan.output()
-        self._session, self._schema, self._made = spark._jsparkSession, schema, analyzed.schema()
-        self._input, self._channel = jvm.java.io.ByteArrayInputStream, jvm.java.nio.channels.Channels.newChannel
-        self._arrow = scala_object(jvm.org.apache.spark.sql.execution.arrow, "ArrowConverters")
-        self._rule = scala_object(jvm.org.apache.spark.sql.catalyst.optimizer, "ConvertToLocalRelation")
-        self._nothing = jvm.scala.Option.empty()
-        self._zone = spark.conf.get("spark.sql.session.timeZone")
 
-    def run(self, rows: pa.Table) -> pa.Table | None:
-        plan = self._relation(rows)
-        for over in reversed(self._over):
-            plan = self._rule.apply(over(plan))
-        found = plan.data().iterator()
-        if not found.hasNext():
-            return None
-        # Projections and filters make no more rows than they get, so that one batch has them all.
-        batches = self._arrow.toBatchWithSchemaIterator(found, self._made, rows.num_rows, 0, self._zone, True, False)
-        try:
-            with pa.ipc.open_stream(batches.next()) as reader:
-                return reader.read_all()
-        finally:
-            batches.close()
-
-    def _relation(self, rows: pa.Table) -> Any:
-        stream = pa.BufferOutputStream()
-        with pa.ipc.new_stream(stream, rows.schema) as writer:
-            writer.write_table(rows)
-        channel = self._channel(self._input(stream.getvalue().to_pybytes()))
-        given = self._arrow.toDataFrame(self._arrow.getBatchesFromStream(channel), self._schema, self._session)
-        relation = given.queryExecution().logical()
-        return relation.copy(self._columns, relation.data(), False, self._nothing)
+def _stream(rows: pa.Table) -> bytes:
+    stream = pa.BufferOutputStream()
+    with pa.ipc.new_stream(stream, rows.schema) as writer:
+        writer.write_table(rows)
+    return bytes(stream.getvalue().to_pybytes())
 
 
 def check_is_lasting(df: DataFrame) -> Any:
@@ -150,15 +124,3 @@ def check_is_lasting(df: DataFrame) -> Any:
     if any(map(analyzed.containsPattern, changing)) or not analyzed.deterministic():
         raise NotKeptError("an expression has another value each time")
     return query
-
-
-def _over_other_rows(operator: Any) -> Callable[[Any], Any]:
-    """Return a function that makes the same operator over another plan."""
-    match operator.nodeName():
-        case "Project":
-            rule = operator.projectList()
-        case "Filter":
-            rule = operator.condition()
-        case other:
-            raise NotKeptError(f"the plan has an operator {other}")
-    return lambda plan: operator.copy(rule, plan)

@@ -48,6 +48,8 @@ _SETTINGS: Mapping[str, str] = {
     "spark.ui.retainedStages": "50",
     "spark.ui.retainedTasks": "1000",
     "spark.sql.ui.retainedExecutions": "50",
+    # Spark has a consumer for each partition, and opens those without a place here for each batch.
+    "spark.kafka.consumer.cache.capacity": "256",
     "spark.sql.streaming.numRecentProgressUpdates": "1000",
     "spark.sql.streaming.stopTimeout": "10s",
     # Hadoop's own local files start a process for each chmod and readlink: 19 a micro-batch, 90 ms.

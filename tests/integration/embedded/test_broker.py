@@ -84,6 +84,7 @@ def test_a_taken_port_is_replaced_and_said(tmp_path: Path, caplog: pytest.LogCap
             _produce(broker.bootstrap_servers, "elsewhere", ["one"])
 
 
+@pytest.mark.nightly
 def test_a_port_that_another_broker_took_meanwhile(
     own_broker: EmbeddedBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,6 +105,7 @@ def test_a_broker_that_does_not_come_up_quotes_its_log(tmp_path: Path) -> None:
     assert broker.pid is None
 
 
+@pytest.mark.nightly
 def test_a_data_directory_in_use_is_refused(own_broker: EmbeddedBroker) -> None:
     second = EmbeddedBroker(own_broker.data_dir, 0, heap="512m")
     with pytest.raises(BrokerFailed, match=f"another broker uses the data directory {own_broker.data_dir}"):

@@ -8,7 +8,13 @@ from tests.conftest import Broker
 from tests.integration.worker_process import WorkerProcess
 
 
-@pytest.mark.parametrize("name", ["key.converter", "value.converter", "header.converter"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "value.converter",
+        *(pytest.param(name, marks=pytest.mark.nightly) for name in ("key.converter", "header.converter")),
+    ],
+)
 def test_s1_13_an_unknown_converter_ends_the_worker(broker: Broker, tmp_path: Path, name: str) -> None:
     worker = WorkerProcess({"bootstrap.servers": broker.bootstrap_servers, name: "no.Such"}, [], tmp_path)
     worker.start()

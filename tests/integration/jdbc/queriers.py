@@ -8,8 +8,11 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from connect_dagster.connectors.jdbc.source.connector import JdbcSourceTask
+from connect_dagster.plugin.connector import LoadClass, importable_class
 from connect_dagster.plugin.frames import SourceFrame, SourceQuery
 from connect_dagster.plugin.lines import SourceBatch
+from connect_dagster.plugin.metrics import Metrics
+from connect_dagster.testing.contexts import CollectedMetrics
 from tests.databases import Database
 
 
@@ -38,6 +41,8 @@ class Offsets:
 class Context:
     spark: SparkSession
     offsets: Offsets
+    metrics: Metrics = field(default_factory=CollectedMetrics)
+    load_class: LoadClass = importable_class
 
 
 @dataclass(slots=True)

@@ -23,7 +23,7 @@ from connect_dagster.orchestration import (
     numbered_workers,
 )
 from connect_dagster.orchestration.assets.keys import group_key, topic_key
-from connect_dagster.orchestration.workers import job as worker_job
+from connect_dagster.orchestration.workers.metadata import WorkerReport
 from connect_dagster.orchestration.workers.process import WorkerProcess
 from tests.conftest import Broker
 from tests.shipped_project import wait_until
@@ -215,7 +215,7 @@ def test_s3_04_the_topics_assets_hold_what_the_topics_hold(group: LiveGroup) -> 
 
 def test_s3_01_each_worker_reports_its_own_part(group: LiveGroup) -> None:
     told = [
-        worker_job.running_metadata(process, worker.workspace.get_client(), worker.rest_worker_id)
+        WorkerReport(worker.workspace.get_client(), worker.rest_worker_id).running(process)
         for worker, process in zip(group.resources.values(), group.processes.values(), strict=True)
     ]
     assert [metadata["worker_id"] for metadata in told] == [

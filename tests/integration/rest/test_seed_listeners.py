@@ -73,6 +73,7 @@ def test_s1_07b_an_offset_file_in_use_ends_the_second_worker(broker: Broker, tmp
         assert one.call("GET", "/").status == 200
 
 
+@pytest.mark.nightly
 def test_s1_08_several_listeners_answer_and_the_first_is_advertised(broker: Broker, tmp_path: Path) -> None:
     first, second = free_port(), free_port()
     listeners = f"http://127.0.0.1:{first},http://0.0.0.0:{second}"

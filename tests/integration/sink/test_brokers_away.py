@@ -1,6 +1,7 @@
 """Brokers that go away while a sink reads."""
 
 import time
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +9,7 @@ from connect_dagster.embedded.broker import EmbeddedBroker
 from connect_dagster.worker.sink.consumer import SinkConsumer
 from tests.integration.sink.conftest import StartSink
 from tests.integration.sink.kafka_topics import Topics
+from tests.integration.two_brokers import two_brokers
 
 pytestmark = pytest.mark.nightly
 
@@ -35,6 +37,29 @@ def test_a_broker_that_is_killed_and_restarted_loses_nothing(
     states.update(sink.states())
     assert states == {"RUNNING"}, sink.trace()
     topics.await_committed(sink.group, topic, {0: 20_000, 1: 20_000}, 90)
+
+
+@pytest.mark.timeout(400)
+def test_partitions_of_a_broker_that_is_away_do_not_hold_the_others(
+    start_sink: StartSink, tmp_path: Path, topic_prefix: str
+) -> None:
+    with two_brokers(tmp_path) as brokers:
+        topics, topic = Topics(brokers.bootstrap_servers), brokers.create(f"{topic_prefix}t")
+        for partition in (0, 1):
+            topics.write(topic, (f"{partition}-{index}" for index in range(10)), partition)
+        sink = start_sink({"topics": topic}, {"offset.flush.interval.ms": "200"}, brokers.bootstrap_servers)
+        sink.wait(lambda: len(set(sink.values())) == 20, "the first ones", 60)
+        topics.await_committed(sink.group, topic, {0: 10, 1: 10})
+        brokers.second.kill()
+        topics.write(topic, (f"0-{index}" for index in range(10, 5_000)), 0)
+        sink.wait(lambda: len(set(sink.values())) == 5_010, "those of the other broker", 120)
+        sink.restart(0)
+        topics.write(topic, (f"0-{index}" for index in range(5_000, 10_000)), 0)
+        sink.wait(lambda: len(set(sink.values())) == 10_010, "those of the other broker, by a new task", 120)
+        brokers.second.start()
+        topics.write(topic, ["1-10"], 1)
+        sink.wait(lambda: "1-10" in sink.values(), "those of the broker that is back", 120)
+        sink.stop()
 
 
 def test_a_sink_stops_in_time_while_the_brokers_are_away(

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 
+from connect_dagster.expressions.offset_ranges import OffsetRange, OffsetRangeReader
+from connect_dagster.kafka.clients import range_options
+from connect_dagster.kafka.fetched_records import FetchedRecords
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.worker.sink.consumer import RebalanceListener, SinkConsumer
-from connect_dagster.worker.sink.fetched_records import FetchedRecords
-from connect_dagster.worker.sink.offset_ranges import OffsetRange, OffsetRangeReader
-from connect_dagster.worker.sink.stream import source_options
 from connect_dagster.worker.spark.session import Session
 from tests.conftest import Broker
 from tests.integration.sink.conftest import StartSink
@@ -103,7 +103,7 @@ def test_the_consumer_fetches_what_spark_reads(
             assert all(found.start[one] >= ends.get(one, 2) for one in found.start)
             ends.update(found.end)
     consumer.close()
-    options = source_options(settings, headers=headers)
+    options = range_options(settings, headers=headers)
     order = [(name, "ascending") for name in ("topic", "partition", "offset")]
     ranges = [OffsetRange(one, 2, end) for one, end in ends.items()]
     read = OffsetRangeReader(spark_session.spark, options).read(ranges).toArrow().sort_by(order)

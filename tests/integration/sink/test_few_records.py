@@ -14,6 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from connect_dagster.converters.json.converter import JsonConverter
 from connect_dagster.converters.plain.simple_header_converter import SimpleHeaderConverter
 from connect_dagster.converters.plain.string_converter import StringConverter
+from connect_dagster.kafka.fetched_records import FetchedRecords
 from connect_dagster.plugin.converter import Predicate, Transform
 from connect_dagster.plugin.frame_columns import FAILURE
 from connect_dagster.plugin.frames import SinkFrame
@@ -24,9 +25,8 @@ from connect_dagster.transforms.filter import Filter
 from connect_dagster.transforms.hoist_field import HoistFieldValue
 from connect_dagster.transforms.regex_router import RegexRouter
 from connect_dagster.worker.bytes_bound import ReadBound
-from connect_dagster.worker.sink.fetched_records import FetchedRecords
+from connect_dagster.worker.sink.counting_reader import CountingReader
 from connect_dagster.worker.sink.few_records import FewRecords
-from connect_dagster.worker.sink.offset_ranges import OffsetRangeReader
 from connect_dagster.worker.sink.pipeline import OTHER_SCHEMA, UNREADABLE, SinkPipeline
 from connect_dagster.worker.sink.planned_frame import PlannedFrame
 from connect_dagster.worker.sink.plans import SinkPlanner
@@ -231,7 +231,7 @@ def test_other_transforms_are_planned_as_usual(spark: SparkSession) -> None:
 
 def test_what_arrives_behind_transforms_is_counted(spark: SparkSession) -> None:
     table, one = rows(b"a", None, b"c"), TopicPartition("t", 0)
-    planner = SinkPlanner(spark, pipeline(transforms=chain()), ReadBound(1 << 20), OffsetRangeReader(spark, {}))
+    planner = SinkPlanner(spark, pipeline(transforms=chain()), ReadBound(1 << 20), CountingReader(spark, {}))
     for number in range(3):
         plans = planner.plans(MicroBatch.of_fetched(FetchedRecords(table, {one: 0}, {one: 3}), spark))
         batch = plans.expected()

@@ -8,11 +8,12 @@ import pytest
 from confluent_kafka import Producer
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
+from connect_dagster.expressions import offset_ranges
+from connect_dagster.expressions.offset_ranges import OffsetRange, OffsetRangeReader
+from connect_dagster.kafka.clients import range_options
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.worker.errors.failures import is_lost_read
-from connect_dagster.worker.sink import offset_ranges
-from connect_dagster.worker.sink.offset_ranges import OffsetRange, OffsetRangeReader
-from connect_dagster.worker.sink.stream import source_options
+from connect_dagster.worker.sink.counting_reader import CountingReader
 from connect_dagster.worker.spark.session import Session
 from tests.conftest import Broker
 from tests.integration.sink.kafka_topics import Topics
@@ -42,10 +43,10 @@ def test_the_parts_of_the_source_read_what_the_source_reads(
         time.sleep(0.05)
     topics.write(second, (str(number) for number in range(12_000)), 1)
 
-    options = source_options(
+    options = range_options(
         {"bootstrap.servers": broker.bootstrap_servers, "isolation.level": isolation}, headers=headers
     )
-    reader = OffsetRangeReader(spark_session.spark, options)
+    reader = CountingReader(spark_session.spark, options)
     ends = {
         TopicPartition(topic, partition): end
         for topic in (first, second)
@@ -70,7 +71,7 @@ def test_the_parts_of_the_source_read_what_the_source_reads(
 
 def reader_of(broker: Broker, session: Session, *, loss: str = "latest", timeout_ms: int = 10_000) -> OffsetRangeReader:
     consumer = {"bootstrap.servers": broker.bootstrap_servers, "auto.offset.reset": loss}
-    options = source_options(consumer, headers=False)
+    options = range_options(consumer, headers=False)
     return OffsetRangeReader(session.spark, {**options, "kafkaConsumer.pollTimeoutMs": str(timeout_ms)})
 
 
@@ -103,6 +104,7 @@ def test_what_was_fetched_ahead_in_another_log_is_forgotten(
     partition, reader = TopicPartition(topic, 0), reader_of(broker, spark_session)
     assert numbers(reader, [OffsetRange(partition, 0, 10)]) == list(range(10))
     slot = reader.slot([OffsetRange(partition, 10, 20)])
+    assert slot is not None
     topics.create_again(topic)
     topics.write(topic, (str(number) for number in range(100, 120)))
     reader.renew_consumers()
@@ -152,11 +154,11 @@ def test_another_version_of_spark_is_read_by_its_public_source(
 ) -> None:
     topic = topics.create(f"{topic_prefix}t")
     topics.write(topic, "abc")
-    reader = OffsetRangeReader(
-        spark_session.spark, source_options({"bootstrap.servers": broker.bootstrap_servers}, headers=False)
+    reader = CountingReader(
+        spark_session.spark, range_options({"bootstrap.servers": broker.bootstrap_servers}, headers=False)
     )
     caplog.set_level("INFO")
-    monkeypatch.setattr("connect_dagster.worker.sink.offset_ranges._INPUT", "NoSuchPartition")
+    monkeypatch.setattr(offset_ranges, "_INPUT", "NoSuchPartition")
     read = reader.read_counted([OffsetRange(TopicPartition(topic, 0), 1, 3)]).toArrow()
     assert [value.as_py() for value in read["value"]] == [b"b", b"c"]
     assert "other parts than in Spark 4.1" in caplog.text

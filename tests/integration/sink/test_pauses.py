@@ -19,6 +19,7 @@ SHORT_SESSION = {
 }
 
 
+@pytest.mark.nightly
 def test_s1_40_a_paused_sink_stays_in_its_group(start_sink: StartSink, topics: Topics, topic_prefix: str) -> None:
     topic = topics.create(f"{topic_prefix}t")
     topics.write(topic, "abc")

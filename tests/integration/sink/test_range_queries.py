@@ -7,11 +7,12 @@ import pytest
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
+from connect_dagster.expressions.offset_ranges import OffsetRange
+from connect_dagster.kafka.clients import range_options
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.worker.bytes_bound import ReadBound, too_large
-from connect_dagster.worker.sink.offset_ranges import OffsetRange, OffsetRangeReader
+from connect_dagster.worker.sink.counting_reader import CountingReader
 from connect_dagster.worker.sink.range_queries import IdleQueries, RangeQueries
-from connect_dagster.worker.sink.stream import source_options
 from connect_dagster.worker.spark.session import Session
 from tests.conftest import Broker
 from tests.integration.sink.kafka_topics import Topics
@@ -33,17 +34,17 @@ def topic(topics: Topics, topic_prefix: str) -> str:
 
 
 @pytest.fixture
-def new_reader(spark_session: Session, broker: Broker) -> Callable[[], OffsetRangeReader]:
-    options = source_options({"bootstrap.servers": broker.bootstrap_servers}, headers=False)
-    return lambda: OffsetRangeReader(spark_session.spark, options)
+def new_reader(spark_session: Session, broker: Broker) -> Callable[[], CountingReader]:
+    options = range_options({"bootstrap.servers": broker.bootstrap_servers}, headers=False)
+    return lambda: CountingReader(spark_session.spark, options)
 
 
 @pytest.fixture
-def reader(new_reader: Callable[[], OffsetRangeReader]) -> OffsetRangeReader:
+def reader(new_reader: Callable[[], CountingReader]) -> CountingReader:
     return new_reader()
 
 
-def expected(reader: OffsetRangeReader, ranges: Sequence[OffsetRange]) -> list[tuple[int, int, str]]:
+def expected(reader: CountingReader, ranges: Sequence[OffsetRange]) -> list[tuple[int, int, str]]:
     return rows(lines(reader.read_publicly(ranges)).toArrow())
 
 
@@ -52,7 +53,7 @@ def rows(table: pa.Table | None) -> list[tuple[int, int, str]]:
     return sorted(zip(*(table.column(name).to_pylist() for name in COLUMNS), strict=True))
 
 
-def test_a_query_that_is_planned_once_reads_the_ranges_of_each_batch(reader: OffsetRangeReader, topic: str) -> None:
+def test_a_query_that_is_planned_once_reads_the_ranges_of_each_batch(reader: CountingReader, topic: str) -> None:
     first, second = (TopicPartition(topic, number) for number in (0, 1))
     queries = RangeQueries(reader, lambda df: df)
     half, end = RECORDS // 2, RECORDS
@@ -75,7 +76,7 @@ def test_a_query_that_is_planned_once_reads_the_ranges_of_each_batch(reader: Off
         assert counted.bytes == sum(len(line) for _, _, line in wanted)
 
 
-def test_its_bound_counts_from_the_start_in_each_batch(reader: OffsetRangeReader, topic: str) -> None:
+def test_its_bound_counts_from_the_start_in_each_batch(reader: CountingReader, topic: str) -> None:
     one = TopicPartition(topic, 0)
     queries = RangeQueries(reader, ReadBound(8_000))
     assert queries.run([OffsetRange(one, 0, 1000)], lines, COLUMNS, IdleQueries()) is None
@@ -91,7 +92,7 @@ def test_its_bound_counts_from_the_start_in_each_batch(reader: OffsetRangeReader
 
 
 def test_a_query_of_a_task_that_has_ended_reads_the_ranges_of_another_one(
-    new_reader: Callable[[], OffsetRangeReader], topic: str, topics: Topics, topic_prefix: str
+    new_reader: Callable[[], CountingReader], topic: str, topics: Topics, topic_prefix: str
 ) -> None:
     other = topics.create(f"{topic_prefix}other")
     topics.write(other, (f"other-{number}" for number in range(RECORDS)))
@@ -116,7 +117,7 @@ def test_a_query_of_a_task_that_has_ended_reads_the_ranges_of_another_one(
     assert own.slot not in slots[0], "it has another bound"
 
 
-def test_what_many_queries_have_read_is_counted(reader: OffsetRangeReader, topic: str) -> None:
+def test_what_many_queries_have_read_is_counted(reader: CountingReader, topic: str) -> None:
     queries, ranges = RangeQueries(reader, lambda df: df), [OffsetRange(TopicPartition(topic, 0), 0, RECORDS)]
     for number in range(1, 7):
         queries.run(ranges, lines, [(F.col("offset") + number).alias("sum")], IdleQueries())
@@ -125,16 +126,14 @@ def test_what_many_queries_have_read_is_counted(reader: OffsetRangeReader, topic
 
 
 @pytest.mark.parametrize("changing", [F.current_timestamp, F.rand], ids=["time", "random"])
-def test_what_changes_is_planned_as_usual(
-    reader: OffsetRangeReader, topic: str, changing: Callable[[], Column]
-) -> None:
+def test_what_changes_is_planned_as_usual(reader: CountingReader, topic: str, changing: Callable[[], Column]) -> None:
     queries = RangeQueries(reader, lambda df: df)
     ranges, columns = [OffsetRange(TopicPartition(topic, 0), 0, 10)], [changing()]
     for _ in range(3):
         assert queries.run(ranges, lines, columns, IdleQueries()) is None
 
 
-def test_other_columns_are_another_query(reader: OffsetRangeReader, topic: str) -> None:
+def test_other_columns_are_another_query(reader: CountingReader, topic: str) -> None:
     queries = RangeQueries(reader, lambda df: df)
     ranges = [OffsetRange(TopicPartition(topic, 0), 0, RECORDS)]
     for number in (*range(6), 0):
@@ -144,9 +143,9 @@ def test_other_columns_are_another_query(reader: OffsetRangeReader, topic: str) 
 
 
 def test_a_source_without_these_parts_is_planned_as_usual(
-    reader: OffsetRangeReader, topic: str, monkeypatch: pytest.MonkeyPatch
+    reader: CountingReader, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("connect_dagster.worker.sink.offset_ranges._READERS", "NoSuchReaders")
+    monkeypatch.setattr("connect_dagster.expressions.offset_ranges._READERS", "NoSuchReaders")
     queries = RangeQueries(reader, lambda df: df)
     ranges = [OffsetRange(TopicPartition(topic, 0), 0, 10)]
     assert reader.read(ranges).count() == 10

@@ -47,6 +47,7 @@ def committed_offset(worker: WorkerProcess, name: str) -> int | None:
     return found[0]["offset"]["kafka_offset"] if found else None
 
 
+@pytest.mark.nightly
 @pytest.mark.timeout(600)
 def test_a_parquet_folder(worker: WorkerProcess, broker: Broker, topic_prefix: str, tmp_path: Path) -> None:
     name = topic = f"{topic_prefix}parquet"

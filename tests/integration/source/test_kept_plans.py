@@ -125,6 +125,7 @@ def test_empty_lines_are_records(spark: SparkSession, batches: SourceBatches) ->
         same(spark, batches, lines(b"x\r\n" * 10_000 + b"y" + end))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
 def test_line_ends_anywhere_in_a_buffer(spark: SparkSession, batches: SourceBatches, end: bytes) -> None:
     for shift in range(len(end) + 1):

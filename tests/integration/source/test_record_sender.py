@@ -124,6 +124,7 @@ def test_r2_records_wait_for_a_missing_topic(sending: Sending, topic_prefix: str
     assert sending.rejected == []
 
 
+@pytest.mark.nightly
 @TOLERANT
 def test_r2_records_wait_for_a_deleted_topic(sending: Sending, topic_prefix: str, tolerant: bool) -> None:
     """At ce718d3: refused as soon as librdkafka's metadata lacks the topic, with tolerance dropped."""

@@ -93,6 +93,7 @@ def test_a_malformed_connector_file(worker_props: dict[str, str], tmp_path: Path
     assert f"{file} is not valid JSON: Expecting value: line 2 column 21" in ended.log
 
 
+@pytest.mark.nightly
 def test_an_unknown_connector_class(
     worker_props: dict[str, str], tmp_path: Path, file_source: Callable[..., Path]
 ) -> None:

@@ -70,6 +70,7 @@ def clicks(name: str) -> tuple[str, str, dict[str, str], dict[str, str]]:
     return module, "2.5", {f"{module}.py": SOURCE.format(name=name)}, {name: f"{module}:{name}Connector"}
 
 
+@pytest.mark.nightly
 @pytest.mark.timeout(600)
 def test_s4_08_s4_09_s4_11_plugins_of_two_workers(worker_props: dict[str, str], tmp_path: Path) -> None:
     plugins = tmp_path / "plugins"

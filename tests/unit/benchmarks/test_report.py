@@ -1,6 +1,7 @@
 """The table of the benchmarks: medians, ratios, marks, what is void."""
 
 from benchmarks.contestants import JAVA, OURS, TUNED, Contestant
+from benchmarks.mirror.records import Shape
 from benchmarks.quantities import Quantity, Row, Sample
 from benchmarks.report import Report
 from benchmarks.workload import Format
@@ -60,3 +61,9 @@ def test_an_idle_worker_is_judged_with_a_hundred_connectors() -> None:
     figures = {"java": [0.09], "ours": [0.14]}
     assert cells(report(Quantity.IDLE_CPU, figures, tasks=100))[-1] == "≤ 0.15 cores ✓"
     assert cells(report(Quantity.IDLE_CPU, figures, tasks=20))[-1] == "–"
+
+
+def test_a_mirrored_topic_has_its_shape_in_the_column_of_formats() -> None:
+    row = Row(Quantity.MIRROR_P99, Shape.PARTED, 2)
+    made = cells(Report([Sample(row, TUNED, 40.0), Sample(row, OURS, 50.0)]))
+    assert made[1:] == ["200 B, 12 partitions", "2", "ms", "void", "40.0", "50.0", "–", "1.25x", "≤ 60 ms ✓"]

@@ -70,6 +70,15 @@ def test_data_is_located_by_its_workspace() -> None:
     assert located.topic("mysql-products") == located.inputs[0]
 
 
+def test_topics_are_named_by_their_clusters_where_the_workspace_names_its_own() -> None:
+    config = {"name": "m", **CASES["mirror without renaming"][0], "source.cluster.bootstrap.servers": "a:9092"}
+    located = connector_lineage(config).located("b:9092", ["us"], "B")
+    assert located.inputs == (KafkaConnectTopicProps("orders", "A", "a:9092"),)
+    assert located.outputs == (KafkaConnectTopicProps("orders", "B", "b:9092"),)
+    assert located.topic("orders") == located.outputs[0]
+    assert located.topics == ("orders",)
+
+
 @pytest.mark.parametrize(
     ("config", "server"),
     [
@@ -190,7 +199,50 @@ CASES: dict[str, tuple[Config, list[str], list[tuple[str, str]]]] = {
         [],
         [("A:orders", "orders")],
     ),
-    "heartbeats": ({"connector.class": "MirrorHeartbeatConnector"}, ["heartbeats"], [("?", "heartbeats")]),
+    "mirror with another separator, over two hops": (
+        {
+            "connector.class": "MirrorSourceConnector",
+            "source.cluster.alias": "B",
+            "topics": ".*",
+            "replication.policy.separator": "_",
+        },
+        ["B_A_orders", "C_orders"],
+        [("B:A_orders", "B_A_orders"), ("?", "C_orders")],
+    ),
+    "mirror with a policy that is not known": (
+        {
+            "connector.class": "MirrorSourceConnector",
+            "source.cluster.alias": "A",
+            "topics": "orders",
+            "replication.policy.class": "acme.SuffixPolicy",
+        },
+        ["orders@A"],
+        [("?", "orders@A")],
+    ),
+    "mirror with a router": (
+        {
+            "connector.class": "MirrorSourceConnector",
+            "source.cluster.alias": "A",
+            "topics": "orders",
+            "transforms": "short",
+            "transforms.short.type": "org.apache.kafka.connect.transforms.RegexRouter",
+            "transforms.short.regex": "A.(.*)",
+            "transforms.short.replacement": "$1",
+        },
+        ["orders", "A.customers"],
+        [("A:orders", "orders"), ("?", "A.customers")],
+    ),
+    "mirrored heartbeats and MirrorMaker's own topics": (
+        {"connector.class": "MirrorSourceConnector", "source.cluster.alias": "A", "topics": "orders,heartbeats"},
+        ["A.heartbeats", "mm2-offset-syncs.A.internal"],
+        [("A:orders", "A.orders")],
+    ),
+    "heartbeats": ({"connector.class": "MirrorHeartbeatConnector"}, ["heartbeats"], []),
+    "checkpoints": (
+        {"connector.class": "MirrorCheckpointConnector", "source.cluster.alias": "A", "groups": "billing"},
+        ["A.checkpoints.internal"],
+        [],
+    ),
     "iceberg": (
         {
             "connector.class": "org.apache.iceberg.connect.IcebergSinkConnector",

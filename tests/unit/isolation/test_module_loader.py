@@ -241,6 +241,7 @@ assert len(sys.meta_path) == len(finders) + 1
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.nightly
 def test_functions_by_value_in_sparks_python_workers(tmp_path: Path, spark: SparkSession) -> None:
     udf: Any = F.pandas_udf  # type: ignore[attr-defined]
     for number in (10, 20):

@@ -96,5 +96,6 @@ def test_sparks_kafka_source_takes_what_it_does_not_own() -> None:
     given = {"fetch.min.bytes": "5", "sasl.jaas.config": "m required;", "ssl.truststore.location": "/t.jks"}
     assert clients.spark_options(clients.consumer_settings(BOOTSTRAP, "c", "g", given)) == {
         "kafka.bootstrap.servers": BOOTSTRAP,
+        "kafka.allow.auto.create.topics": "true",
         **{f"kafka.{name}": value for name, value in given.items()},
     }

@@ -365,7 +365,7 @@ def test_stores_that_no_protocol_needs_are_not_read() -> None:
 
 def test_kafka_python_knows_no_tokens() -> None:
     jaas = f'{TOKENS} unsecuredLoginStringClaim_sub="me";'
-    with pytest.raises(ConfigError, match="The group of workers is joined with one of: PLAIN, SCRAM-SHA-256"):
+    with pytest.raises(ConfigError, match="Groups are joined, and their offsets asked for, with one of: PLAIN, SCRAM"):
         to_kafka_python("a:1", "me", SASL | {"sasl.mechanism": "OAUTHBEARER", "sasl.jaas.config": jaas})
 
 

@@ -160,7 +160,9 @@ class DrivenHerder(MemoryHerder):
         return request.only_failed and self.task_states[task].state is not State.FAILED
 
     def _direction(self, name: str) -> ConnectorType:
-        return ConnectorType.SINK if "topics" in self.configs[name] else ConnectorType.SOURCE
+        config = self.configs[name]
+        is_mirror = "Mirror" in (config.get("connector.class") or "")
+        return ConnectorType.SINK if "topics" in config and not is_mirror else ConnectorType.SOURCE
 
     def _require_balance(self) -> None:
         if self.rebalancing > 0:

@@ -8,7 +8,7 @@ from dagster import DagsterInstance, UrlMetadataValue
 
 from connect_dagster.client.masking import MASK
 from connect_dagster.orchestration.ops.jobs import build_kafka_connect_jobs
-from connect_dagster.orchestration.workers import job as worker_job
+from connect_dagster.orchestration.workers.metadata import WorkerReport
 from connect_dagster.orchestration.workers.process import WorkerProcess
 from connect_dagster.orchestration.workers.resource import StandaloneConnectWorkerResource
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
@@ -34,7 +34,7 @@ def test_s3_03_the_failure_of_an_operation(workspace: KafkaConnectWorkspace) -> 
 def test_s3_03_the_address_in_the_report_of_a_worker(workspace: KafkaConnectWorkspace) -> None:
     process = WorkerProcess.spawn(["sleep", "60"])
     try:
-        metadata = worker_job.running_metadata(process, workspace.get_client(), "127.0.0.1:8083")
+        metadata = WorkerReport(workspace.get_client(), "127.0.0.1:8083").running(process)
     finally:
         process.stop(1.0)
     assert isinstance(metadata["rest_url"], UrlMetadataValue)

@@ -17,9 +17,15 @@ COMPONENTS = [name for name in orchestration.__all__ if name.endswith("Component
 
 
 def blocks(name: str) -> Iterator[tuple[str, str]]:
-    """Language and text of each example in the docstrings of an export, its methods' included."""
+    """Language and text of each example in the docstrings of an export, its methods' included.
+
+    Of a component also those of methods that it has from a base of ours, which is not exported.
+    """
     exported = getattr(orchestration, name)
     members = [exported, *vars(exported).values()] if inspect.isclass(exported) else [exported]
+    if name in COMPONENTS:
+        bases = [base for base in exported.__mro__[1:] if base.__module__.startswith("connect_dagster.")]
+        members += [member for base in bases for member in vars(base).values()]
     for member in members:
         for _, language, text in BLOCK.findall(f"{inspect.getdoc(member)}\n" if member.__doc__ else ""):
             yield language, textwrap.dedent(text)

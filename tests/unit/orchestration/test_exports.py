@@ -19,6 +19,7 @@ def test_all_of_orchestration_can_be_imported_from_the_top() -> None:
     assert all(getattr(connect_dagster, name) is getattr(orchestration, name) for name in orchestration.__all__)
 
 
+@pytest.mark.nightly
 def test_type_checkers_see_the_exported_names() -> None:
     program = f"from connect_dagster import {', '.join(orchestration.__all__)}"
     command = [sys.executable, "-m", "mypy", "--config-file", "pyproject.toml", "-c", program]

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from connect_dagster.expressions.java_errors import is_spark_gone
 from connect_dagster.plugin.bisection import Bisection
-from connect_dagster.worker.errors.failures import is_spark_gone
 from connect_dagster.worker.record_frames import halves
 
 ROWS = 1000

@@ -193,6 +193,16 @@ def test_classes_are_found_by_the_callers_function() -> None:
             "Configuration 'k' must not be empty. Valid values include: any non-empty value",
         ),
         (
+            UniqueValues(empty=False, allowed=("a", "b")),
+            (),
+            "Configuration 'k' must not be empty. Valid values include: [a, b]",
+        ),
+        (
+            UniqueValues(allowed=("a", "b")),
+            ("a", "c"),
+            "Invalid value c for configuration k: String must be one of: a, b",
+        ),
+        (
             all_of(non_null, non_empty_string),
             "",
             "Invalid value  for configuration k: String must be non-empty",
@@ -215,6 +225,7 @@ def test_validators_speak_kafkas_words(validator: Any, value: Any, text: str) ->
         (one_of_ignoring_case("http"), "HtTp"),
         (UniqueValues(null=True), None),
         (UniqueValues(), ()),
+        (UniqueValues(allowed=("a", "b")), ("b", "a")),
     ],
 )
 def test_validators_let_right_values_pass(validator: Any, value: Any) -> None:

@@ -24,10 +24,10 @@ from connect_dagster.herder.interface import (
     TaskInfo,
 )
 from connect_dagster.plugin.config import ConfigKey, ConfigTable, Type, config_infos, key_info
+from connect_dagster.plugin.samples import Windows
 from connect_dagster.protocol.signature import RequestSignature
 from connect_dagster.protocol.states import State, Status, TargetState, TaskId
 from connect_dagster.worker.metrics.families import Family
-from connect_dagster.worker.metrics.samples import Windows
 from connect_dagster.worker.metrics.worker_metrics import WorkerMetrics
 
 WORKER_ID = "127.0.0.1:8083"

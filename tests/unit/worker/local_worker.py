@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from pyspark.sql import SparkSession
 
+from connect_dagster.plugin.samples import Windows
 from connect_dagster.predicates.record_is_tombstone import RecordIsTombstone
 from connect_dagster.protocol.states import State, TaskId
 from connect_dagster.transforms.filter import Filter
@@ -14,7 +15,6 @@ from connect_dagster.worker.errors.failures import FailedRecord
 from connect_dagster.worker.errors.policy import ErrorPolicy
 from connect_dagster.worker.errors.reporter import ErrorReporter
 from connect_dagster.worker.metrics.errors import ErrorMetrics
-from connect_dagster.worker.metrics.samples import Windows
 from connect_dagster.worker.metrics.tasks import TaskPlugins
 from connect_dagster.worker.transforms import TransformationStage
 

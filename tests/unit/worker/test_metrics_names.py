@@ -5,10 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from connect_dagster.connectors.mirror.metrics import CHECKPOINTS, PARTITIONS
 from connect_dagster.worker.metrics.groups import GROUPS
 
 DECISION = Path(__file__).parents[3] / "docs" / "decisions" / "0008-metric-names.md"
-NAMES = {f"{group.prefix}_{name}".replace("-", "_") for group in GROUPS for name in (*group.numbers, *group.texts)}
+NAMES = {
+    f"{group.prefix}_{name}".replace("-", "_")
+    for group in (*GROUPS, PARTITIONS, CHECKPOINTS)
+    for name in (*group.numbers, *group.texts)
+}
 
 
 @pytest.mark.parametrize(
@@ -31,6 +36,11 @@ NAMES = {f"{group.prefix}_{name}".replace("-", "_") for group in GROUPS for name
         "kafka_connect_worker_connector_unassigned_task_count",
         "kafka_connect_worker_rebalance_rebalancing",
         "kafka_connect_worker_task_count",
+        # Strimzi's dashboard for MirrorMaker 2.
+        "kafka_connect_mirror_mirrorsourceconnector_record_age_ms",
+        "kafka_connect_mirror_mirrorsourceconnector_replication_latency_ms",
+        "kafka_connect_mirror_mirrorsourceconnector_byte_rate",
+        "kafka_connect_mirror_mirrorcheckpointconnector_checkpoint_latency_ms",
     ],
 )
 def test_names_that_dashboards_ask_for(name: str) -> None:

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
+from connect_dagster.plugin.samples import Samples, Windows
 from connect_dagster.protocol.states import State
-from connect_dagster.worker.metrics.samples import Samples, Windows
 from connect_dagster.worker.metrics.tasks import StateTimes
 
 
@@ -17,7 +17,16 @@ def samples() -> Samples:
 def test_nothing_recorded(samples: Samples) -> None:
     assert math.isnan(samples.average(0))
     assert math.isnan(samples.maximum(0))
+    assert math.isnan(samples.minimum(0))
     assert samples.share(True, 0) == samples.share(False, 0) == samples.rate(0) == 0
+
+
+def test_several_values_at_once(samples: Samples) -> None:
+    samples.record(5, 0)
+    samples.record_many(3, 9, 1, 6, 0)
+    assert (samples.minimum(0), samples.average(0), samples.maximum(0)) == (1, 14 / 4, 6)
+    assert samples.rate(0) == 14 / 30
+    assert math.isnan(samples.minimum(100))
 
 
 def test_a_rate_counts_at_least_all_windows_but_the_current_one(samples: Samples) -> None:

@@ -8,10 +8,10 @@ import pytest
 from connect_dagster.connectors.file.sink import FileStreamSinkConnector
 from connect_dagster.isolation.plugins import Kind, PluginDescription
 from connect_dagster.plugin.records import TopicPartition
+from connect_dagster.plugin.samples import Windows
 from connect_dagster.protocol.states import State, TaskId
 from connect_dagster.worker.metrics.families import Family
 from connect_dagster.worker.metrics.groups import GROUPS
-from connect_dagster.worker.metrics.samples import Windows
 from connect_dagster.worker.metrics.tasks import SinkTaskMetrics, SourceTaskMetrics, TaskPlugins, Transformed
 from connect_dagster.worker.metrics.worker_metrics import WorkerMetrics
 

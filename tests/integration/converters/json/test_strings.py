@@ -113,6 +113,7 @@ def read() -> dict[str, Column]:
     return {"value": decoded, "plain": json_quick.is_plain_string(value)}
 
 
+@pytest.mark.nightly
 @settings(max_examples=4)
 @given(values=lists(BYTES))
 def test_strings_are_written_as_by_spark(spark: SparkSession, values: list[bytes | None]) -> None:

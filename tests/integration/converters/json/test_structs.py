@@ -106,6 +106,7 @@ def test_many_are_read_without_the_parser(records: DataFrame) -> None:
     assert row.found > RECORDS / 6
 
 
+@pytest.mark.nightly
 def test_the_parser_reads_a_stream_with_a_record_that_is_not_so_simple(spark: SparkSession) -> None:
     """Expect simple records alone, by a small expression, until a record is not simple."""
     reading = JsonReading(True, 10, None)

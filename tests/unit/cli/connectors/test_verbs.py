@@ -120,6 +120,6 @@ def test_help_lists_all_commands() -> None:
     ran = CliRunner().invoke(main, ["--help"])
     assert ran.exit_code == 0
     commands = [line.split()[0] for line in ran.stdout.partition("Commands:\n")[2].splitlines()]
-    verbs = ["apply", "delete", "diff", "dlq", "group", "list", "offsets", "pause", "plugin", "restart", "resume"]
-    assert commands == [*verbs, "status", "stop", "topic", "typed-resource"]
+    verbs = ["apply", "delete", "diff", "dlq", "group", "list", "mirror", "offsets", "pause", "plugin", "restart"]
+    assert commands == [*verbs, "resume", "status", "stop", "topic", "typed-resource"]
     assert "..." not in ran.stdout.partition("Commands:\n")[2]

@@ -22,6 +22,7 @@ from connect_dagster.herder.distributed.group_driver import GroupDriver
 from connect_dagster.herder.distributed.group_messages import Joined
 from connect_dagster.herder.distributed.herder import DistributedHerder
 from connect_dagster.herder.distributed.leader import Leader, Owners
+from connect_dagster.herder.distributed.leader_client import LeaderClient
 from connect_dagster.herder.interface import ServerInfo
 from connect_dagster.herder.validation.validator import Validator
 from connect_dagster.isolation.plugins import Plugins
@@ -341,7 +342,7 @@ class MemoryGroup:
             statuses,
             lease,
             f"http://w{number}:8083/",
-            rest,
+            LeaderClient(rest, config.inter_worker_signature_algorithm),
             check,
             open_member,
             self.clock,

@@ -10,6 +10,7 @@ import dagster as dg
 import pytest
 from dagster._core.definitions.definitions_load_context import DefinitionsLoadContext, DefinitionsLoadType
 from dagster._utils.env import environ
+from dagster.components.core.component_tree import ComponentTreeException
 from dagster.components.testing.test_cases import TestTranslation
 from dagster.components.testing.utils import DefsFolderSandbox, create_defs_folder_sandbox
 
@@ -50,6 +51,15 @@ def project() -> Iterator[tuple[DefsFolderSandbox, Callable[..., dg.Definitions]
                 return defs
 
         yield sandbox, definitions
+
+
+def test_mirrored_clusters_need_an_alias_and_brokers(server: ConnectServer) -> None:
+    with project() as (_, definitions):
+        source = {"kafka_cluster": "eu", "bootstrap_servers": "eu:9092"}
+        assert list(definitions(server.workspace.url, mirror_sources=[source]).sensors or ())
+        with pytest.raises(ComponentTreeException) as raised:
+            definitions(server.workspace.url, mirror_sources=[{"bootstrap_servers": "eu:9092"}])
+        assert "needs kafka_cluster" in str(raised.value.__cause__)
 
 
 def test_what_is_scaffolded_loads_without_a_cluster() -> None:

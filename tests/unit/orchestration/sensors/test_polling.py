@@ -1,7 +1,7 @@
 """The polling sensor, on a served worker whose connectors do what a test tells them."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -14,9 +14,11 @@ from dagster._core.definitions.sensor_definition import SensorExecutionData
 
 from connect_dagster.embedded.ports import free_port
 from connect_dagster.herder.interface import ConnectorOffset, RebalanceNeededError
+from connect_dagster.kafka.access import Bootstrap
 from connect_dagster.orchestration import KafkaConnectWorkspace, build_kafka_connect_polling_sensor
 from connect_dagster.orchestration.assets.keys import connector_key, topic_key
 from connect_dagster.orchestration.observations import poll as connector_poll
+from connect_dagster.orchestration.observations.topic_offsets import Bounds, Partition
 from connect_dagster.orchestration.sensors.polling import (
     EVENT_INTERVAL_SECONDS,
     KafkaConnectPollingSensorCursor,
@@ -94,6 +96,60 @@ def test_data_is_materialised_below_the_prefix_of_its_workspace(instance: Dagste
             OBSERVED,
             ("AssetMaterialization", AssetKey(["eu", "kafka", "lines"])),
         ]
+
+
+def test_a_mirrored_topic_is_materialised_with_what_both_clusters_say(
+    instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, list[str]]] = []
+
+    def bounds(brokers: Bootstrap, topics: Iterable[str], timeout: float) -> dict[Partition, Bounds]:
+        asked.append((str(brokers), sorted(topics)))
+        return {(topic, 0): Bounds(0, 100) for topic in topics}
+
+    def newest(brokers: Bootstrap, topics: Iterable[str], timeout: float) -> dict[Partition, float]:
+        asked.append((f"newest of {brokers}", sorted(topics)))
+        return {(topic, 0): time.time() - 5 for topic in topics}
+
+    monkeypatch.setattr(connector_poll, "fetch_topic_bounds", bounds)
+    monkeypatch.setattr(connector_poll, "fetch_newest_times", newest)
+    europe = KafkaConnectWorkspace(kafka_cluster="eu", bootstrap_servers="eu:9092")
+    with connect_server(bootstrap_servers="us:9092", kafka_cluster="us") as server:
+        server.create("mirror", connector_class="MirrorSourceConnector", source_cluster_alias="eu", topics="orders")
+        place = {"cluster": "eu", "partition": 0, "topic": "orders"}
+        server.herder.offsets["mirror"] = [ConnectorOffset(place, {"offset": 89})]
+        result = tick(server.workspace, instance, mirror_sources=[europe])
+    materialized = told(result)[1]
+    assert materialized.asset_key == AssetKey(["kafka", "us", "eu.orders"])
+    assert materialized.metadata["records_lag_total"].value == 10
+    assert materialized.metadata["heartbeat_age_seconds"].value == pytest.approx(5, abs=3)
+    assert sorted(asked) == [
+        ("eu:9092", ["orders"]),
+        ("newest of us:9092", ["eu.checkpoints.internal", "eu.heartbeats", "eu.orders"]),
+        ("us:9092", ["eu.orders"]),
+    ]
+
+
+def test_of_mirrored_topics_those_are_materialised_whose_records_moved(
+    instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connector_poll, "fetch_topic_bounds", lambda *_: {})
+    monkeypatch.setattr(connector_poll, "fetch_newest_times", lambda *_: {})
+
+    def moved(result: SensorExecutionData) -> list[str]:
+        return [one.asset_key.path[-1] for one in told(result) if isinstance(one, AssetMaterialization)]
+
+    with connect_server(bootstrap_servers="us:9092", kafka_cluster="us") as server:
+        server.create("mirror", connector_class="MirrorSourceConnector", source_cluster_alias="eu", topics="a, b, c")
+        places = {name: {"cluster": "eu", "partition": 0, "topic": name} for name in ("a", "b")}
+        server.herder.offsets["mirror"] = [ConnectorOffset(place, {"offset": 1}) for place in places.values()]
+        first = tick(server.workspace, instance, event_interval_seconds=0)
+        server.herder.offsets["mirror"] = [
+            ConnectorOffset(places["a"], {"offset": 2}),
+            ConnectorOffset(places["b"], {"offset": 1}),
+        ]
+        second = tick(server.workspace, instance, first.cursor, event_interval_seconds=0)
+    assert (moved(first), moved(second)) == (["eu.a", "eu.b"], ["eu.a"])
 
 
 def test_a_cursor_that_cannot_be_read_is_a_fresh_one() -> None:

@@ -46,6 +46,27 @@ def test_a_worker_that_runs_but_does_not_answer_fails(instance: DagsterInstance)
     assert found(instance).description == "The worker runs, but its REST API does not respond: timed out."
 
 
+def test_flows_of_mirror_makers_process_that_failed_fail(instance: DagsterInstance) -> None:
+    """No other check sees them; of a worker's tasks those of the connectors do."""
+    observe(instance, worker_running=1, connector_count=3, task_count=5, tasks_failed=2)
+    assert found(instance).passed
+    flows = {"flow_count": 1, "connector_count": 3, "task_count": 5}
+    observe(instance, worker_running=1, **flows, connectors_failed=0, tasks_failed=0)
+    assert found(instance).passed
+    observe(instance, worker_running=1, **flows, connectors_failed=1, tasks_failed=2, error="eu->us Source-1: lost")
+    assert found(instance).description == (
+        "The process runs, but 3 of 8 connectors and tasks FAILED: eu->us Source-1: lost"
+    )
+    observe(instance, worker_running=1, **flows, connectors_failed=0, tasks_failed=0, flows_error="us->eu: no broker")
+    unknown = found(instance)
+    assert (unknown.passed, unknown.severity) == (False, AssetCheckSeverity.WARN)
+    assert unknown.description == "The process runs, but states of its flows are not known: us->eu: no broker"
+    observe(instance, worker_running=1, **flows, connectors_missing="eu->us Source")
+    missing = found(instance)
+    assert (missing.passed, missing.severity) == (False, AssetCheckSeverity.WARN)
+    assert str(missing.description).startswith("The process runs, but these connectors have no state: eu->us Source;")
+
+
 def test_why_a_former_life_ended_is_no_heartbeat(instance: DagsterInstance) -> None:
     observe(instance, worker_running=1)
     observe(instance, pid=1, exit="signal SIGKILL", error="told late")

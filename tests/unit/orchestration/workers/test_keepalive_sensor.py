@@ -13,7 +13,7 @@ from connect_dagster.orchestration import (
 )
 from connect_dagster.orchestration.assets.keys import worker_key
 from connect_dagster.orchestration.workers import keepalive_sensor
-from connect_dagster.orchestration.workers.job import GENERATION_TAG, PROCESS_TAG, WORKER_ID_TAG
+from connect_dagster.orchestration.workers.job import GENERATION_TAG, PROCESS_TAG, REFUSED_TAG, WORKER_ID_TAG
 from connect_dagster.orchestration.workers.keepalive_sensor import (
     MIN_REQUESTS,
     REPLACED_TAG,
@@ -62,6 +62,48 @@ def test_the_first_life_starts_at_once(instance: DagsterInstance) -> None:
 def test_a_run_whose_worker_answers_is_left_alone(instance: DagsterInstance) -> None:
     run = add_run(instance, DagsterRunStatus.STARTED, age=50)
     assert reason(instance, alive=True) == f"Alive in run {run.run_id[:8]}"
+
+
+def without_rest(instance: DagsterInstance, generation: str = "now") -> WorkerObservation:
+    """A process that has no REST API, as MirrorMaker's."""
+    return WorkerObservation(instance, "w", WorkerProbe(None, True, generation), 100.0, BackOff())
+
+
+def test_without_rest_a_process_lives_while_its_run_observes_it(instance: DagsterInstance) -> None:
+    assert not without_rest(instance).alive
+    run = add_run(instance, DagsterRunStatus.STARTED, age=150, tags={GENERATION_TAG: "now"})
+    observe_in(instance, run, NOW - 50)
+    look = without_rest(instance)
+    assert look.alive
+    assert look.silence(NOW, 1000.0) is None
+    assert look.reason_to_skip(NOW) == f"Alive in run {run.run_id[:8]}"
+    assert without_rest(instance, "other").is_outdated
+
+
+def test_without_rest_a_run_whose_process_is_seen_lives_however_rarely_it_reports(instance: DagsterInstance) -> None:
+    run = add_run(instance, DagsterRunStatus.STARTED, age=500, tags=process_tag(RunProcess.current()))
+    observe_in(instance, run, NOW - 400)
+    assert without_rest(instance).alive
+    assert without_rest(instance).reason_to_skip(NOW) == f"Alive in run {run.run_id[:8]}"
+    assert status_of(instance, run) is DagsterRunStatus.STARTED
+
+
+def test_without_rest_a_process_that_starts_is_waited_for(instance: DagsterInstance) -> None:
+    run = add_run(instance, DagsterRunStatus.STARTED, age=50)
+    look = without_rest(instance)
+    assert not look.alive
+    assert look.reason_to_skip(NOW) == f"Run {run.run_id[:8]} is STARTED and its worker does not respond yet"
+
+
+def test_without_rest_a_run_that_is_silent_or_gone_is_replaced(instance: DagsterInstance, gone: RunProcess) -> None:
+    silent = add_run(instance, DagsterRunStatus.STARTED, age=500)
+    observe_in(instance, silent, NOW - 150)
+    assert without_rest(instance).reason_to_skip(NOW) is None
+    assert status_of(instance, silent) is DagsterRunStatus.FAILURE
+    dead = add_run(instance, DagsterRunStatus.STARTED, age=5, tags=process_tag(gone))
+    observe_in(instance, dead, NOW - 1)
+    assert without_rest(instance).reason_to_skip(NOW) is None
+    assert status_of(instance, dead) is DagsterRunStatus.FAILURE
 
 
 def test_a_worker_that_still_starts_is_waited_for(instance: DagsterInstance) -> None:
@@ -126,6 +168,23 @@ def test_a_launch_by_hand_ends_the_users_stop(instance: DagsterInstance) -> None
     add_run(instance, DagsterRunStatus.CANCELED, age=1000, lasted=10)
     add_run(instance, DagsterRunStatus.FAILURE, age=500, lasted=10)
     assert reason(instance) is None
+
+
+def test_a_run_that_was_refused_beside_it_does_not_undo_a_users_will(instance: DagsterInstance) -> None:
+    """Failed: it was the newest run, and the worker that a user had stopped was launched again."""
+    add_run(instance, DagsterRunStatus.CANCELED, age=1000, lasted=900)
+    add_run(instance, DagsterRunStatus.FAILURE, age=500, lasted=1, tags={REFUSED_TAG: "true"})
+    assert "Stopped by a user" in str(reason(instance))
+
+
+def test_a_run_that_was_refused_does_not_hide_the_worker(instance: DagsterInstance) -> None:
+    hosting = add_run(instance, DagsterRunStatus.STARTED, age=1000, tags={GENERATION_TAG: "before"})
+    observe_in(instance, hosting, NOW)
+    add_run(instance, DagsterRunStatus.FAILURE, age=500, lasted=1, tags={REFUSED_TAG: "true"})
+    assert WorkerObservation(instance, "w", WorkerProbe(True, True, "now"), 900.0, BackOff()).is_outdated
+    silence = silence_of(instance)
+    assert silence is not None
+    assert silence.run_id == hosting.run_id
 
 
 def test_a_run_that_the_sensor_replaces_is_no_users_will(instance: DagsterInstance) -> None:

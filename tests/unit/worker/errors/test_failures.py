@@ -2,7 +2,8 @@
 
 import pytest
 
-from connect_dagster.worker.errors.failures import chain, is_passing_read, says
+from connect_dagster.expressions.java_errors import chain
+from connect_dagster.worker.errors.failures import is_passing_read, says
 
 _READER = "\n\tat org.apache.spark.sql.kafka010.consumer.InternalKafkaConsumer.fetch(KafkaDataConsumer.scala:90)"
 _TIMEOUT = "org.apache.kafka.common.errors.TimeoutException: Timeout of 60000ms expired"

@@ -14,6 +14,10 @@ from confluent_kafka import KafkaError, KafkaException
 from pyspark.errors import PySparkException
 
 from connect_dagster.errors import DataError
+from connect_dagster.expressions.offset_ranges import OffsetRange
+from connect_dagster.kafka.fetched_records import FetchedRecords
+from connect_dagster.kafka.log_offsets import LogRange
+from connect_dagster.kafka.offset_reset import OffsetReset, Reset
 from connect_dagster.plugin.bisection import Bisection
 from connect_dagster.plugin.connector import SinkTask
 from connect_dagster.plugin.frames import SinkBatch, SinkFrame
@@ -27,9 +31,7 @@ from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.metrics.tasks import SinkTaskMetrics
 from connect_dagster.worker.sink.batch_size import MOST_RECORDS
 from connect_dagster.worker.sink.consumer import RebalanceListener
-from connect_dagster.worker.sink.fetched_records import FetchedRecords
-from connect_dagster.worker.sink.offset_ranges import OffsetRange, OffsetRangeReader
-from connect_dagster.worker.sink.offset_reset import LogRange, OffsetReset, Reset
+from connect_dagster.worker.sink.counting_reader import CountingReader
 from connect_dagster.worker.sink.pipeline import OTHER_SCHEMA, UNREADABLE
 from connect_dagster.worker.sink.stream import MicroBatch, SinkStream
 from connect_dagster.worker.sink.task import SinkSettings, WorkerSinkTask
@@ -500,7 +502,7 @@ class LocalSink:
     def _open_stream(self, start: Mapping[TopicPartition, int], most_records: int, new_consumers: bool) -> SinkStream:
         self.streams.append(Started(dict(start), most_records, new_consumers))
         reader = Reader(self.log, self.group.removed, self.group.policy._policy == "none")
-        return SinkStream(cast("OffsetRangeReader", reader), start, most_records, new_consumers)
+        return SinkStream(cast("CountingReader", reader), start, most_records, new_consumers)
 
 
 def put_values(sink: LocalSink, *values: str) -> Callable[[], Iterator[None]]:

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
+from connect_dagster.expressions.offset_ranges import LEAST_TO_SPLIT
 from connect_dagster.worker.bytes_bound import BatchTooLargeError, Measured, too_large
 from connect_dagster.worker.sink.batch_size import BatchSize
-from connect_dagster.worker.sink.offset_ranges import LEAST_TO_SPLIT
 from tests.unit.worker.sink.local_sink import FIRST, FITTING, RUN, LocalSink
 
 MOST_RECORDS, MOST_BYTES = 200_000, 32 << 20

@@ -3,10 +3,12 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 from confluent_kafka import (
+    OFFSET_INVALID,
     TIMESTAMP_CREATE_TIME,
     TIMESTAMP_LOG_APPEND_TIME,
     TIMESTAMP_NOT_AVAILABLE,
@@ -16,9 +18,10 @@ from confluent_kafka import (
 from confluent_kafka import TopicPartition as KafkaPartition
 
 from connect_dagster.kafka import clients
+from connect_dagster.kafka.fetched_records import FEW_BYTES, FEW_RECORDS, SKIPPED
+from connect_dagster.kafka.offset_reset import Reset, ResetCause
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.worker.sink.consumer import RebalanceListener, SinkConsumer
-from connect_dagster.worker.sink.fetched_records import FEW_BYTES, FEW_RECORDS
 
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)
 
@@ -72,6 +75,8 @@ class Client:
     ends: dict[int, int] = field(default_factory=dict)
     waits: list[float] = field(default_factory=list)
     refusals: list[Exception] = field(default_factory=list)
+    commits: dict[int, int] = field(default_factory=dict)
+    leaderless: set[int] = field(default_factory=set)
 
     def subscribe(self, *_: Any, **__: Any) -> None: ...
 
@@ -82,11 +87,17 @@ class Client:
     def pause(self, _: Any) -> None: ...
 
     def committed(self, partitions: list[Any], timeout: float) -> list[Any]:
-        return [KafkaPartition(one.topic, one.partition, 4) for one in partitions]
+        return [KafkaPartition(one.topic, one.partition, self.commits.get(one.partition, 4)) for one in partitions]
+
+    def list_topics(self, timeout: float) -> Any:
+        leaders = {number: SimpleNamespace(leader=-1 if number in self.leaderless else 1) for number in (0, 1)}
+        return SimpleNamespace(topics={"t": SimpleNamespace(partitions=leaders)}, timeout=timeout)
 
     def offsets_for_times(self, partitions: list[Any], timeout: float) -> list[Any]:
         if self.refusals:
             raise self.refusals.pop()
+        if any(one.partition in self.leaderless for one in partitions):
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
         return [KafkaPartition(one.topic, one.partition, 9 if one.offset == -1 else 0) for one in partitions]
 
     def memberid(self) -> str:
@@ -183,8 +194,8 @@ def test_records_that_become_many_while_the_task_is_busy_are_not_kept(client: Cl
     client.messages = [Message(3 + number, data=b"v" * size) for number in range(count)]
     for _ in range(count):
         assert consumer.poll()
-        assert sum(map(len, consumer._fetched)) <= FEW_BYTES
-        assert len(consumer._fetched) <= FEW_RECORDS
+        assert sum(map(len, consumer._watch._fetched)) <= FEW_BYTES
+        assert len(consumer._watch._fetched) <= FEW_RECORDS
     assert consumer.take_fetched(FEW_RECORDS) is None
     consumer.watch({A: 3})
     client.messages = [Message(3)]
@@ -193,9 +204,11 @@ def test_records_that_become_many_while_the_task_is_busy_are_not_kept(client: Cl
     assert taken.end == {A: 4}
 
 
-def test_an_offset_that_is_not_in_the_log_is_left_to_the_reset_policy(client: Client) -> None:
+@pytest.mark.parametrize("code", [KafkaError._AUTO_OFFSET_RESET, *SKIPPED])
+def test_what_the_client_cannot_read_is_left_to_ranges(client: Client, code: int) -> None:
+    """An offset that is not in the log, for the reset policy; a damaged batch, which librdkafka leaves out."""
     consumer = watching()
-    client.messages = [Message(3), Message(0, failure=KafkaError(KafkaError._AUTO_OFFSET_RESET))]
+    client.messages = [Message(3), Message(0, failure=KafkaError(code))]
     assert consumer.poll()
     assert consumer.take_fetched(10) is None
     assert consumer.poll()
@@ -258,6 +271,20 @@ def test_offsets_are_asked_for_again_where_a_leader_has_moved(
     consumer._admin = cast("Any", NoIds())
     assert consumer.committed_or_reset([A]) == {A: 4}
     assert client.refusals == []
+
+
+def test_a_partition_without_a_leader_does_not_hold_the_others(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It begins where it was committed; without that it waits, as its first offset is not known."""
+    monkeypatch.setattr(time, "sleep", lambda _: client.leaderless.clear())
+    client.leaderless, client.commits = {1}, {0: 20}
+    consumer = watching()
+    consumer._admin = cast("Any", NoIds())
+    assert consumer.committed_or_reset([A, B]) == {A: 0, B: 4}
+    assert consumer.resets({A: 20, B: 20}) == {A: Reset(0, ResetCause.TRUNCATED)}
+    assert client.leaderless, "nobody has waited"
+    client.commits = {0: 5, 1: OFFSET_INVALID}
+    assert consumer.committed_or_reset([A, B]) == {A: 5, B: 0}
+    assert not client.leaderless, "it has waited for the leader"
 
 
 class NoIds:

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from connect_dagster.expressions.offset_ranges import OffsetRange, of_tasks, shared_out
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.worker.bytes_bound import Measured
-from connect_dagster.worker.sink.offset_ranges import OffsetRange, OffsetRangeReader, of_tasks
-from connect_dagster.worker.sink.stream import OffsetOutOfRangeError, SinkStream, shared_out
+from connect_dagster.worker.sink.counting_reader import CountingReader
+from connect_dagster.worker.sink.stream import OffsetOutOfRangeError, SinkStream
 
 A, B, C = (TopicPartition("t", number) for number in range(3))
 
@@ -27,7 +28,7 @@ class Ranges:
 
 
 def stream(start: dict[TopicPartition, int], most: int) -> SinkStream:
-    return SinkStream(cast("OffsetRangeReader", Ranges()), start, most, new_consumers=False)
+    return SinkStream(cast("CountingReader", Ranges()), start, most, new_consumers=False)
 
 
 def test_a_batch_goes_from_the_position_to_the_ends() -> None:

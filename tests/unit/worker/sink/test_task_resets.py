@@ -5,9 +5,9 @@ from itertools import chain
 
 import pytest
 
+from connect_dagster.kafka.offset_reset import OffsetReset
 from connect_dagster.protocol.states import TargetState
 from connect_dagster.worker.sink import task as sink_task
-from connect_dagster.worker.sink.offset_reset import OffsetReset
 from tests.unit.worker.sink.local_sink import (
     FAILED,
     FIRST,

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from connect_dagster.errors import ConnectError, DataError
-from connect_dagster.plugin.connector import SourceTask
+from connect_dagster.plugin.connector import SourceTask, importable_class
 from connect_dagster.plugin.frames import SourceFrame
 from connect_dagster.plugin.lines import SourceBatch
 from connect_dagster.protocol.states import State, TargetState
@@ -22,7 +22,7 @@ from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.metrics.tasks import SourceTaskMetrics
 from connect_dagster.worker.record_frames import Polled
 from connect_dagster.worker.source.batches import Encoded, Planned, PlannedBefore
-from connect_dagster.worker.source.delivery import Batch
+from connect_dagster.worker.source.delivery import Batch, BatchGivenUpError
 from connect_dagster.worker.source.sender import RejectedRecord
 from connect_dagster.worker.source.task import WorkerSourceTask
 from tests.unit.worker.local_worker import (
@@ -112,6 +112,7 @@ class Producer:
     Attributes:
         sent: values by batch, in their order.
         held: whether batches wait for ``acknowledge``.
+        encoding: how often Spark is still busy with the batch before.
         rejected: values that the brokers reject.
         failure: raised by the next call, as of an earlier batch.
     """
@@ -123,10 +124,24 @@ class Producer:
     waiting: list[Callable[[], None]] = field(default_factory=list)
     drained: list[float] = field(default_factory=list)
     closed: bool = False
+    has_given_up: bool = False
+    encoding: int = 0
+
+    def has_encoded(self, seconds: float) -> bool:
+        self.encoding -= 1
+        return self.encoding < 0
+
+    def resume(self) -> None:
+        self.has_given_up = False
 
     def submit(self, batch: Batch[Encoded]) -> None:
+        if self.has_given_up:
+            return
         try:
             encoded = batch.encode()
+        except BatchGivenUpError:
+            self.has_given_up = True
+            return
         except Exception as error:
             self.failure = error
             return
@@ -200,6 +215,9 @@ class RecordingTask(SourceTask):
             self.stop_worker()
             return None
 
+    def rewind(self) -> None:
+        self._called("rewind")
+
     def reread_delay(self, error: Exception) -> float | None:
         return self.rereads.pop(0) if self.rereads else None
 
@@ -250,6 +268,7 @@ class LocalSource:
             on_topics=self.topics.append,
             metrics=self.metrics,
             reporter=reporter(policy, self.metrics.errors, self.queue),
+            load_class=importable_class,
             clock=self.clock,
         )
 

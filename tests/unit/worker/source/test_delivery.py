@@ -11,7 +11,7 @@ import pytest
 from connect_dagster.embedded.ports import HOST, free_port
 from connect_dagster.errors import ConnectError
 from connect_dagster.kafka import clients
-from connect_dagster.worker.source.delivery import Batch, Delivery, LargeBatchGate
+from connect_dagster.worker.source.delivery import Batch, BatchGivenUpError, Delivery, LargeBatchGate
 from connect_dagster.worker.source.sender import RejectedRecord, _arguments
 
 
@@ -70,6 +70,31 @@ def test_what_executors_cannot_send_the_worker_sends(make: MakeDelivery) -> None
     delivery = make()
     delivery.submit(replace(batch(b"x" * 3000), remote=remote))
     assert "Message size too large" in str(wait_for_error(delivery))
+
+
+def test_a_batch_that_executors_cannot_send_may_be_given_up(make: MakeDelivery) -> None:
+    """Failed: the task, with an error without a text."""
+    delivery, may_go_on, delivered = make(), threading.Event(), list[str]()
+
+    def remote() -> Records:
+        may_go_on.wait(10)
+        raise ValueError("an executor is lost")
+
+    def give_up() -> Records:
+        raise BatchGivenUpError
+
+    delivery.submit(Batch(give_up, "t", lambda _: None, remote=remote))
+    delivery.submit(Batch(lambda: NOTHING, "t", lambda _: delivered.append("polled after it")))
+    assert not delivery.has_encoded(0.1), "not sent yet"
+    may_go_on.set()
+    assert delivery.drain(10)
+    assert delivery.has_encoded(0)
+    assert delivery.has_given_up
+    assert delivered == []
+    delivery.resume()
+    delivery.submit(Batch(lambda: NOTHING, "t", lambda _: delivered.append("polled again")))
+    assert delivery.drain(10)
+    assert delivered == ["polled again"]
 
 
 def test_executors_are_asked_to_stop(make: MakeDelivery) -> None:
@@ -222,11 +247,11 @@ class Membership:
         self.sent: list[int] = []
         self.dropped = 0
 
-    def sender(self, settings: object, over: Callable[[], bool], *_: object) -> "Membership":
+    def sender(self, settings: object, over: Callable[[], bool], *_: object, places: bool) -> "Membership":
         self.over = over
         return self
 
-    def send(self, table: pa.Table, topic: str | None, tolerate: object) -> bool:
+    def send(self, table: pa.Table, topic: str | None, tolerate: object, places: object) -> bool:
         self.sent.append(table.num_rows)
         if table.num_rows == 3:  # the membership ends meanwhile
             self.held = False
@@ -274,3 +299,40 @@ def test_a_batch_in_which_the_membership_ends_is_not_delivered(monkeypatch: pyte
         assert membership.dropped
     finally:
         delivery.close()
+
+
+def test_a_batch_that_is_given_up_drops_those_after_it_until_the_task_has_gone_back(make: MakeDelivery) -> None:
+    delivery, encoded, may_go_on = make(), list[str](), threading.Event()
+
+    def give_up() -> Records:
+        may_go_on.wait(10)
+        raise BatchGivenUpError
+
+    def note() -> Records:
+        encoded.append("later")
+        return NOTHING
+
+    for encode in (lambda: NOTHING, give_up, note, note):
+        delivery.submit(Batch(encode, "t", lambda _: None))
+        may_go_on.set()
+    assert delivery.drain(10)
+    assert delivery.has_given_up
+    assert encoded == []
+    delivery.resume()
+    delivery.submit(Batch(note, "t", lambda _: None))
+    assert delivery.drain(10)
+    assert encoded == ["later"]
+
+
+def test_a_batch_is_encoded_before_the_next_one_is_polled(make: MakeDelivery) -> None:
+    delivery, may_go_on = make(), threading.Event()
+
+    def encode() -> Records:
+        may_go_on.wait(10)
+        return NOTHING
+
+    assert delivery.has_encoded(0), "there is none"
+    delivery.submit(Batch(encode, "t", lambda _: None))
+    assert not delivery.has_encoded(0.1)
+    may_go_on.set()
+    assert delivery.has_encoded(10)

@@ -3,7 +3,9 @@
 import pyarrow as pa
 from confluent_kafka import KafkaError
 
-from connect_dagster.worker.source.sender import _Attempt, _groups, _records
+from connect_dagster.embedded.ports import HOST, free_port
+from connect_dagster.kafka import clients
+from connect_dagster.worker.source.sender import RecordSender, _Attempt, _groups, _records
 
 TOPIC = "t"
 TABLE = pa.table({"value": pa.array([b"a", b"b", b"a", b"c"], pa.binary()), "topic": ["t", "u", "t", "t"]})
@@ -46,4 +48,17 @@ def test_a_failed_record_that_is_not_found_sends_the_topic_from_its_beginning() 
 
 def test_rejected_records_and_other_topics_are_not_sent_again() -> None:
     groups = list(_groups(_records(TABLE, None), {TOPIC: 0}, {2}))
-    assert [[record["value"] for record in group] for group in groups] == [[b"a", b"c"]]
+    assert [[(number, record["value"]) for number, record in group] for group in groups] == [[(0, b"a"), (3, b"c")]]
+
+
+def test_a_table_that_was_given_up_is_not_delivered_though_the_worker_is_a_member_again() -> None:
+    """Failed: records were left out while the worker's membership had lapsed, and their batch counted as delivered."""
+    lapses = iter([False, False, False, True])
+    settings = clients.producer_settings(f"{HOST}:{free_port()}", "test", {})
+    sender = RecordSender(settings, lambda: next(lapses, False), lambda _: True, lambda _: None)
+    try:
+        assert not sender.send(TABLE, None, lambda _: False)
+        assert len(sender._producer) == 1, "the first record was taken"
+    finally:
+        sender.purge()
+        sender.close()

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from connect_dagster.errors import ConnectError, DataError, RetriableError
+from connect_dagster.errors import ConnectError, DataError, RetriableError, RewindError
 from connect_dagster.protocol.states import State, TargetState
 from connect_dagster.worker.errors.policy import ErrorPolicy
 from connect_dagster.worker.record_frames import Polled
@@ -42,6 +42,22 @@ def test_polled_records_are_sent_acknowledged_and_committed() -> None:
     assert source.states.seen == RUN
     assert source.producer.closed
     assert source.offsets.closed
+
+
+@pytest.mark.parametrize("late", [True, False])
+def test_a_task_may_poll_only_what_spark_can_take(late: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = LocalSource()
+    source.producer.encoding = 3
+    polls: list[int] = []
+    monkeypatch.setattr(type(source.plugin), "polls_late", late)
+
+    def script() -> Iterator[Polled]:
+        polls.append(source.producer.encoding)
+        yield frame(1, "a")
+
+    source.run(script)
+    assert polls == [-1 if late else 3]
+    assert source.producer.sent == [[b"a"]]
 
 
 @pytest.mark.parametrize("nothing", [None, ()])
@@ -88,7 +104,7 @@ def test_a_poll_that_raises_fails_the_task(error: Exception, first: str) -> None
     source.run(lambda: raising(error))
     assert source.states.seen == FAILED
     assert source.states.traces[0].splitlines()[0] == first
-    assert source.plugin.calls == ["start", "stop"]
+    assert source.plugin.calls == ["start", "commit", "stop"]
     assert source.producer.closed
 
 
@@ -222,6 +238,29 @@ def test_records_that_could_not_be_read_are_read_again_as_the_source_says(caplog
     assert source.clock.now >= 5
     assert source.counts()["total-retries"] == 2
     assert "Records could not be read, will be read again: the file server is away" in caplog.text
+
+
+def test_a_source_goes_back_to_read_what_can_be_read() -> None:
+    source = LocalSource()
+    source.batches.on_encode = [lambda: raises(RewindError("a broker is away"))]
+    source.run(lambda: iter([[frame(1, "a"), frame(2, "b")], frame(3, "c")]))
+    assert source.plugin.calls.count("rewind") == 1
+    assert source.producer.sent == [[b"c"]], "those after it are dropped as well"
+    assert source.states.seen == RUN
+
+
+def test_a_stop_while_records_are_read_again_is_no_failure() -> None:
+    source = LocalSource()
+    source.plugin.rereads = [60.0]
+
+    def stop_and_raise() -> None:
+        source.task.stop()
+        raise OSError("the file server is away")
+
+    source.batches.on_encode = [stop_and_raise]
+    source.run(lambda: iter([frame(1, "a")]))
+    assert source.states.seen == RUN
+    assert source.producer.sent == []
 
 
 def test_records_that_the_source_does_not_read_again_fail_the_task() -> None:

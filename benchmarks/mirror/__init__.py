@@ -1,0 +1,1 @@
+"""The benchmark of MirrorMaker: ours beside Java's dedicated process (`make bench OF=mirror`)."""

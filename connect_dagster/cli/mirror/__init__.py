@@ -1,0 +1,1 @@
+"""Commands of ``connect-dagster mirror``, which read what MirrorMaker writes."""

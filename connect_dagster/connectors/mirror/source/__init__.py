@@ -1,0 +1,1 @@
+"""Topics and records of one cluster, mirrored to another."""

@@ -1,0 +1,71 @@
+"""Metrics of a connector's task, which the worker shows with its own (Java: ``PluginMetrics``, KIP-877)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from connect_dagster.plugin.samples import Windows
+
+Value = float | str
+
+
+@dataclass(frozen=True, slots=True)
+class MetricGroup:
+    """One type of beans.
+
+    Attributes:
+        type: the bean's type.
+        prefix: what names in Prometheus begin with.
+        tags: labels that distinguish the beans of the type.
+        numbers: descriptions of the numbers, by Kafka's name.
+        texts: descriptions of the texts, by Kafka's name.
+    """
+
+    type: str
+    prefix: str
+    tags: tuple[str, ...] = ()
+    numbers: Mapping[str, str] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class MetricReading:
+    """Current values of one bean.
+
+    Attributes:
+        group: its type.
+        tags: values of the group's tags.
+        values: numbers and texts by Kafka's names; what is not known is left out.
+    """
+
+    group: MetricGroup
+    tags: tuple[str, ...]
+    values: Mapping[str, Value]
+
+
+Read = Callable[[float], Iterable[MetricReading]]
+"""Returns readings at a time, in seconds of ``time.monotonic``; called from any thread."""
+
+
+class Metrics(Protocol):
+    """The metrics of one task.
+
+    Example:
+        >>> ROWS = MetricGroup("my-metrics", "my_source", ("table",), {"row-total": "Rows read since the task began."})
+        >>> class MySourceTask(SourceTask):
+        ...     def start(self, config):
+        ...         self.rows = 0
+        ...         self.context.metrics.add(self.readings)
+        ...
+        ...     def readings(self, now):
+        ...         return [MetricReading(ROWS, ("orders",), {"row-total": self.rows})]
+    """
+
+    @property
+    def windows(self) -> Windows:
+        """Return the windows for rates and averages that the worker is configured with."""
+
+    def add(self, read: Read) -> None:
+        """Show further readings for as long as those of the task are shown."""

@@ -1,0 +1,63 @@
+"""Deliveries that a producer of columns reports, from the brokers that librdkafka has for tests."""
+
+import time
+from collections.abc import Iterator
+from typing import Protocol
+
+import pyarrow as pa
+import pytest
+
+from connect_dagster.kafka.column_producer import ColumnProducer, Delivered
+
+ROWS = 1000
+TABLE = pa.table({"value": pa.array([b"v"] * ROWS, pa.binary()), "partition": pa.array([0] * ROWS, pa.int32())})
+
+INTERLEAVED = pa.table({"value": [b"v"] * 2 * ROWS * 2, "partition": pa.array([0, 1] * ROWS * 2, pa.int32())})
+
+
+class Open(Protocol):
+    """Opens a producer, with further settings."""
+
+    def __call__(self, on_delivered: Delivered | None, **settings: object) -> ColumnProducer: ...
+
+
+@pytest.fixture
+def opened() -> Iterator[Open]:
+    made: list[ColumnProducer] = []
+
+    def make(on_delivered: Delivered | None, **settings: object) -> ColumnProducer:
+        failed: list[object] = []
+        settings = {"test.mock.num.brokers": 1, "bootstrap.servers": "", **settings}
+        made.append(ColumnProducer(settings, lambda *one: failed.append(one), failed.append, on_delivered))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+def test_a_flush_ends_with_the_last_delivery(opened: Open) -> None:
+    """Failed: librdkafka counts deliveries until they are reported, and waited for all of the time."""
+    delivered: list[int] = []
+    producer = opened(lambda number, count, partition, offset: delivered.append(count))
+    assert list(producer.produce(TABLE, "t", lambda: False)) == []
+    began = time.monotonic()
+    assert producer.flush(60)
+    assert time.monotonic() - began < 30
+    assert sum(delivered) == ROWS
+
+
+def test_a_flush_without_reports(opened: Open) -> None:
+    producer = opened(None)
+    assert list(producer.produce(TABLE, "t", lambda: False)) == []
+    assert producer.flush(60)
+    assert producer.flush(0), "nothing is left"
+
+
+def test_offsets_that_no_broker_has_named_are_not_reported(opened: Open) -> None:
+    """Failed: librdkafka counts up from -1001, so that the thousandth record and those after it seemed to have some."""
+    delivered: list[int] = []
+    producer = opened(lambda number, count, partition, offset: delivered.append(offset), acks=0)
+    assert list(producer.produce(INTERLEAVED, "t", lambda: False)) == []
+    assert producer.flush(60)
+    assert delivered == []
