@@ -101,6 +101,7 @@ def test_lb_07_rights_to_read_go_over(strict: tuple[Cluster, Cluster], strict_wo
     assert acls(target, remote) == expected, "none is removed"
 
 
+@pytest.mark.nightly
 def test_lb_07_without_an_authorizer_there_is_one_line(flow: Flow, source: Cluster, target: Cluster) -> None:
     topic = source.create(f"{flow.alias}-t")
     name = flow.start("Source", topics=topic)

@@ -28,7 +28,12 @@ def digest(content: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("converter", "others"), [(STRING, {}), (JSON, {}), (JSON, TOLERANT)], ids=["string", "json", "tolerant"]
+    ("converter", "others"),
+    [
+        pytest.param(STRING, {}, id="string"),
+        pytest.param(JSON, {}, id="json"),
+        pytest.param(JSON, TOLERANT, id="tolerant", marks=pytest.mark.nightly),
+    ],
 )
 def test_large_records_come_in_small_batches(
     start_sink: StartSink,
