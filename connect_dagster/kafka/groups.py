@@ -193,7 +193,7 @@ def fetch_offsets_of_each(
 ) -> tuple[dict[str, Offsets], dict[str, KafkaException]]:
     """Return the committed offsets of groups, with one request for each coordinator where all respond (KIP-709).
 
-    librdkafka's admin client is not asked: it ends the process when the broker is no longer the group's coordinator, as
+    Use no admin client of librdkafka: it ends the process when the broker is no longer the group's coordinator, as
     after a restart.
 
     Args:

@@ -63,10 +63,10 @@ CONNECTOR_OPTIONS = frozenset(
 
 
 def cluster_settings(properties: Properties, alias: str) -> dict[str, str]:
-    """Return what is set for a cluster, without its alias.
+    """Return the settings of a cluster, without its alias.
 
-    The brokers and the access to them are also set for each kind of client. Those without a cluster before them count
-    for every cluster that does not set its own (Java: ``clusterProps``).
+    The brokers and the access to them are also set for each kind of client. Those without an alias before them are the
+    defaults of all clusters (Java: ``clusterProps``).
     """
     own = under_prefix(properties, f"{alias}.")
     found = _for_clients(own) | own

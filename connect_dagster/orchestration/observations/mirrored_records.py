@@ -82,7 +82,7 @@ def fetch_offset_syncs(
 def offset_syncs(records: Iterable[tuple[bytes | None, bytes | None]]) -> dict[Partition, list[Pair]]:
     """Return the offset syncs by partition of the source; records that are none are left out.
 
-    Where offsets go back a topic was made again: the syncs before are of one that is no longer there.
+    Offsets that go back are of a topic that was created again: the syncs before them are of the deleted one.
 
     Args:
         records: Key and value of the records of a topic of offset syncs, in their order.

@@ -31,7 +31,7 @@ public final class GatewaySockets {
             try {
                 ((Socket) socket.get(all[i])).setTcpNoDelay(true);
             } catch (SocketException error) {
-                continue; // it was closed meanwhile
+                // it was closed meanwhile
             }
         }
     }

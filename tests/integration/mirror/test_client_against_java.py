@@ -1,4 +1,4 @@
-"""What Java's `RemoteClusterUtils` finds on a cluster that our connectors have written, and our client."""
+"""Java's `RemoteClusterUtils` and our client beside each other, on a cluster that our connectors have written."""
 
 import time
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What Dagster shows and checks of flows, and the dedicated process as a run hosts it."""
+"""Assets, checks and jobs of flows in Dagster, and the dedicated process in a run that hosts it."""
 
 import time
 import uuid
