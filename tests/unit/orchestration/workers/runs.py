@@ -2,14 +2,17 @@
 
 import time
 from collections.abc import Mapping
+from types import SimpleNamespace
 from uuid import uuid4
 
 import dagster as dg
+import pytest
 from dagster import DagsterEventType, DagsterInstance, DagsterRun, DagsterRunStatus
 from dagster._core.events import AssetObservationData
 
 from connect_dagster.orchestration.assets.keys import worker_key
 from connect_dagster.orchestration.sensors.run_history import ATTEMPT_TAG
+from connect_dagster.orchestration.workers import keepalive_sensor
 from connect_dagster.orchestration.workers.job import WORKER_ID_TAG, WORKER_JOB
 
 # In whole seconds: databases round moments, and tests compare them exactly.
@@ -21,6 +24,11 @@ _ENDS = {
     DagsterRunStatus.CANCELED: DagsterEventType.RUN_CANCELED,
     DagsterRunStatus.SUCCESS: DagsterEventType.RUN_SUCCESS,
 }
+
+
+def stop_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the sensor tick at ``NOW``, which many tests may have passed since this module was loaded."""
+    monkeypatch.setattr(keepalive_sensor, "time", SimpleNamespace(time=lambda: NOW))
 
 
 def add_run(

@@ -1,5 +1,4 @@
 import subprocess
-from types import SimpleNamespace
 
 import dagster as dg
 import pytest
@@ -12,7 +11,6 @@ from connect_dagster.orchestration import (
     build_connect_worker_keepalive_sensor,
 )
 from connect_dagster.orchestration.assets.keys import worker_key
-from connect_dagster.orchestration.workers import keepalive_sensor
 from connect_dagster.orchestration.workers.job import GENERATION_TAG, PROCESS_TAG, REFUSED_TAG, WORKER_ID_TAG
 from connect_dagster.orchestration.workers.keepalive_sensor import (
     MIN_REQUESTS,
@@ -24,13 +22,12 @@ from connect_dagster.orchestration.workers.keepalive_sensor import (
     WorkerProbe,
 )
 from connect_dagster.orchestration.workers.run_process import RunProcess
-from tests.unit.orchestration.workers.runs import NOW, add_run, observe_in, status_of
+from tests.unit.orchestration.workers.runs import NOW, add_run, observe_in, status_of, stop_the_clock
 
 
 @pytest.fixture(autouse=True)
 def at_now(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sensor's ticks are at the time that the runs count from, which the module took when it was loaded."""
-    monkeypatch.setattr(keepalive_sensor, "time", SimpleNamespace(time=lambda: NOW))
+    stop_the_clock(monkeypatch)
 
 
 def reason(instance: DagsterInstance, *, alive: bool = False, now: float = NOW) -> str | None:

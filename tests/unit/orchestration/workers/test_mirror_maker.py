@@ -18,7 +18,7 @@ from connect_dagster.orchestration.workers.mirror_maker import FlowsReport, Flow
 from connect_dagster.orchestration.workers.process import WorkerProcess
 from connect_dagster.orchestration.workers.run_process import RunProcess
 from connect_dagster.protocol.states import State
-from tests.unit.orchestration.workers.runs import NOW, add_run, observe_in, status_of
+from tests.unit.orchestration.workers.runs import NOW, add_run, observe_in, status_of, stop_the_clock
 
 FILE = {
     "clusters": "eu, us",
@@ -159,8 +159,11 @@ def test_a_run_hosts_it_and_reports_its_flows_until_it_ends(
     assert set(asked) == {"mm2-status.eu.internal"}
 
 
-def test_a_second_run_is_refused_while_an_earlier_one_may_live(instance: DagsterInstance) -> None:
+def test_a_second_run_is_refused_while_an_earlier_one_may_live(
+    instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Two processes without an internal REST API cannot hand each other the configurations of tasks."""
+    stop_the_clock(monkeypatch)
     ends = "print('Kafka MirrorMaker started')\nsys.exit(2)"
     defs = build_connect_worker_definitions(workers={"mirror": resource(ends)}, job_name="mirror_maker")
 
