@@ -30,6 +30,7 @@ from connect_dagster.kafka.librdkafka_structs import (
     field_lists,
     messages,
 )
+from connect_dagster.kafka.produce_loop import produce_rows
 from connect_dagster.kafka.settings import ClientKind, to_librdkafka
 from connect_dagster.kafka.settings.java_settings import Settings
 
@@ -168,17 +169,20 @@ class ColumnProducer:
             first += batch.num_rows
 
     def _queue_each(self, lists: FieldLists, over: Callable[[], bool]) -> Iterator[tuple[int, KafkaError]]:
-        produce, handle = self._library.produceva, self._handle
         addresses = lists.fields.ctypes.data + lists.first * FIELD.itemsize
-        for row, (address, count) in enumerate(zip(addresses.tolist(), lists.counts.tolist(), strict=True)):
-            while failed := produce(handle, address, count):
-                code = self._library.error_code(failed)
-                self._library.error_destroy(failed)
-                if code != KafkaError._QUEUE_FULL:
-                    yield row, self._not_produced(code)
-                    break
-                if over():
-                    return
+        row = 0
+        while True:
+            row, failed = produce_rows(self._handle, addresses, lists.counts, row)
+            if not failed:
+                return
+            code = self._library.error_code(failed)
+            self._library.error_destroy(failed)
+            if code != KafkaError._QUEUE_FULL:
+                yield row, self._not_produced(code)
+                row += 1
+            elif over():
+                return
+            else:
                 self.serve(_FULL_MILLISECONDS)
 
     def _queue_all(

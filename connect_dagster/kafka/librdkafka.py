@@ -55,6 +55,18 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
 }
 
 
+def library_file() -> Path:
+    """Return the file of the library.
+
+    Raises:
+        OSError: the wheel of confluent-kafka does not contain it.
+    """
+    found = list((Path(confluent_kafka.__file__).parents[1] / "confluent_kafka.libs").glob("librdkafka*.so*"))
+    if len(found) != 1:
+        raise OSError(f"confluent-kafka has {len(found)} librdkafka libraries")
+    return found[0]
+
+
 @cache
 def library() -> SimpleNamespace:
     """Return librdkafka's functions, without their prefix ``rd_kafka_``.
@@ -63,18 +75,12 @@ def library() -> SimpleNamespace:
         OSError: the wheel of confluent-kafka does not contain the library.
         AttributeError: the library has not all functions.
     """
-    found = list((Path(confluent_kafka.__file__).parents[1] / "confluent_kafka.libs").glob("librdkafka*.so*"))
-    if len(found) != 1:
-        raise OSError(f"confluent-kafka has {len(found)} librdkafka libraries")
-    library = ctypes.CDLL(str(found[0]))
+    library = ctypes.CDLL(str(library_file()))
     functions = SimpleNamespace()
     for name, (result, *arguments) in _FUNCTIONS.items():
         function = getattr(library, f"rd_kafka_{name}")
         function.restype, function.argtypes = result, arguments
         setattr(functions, name, function)
-    # A call for each record costs less with the GIL than handing that over.
-    functions.produceva = ctypes.PyDLL(str(found[0])).rd_kafka_produceva
-    functions.produceva.restype, functions.produceva.argtypes = _pointer, (_pointer, _pointer, _size)
     return functions
 
 

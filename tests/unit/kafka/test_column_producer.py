@@ -61,3 +61,38 @@ def test_offsets_that_no_broker_has_named_are_not_reported(opened: Open) -> None
     assert list(producer.produce(INTERLEAVED, "t", lambda: False)) == []
     assert producer.flush(60)
     assert delivered == []
+
+
+@pytest.mark.parametrize("column", ["timestamp", "headers"])
+def test_records_wait_for_room_in_the_queue(opened: Open, column: str) -> None:
+    """The loop over records with timestamps or headers goes on where it found the queue full."""
+    made = {"timestamp": pa.array([1_700_000_000_000] * ROWS), "headers": [[[{"key": "h", "value": b"v"}]] * ROWS]}
+    numbers: list[int] = []
+    producer = opened(
+        lambda number, count, partition, offset: numbers.extend(range(number, number + count)),
+        **{"queue.buffering.max.messages": 10, "linger.ms": 0},
+    )
+    assert list(producer.produce(TABLE.append_column(column, made[column]), "t", lambda: False)) == []
+    assert producer.flush(60)
+    assert numbers == list(range(ROWS))
+
+
+def test_records_that_are_too_large_are_named_and_the_others_delivered(opened: Open) -> None:
+    sizes = [2000 if row in (0, 7, ROWS - 1) else 1 for row in range(ROWS)]
+    stamps = pa.array([1_700_000_000_000] * ROWS)
+    table = pa.table({"value": pa.array([b"v" * size for size in sizes], pa.binary()), "timestamp": stamps})
+    delivered: list[int] = []
+    producer = opened(lambda number, count, partition, offset: delivered.append(count), **{"message.max.bytes": 1000})
+    refused = list(producer.produce(table, "t", lambda: False))
+    assert [(number, error.name()) for number, _, error in refused] == [
+        (number, "MSG_SIZE_TOO_LARGE") for number in (0, 7, ROWS - 1)
+    ]
+    assert producer.flush(60)
+    assert sum(delivered) == ROWS - 3
+
+
+def test_a_full_queue_is_given_up(opened: Open) -> None:
+    settings = {"queue.buffering.max.messages": 10, "test.mock.num.brokers": 0, "bootstrap.servers": "127.0.0.1:1"}
+    producer = opened(None, **settings)
+    table = TABLE.append_column("timestamp", pa.array([1_700_000_000_000] * ROWS))
+    assert list(producer.produce(table, "t", lambda: True)) == []
