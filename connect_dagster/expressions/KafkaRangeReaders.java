@@ -26,6 +26,8 @@ import org.apache.spark.sql.kafka010.KafkaBatchInputPartition;
 import org.apache.spark.sql.kafka010.consumer.InternalKafkaConsumer;
 import org.apache.spark.sql.kafka010.consumer.KafkaDataConsumer;
 import org.apache.spark.unsafe.types.UTF8String;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Readers of ranges of offsets, by the consumers that Spark's Kafka source keeps open. Spark's own reader asks the broker
@@ -51,10 +53,11 @@ final class KafkaRangeReader implements PartitionReader {
     /** The consumers that have a position, which would ask for their group's without one. */
     private static final Set POSITIONED = Collections.synchronizedSet(Collections.newSetFromMap(new WeakHashMap()));
     private static final Field KAFKA = kafkaField();
+    private static final Logger LOG = LoggerFactory.getLogger("connect.dagster.KafkaRangeReader");
 
     private final KafkaDataConsumer consumer;
-    private final InternalKafkaConsumer internal;
-    private final KafkaConsumer kafka;
+    private InternalKafkaConsumer internal;
+    private KafkaConsumer kafka;
     private final TopicPartition partition;
     private final long end;
     private final long pollTimeout;
@@ -70,8 +73,7 @@ final class KafkaRangeReader implements PartitionReader {
         failOnDataLoss = range.failOnDataLoss();
         row = new RecordRow(range.includeHeaders());
         consumer = KafkaDataConsumer.acquire(partition, range.executorKafkaParams());
-        internal = consumer.getOrRetrieveConsumer();
-        kafka = kafkaOf(internal);
+        borrow();
         takeFetched(range.offsetRange().fromOffset());
     }
 
@@ -112,6 +114,12 @@ final class KafkaRangeReader implements PartitionReader {
         consumer.release();
     }
 
+    /** Spark's own read may have given its consumer back, and have another one. */
+    private void borrow() {
+        internal = consumer.getOrRetrieveConsumer();
+        kafka = kafkaOf(internal);
+    }
+
     private boolean found(ConsumerRecord record) {
         row.record = record;
         fetched.position = record.offset() + 1;
@@ -131,11 +139,36 @@ final class KafkaRangeReader implements PartitionReader {
             fetched.end = kafka.position(partition, longest);
             fetched.records = records;
         } catch (OffsetOutOfRangeException error) {
-            return false;
+            return !failOnDataLoss && isBehindWhatIsLost(longest);
         } catch (ApiException error) {
             throw unreadable(position, error);
         }
         return fetched.end > position;
+    }
+
+    /**
+     * Passes over offsets that the log does not have, as Spark's own read does. That gives its consumer back before, to
+     * another task of the partition, and still asks it for the offsets.
+     */
+    private boolean isBehindWhatIsLost(Duration longest) {
+        long position = fetched.position;
+        long first;
+        long last;
+        try {
+            first = ((Long) kafka.beginningOffsets(Collections.singleton(partition), longest).get(partition)).longValue();
+            last = ((Long) kafka.endOffsets(Collections.singleton(partition), longest).get(partition)).longValue();
+        } catch (ApiException error) {
+            throw unreadable(position, error);
+        }
+        if (position >= first && position < last) {
+            return false;
+        }
+        fetched = new Fetched(position);
+        fetched.end = position < first ? Math.min(first, end) : end;
+        LOG.warn("The log of {} has offsets from {} up to {}, those from {} up to {} are lost",
+            new Object[] {partition, Long.valueOf(first), Long.valueOf(last), Long.valueOf(position),
+                Long.valueOf(fetched.end)});
+        return true;
     }
 
     /** Reads the next record with Spark's knowledge of offsets that are lost and brokers that are away. */
@@ -147,6 +180,7 @@ final class KafkaRangeReader implements PartitionReader {
         } catch (ApiException error) {
             throw unreadable(fetched.position, error);
         }
+        borrow();
         if (record == null) {
             fetched.position = end;
             return false;

@@ -18,6 +18,7 @@ from pyspark.sql import Column, DataFrame
 from connect_dagster.expressions.offset_ranges import OffsetRange, layout
 from connect_dagster.worker.sink.counting_reader import CountedSlot, CountingReader
 from connect_dagster.worker.sink.planned_frame import Plan, identities
+from connect_dagster.worker.spark.arrow_files import to_arrow
 from connect_dagster.worker.spark.kept_projection import MadeOnce, NotKeptError, check_is_lasting
 
 # Batches of one Spark task and of several, and the columns of a record or two.
@@ -155,7 +156,7 @@ class _Query:
         def read(made: tuple[CountedSlot, DataFrame]) -> pa.Table:
             slot, df = made
             slot.ranges.set(ranges)
-            return df.toArrow()
+            return to_arrow(df)
 
         return self.made.use(make, read)
 

@@ -40,6 +40,7 @@ from connect_dagster.worker.source.kept_plans import MOST_ROWS, Keepable, KeptPl
 from connect_dagster.worker.source.pipeline import SourcePipeline
 from connect_dagster.worker.source.raw_records import raw_records
 from connect_dagster.worker.source.spill import spilled
+from connect_dagster.worker.spark.arrow_files import to_arrow
 from connect_dagster.worker.spark.kept_projection import NotKeptError
 from connect_dagster.worker.spark.progress import planned_rows, rows_into_plan, rows_through_plan
 from connect_dagster.worker.transforms import TRANSFORMATION, apply_chain
@@ -277,7 +278,7 @@ class SourceBatches:
         if self._bound is not None:
             plan = self._bound.over(plan, frames=min(planned.frames, _MOST_SHARES), heads=planned.heads)
         try:
-            table = _in_order(plan.toArrow())
+            table = _in_order(to_arrow(plan))
         except Exception as error:
             if not self._is_too_large(error):
                 raise

@@ -26,6 +26,7 @@ from connect_dagster.plugin.lines import SourceLines, pieces
 from connect_dagster.plugin.schema import Schema
 from connect_dagster.worker.bytes_bound import EncodedBound
 from connect_dagster.worker.source.pipeline import SourcePipeline
+from connect_dagster.worker.spark.arrow_files import to_arrow
 from connect_dagster.worker.spark.kept_projection import KeptProjection, NotKeptError
 from connect_dagster.worker.spark.text_slot import PIECES, TextSlot
 from connect_dagster.worker.transforms import is_deterministic
@@ -206,7 +207,7 @@ class KeptPlans:
             self._longest = max(self._longest, size)
             try:
                 slot.write(pieces(lines.data, -(-size // PIECES)))
-                made = encoded.toArrow()
+                made = to_arrow(encoded)
                 if size < self._longest * _WHOLE:
                     slot.write([])
             except (OSError, PySparkException) as error:
@@ -225,7 +226,7 @@ def _runs_of(query: DataFrame) -> Callable[[SourceQuery], pa.Table]:
     def run(batch: SourceQuery) -> pa.Table:
         try:
             batch.set_rows()
-            return query.toArrow()
+            return to_arrow(query)
         except (Py4JError, PySparkException) as error:
             if is_refused_read(error):  # as another plan would be
                 raise

@@ -18,6 +18,7 @@ from connect_dagster.converters.json.converter import JsonConverter
 from connect_dagster.embedded.broker import EmbeddedBroker
 from connect_dagster.embedded.errors import EmbeddedError
 from connect_dagster.errors import ConnectError
+from connect_dagster.worker.spark.arrow_files import to_arrow
 from connect_dagster.worker.spark.jvm import SparkJvm, class_archive
 from connect_dagster.worker.spark.kept_projection import KeptProjection
 from connect_dagster.worker.spark.session import Session
@@ -80,7 +81,7 @@ def _read_topic(spark: SparkSession, bootstrap_servers: str) -> None:
     converter = JsonConverter()
     converter.configure({}, is_key=False)
     (decoder,) = converter.decoders(records, "value")
-    records.select(decoder.value).toArrow()
+    to_arrow(records.select(decoder.value))
     few = records.limit(1).toArrow()
     KeptProjection(spark, few.schema, lambda df: df.select(decoder.value)).run(few)
 

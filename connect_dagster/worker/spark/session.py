@@ -24,6 +24,7 @@ from connect_dagster.plugin.frames import executors_are_local
 from connect_dagster.plugin.schema import STRING_SCHEMA
 from connect_dagster.worker.spark import gateway_calls
 from connect_dagster.worker.spark import references as java_references
+from connect_dagster.worker.spark.arrow_files import to_arrow
 from connect_dagster.worker.spark.jvm import SparkJvm
 from connect_dagster.worker.spark.kept_projection import NotKeptError
 from connect_dagster.worker.spark.settings import spark_settings
@@ -88,7 +89,7 @@ class Session:
             converter = JsonConverter()
             converter.configure({}, is_key=False)
             _, encoded = converter.encode_with_prefix(STRING_SCHEMA, F.col("value"))
-            line.select(encoded).toArrow()
+            to_arrow(line.select(encoded))
 
     @property
     def alive(self) -> bool:
