@@ -55,7 +55,7 @@ def to_arrow(df: DataFrame) -> pa.Table:
     except (Py4JError, PySparkException) as error:
         if not any(_FULL in text for text in java_texts(error)):
             raise
-        log.info("%s is full: %s", folder, _FULL)
+        log.info("%s is full, rows come through a socket", folder)
         return df.toArrow()
 
 

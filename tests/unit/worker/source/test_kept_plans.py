@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 from pyspark.errors import PySparkException
 
-from connect_dagster.worker.source.kept_plans import _runs_of
+from connect_dagster.worker.source import kept_plans
 from connect_dagster.worker.spark.kept_projection import NotKeptError
 
 _READER = "\n\tat org.apache.spark.sql.kafka010.consumer.InternalKafkaConsumer.fetch(KafkaDataConsumer.scala:90)"
@@ -19,10 +19,12 @@ _READER = "\n\tat org.apache.spark.sql.kafka010.consumer.InternalKafkaConsumer.f
         ("org.apache.kafka.common.errors.TimeoutException: no response" + _READER, PySparkException),
     ],
 )
-def test_another_plan_is_not_run_for_what_the_source_refuses(text: str, expected: type[Exception]) -> None:
-    def fail() -> None:
+def test_another_plan_is_not_run_for_what_the_source_refuses(
+    text: str, expected: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object) -> None:
         raise PySparkException(f"Job aborted: {text}")
 
-    query, batch = SimpleNamespace(toArrow=fail), SimpleNamespace(set_rows=lambda: None)
+    monkeypatch.setattr(kept_plans, "to_arrow", fail)
     with pytest.raises(expected):
-        _runs_of(cast("Any", query))(cast("Any", batch))
+        kept_plans._runs_of(cast("Any", None))(cast("Any", SimpleNamespace(set_rows=lambda: None)))
