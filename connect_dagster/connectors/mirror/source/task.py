@@ -46,8 +46,11 @@ from connect_dagster.plugin.schema import BYTES_SCHEMA, OPTIONAL_BYTES_SCHEMA
 
 log = logging.getLogger(__name__)
 
+# Of a size that is not known yet.
+_FIRST_RECORDS = 10_000
 _BATCH_RECORDS = 100_000
-_BATCH_BYTES = 32 << 20
+# A quarter of what the worker's heap bounds them to: larger ones would stay on disk after one that has gone there.
+_BATCH_BYTES = 16 << 20
 _MOST_SLOTS = 4
 # Spark has a consumer for each partition, and each of them fetches ahead.
 _AHEAD_BYTES = 32 << 20
@@ -77,7 +80,7 @@ class MirrorSourceTask(SourceTask):
         stored = {one: self.context.offsets.offset(source_partition(self._source, one)) for one in partitions}
         positions = {one: position(one, offset) for one, offset in stored.items()}
         log.info("Starting with %d previously uncommitted partitions.", list(positions.values()).count(None))
-        self._reader = PartitionReader(settings, positions, _BATCH_RECORDS)
+        self._reader = PartitionReader(settings, positions, _FIRST_RECORDS)
         ahead = {"max.partition.fetch.bytes": str(_ahead_bytes(len(partitions)))}
         self._ranges = OffsetRangeReader(self.context.spark, range_options({**ahead, **settings}, headers=True))
         self._slots: OrderedDict[Layout, _Kept] = OrderedDict()
