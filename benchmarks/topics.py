@@ -87,9 +87,9 @@ class Topics:
         """Write one record and wait until the broker has it."""
         self.write(name, [{"value": value}], producer)
 
-    def producer(self) -> Producer:
-        """Return a producer that sends each record at once."""
-        return Producer({**self._client, "linger.ms": 0})
+    def producer(self, linger_ms: int = 0) -> Producer:
+        """Return a producer that sends each record at once, or waits for others for some milliseconds."""
+        return Producer({**self._client, "linger.ms": linger_ms})
 
     def tail(self, name: str, offset: int = OFFSET_BEGINNING) -> "Tail":
         """Return a reader that gets each record as soon as the broker has it.

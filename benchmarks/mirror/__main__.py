@@ -110,7 +110,8 @@ def _facts(effort: Effort, repetitions: int) -> str:
         "median (least–most)",
         f"bulk: {effort.warm_up} records until the process is warm, {effort.records} measured, a tenth more after the "
         f"clock stops; {', '.join(shares)}; cold counts from the start of the process",
-        f"latency: from produce to the consumer's poll, {effort.seconds} s at each rate after a third of that time, in "
+        "latency: from produce (with linger.ms=5 at the higher rate) to the consumer's poll, "
+        f"{effort.seconds} s at each rate after a third of that time, in "
         f"a process that has mirrored {effort.warm_up} records",
         *(
             f"{each.name}: JVM {each.jvm}{settings_text({'clients': client_properties(each, flow)})}"
