@@ -4,6 +4,7 @@ import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.Iterator;
 import java.util.List;
 import org.apache.arrow.memory.BufferAllocator;
@@ -53,15 +54,18 @@ public final class KeptProjection {
         schema = ArrowUtils.toArrowSchema(made, timeZone, true, false);
     }
 
-    /** Takes and returns a stream of Arrow; tasks share a plan, whose parts keep the row that they are at. */
-    public synchronized byte[] run(byte[] stream) throws IOException {
+    /**
+     * Takes and returns a stream of Arrow; tasks share a plan, whose parts keep the row that they are at. Returned in
+     * base64, as py4j does itself with bytes, which it decodes in Python one by one.
+     */
+    public synchronized String run(byte[] stream) throws IOException {
         BufferAllocator allocator = ArrowUtils.rootAllocator().newChildAllocator("kept-projection", 0, Long.MAX_VALUE);
         try {
             ArrowStreamReader reader = new ArrowStreamReader(new ByteArrayInputStream(stream), allocator);
             VectorSchemaRoot made = VectorSchemaRoot.create(schema, allocator);
             try {
                 evaluate(reader, ArrowWriter.create(made));
-                return written(made);
+                return Base64.getEncoder().encodeToString(written(made));
             } finally {
                 made.close();
                 reader.close();

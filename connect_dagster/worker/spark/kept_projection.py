@@ -9,6 +9,7 @@ plan as usual.
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -91,7 +92,8 @@ class KeptProjection:
         """
         try:
             self._sockets.send_at_once()
-            with pa.ipc.open_stream(self._evaluation.run(_stream(rows.cast(self._given)))) as made:
+            stream = b64decode(self._evaluation.run(_stream(rows.cast(self._given))))
+            with pa.ipc.open_stream(stream) as made:
                 return made.read_all().cast(self._made)
         except (pa.ArrowException, Py4JError, PySparkException) as error:
             raise NotKeptError(str(error)) from error
