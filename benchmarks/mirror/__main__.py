@@ -17,7 +17,7 @@ import click
 
 from benchmarks.contestants import CONTESTANTS, Contestant
 from benchmarks.mirror.bench import Effort, MirrorBench, new_cluster
-from benchmarks.mirror.cells import bulk_cell, latency_cell, start_cell
+from benchmarks.mirror.cells import RATES, bulk_cell, latency_cell, start_cell
 from benchmarks.mirror.process import client_properties
 from benchmarks.mirror.records import Shape
 from benchmarks.quantities import Sample
@@ -110,7 +110,8 @@ def _facts(effort: Effort, repetitions: int) -> str:
         "median (least–most)",
         f"bulk: {effort.warm_up} records until the process is warm, {effort.records} measured, a tenth more after the "
         f"clock stops; {', '.join(shares)}; cold counts from the start of the process",
-        "latency: from produce (with linger.ms=5 at the higher rate) to the consumer's poll, "
+        f"latency: from produce ({', '.join(f'{rate} a second: linger.ms={linger}' for rate, linger, *_ in RATES)}) "
+        "to the consumer's poll, "
         f"{effort.seconds} s at each rate after a third of that time, in "
         f"a process that has mirrored {effort.warm_up} records",
         *(

@@ -15,11 +15,10 @@ from benchmarks.topics import Tail
 _FEW = 1_000
 _SEEN_SECONDS = 60.0
 _SETTLING = 3  # one third more records before those that count
-# Five thousand requests a second would keep a broker busier than mirroring does.
-_BUSY, _BUSY_LINGER_MS = 1_000, 5
-_RATES = (
-    (100, Quantity.MIRROR_P50, Quantity.MIRROR_P99),
-    (5_000, Quantity.MIRROR_BUSY_P50, Quantity.MIRROR_BUSY_P99),
+# With linger.ms of the producer: five thousand requests a second would keep a broker busier than mirroring does.
+RATES = (
+    (100, 0, Quantity.MIRROR_P50, Quantity.MIRROR_P99),
+    (5_000, 5, Quantity.MIRROR_BUSY_P50, Quantity.MIRROR_BUSY_P99),
 )
 
 
@@ -70,22 +69,21 @@ def latency_cell(bench: MirrorBench, contestant: Contestant, shape: Shape) -> It
     with bench.new_topic(shape, number) as topic, bench.mirroring(contestant, topic) as mirroring:
         mirroring.await_records(number)
         with closing(bench.target.topics.tail(mirroring.topic, number)) as tail:
-            for rate, half, most in _RATES:
+            for rate, linger_ms, half, most in RATES:
                 wanted = rate * bench.effort.seconds
                 settling = wanted // _SETTLING
-                times = _times(bench, topic, tail, rate, settling + wanted)
+                times = _times(bench, topic, tail, rate, linger_ms, settling + wanted)
                 number += len(times)
                 samples += percentiles(times[settling:], contestant, shape, topic.layout.tasks, half, most)
         bench.check(topic, mirroring.topic, number)
     yield from samples
 
 
-def _times(bench: MirrorBench, topic: SourceTopic, tail: Tail, rate: int, count: int) -> list[float]:
+def _times(bench: MirrorBench, topic: SourceTopic, tail: Tail, rate: int, linger_ms: int, count: int) -> list[float]:
     """Return the seconds of each of ``count`` records, sent at a rate by another thread."""
     topics = bench.source.topics
-    producer = topics.producer(_BUSY_LINGER_MS if rate > _BUSY else 0)
     with ThreadPoolExecutor(1, "sender") as threads:
-        sending = threads.submit(topics.write, topic.name, stamped(count, rate), producer)
+        sending = threads.submit(topics.write, topic.name, stamped(count, rate), topics.producer(linger_ms))
         times = [_seconds_of(number, tail) for number in range(count)]
         sending.result()
     return times
