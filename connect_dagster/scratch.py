@@ -75,6 +75,16 @@ def memory_folder() -> Path:
     return _MEMORY if os.access(_MEMORY, os.W_OK | os.X_OK) else Path(tempfile.gettempdir())
 
 
+def free_bytes(folder: Path) -> int:
+    """Return the free space of a folder's file system for this user.
+
+    Raises:
+        OSError: the folder does not exist.
+    """
+    found = os.statvfs(folder)
+    return found.f_bavail * found.f_frsize
+
+
 def process_locks() -> tuple[int, ...]:
     """Return the descriptors that a child process inherits when the folders are its own too."""
     return tuple(_Process.locks)

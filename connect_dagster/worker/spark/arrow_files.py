@@ -24,7 +24,7 @@ from connect_dagster.expressions.java_calls import kept_in_jvm
 from connect_dagster.expressions.java_classes import new_instance
 from connect_dagster.expressions.java_errors import is_spark_gone, java_texts
 from connect_dagster.plugin.frames import executors_are_local
-from connect_dagster.scratch import memory_folder
+from connect_dagster.scratch import free_bytes, memory_folder
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ def to_arrow(df: DataFrame) -> pa.Table:
         Py4JError, PySparkException: as by ``DataFrame.toArrow``.
     """
     files, folder = _files(df.sparkSession), memory_folder()
-    if files is None or _free(folder) < _LEAST_FREE:
+    if files is None or not _has_room(folder):
         return df.toArrow()
     try:
         return _through(files, df, folder)
@@ -85,9 +85,8 @@ def _files(spark: SparkSession) -> Any | None:
         return None
 
 
-def _free(folder: Path) -> int:
+def _has_room(folder: Path) -> bool:
     try:
-        found = os.statvfs(folder)
+        return free_bytes(folder) >= _LEAST_FREE
     except OSError:
-        return 0
-    return found.f_bavail * found.f_frsize
+        return False

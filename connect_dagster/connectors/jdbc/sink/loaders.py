@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
 import tempfile
 import uuid
 from abc import ABC, abstractmethod
@@ -40,7 +39,7 @@ from connect_dagster.connectors.jdbc.sink.values import SinkValues
 from connect_dagster.connectors.jdbc.sql_errors import DatabaseError
 from connect_dagster.expressions.arrow_text import text_bytes, write_all
 from connect_dagster.expressions.java_calls import jvm
-from connect_dagster.scratch import memory_folder
+from connect_dagster.scratch import free_bytes, memory_folder
 
 log = logging.getLogger(__name__)
 
@@ -81,8 +80,7 @@ class Load:
 def folder_for(size: int) -> Path | None:
     """Return a folder for ``size`` bytes: in memory, up to half of its free space, as other tasks use it too."""
     memory = memory_folder()
-    found = os.statvfs(memory)
-    return memory if 2 * size <= found.f_bavail * found.f_frsize else None
+    return memory if 2 * size <= free_bytes(memory) else None
 
 
 class Loader(ABC):
