@@ -139,7 +139,7 @@ final class KafkaRangeReader implements PartitionReader {
             fetched.end = kafka.position(partition, longest);
             fetched.records = records;
         } catch (OffsetOutOfRangeException error) {
-            return !failOnDataLoss && isBehindWhatIsLost(longest);
+            return !failOnDataLoss && passesOverLostOffsets(longest);
         } catch (ApiException error) {
             throw unreadable(position, error);
         }
@@ -150,7 +150,7 @@ final class KafkaRangeReader implements PartitionReader {
      * Passes over offsets that the log does not have, as Spark's own read does. That gives its consumer back before, to
      * another task of the partition, and still asks it for the offsets.
      */
-    private boolean isBehindWhatIsLost(Duration longest) {
+    private boolean passesOverLostOffsets(Duration longest) {
         long position = fetched.position;
         long first;
         long last;

@@ -193,8 +193,8 @@ def fetch_offsets_of_each(
 ) -> tuple[dict[str, Offsets], dict[str, KafkaException]]:
     """Return the committed offsets of groups, with one request for each coordinator where all respond (KIP-709).
 
-    Use no admin client of librdkafka: it ends the process when the broker is no longer the group's coordinator, as
-    after a restart.
+    Kafka's protocol is spoken directly: an admin client of librdkafka ends the process when a broker is no longer the
+    coordinator of the group, as after a restart.
 
     Args:
         settings: of an admin client, in Java's names.
