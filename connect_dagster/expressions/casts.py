@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
+from connect_dagster.expressions import decimal_bytes
 from connect_dagster.expressions.text import as_java_text
 from connect_dagster.expressions.value_classes import class_of
 from connect_dagster.plugin.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema, SchemaType
@@ -63,6 +64,7 @@ def cast_column(schema: Schema, column: Column, target: SchemaType) -> CastColum
     if target is SchemaType.STRING:
         return CastColumn(_to_text(schema, column))
     if schema.name == DECIMAL:
+        column = decimal_bytes.scaled(schema, column)
         return CastColumn(_from_decimal(column, target))
     match schema.type:
         case SchemaType.BYTES:

@@ -1,34 +1,86 @@
-"""Decimals as the bytes of their unscaled value and back, by Spark expressions (Java: ``Decimal.fromLogical``).
+"""Decimals as the bytes of their unscaled value and back, within Spark's plans (Java: ``Decimal.fromLogical``).
 
 Big-endian two's complement in as few bytes as possible, as ``BigInteger.toByteArray`` gives. Spark has no such
-function: the value is cut into two 64-bit halves, whose hexadecimal texts are joined.
+function, and one made of those it has is an expression so large that planning it took half a minute.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.errors import DataError
+from connect_dagster.expressions import java_calls
+from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
 
-_UNSCALED = "decimal(38,0)"
+PRECISION = "connect.decimal.precision"
+"""Parameter with the number of digits."""
+
 _MOST_DIGITS = 38
-_HALF_DIGITS = 16
-# Leading bytes that only repeat the sign of the byte after them.
-_REDUNDANT = "^(?:(?:00(?=[0-7]))+|(?:FF(?=[89A-F]))+)"
 
 
-def from_decimal(column: Column) -> Column:
-    """Return the bytes of the unscaled value of a decimal column."""
-    # Spark may print a small decimal as 1.23E-7: the digits before the E are the unscaled value there too.
-    digits = F.replace(F.substring_index(column.cast("string"), "E", 1), F.lit("."), F.lit(""))
-    unscaled = digits.cast(_UNSCALED)
-    low = F.pmod(unscaled, _power_of_two(64))
-    truncated = F.call_function("div", unscaled, _power_of_two(64))
-    high = F.when((unscaled < 0) & (low != 0), truncated - 1).otherwise(truncated)
-    signed_low = F.when(low >= _power_of_two(63), low - _power_of_two(64)).otherwise(low).cast("bigint")
-    hexadecimal = F.concat(_half(high), _half(signed_low))
-    return F.unhex(F.regexp_replace(hexadecimal, _REDUNDANT, ""))
+def written(schema: Schema, column: Column) -> Column:
+    """Return the bytes of the unscaled values of a Decimal's column."""
+    return column if schema.unscaled else from_decimal(column, schema.scale)
+
+
+def scaled(schema: Schema, column: Column) -> Column:
+    """Return a Decimal's column as Spark's decimals.
+
+    Raises:
+        DataError: they may have more digits than Spark's.
+    """
+    if not schema.unscaled:
+        return column
+    digits = int(dict(schema.parameters).get(PRECISION, _MOST_DIGITS))
+    if digits > _MOST_DIGITS:
+        raise DataError(
+            f"Decimals of {digits} digits can only be written as their bytes; elsewhere they have at most "
+            f"{_MOST_DIGITS}. A source may have an option to send them as text"
+        )
+    return to_decimal(column, schema.scale)
+
+
+def all_scaled(schema: Schema, column: Column) -> tuple[Schema, Column]:
+    """Return a column, and its schema, with Spark's decimals in place of bytes of unscaled values.
+
+    Raises:
+        DataError: some may have more digits than Spark's.
+    """
+    if not _has_unscaled(schema):
+        return schema, column
+    match schema.type:
+        case SchemaType.STRUCT:
+            parts = [(field.name, *all_scaled(field.schema, column.getField(field.name))) for field in schema.fields]
+            fields = tuple(SchemaField(name, part) for name, part, _ in parts)
+            made = F.struct(*(value.alias(name) for name, _, value in parts))
+            return replace(schema, fields=fields), F.when(column.isNotNull(), made)
+        case SchemaType.ARRAY:
+            item, _ = all_scaled(schema.item, F.lit(None))
+            return replace(schema, value_schema=item), F.transform(column, lambda one: all_scaled(schema.item, one)[1])
+        case SchemaType.MAP:
+            item, _ = all_scaled(schema.item, F.lit(None))
+            values = F.transform_values(column, lambda _, one: all_scaled(schema.item, one)[1])
+            return replace(schema, value_schema=item), values
+        case _:
+            return replace(schema, unscaled=False), scaled(schema, column)
+
+
+def _has_unscaled(schema: Schema) -> bool:
+    match schema.type:
+        case SchemaType.STRUCT:
+            return any(_has_unscaled(field.schema) for field in schema.fields)
+        case SchemaType.ARRAY | SchemaType.MAP:
+            return _has_unscaled(schema.item)
+        case _:
+            return schema.unscaled
+
+
+def from_decimal(column: Column, scale: int) -> Column:
+    """Return the bytes of the unscaled value of a decimal column of some scale."""
+    return java_calls.unscaled_bytes(column, scale)
 
 
 def to_decimal(column: Column, scale: int) -> Column:
@@ -39,22 +91,4 @@ def to_decimal(column: Column, scale: int) -> Column:
     """
     if not 0 <= scale <= _MOST_DIGITS:  # Spark would raise for the whole batch
         raise DataError(f"Decimals of scale {scale} cannot be read: it may be 0 to {_MOST_DIGITS}")
-    digits = F.hex(column)
-    fill = F.when(F.substring(digits, 1, 1) >= "8", F.lit("F")).otherwise(F.lit("0"))
-    padded = F.lpad(digits, F.lit(2 * _HALF_DIGITS), fill)
-    high = F.conv(F.substring(padded, 1, _HALF_DIGITS), 16, -10).cast("decimal(20,0)")
-    low = F.conv(F.substring(padded, _HALF_DIGITS + 1, _HALF_DIGITS), 16, 10).cast("decimal(20,0)")
-    # Halves of one sign: otherwise the upper one alone may need a digit more than both.
-    negative = high < 0
-    high, low = F.when(negative, high + 1).otherwise(high), F.when(negative, low - _power_of_two(64)).otherwise(low)
-    unscaled = F.try_add(F.try_multiply(high, _power_of_two(64)).cast(_UNSCALED), low)
-    scaled = F.concat(unscaled.cast("string"), F.lit(f"E-{scale}")).try_cast(f"decimal(38,{scale})")
-    return F.when(F.length(column).between(1, _HALF_DIGITS), scaled)
-
-
-def _half(column: Column) -> Column:
-    return F.lpad(F.hex(column), _HALF_DIGITS, "0")
-
-
-def _power_of_two(exponent: int) -> Column:
-    return F.lit(str(2**exponent)).cast("decimal(20,0)")
+    return F.when(F.length(column) > 0, java_calls.decimal_of_bytes(column, _MOST_DIGITS, scale))

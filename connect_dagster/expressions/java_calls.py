@@ -30,6 +30,8 @@ _UTF8 = "org.apache.spark.unsafe.types.UTF8String"
 _JSON_ENCODER = "com.fasterxml.jackson.core.io.JsonStringEncoder"
 _JACKSON = "com.fasterxml.jackson.databind."
 _JSON_NODE = f"{_JACKSON}JsonNode"
+_BIG_DECIMAL, _BIG_INTEGER = "java.math.BigDecimal", "java.math.BigInteger"
+_DECIMAL = "org.apache.spark.sql.types.Decimal"
 _TASK_CONTEXT = "org.apache.spark.TaskContext"
 _STRING_UTILS = "org.apache.commons.lang3.StringUtils"
 _UTF8_CHECK = "com.google.common.base.Utf8"
@@ -84,7 +86,7 @@ class SimpleDateFormat:
 
     def text(self, milliseconds: Column) -> Column:
         """Return the text of epoch milliseconds (a column of longs)."""
-        date = _new(_DATE, milliseconds.cast("long"))
+        date = _new(_DATE, expression(milliseconds.cast("long")))
         return F.when(milliseconds.isNotNull(), _as_string(_call(_constant(self._format), "format", _STRING, date)))
 
     def milliseconds(self, text: Column) -> Column:
@@ -231,6 +233,33 @@ def _has_java_text(_: Any, *names: str) -> bool:
         text.column()
 
     return _are_there(make, "JSON strings are written and read by Spark's functions alone")
+
+
+def decimal_of_bytes(data: Column, precision: int, scale: int) -> Column:
+    """Return decimals of the bytes of their unscaled values, of which there is at least one (Java: ``BigInteger``).
+
+    Args:
+        data: bytes.
+        precision: most digits; a number with more is null.
+        scale: digits after the point.
+    """
+    kind = _java("org.apache.spark.sql.types.DecimalType")(precision, scale)
+    number = _new(_BIG_DECIMAL, _new(_BIG_INTEGER, expression(data)), expression(F.lit(scale)))
+    checked = _java(f"{_EXPRESSIONS}CheckOverflow")(_static(_DECIMAL, "apply", kind, number), kind, True)
+    return column_of(checked)
+
+
+def unscaled_bytes(decimal: Column, scale: int) -> Column:
+    """Return the bytes of the unscaled values of decimals (Java: ``BigInteger.toByteArray``).
+
+    Args:
+        decimal: decimals.
+        scale: digits after the point.
+    """
+    number = _call(expression(decimal), "toJavaBigDecimal", _BIG_DECIMAL)
+    scaled = _call(number, "setScale", _BIG_DECIMAL, expression(F.lit(scale)))
+    unscaled = _call(scaled, "unscaledValue", _BIG_INTEGER)
+    return column_of(_invoked(unscaled, "toByteArray", _spark_type("BinaryType")))
 
 
 def is_utf8(data: Column) -> Column:
@@ -468,10 +497,10 @@ def _call(target: Any, method: str, result_class: str, *arguments: Any) -> Any:
     return _invoked(target, method, _object_type(result_class), *arguments)
 
 
-def _new(class_name: str, argument: Column) -> Any:
+def _new(class_name: str, *arguments: Any) -> Any:
     make = _java(f"{_EXPRESSIONS}objects.NewInstance")
     kind = _object_type(class_name)
-    return make(_class(class_name), sequence(expression(argument)), sequence(), True, kind, _nobody())
+    return make(_class(class_name), sequence(*arguments), sequence(), True, kind, _nobody())
 
 
 def _as_java(text: Column) -> Any:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from decimal import Context, Decimal
 from typing import Any
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.plugin.schema import Schema, SchemaType
+
+_EXACT = Context(prec=100)
 
 
 def literal(schema: Schema, value: Any) -> Column:
@@ -28,5 +31,12 @@ def _literal(schema: Schema, value: Any) -> Column:
             return F.create_map(*pairs)
         case SchemaType.STRUCT:
             return F.struct(*(literal(f.schema, value.get(f.name)).alias(f.name) for f in schema.fields))
+        case _ if schema.unscaled:
+            return F.lit(bytearray(_unscaled_bytes(schema, value)))
         case _:
             return F.lit(bytearray(value) if isinstance(value, bytes) else value)
+
+
+def _unscaled_bytes(schema: Schema, value: Decimal) -> bytes:
+    number = int(value.scaleb(schema.scale, _EXACT))
+    return number.to_bytes((number + (number < 0)).bit_length() // 8 + 1, "big", signed=True)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
-from connect_dagster.expressions import java_calls
+from connect_dagster.expressions import decimal_bytes, java_calls
 from connect_dagster.plugin.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema, SchemaType
 
 
@@ -20,7 +20,7 @@ def as_java_text(schema: Schema | None, column: Column) -> Column:
     if schema is None:
         return _schemaless(column)
     if schema.name in _LOGICAL:
-        return _LOGICAL[schema.name](column)
+        return _LOGICAL[schema.name](decimal_bytes.scaled(schema, column))
     return _BY_TYPE.get(schema.type, _scalar)(schema, column)
 
 

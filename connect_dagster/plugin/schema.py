@@ -60,6 +60,8 @@ class Schema:
         fields: of a STRUCT, in order.
         key_schema: of a MAP.
         value_schema: of a MAP or ARRAY.
+        unscaled: whether a column of Decimals has the bytes of their unscaled values, as Kafka Connect writes them, in
+            place of Spark's decimals, which end at 38 digits; for sources that have such bytes.
     """
 
     type: SchemaType
@@ -72,6 +74,7 @@ class Schema:
     fields: tuple[SchemaField, ...] = ()
     key_schema: Schema | None = None
     value_schema: Schema | None = None
+    unscaled: bool = False
 
     def to_spark(self) -> spark.DataType:
         """Spark type of a column that holds such values.
@@ -149,7 +152,7 @@ _PRIMITIVES: dict[SchemaType, type[spark.DataType]] = {
 
 # Time stays an integer (milliseconds of the day): Spark has no such type with millisecond precision.
 _LOGICAL: dict[str | None, Callable[[Schema], spark.DataType]] = {
-    DECIMAL: lambda schema: spark.DecimalType(38, schema.scale),
+    DECIMAL: lambda schema: spark.BinaryType() if schema.unscaled else spark.DecimalType(38, schema.scale),
     DATE: lambda _: spark.DateType(),
     TIME: lambda _: spark.IntegerType(),
     TIMESTAMP: lambda _: spark.TimestampType(),

@@ -28,6 +28,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from pyspark.sql import types as spark
 
 from connect_dagster.errors import ConfigError, DataError
+from connect_dagster.expressions import decimal_bytes
 from connect_dagster.expressions.java_calls import column_of, has_jvm, jvm, scala_object
 from connect_dagster.expressions.spark_schemas import connect_schema
 from connect_dagster.plugin.config import ConfigDef, Importance, config_key
@@ -117,6 +118,17 @@ class _Select:
     generators: tuple[_Generator, ...]
 
 
+def _with_spark_decimals(frame: Frame) -> Frame:
+    """Return the frame with decimals that Spark can calculate with."""
+    for name, schema in (("key", frame.key_schema), ("value", frame.value_schema)):
+        if schema is None or not frame.has(name):
+            continue
+        made, column = decimal_bytes.all_scaled(schema, frame.column(name))
+        if made is not schema:
+            frame = frame.with_key(column, made) if name == "key" else frame.with_value(column, made)
+    return frame
+
+
 def _valid_sql(name: str, value: Any) -> None:
     """Return a select as this transform takes it; not looked at where no JVM runs, such as in a command."""
     if has_jvm():
@@ -155,6 +167,7 @@ class SqlTransform(Transform):
         Raises:
             DataError: the records have no such columns, or a column is of a type that Connect does not have.
         """
+        frame = _with_spark_decimals(frame)
         try:
             selected = self._selected(frame)
             schema = selected.schema

@@ -205,7 +205,7 @@ class AvroEncoding:
     def payload(self, column: Column) -> Column:
         """Return the bytes of a typed column; null stays null."""
         if self.type.kind == "bytes":  # Java writes them without their length
-            return decimal_bytes.from_decimal(column) if self.schema.name == DECIMAL else column
+            return decimal_bytes.written(self.schema, column) if self.schema.name == DECIMAL else column
         encoded = self._encoded(self.schema, self.type, column)
         if self.type.kind != "union":
             return to_avro(encoded, physical(self.type))
@@ -222,7 +222,7 @@ class AvroEncoding:
         if not self._changes(schema, type_):
             return column
         if schema.name == DECIMAL:
-            return decimal_bytes.from_decimal(column)
+            return decimal_bytes.written(schema, column)
         match schema.type:
             case SchemaType.STRUCT:
                 return F.when(column.isNotNull(), F.struct(*self._encoded_fields(schema, type_, column)))

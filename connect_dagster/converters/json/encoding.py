@@ -237,7 +237,9 @@ def _key(name: str) -> str:
 
 
 def _decimal(schema: Schema, column: Column, encoding: JsonEncoding) -> Column:
-    return column if encoding.numeric_decimals else decimal_bytes.from_decimal(column)
+    if encoding.numeric_decimals:
+        return decimal_bytes.scaled(schema, column)
+    return decimal_bytes.written(schema, column)
 
 
 _LOGICAL: dict[str | None, Callable[[Schema, Column, JsonEncoding], Column]] = {

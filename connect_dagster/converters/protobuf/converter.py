@@ -27,6 +27,7 @@ from connect_dagster.converters.schema_registry.config import SchemaRegistryConf
 from connect_dagster.converters.schema_registry.converter import Reading, RegistryConverter, Writing
 from connect_dagster.converters.schema_registry.registry import PROTOBUF, RegisteredSchema
 from connect_dagster.errors import DataError
+from connect_dagster.expressions.decimal_bytes import all_scaled
 from connect_dagster.plugin.config import Importance, Type, config_key
 from connect_dagster.plugin.schema import Schema, SchemaType
 
@@ -94,7 +95,7 @@ class ProtobufConverter(RegistryConverter):
         message = self._message(file, file.message(indexes))[1]
         write = _columnwise(lambda column: encoding.encoded(message, column), spark.BinaryType())
         start = F.lit(bytearray(_index_bytes(indexes)))
-        return Writing(registered.id, lambda column: F.concat(start, write(column)))
+        return Writing(registered.id, lambda column: F.concat(start, write(all_scaled(schema, column)[1])))
 
     def _message(self, file: ProtoFile, descriptor: Any) -> tuple[Schema, Message]:
         if self._raw_wrappers and descriptor.full_name in WRAPPERS:
