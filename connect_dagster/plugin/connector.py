@@ -18,6 +18,7 @@ from pyspark.sql import Column, SparkSession
 from connect_dagster.errors import ConnectError
 from connect_dagster.plugin.config import ConfigDef
 from connect_dagster.plugin.frames import SinkBatch, SinkFrame
+from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.lines import SourceBatch
 from connect_dagster.plugin.metrics import Metrics
 from connect_dagster.plugin.records import SinkRecord, SourceRecord, TopicPartition
@@ -77,6 +78,10 @@ class SourceTaskContext(Protocol):
     @property
     def metrics(self) -> Metrics:
         """Return the metrics of the task, to which it may add further ones."""
+
+    @property
+    def header_converter(self) -> HeaderConverter:
+        """Return the connector's converter of headers, for frames, whose headers are bytes."""
 
     def load_class(self, name: str) -> type[Any]:
         """Return a class that an option names, as :meth:`ConnectorContext.load_class`."""

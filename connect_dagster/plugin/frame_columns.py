@@ -1,7 +1,10 @@
-"""Columns of frames beside those of a record. The first is for authors; a worker adds the others, for its methods."""
+"""Columns of frames beside those of a record. The first two are for authors; a worker adds the others itself."""
 
 RECEIPT = "receipt"
 """Returns to the task of a source with the place in Kafka that the record has got."""
+
+TOMBSTONE = "tombstone"
+"""True for a record that has neither a value nor its schema, among others that have both."""
 
 FAILURE = "__failure"
 """Failure of a record: struct<stage, executor, exception, message: string>; null for a record that has not failed."""

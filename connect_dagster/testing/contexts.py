@@ -17,6 +17,7 @@ from pyspark.sql import types as spark_types
 from connect_dagster.errors import ConnectError
 from connect_dagster.plugin.connector import LoadClass, OffsetReader, SourceTaskContext, importable_class
 from connect_dagster.plugin.frames import SinkBatch, SinkFrame
+from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.metrics import MetricReading, Metrics, Read
 from connect_dagster.plugin.samples import Windows
 from connect_dagster.plugin.schema import Schema
@@ -71,6 +72,7 @@ class _SourceContext:
     offsets: OffsetReader
     session: SparkSession | None
     metrics: Metrics
+    converter: HeaderConverter | None
     load_class: LoadClass = importable_class
 
     @property
@@ -79,9 +81,20 @@ class _SourceContext:
             raise ConnectError("This test gave its source no Spark: source_context(spark=...)")
         return self.session
 
+    @property
+    def header_converter(self) -> HeaderConverter:
+        if self.converter is None:
+            raise ConnectError(
+                "This test gave its source no converter of headers: source_context(header_converter=...)"
+            )
+        return self.converter
+
 
 def source_context(
-    offsets: Offsets = (), spark: SparkSession | None = None, metrics: Metrics | None = None
+    offsets: Offsets = (),
+    spark: SparkSession | None = None,
+    metrics: Metrics | None = None,
+    header_converter: HeaderConverter | None = None,
 ) -> SourceTaskContext:
     """Return the context of a source task.
 
@@ -89,8 +102,9 @@ def source_context(
         offsets: source partitions with the offsets that an earlier run committed.
         spark: a session, for sources that make frames.
         metrics: receives those of the task, such as ``CollectedMetrics()``.
+        header_converter: for sources that make frames with headers.
     """
-    return _SourceContext(_StoredOffsets(offsets), spark, metrics or CollectedMetrics())
+    return _SourceContext(_StoredOffsets(offsets), spark, metrics or CollectedMetrics(), header_converter)
 
 
 def sink_batch(

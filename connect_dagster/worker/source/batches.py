@@ -24,6 +24,7 @@ from connect_dagster.isolation.descriptions import class_name
 from connect_dagster.plugin.bisection import Bisection
 from connect_dagster.plugin.frame_columns import FAILURE, RAW_RECORD, RECEIPT, ROW
 from connect_dagster.plugin.frames import SourceFrame, SourceQuery, SourceTable, executors_are_local
+from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.lines import SourceBatch, SourceLines
 from connect_dagster.worker.bytes_bound import EncodedBound, too_large
 from connect_dagster.worker.errors.failures import (
@@ -154,6 +155,11 @@ class SourceBatches:
         self._bound = bound if executors_are_local(spark) else None
         self._spills = False
         self._kept = KeptPlans(spark, pipeline, self._bound)
+
+    @property
+    def header_converter(self) -> HeaderConverter:
+        """Return the connector's converter of headers."""
+        return self._pipeline.header_converter
 
     def under(self, tolerance: ToleranceOperator) -> SourceBatches:
         """Return the batches whose plugins are called through a tolerance operator."""

@@ -12,7 +12,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructT
 
 from connect_dagster.isolation.descriptions import class_name
 from connect_dagster.plugin.converter import Converter
-from connect_dagster.plugin.frame_columns import FAILURE, RAW_RECORD, RECEIPT, ROW
+from connect_dagster.plugin.frame_columns import FAILURE, RAW_RECORD, RECEIPT, ROW, TOMBSTONE
 from connect_dagster.plugin.frames import SourceFrame
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.schema import Schema
@@ -110,6 +110,8 @@ class SourcePipeline:
     def _bytes(self, frame: SourceFrame, *, parted: bool = False) -> DataFrame:
         sides = self._sides(frame)
         made = {name: side.rest if parted else side.bytes for name, side in sides.items()}
+        if frame.has(TOMBSTONE):
+            made["value"] = F.when(_has_value(frame), made["value"])
         for name, side in sides.items():
             frame = self._with_unwritable(frame, name, side)
         columns: list[Column] = [
@@ -132,9 +134,12 @@ class SourcePipeline:
             return frame
         stage, converter = self._converter(name)
         acting = in_worker(frame, acting=Acting(stage, class_name(type(converter))))
+        fails = side.unwritable.isNotNull()
+        if name == "value" and frame.has(TOMBSTONE):
+            fails &= _has_value(frame)
         if side.exception is None:
-            return acting.fail_where(side.unwritable.isNotNull(), side.unwritable)
-        return acting.fail_where(side.unwritable.isNotNull(), side.unwritable, side.exception)
+            return acting.fail_where(fails, side.unwritable)
+        return acting.fail_where(fails, side.unwritable, side.exception)
 
     def _converter(self, name: str) -> tuple[str, Converter]:
         return (KEY_CONVERTER, self.key_converter) if name == "key" else (VALUE_CONVERTER, self.value_converter)
@@ -173,6 +178,10 @@ def _expression(
     if frame.topic is None:
         return b"", F.lit(None).cast("binary")
     return b"", converter.encode_for(frame.topic, schema, column, ascii=frame.ascii)
+
+
+def _has_value(frame: SourceFrame) -> Column:
+    return ~F.coalesce(frame.column(TOMBSTONE), F.lit(False))
 
 
 def _nullable(type: DataType) -> DataType:

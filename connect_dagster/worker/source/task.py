@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 
 from connect_dagster.errors import RetriableError, RewindError
 from connect_dagster.plugin.connector import LoadClass, OffsetReader, SourceTask
+from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.lines import SourceBatch
 from connect_dagster.plugin.metrics import Metrics
 from connect_dagster.protocol.states import State, TargetState, TaskId
@@ -46,6 +47,10 @@ _JAVA_TASK = "org.apache.kafka.connect.runtime.WorkerSourceTask"
 
 class Batches(Protocol):
     """The methods of ``SourceBatches``."""
+
+    @property
+    def header_converter(self) -> HeaderConverter:
+        """Return the connector's converter of headers."""
 
     def under(self, tolerance: ToleranceOperator) -> Batches:
         """Return the batches whose plugins are called through a tolerance operator."""
@@ -99,6 +104,7 @@ class SourceContext:
     spark: SparkSession
     offsets: OffsetReader
     metrics: Metrics
+    header_converter: HeaderConverter
     load_class: LoadClass
 
 
@@ -185,7 +191,9 @@ class WorkerSourceTask(WorkerTask):
         self._reporter.open()
         self._delivery = self._make_delivery()
         self._offsets = offsets = self._open_offsets()
-        self._source.context = SourceContext(self.spark, offsets, self._metrics, self._load_class)
+        self._source.context = SourceContext(
+            self.spark, offsets, self._metrics, self._batches.header_converter, self._load_class
+        )
         self._source.start(self._config)
         log.info("WorkerSourceTask{id=%s} Source task finished initialization and start", self.id)
 

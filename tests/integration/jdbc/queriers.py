@@ -8,8 +8,10 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from connect_dagster.connectors.jdbc.source.connector import JdbcSourceTask
+from connect_dagster.converters.plain.simple_header_converter import SimpleHeaderConverter
 from connect_dagster.plugin.connector import LoadClass, importable_class
 from connect_dagster.plugin.frames import SourceFrame, SourceQuery
+from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.lines import SourceBatch
 from connect_dagster.plugin.metrics import Metrics
 from connect_dagster.testing.contexts import CollectedMetrics
@@ -42,6 +44,7 @@ class Context:
     spark: SparkSession
     offsets: Offsets
     metrics: Metrics = field(default_factory=CollectedMetrics)
+    header_converter: HeaderConverter = field(default_factory=SimpleHeaderConverter)
     load_class: LoadClass = importable_class
 
 

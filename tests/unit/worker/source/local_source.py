@@ -10,6 +10,7 @@ from typing import Any, cast
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from connect_dagster.converters.plain.simple_header_converter import SimpleHeaderConverter
 from connect_dagster.errors import ConnectError, DataError
 from connect_dagster.plugin.connector import SourceTask, importable_class
 from connect_dagster.plugin.frames import SourceFrame
@@ -63,6 +64,7 @@ class Batches:
         self.on_plan: list[Callable[[], None]] = []
         self.on_encode: list[Callable[[], None]] = []
         self.tolerance: ToleranceOperator | None = None
+        self.header_converter = SimpleHeaderConverter()
 
     def under(self, tolerance: ToleranceOperator) -> "Batches":
         self.tolerance = tolerance
