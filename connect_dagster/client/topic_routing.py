@@ -24,7 +24,7 @@ def transforms_of(config: Mapping[str, str | None]) -> list[tuple[str, str]]:
 def routed_topic(config: Mapping[str, str | None], topic: str) -> str | None:
     """Return the topic a record leaves the transforms with; None when the configuration does not show it."""
     for alias, kind in transforms_of(config):
-        if kind in UNPREDICTABLE:
+        if _is_unpredictable(config, alias, kind):
             return None
         if kind != "RegexRouter":
             continue
@@ -41,7 +41,14 @@ def routed_topic(config: Mapping[str, str | None], topic: str) -> str | None:
 
 def keeps_topics(config: Mapping[str, str | None]) -> bool:
     """Return whether no transform changes the topic."""
-    return all(kind != "RegexRouter" and kind not in UNPREDICTABLE for _, kind in transforms_of(config))
+    return not any(
+        kind == "RegexRouter" or _is_unpredictable(config, alias, kind) for alias, kind in transforms_of(config)
+    )
+
+
+def _is_unpredictable(config: Mapping[str, str | None], alias: str, kind: str) -> bool:
+    by_field = kind == "ExtractNewRecordState" and config.get(f"transforms.{alias}.route.by.field")
+    return kind in UNPREDICTABLE or bool(by_field)
 
 
 def _renamed(pattern: str | None, replacement: str | None, topic: str) -> str | None:

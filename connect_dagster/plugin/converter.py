@@ -117,7 +117,8 @@ class Transform(ABC):
     Attributes:
         drops: whether it leaves out every record it is applied to, as ``Filter`` does.
         deterministic: whether equal columns, topic and schemas give equal expressions, each over its own record alone.
-            A source's plan is then kept from batch to batch, and a few records need no Spark job.
+            A source's plan is then kept from batch to batch, and a few records need no Spark job. ``configure`` may
+            set it, where options decide.
 
     Example:
         >>> def apply(self, frame: Frame) -> Frame:
@@ -128,7 +129,7 @@ class Transform(ABC):
     java_class: ClassVar[str | None] = None
     version: ClassVar[str] = "undefined"
     drops: ClassVar[bool] = False
-    deterministic: ClassVar[bool] = False
+    deterministic: bool = False
 
     @abstractmethod
     def configure(self, config: Mapping[str, str]) -> None:
@@ -145,6 +146,17 @@ class Transform(ABC):
             DataError: no record of the frame can be changed, such as those of a wrong schema.
             RetriableError: it may work when it is tried again (``errors.retry.timeout``).
         """
+
+    def apply_split(self, frame: Frame) -> Sequence[Frame]:
+        """Return the frame after the transform, as several frames where its records get several schemas.
+
+        A worker calls this method, which by default calls ``apply``. ``frame.split`` makes the frames of one.
+
+        Raises:
+            DataError: as ``apply``.
+            RetriableError: as ``apply``.
+        """
+        return [self.apply(frame)]
 
     def close(self) -> None:  # noqa: B027 (optional hook)
         """Close all that ``configure`` opened; called once, at the task's end."""

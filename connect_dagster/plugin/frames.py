@@ -15,7 +15,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.errors import ConnectError, DataError
-from connect_dagster.plugin.frame_columns import FAILURE, ORIGINAL_COORDINATES
+from connect_dagster.plugin.frame_columns import FAILURE, ORIGINAL_COORDINATES, ROW
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.records import Header, SinkRecord
 from connect_dagster.plugin.schema import OPTIONAL_BYTES_SCHEMA, STRING_SCHEMA, Schema
@@ -76,6 +76,15 @@ class RecordFrame:
     def with_rows(self, df: DataFrame) -> Self:
         """Return the frame with fewer records, more, or in another order; columns stay."""
         return self._with(df=df)
+
+    def split(self, condition: Column) -> tuple[Self, Self]:
+        """Return the records for which the condition is true, and the others: two frames that may get two schemas.
+
+        A worker sends the records of both in the order that they have in this frame.
+        """
+        ordered = self if self.has(ROW) else self.with_column(ROW, F.monotonically_increasing_id())
+        holds = F.coalesce(condition, F.lit(False))
+        return ordered.with_rows(ordered.df.where(holds)), ordered.with_rows(ordered.df.where(~holds))
 
     def or_failed(self, condition: Column) -> Column:
         """Return the condition extended by failed records: a failed record that is dropped is never reported."""
@@ -138,7 +147,8 @@ class SourceFrame(RecordFrame, Positioned):
     ``df`` has the column ``value`` and may have ``topic`` (string), ``partition`` (int), ``key``, ``headers``
     (array of struct<key: string, value: binary>) and ``timestamp`` (long, epoch milliseconds). A column left out is
     constant: the frame's topic, the partitioner's choice, no key, no headers, the time of sending. A column ``receipt``
-    (of any type) is not sent: ``SourceTask.received`` gets it back.
+    (of any type) is not sent: ``SourceTask.received`` gets it back. Where a column ``tombstone`` (boolean) is true, the
+    record has no value, and no schema of one, whatever the others have; ``value`` is null there.
 
     Attributes:
         df: the records; column types follow the schemas (``Schema.to_spark``), schemaless data is JSON text.

@@ -59,12 +59,14 @@ class TransformationStage:
         return self.transform.deterministic and (self.predicate is None or self.predicate.deterministic)
 
     def apply(self, frame: Frame) -> list[Frame]:
-        """Return the frame after the transform; two parts where the changed records have another schema."""
+        """Return the frame after the transform; several parts where records have other schemas than others."""
         holds = None if self.predicate is None else self.predicate.matches_all(frame)
         if holds is not None and holds is self.negate:
             return [frame]
         condition = self.condition(frame) if holds is None else None
-        return [self.transform.apply(frame)] if condition is None else _applied_where(self.transform, condition, frame)
+        if condition is None:
+            return list(self.transform.apply_split(frame))
+        return _applied_where(self.transform, condition, frame)
 
     def condition(self, frame: RecordFrame) -> Column | None:
         """Return a column that is true for the records it is applied to; ``None`` for all."""
@@ -163,12 +165,12 @@ def _applied_where(transform: Transform, condition: Column, frame: Frame) -> lis
     if transform.drops:
         return [frame.where(~condition)]
     before = {_BEFORE: F.struct("*"), _HOLDS: condition}
-    after = transform.apply(in_worker(frame, df=frame.df.withColumns(before), filtered=False))
-    if _is_alike(after, frame):
-        return [in_worker(_chosen(after, frame), filtered=is_filtered(frame))]
+    changed = transform.apply_split(in_worker(frame, df=frame.df.withColumns(before), filtered=False))
+    if len(changed) == 1 and _is_alike(changed[0], frame):
+        return [in_worker(_chosen(changed[0], frame), filtered=is_filtered(frame))]
     ordered = frame if frame.has(ROW) else frame.with_column(ROW, F.monotonically_increasing_id())
     reached = in_worker(ordered, df=ordered.df.where(condition), filtered=True)
-    return [transform.apply(reached), ordered.where(~condition)]
+    return [*transform.apply_split(reached), ordered.where(~condition)]
 
 
 def _is_alike(after: Frame, before: Frame) -> bool:

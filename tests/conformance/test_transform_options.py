@@ -19,9 +19,11 @@ from tests.golden_answers import Golden
 Plugin = Transform | Predicate
 
 PLUGINS: tuple[type[Plugin], ...] = tuple(
-    one.plugin for one in Plugins().all([Kind.TRANSFORMATION, Kind.PREDICATE]) if one.plugin.java_class is not None
+    one.plugin
+    for one in Plugins().all([Kind.TRANSFORMATION, Kind.PREDICATE])
+    if (one.plugin.java_class or "").startswith("org.apache.kafka.")
 )
-"""All that Java has too."""
+"""All that Kafka has too."""
 
 
 def java_name(transform: type[Plugin]) -> str:

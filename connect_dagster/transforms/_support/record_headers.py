@@ -20,8 +20,13 @@ _TYPE = "array<struct<key: string, value: binary>>"
 
 def with_headers(frame: Frame, added: Iterable[tuple[str, Column]]) -> Frame:
     """Return the frame with more headers after those it has: names, and values as bytes."""
+    return frame.with_column("headers", F.concat(headers_of(frame), headers(added)))
+
+
+def headers(added: Iterable[tuple[str, Column]]) -> Column:
+    """Return headers of these names, and values as bytes."""
     new = [F.struct(F.lit(name).alias("key"), value.cast("binary").alias("value")) for name, value in added]
-    return frame.with_column("headers", F.concat(headers_of(frame), F.array(*new).cast(_TYPE)))
+    return F.array(*new).cast(_TYPE)
 
 
 def headers_of(frame: RecordFrame) -> Column:

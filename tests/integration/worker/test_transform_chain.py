@@ -1,6 +1,6 @@
 """Chains of transforms over frames: predicates, schemas that differ afterwards, records left out."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
@@ -47,6 +47,17 @@ class Drop(Change):
 
     def apply(self, frame: Frame) -> Frame:
         return frame.where(F.lit(False))
+
+
+class ShortAndLong(Change):
+    """Leaves short texts as they are, and makes numbers of the others."""
+
+    def apply(self, frame: Frame) -> Frame:
+        raise AssertionError("a worker calls apply_split")
+
+    def apply_split(self, frame: Frame) -> Sequence[Frame]:
+        short, long = frame.split(F.length("value") < 3)
+        return [long.with_value(F.length("value"), Schema(SchemaType.INT32)), short]
 
 
 class Fail(Change):
@@ -103,6 +114,23 @@ def test_a_frame_in_two_where_the_schemas_differ_then(frame: SourceFrame) -> Non
     assert [value for _, value in sorted(rows)] == ["a", 2, "ccc", 4]
 
 
+@pytest.mark.parametrize(
+    ("stage", "expected"),
+    [
+        (TransformationStage("s", ShortAndLong()), ["a", "bb", 3, 4]),
+        (TransformationStage("s", ShortAndLong(), Even()), ["a", "bb", "ccc", 4]),
+        (TransformationStage("s", ShortAndLong(), Even(), negate=True), ["a", "bb", 3, "aaaa"]),
+    ],
+)
+def test_a_transform_gives_records_several_schemas(
+    frame: SourceFrame, stage: TransformationStage, expected: list[str | int]
+) -> None:
+    parts = apply_chain([stage], frame)
+    assert {part.value_schema for part in parts} == {Schema(SchemaType.INT32), STRING_SCHEMA}
+    rows = sorted((row[ROW], row.value) for part in parts for row in part.df.collect())
+    assert [value for _, value in rows] == expected
+
+
 def test_records_left_out_where_the_predicate_holds(frame: SourceFrame) -> None:
     (left,) = apply_chain([TransformationStage("d", Drop(), Even())], frame)
     assert [row.value for row in left.df.collect()] == ["a", "ccc"]
@@ -145,6 +173,8 @@ def test_a_frame_keeps_its_place(frame: SourceFrame) -> None:
         TransformationStage("d", Drop()),
         TransformationStage("d", Drop(), Even()),
         TransformationStage("l", Length(), Even()),
+        TransformationStage("s", ShortAndLong()),
+        TransformationStage("s", ShortAndLong(), Even()),
     ],
 )
 def test_a_record_that_failed_is_never_left_out(frame: SourceFrame, step: TransformationStage) -> None:

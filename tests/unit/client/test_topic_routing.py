@@ -37,6 +37,9 @@ def test_routers_behind_a_predicate_and_those_that_read_records_cannot_be_told()
     assert routed_topic(routing("(.*)", "x-$1", predicate="is-big"), "log") is None
     event_router = {"transforms": "o", "transforms.o.type": "io.debezium.transforms.outbox.EventRouter"}
     assert routed_topic(event_router, "log") is None
+    by_field = {**UNWRAP, "transforms.u.route.by.field": "kind"}
+    assert routed_topic(by_field, "log") is None
+    assert not keeps_topics(by_field)
 
 
 def test_other_transforms_leave_the_topic_as_it_is() -> None:

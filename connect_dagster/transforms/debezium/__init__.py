@@ -1,0 +1,1 @@
+"""Debezium's transforms of change events."""
