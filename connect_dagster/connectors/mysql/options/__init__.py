@@ -1,0 +1,1 @@
+"""Options of both connectors, in groups; ``config`` puts the groups together."""
