@@ -1,0 +1,1 @@
+"""The parser of statements that change the structure of tables."""

@@ -1,0 +1,137 @@
+"""The structure of tables at each place of the log, and the record that is kept of it.
+
+Debezium: ``BinlogDatabaseSchema`` and ``AbstractSchemaHistory``.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from connect_dagster.connectors.mysql.filters import CaptureFilters
+from connect_dagster.connectors.mysql.positions import Position
+from connect_dagster.connectors.mysql.schema.ddl.events import DdlEvent, DdlKind
+from connect_dagster.connectors.mysql.schema.ddl.parser import DdlParser
+from connect_dagster.connectors.mysql.schema.history_record import HistoryRecord
+from connect_dagster.connectors.mysql.schema.model import Tables
+from connect_dagster.connectors.mysql.schema.table_changes import TableChange
+from connect_dagster.errors import ConnectError, DataError
+
+log = logging.getLogger(__name__)
+
+
+class HistoryStore(Protocol):
+    """The methods of ``HistoryTopic`` that a history uses."""
+
+    def records(self) -> Iterable[bytes]:
+        """Return all records."""
+
+    def write(self, value: bytes) -> None:
+        """Write a record."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryRules:
+    """Options of a history.
+
+    Attributes:
+        source: the partition of the connector's offsets.
+        filters: decide on the tables whose statements are kept.
+        skips_unparseable: whether statements that are not understood are passed over.
+        passes_over: returns those of some statements that the user passes over.
+    """
+
+    source: Mapping[str, str]
+    filters: CaptureFilters
+    skips_unparseable: bool
+    passes_over: Callable[[Sequence[str]], list[str]]
+
+
+class SchemaHistory:
+    """Knows the tables, and keeps what changes them.
+
+    Args:
+        store: keeps records.
+        parser: applies statements to its tables.
+        rules: options.
+    """
+
+    def __init__(self, store: HistoryStore, parser: DdlParser, rules: HistoryRules) -> None:
+        self._store = store
+        self._parser = parser
+        self._rules = rules
+
+    @property
+    def tables(self) -> Tables:
+        """Return the tables as they are at the place that the log has reached."""
+        return self._parser.tables
+
+    def recover(self, until: Position) -> int:
+        """Apply what was kept up to a position; return the number of records.
+
+        Raises:
+            ConnectError: the history cannot be read, or a record of it is not understood.
+        """
+        count = 0
+        for value in self._store.records():
+            record = HistoryRecord.parse(value)
+            if dict(record.source) == dict(self._rules.source) and Position.of(record.position).is_at_or_before(until):
+                self._apply(record)
+                count += 1
+        return count
+
+    def _apply(self, record: HistoryRecord) -> None:
+        if record.changes:
+            for change in record.changes:
+                change.apply(self.tables)
+        elif record.ddl is not None:
+            self.events_of(record.ddl, record.database)
+
+    def events_of(self, statement: str, database: str | None) -> list[DdlEvent]:
+        """Apply a statement, and return the changes that count.
+
+        Raises:
+            ConnectError: it is not understood.
+        """
+        try:
+            events = self._parser.parse(statement, database)
+        except DataError as error:
+            if not self._rules.skips_unparseable:
+                raise ConnectError(
+                    f"{error}. With schema.history.internal.skip.unparseable.ddl=true such statements are passed over, "
+                    "by which a change of a table may be missed"
+                ) from error
+            log.warning("A statement is passed over: %s", error)
+            return []
+        is_truncate = any(event.kind is DdlKind.TRUNCATE_TABLE for event in events)
+        if not is_truncate and self._rules.passes_over([statement]):
+            log.debug("The filter of statements passes over %s", statement)
+            return []
+        return [event for event in events if self._counts(event)]
+
+    def _counts(self, event: DdlEvent) -> bool:
+        filters = self._rules.filters
+        if event.table_id is None:
+            return not event.database or bool(filters.captured_databases([event.database]))
+        renamed = [] if event.previous_id is None else [event.previous_id]
+        return bool(filters.recorded([event.table_id, *renamed]))
+
+    def keep(self, event: DdlEvent, position: Position, milliseconds: int) -> None:
+        """Keep a change, before anything that depends on it is sent.
+
+        Args:
+            event: the change.
+            position: of its statement.
+            milliseconds: present time since 1970.
+
+        Raises:
+            ConnectError: it cannot be written.
+        """
+        change = TableChange.of(event)
+        changes = () if change is None else (change,)
+        record = HistoryRecord(
+            self._rules.source, position.offset(), milliseconds, event.database, event.statement, changes
+        )
+        self._store.write(record.to_json().encode())
