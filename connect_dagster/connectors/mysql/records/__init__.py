@@ -1,0 +1,1 @@
+"""Debezium's records: names of topics and schemas, and what is in them."""
