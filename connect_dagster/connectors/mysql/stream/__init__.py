@@ -1,0 +1,1 @@
+"""The binary log as it comes from a server: connection, packets, transactions."""

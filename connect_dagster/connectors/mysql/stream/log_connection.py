@@ -1,0 +1,113 @@
+"""A connection on which a server sends its binary log. PyMySQL logs in; after the dump command the socket is read."""
+
+from __future__ import annotations
+
+import select
+import socket
+import ssl
+from collections.abc import Iterable
+from typing import Any, Self, cast
+
+import pymysql
+from pymysql.constants import CR
+
+from connect_dagster.connectors.mysql.login import Login
+from connect_dagster.connectors.mysql.stream.commands import REGISTER_REPLICA, Command
+from connect_dagster.errors import RetriableError
+
+
+def connected(login: Login, **arguments: Any) -> pymysql.Connection[Any]:
+    """Return a connection to a server, with TLS where the login wants it or both sides have it.
+
+    Args:
+        login: address and access.
+        arguments: further ones of ``pymysql.connect``.
+
+    Raises:
+        pymysql.MySQLError: the server cannot be reached, or refuses.
+    """
+    *others, last = login.attempts()
+    for attempt in others:
+        try:
+            return pymysql.connect(**attempt, **arguments)
+        except pymysql.OperationalError as error:
+            if error.args[0] != CR.CR_SSL_CONNECTION_ERROR:
+                raise
+    return pymysql.connect(**last, **arguments)
+
+
+class LogConnection:
+    """Receives packets with events.
+
+    Args:
+        connection: after a dump command.
+    """
+
+    def __init__(self, connection: pymysql.Connection[Any]) -> None:
+        self._connection = connection
+        self._socket = cast("socket.socket", cast("Any", connection)._sock)
+        self._socket.setblocking(False)
+        self._poll = select.poll()
+        self._poll.register(self._socket, select.POLLIN)
+
+    @classmethod
+    def open(cls, login: Login, statements: Iterable[str], commands: Iterable[Command]) -> Self:
+        """Log in, and ask for the log.
+
+        Args:
+            login: address and access.
+            statements: of the session, before the commands.
+            commands: the last one asks for the log.
+
+        Raises:
+            pymysql.MySQLError: the server cannot be reached, or refuses.
+        """
+        connection = connected(login, autocommit=True)
+        try:
+            with connection.cursor() as cursor:
+                for statement in statements:
+                    cursor.execute(statement)
+            for command in commands:
+                _send(connection, command)
+        except BaseException:
+            cast("Any", connection)._force_close()
+            raise
+        return cls(connection)
+
+    def receive(self, room: memoryview, wait: float) -> int:
+        """Fill a buffer with the bytes that are there; return their number, 0 where none came in time.
+
+        Args:
+            room: the buffer.
+            wait: longest time in seconds.
+
+        Raises:
+            RetriableError: the connection is lost.
+        """
+        try:
+            count = self._receive_now(room)
+            if count is None and wait > 0 and self._poll.poll(wait * 1000):
+                count = self._receive_now(room)
+        except OSError as error:
+            raise RetriableError(f"The connection on which the binary log comes is lost: {error}") from error
+        if count == 0:
+            raise RetriableError("The server has closed the connection on which the binary log comes")
+        return count or 0
+
+    def _receive_now(self, room: memoryview) -> int | None:
+        """Return the number of bytes; ``None`` where there are none yet."""
+        try:
+            return self._socket.recv_into(room)
+        except (BlockingIOError, InterruptedError, ssl.SSLWantReadError):
+            return None
+
+    def close(self) -> None:
+        """Close the socket, by which the server ends the dump."""
+        cast("Any", self._connection)._force_close()
+
+
+def _send(connection: pymysql.Connection[Any], command: Command) -> None:
+    low_level = cast("Any", connection)
+    low_level._execute_command(command.number, command.content)
+    if command.number == REGISTER_REPLICA:
+        low_level._read_ok_packet()
