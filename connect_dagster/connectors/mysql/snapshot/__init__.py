@@ -1,0 +1,1 @@
+"""Snapshots of MySQL and MariaDB: locks, ranges of tables, and their rows by several readers."""
