@@ -37,6 +37,8 @@ REMEDIES: Mapping[str, str] = {
     "IncompatibleTargetError": "Update the brokers of the target to Kafka 2.3 or newer, or set "
     "`sync.topic.configs.enabled=false`.",
     "ListenerUnavailable": "End the process that holds the port, or choose another in `listeners`.",
+    "LogEndedError": "Nothing where the server stopped or was restarted: the task reads on. Else do as the server's "
+    "text says.",
     "NotAssignedError": "Nothing: the worker forwards the request to the worker that runs the connector or task.",
     "NotFoundError": "Check the name: `connect-dagster list` shows connectors, `GET /connector-plugins` plugins.",
     "NotLeaderError": "Nothing: the worker forwards the request to the leader.",

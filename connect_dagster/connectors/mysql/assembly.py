@@ -1,0 +1,219 @@
+"""The parts of a task, made of its configuration."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from connect_dagster.connectors.mysql.gtid import MariaDbGtidSet, MySqlGtidSet
+from connect_dagster.connectors.mysql.heartbeat import Heartbeat, HeartbeatRules
+from connect_dagster.connectors.mysql.options.config import MariaDbConfig, MySqlConfig
+from connect_dagster.connectors.mysql.positions import Position, source_partition
+from connect_dagster.connectors.mysql.records.captured_table import RecordRules
+from connect_dagster.connectors.mysql.records.change_records import RecordChoice
+from connect_dagster.connectors.mysql.records.context_headers import context_headers
+from connect_dagster.connectors.mysql.records.envelope import source_schema
+from connect_dagster.connectors.mysql.records.service_records import schema_change_key, schema_change_value
+from connect_dagster.connectors.mysql.records.source_info import SourceConstants
+from connect_dagster.connectors.mysql.schema.ddl.parser import DdlParser
+from connect_dagster.connectors.mysql.schema.flavor import Flavor
+from connect_dagster.connectors.mysql.schema.history_topic import HistoryAccess, HistoryTopic
+from connect_dagster.connectors.mysql.schema.model import Tables
+from connect_dagster.connectors.mysql.schema.schema_history import HistoryRules, SchemaHistory
+from connect_dagster.connectors.mysql.schema_changes import SchemaChangeRecords, SchemaChanges
+from connect_dagster.connectors.mysql.server import Server
+from connect_dagster.connectors.mysql.snapshot.initial_snapshot import InitialSnapshot, SnapshotMaking, SnapshotRules
+from connect_dagster.connectors.mysql.snapshot.result_set import BatchLimits
+from connect_dagster.connectors.mysql.snapshot.sessions import Connection, SnapshotSession, query
+from connect_dagster.connectors.mysql.stream.beginning import LogFacts, Replica
+from connect_dagster.connectors.mysql.stream.binary_log import BinaryLog
+from connect_dagster.connectors.mysql.stream.captured_tables import CapturedTables
+from connect_dagster.connectors.mysql.stream.change_tables import ChangeTables, RecordParts
+from connect_dagster.connectors.mysql.stream.log_connection import connected
+from connect_dagster.connectors.mysql.stream.log_stream import LogStream
+from connect_dagster.connectors.mysql.stream.streaming import Streaming
+from connect_dagster.plugin.header_converter import HeaderConverter
+from connect_dagster.plugin.schema import STRING_SCHEMA
+
+Config = MySqlConfig | MariaDbConfig
+
+
+def history_topic(config: Config) -> HistoryTopic:
+    """Return the topic of the schema history."""
+    client = f"{config.topic_prefix}-schemahistory"
+    return HistoryTopic(
+        HistoryAccess(
+            config.history_topic,
+            config.history_consumer(client),
+            config.history_producer(client),
+            max(config.recovery_poll_ms * config.recovery_attempts, 1000) / 1000,
+            config.query_timeout_ms / 1000,
+            config.create_timeout_ms / 1000,
+        )
+    )
+
+
+def schema_history(config: Config, topic: HistoryTopic, server: Server) -> SchemaHistory:
+    """Return the schema history, which knows no tables yet."""
+    variables = server.variables("lower_case_table_names", "character_set_server")
+    parser = DdlParser(
+        Tables(int(variables.get("lower_case_table_names", 0))),
+        server.flavor,
+        keeps_comments=config.schema_comments,
+        server_charset=variables.get("character_set_server"),
+    )
+    partition = source_partition(config.topic_prefix)
+    return SchemaHistory(
+        topic, parser, HistoryRules(partition, config.filters, config.skips_unparseable, config.passes_over)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RecordMaking:
+    """The parts that make records.
+
+    Attributes:
+        rules: topics, schemas and values of data records.
+        parts: what all of them have.
+        schema_changes: records of schema changes; ``None`` for none.
+    """
+
+    rules: RecordRules
+    parts: RecordParts
+    schema_changes: SchemaChangeRecords | None
+
+
+def record_making(config: Config, flavor: Flavor, version: str, headers: HeaderConverter) -> RecordMaking:
+    """Return the parts that make records.
+
+    Args:
+        config: of the connector.
+        flavor: kind of the server.
+        version: of the connector, as records have it.
+        headers: converter of headers.
+    """
+    source = SourceConstants(version, flavor.value, config.topic_prefix)
+    schema = source_schema(flavor.value)
+    names = config.topic_names
+    rules = RecordRules(
+        schema,
+        names,
+        config.filters,
+        config.type_modes,
+        config.message_keys,
+        config.column_rules,
+        config.schema_name_adjustment,
+        config.field_name_adjustment,
+    )
+    context = _context(config, flavor, headers)
+    changes = SchemaChangeRecords(
+        names.schema_changes,
+        schema_change_key(flavor.value),
+        schema_change_value(flavor.value, schema),
+        source,
+        context,
+    )
+    parts = RecordParts(source, context, headers.to_bytes)
+    return RecordMaking(rules, parts, changes if config.schema_changes else None)
+
+
+def _context(config: Config, flavor: Flavor, headers: HeaderConverter) -> Mapping[str, bytes | None]:
+    if not config.with_context_headers:
+        return {}
+    found = context_headers(config.topic_prefix, 0, flavor.value, uuid.uuid4())
+    return {name: headers.to_bytes(STRING_SCHEMA, value) for name, value in found.items()}
+
+
+def change_tables(config: Config, making: RecordMaking, history: SchemaHistory) -> ChangeTables:
+    """Return what makes records of rows."""
+    choice = RecordChoice(config.tombstones, config.skipped_operations, config.skip_unchanged)
+    tables = CapturedTables(history.tables, making.rules, config.of_schema)
+    return ChangeTables(tables, choice, making.parts, config.gtid_sources, now_micros)
+
+
+def binary_log(config: Config, server: Server, making: RecordMaking, history: SchemaHistory) -> BinaryLog:
+    """Return the log of a server."""
+    partition = source_partition(config.topic_prefix)
+    tables = change_tables(config, making, history)
+    schema_changes = SchemaChanges(history, making.schema_changes, now_micros)
+
+    def streaming(stream: LogStream) -> Streaming:
+        tables.file_changed()
+        return Streaming(stream, tables, schema_changes, partition)
+
+    return BinaryLog(config.login(config.tls), replica(config), lambda: log_facts(server), streaming, config.reconnects)
+
+
+def initial_snapshot(config: Config, server: Server, making: RecordMaking, history: SchemaHistory) -> InitialSnapshot:
+    """Return a snapshot, which is not begun."""
+    session = SnapshotSession()
+
+    def connect() -> Connection:
+        connection = connected(config.login(config.tls), autocommit=True)
+        for statement in config.first_statements:
+            query(connection, statement)
+        session.prepare(connection)
+        return connection
+
+    rules = SnapshotRules(
+        config.snapshot_locks,
+        config.lock_timeout_ms,
+        config.threads,
+        config.overrides,
+        config.table_order,
+        BatchLimits(rows=config.fetch_size),
+    )
+    parts = SnapshotMaking(
+        making.rules,
+        making.parts,
+        SchemaChanges(history, making.schema_changes, now_micros),
+        history.tables,
+        source_partition(config.topic_prefix),
+        now_micros,
+    )
+    return InitialSnapshot(connect, rules, parts)
+
+
+def heartbeat(config: Config, server: Server) -> Heartbeat | None:
+    """Return the heartbeats; ``None`` where there are none."""
+    if not config.heartbeat_ms:
+        return None
+    statement = config.heartbeat_query
+    rules = HeartbeatRules(
+        config.topic_names.heartbeats,
+        config.topic_prefix,
+        config.heartbeat_ms / 1000,
+        source_partition(config.topic_prefix),
+        (lambda: server.rows(statement)) if statement else None,
+    )
+    return Heartbeat(rules, time.monotonic, lambda: now_micros() // 1000)
+
+
+def is_available(stored: Position, server: Server, config: Config) -> bool:
+    """Return whether a server still has all that comes after a position (``isBinlogPositionAvailable``)."""
+    if stored.gtids is None or config.ignores_gtid or not server.has_gtids():
+        return stored.file in server.log_files()
+    executed, sources = server.executed(), config.gtid_sources
+    if isinstance(executed, MariaDbGtidSet):
+        return executed.contains(MariaDbGtidSet.parse(stored.gtids).retained(sources.keeps))
+    done = MySqlGtidSet.parse(stored.gtids).retained(sources.keeps)
+    purged = server.purged()
+    assert isinstance(purged, MySqlGtidSet)
+    return executed.contains(done) and done.contains(purged.retained(sources.keeps))
+
+
+def replica(config: Config) -> Replica:
+    """Return the connector as its server sees it."""
+    return Replica(config.server_id, config.log_session, config.gtid_sources, not config.ignores_gtid, config.queries)
+
+
+def log_facts(server: Server) -> LogFacts:
+    """Return the facts of a server that decide on how its log is read."""
+    return LogFacts(server.flavor, server.has_gtids(), server.purged(), server.has_checksums())
+
+
+def now_micros() -> int:
+    """Return the present time in microseconds since 1970."""
+    return time.time_ns() // 1000

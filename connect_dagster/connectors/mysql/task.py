@@ -1,0 +1,140 @@
+"""The task: a snapshot where the mode asks for one, then the binary log (Debezium: ``BinlogSourceTask``)."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import ClassVar, Protocol
+
+import pymysql
+
+from connect_dagster.connectors.mysql.assembly import (
+    binary_log,
+    heartbeat,
+    history_topic,
+    initial_snapshot,
+    is_available,
+    record_making,
+    schema_history,
+)
+from connect_dagster.connectors.mysql.log_settings import VARIABLES, check_log_settings
+from connect_dagster.connectors.mysql.options.config import MariaDbConfig, MySqlConfig
+from connect_dagster.connectors.mysql.positions import Position, SnapshotType, source_partition
+from connect_dagster.connectors.mysql.schema.flavor import Flavor
+from connect_dagster.connectors.mysql.server import Server
+from connect_dagster.connectors.mysql.snapshot_modes import Found, Start, Stored, decide
+from connect_dagster.plugin.connector import Properties, SourceTask
+from connect_dagster.plugin.frames import SourceTable
+
+log = logging.getLogger(__name__)
+
+_FIRST_POSITION, _IDLE_SECONDS = 4, 0.5
+
+
+class BinlogSourceTask(SourceTask):
+    """Reads one server.
+
+    Attributes:
+        flavor: kind of the server.
+        config_class: of the connector.
+        version: of the connector, as records have it.
+    """
+
+    flavor: ClassVar[Flavor]
+    config_class: ClassVar[type[MySqlConfig] | type[MariaDbConfig]]
+    version: ClassVar[str]
+    at_driver = True
+
+    def start(self, config: Properties) -> None:
+        """Check the server and what is stored.
+
+        Raises:
+            ConnectError: the server, the schema history or the stored offset does not allow for a start.
+        """
+        self._config = parsed = self.config_class.parse(config)
+        self._topic = history_topic(parsed)
+        self._server = Server(parsed.login(parsed.tls), parsed.first_statements, self.flavor)
+        check_log_settings(self._server.variables(*VARIABLES))
+        self._making = record_making(parsed, self.flavor, self.version, self.context.header_converter)
+        self._history = schema_history(parsed, self._topic, self._server)
+        offset = self.context.offsets.offset(source_partition(parsed.topic_prefix))
+        self._stored = None if offset is None else Position.of(offset)
+        self._log = binary_log(parsed, self._server, self._making, self._history)
+        self._snapshot = initial_snapshot(parsed, self._server, self._making, self._history)
+        self._heartbeat = heartbeat(parsed, self._server)
+        self._batches = self._run()
+
+    def poll(self) -> Sequence[SourceTable] | None:
+        """Return the records that come next."""
+        deadline = time.monotonic() + self._config.poll_interval_ms / 1000
+        while True:
+            batches = next(self._batches)
+            if batches or time.monotonic() >= deadline:
+                return batches or None
+
+    def _run(self) -> Iterator[list[SourceTable]]:
+        """Yield batches: those of a snapshot, then those of the log."""
+        start, position = self._started()
+        if start.schema or start.data:
+            yield from self._snapshot.batches(structure=start.schema, data=start.data)
+        if start.from_snapshot:
+            position = self._snapshot.position
+        while not start.streams:
+            time.sleep(_IDLE_SECONDS)
+            yield []
+        for batches in self._log.batches(position or self._first_position()):
+            yield [*batches, *self._beats()]
+
+    def _beats(self) -> list[SourceTable]:
+        if self._heartbeat is None or self._log.position is None:
+            return []
+        beat = self._heartbeat.batch(self._log.position)
+        return [] if beat is None else [beat]
+
+    def _started(self) -> tuple[Start, Position | None]:
+        """Return what to do, after the schema history has been read as far as it is of use.
+
+        Raises:
+            ConnectError: the snapshot mode does not allow for what is stored.
+        """
+        stored = self._stored
+        kind = _kind_of(stored)
+        found = Found(
+            kind,
+            history=kind is not Stored.POSITION or self._topic.has_records(),
+            position=stored is None or kind is not Stored.POSITION or is_available(stored, self._server, self._config),
+        )
+        start = decide(self._config.plan, found)
+        if not self._topic.exists():
+            self._topic.create()
+        if stored is not None and kind is Stored.POSITION and not start.from_snapshot:
+            self._history.recover(stored)
+        return start, None if start.from_snapshot else stored
+
+    def _first_position(self) -> Position:
+        """Return the beginning of the log."""
+        purged = str(self._server.purged()) if self._server.has_gtids() else None
+        return Position(self._server.log_files()[0], _FIRST_POSITION, purged)
+
+    def stop(self) -> None:
+        """Close the connections."""
+        for name in ("_snapshot", "_log", "_server", "_topic"):
+            opened: Closeable | None = getattr(self, name, None)
+            if opened is not None:
+                with suppress(pymysql.MySQLError, OSError):
+                    opened.close()
+
+
+class Closeable(Protocol):
+    """Has something to close."""
+
+    def close(self) -> None:
+        """Close it."""
+
+
+def _kind_of(stored: Position | None) -> Stored:
+    if stored is None:
+        return Stored.NOTHING
+    return Stored.UNFINISHED if stored.snapshot is SnapshotType.INITIAL else Stored.POSITION
