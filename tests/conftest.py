@@ -13,6 +13,7 @@ from xdist.remote import Producer  # type: ignore[import-untyped]
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
 from connect_dagster.embedded.broker import EmbeddedBroker
+from tests.binlog_servers import mariadb_with_log, mariadb_with_log_database, mysql, mysql_database
 from tests.databases import (
     mariadb,
     mariadb_database,
@@ -30,6 +31,10 @@ __all__ = [  # fixtures that live in modules of their own
     "mariadb",
     "mariadb_database",
     "mariadb_explicit_timestamps",
+    "mariadb_with_log",
+    "mariadb_with_log_database",
+    "mysql",
+    "mysql_database",
     "postgresql",
     "postgresql_database",
     "spark",
@@ -39,7 +44,7 @@ __all__ = [  # fixtures that live in modules of their own
 pytest_plugins = ["tests.flaky"]
 
 # Folders whose files share a worker: they run in one process. Of other folders each file does.
-ONE_PROCESS = ("tests/integration/jdbc", "tests/integration/rest", "tests/integration/source")
+ONE_PROCESS = tuple(f"tests/integration/{folder}" for folder in ("jdbc", "mysql", "rest", "source"))
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A test run in the background inherits this, and would hand it, and with Dagster's help SIGTERM, to its children.

