@@ -35,9 +35,22 @@ def values(bootstrap_servers: str, topic: str, count: int, timeout: float = SECO
 
 
 def create(bootstrap_servers: str, topic: str, partitions: int) -> None:
-    """Create a topic."""
+    """Create a topic, and wait until the brokers know its leaders."""
     admin = AdminClient({"bootstrap.servers": bootstrap_servers})
     admin.create_topics([NewTopic(topic, partitions, 1)])[topic].result(SECONDS)
+    deadline = time.monotonic() + SECONDS
+    while not _has_leaders(admin, topic, partitions):
+        assert time.monotonic() < deadline, f"{topic} has no leaders"
+
+
+def names(bootstrap_servers: str) -> set[str]:
+    """The names of all topics."""
+    return set(AdminClient({"bootstrap.servers": bootstrap_servers}).list_topics(timeout=20).topics)
+
+
+def _has_leaders(admin: AdminClient, topic: str, partitions: int) -> bool:
+    found = admin.list_topics(topic, timeout=20).topics[topic].partitions
+    return len(found) == partitions and all(one.leader >= 0 for one in found.values())
 
 
 def size(bootstrap_servers: str, topic: str) -> int:
