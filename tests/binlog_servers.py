@@ -365,12 +365,16 @@ def mariadb_with_log() -> Iterator[MariaDBWithLog]:
 
 
 @pytest.fixture
-def mysql_database(mysql: MySQL) -> Database:
+def mysql_database(mysql: MySQL) -> Iterator[Database]:
     """An empty database of this test in MySQL."""
-    return mysql.new_database()
+    database = mysql.new_database()
+    yield database
+    database.drop()
 
 
 @pytest.fixture
-def mariadb_with_log_database(mariadb_with_log: MariaDBWithLog) -> Database:
+def mariadb_with_log_database(mariadb_with_log: MariaDBWithLog) -> Iterator[Database]:
     """An empty database of this test in the MariaDB that has a binary log."""
-    return mariadb_with_log.new_database()
+    database = mariadb_with_log.new_database()
+    yield database
+    database.drop()

@@ -65,6 +65,10 @@ class Database:
             cursor.execute(statement)
             return list(cursor.fetchall())
 
+    def drop(self) -> None:
+        """Delete the database of MySQL or MariaDB, which no session of the test may use any more."""
+        self.execute("SET SESSION lock_wait_timeout = 20", f"DROP DATABASE {self.name}")
+
     @contextmanager
     def connected(self) -> Iterator[Any]:
         """A connection of the Python client, which commits each statement."""

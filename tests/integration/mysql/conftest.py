@@ -128,7 +128,7 @@ def capture(cdc_worker: WorkerProcess, broker: Broker) -> Capture:
     return Capture(cdc_worker, broker)
 
 
-@pytest.fixture(scope="session", params=["mysql", "mariadb_with_log"])
+@pytest.fixture(scope="session", params=["mysql", pytest.param("mariadb_with_log", marks=pytest.mark.nightly)])
 def server(request: pytest.FixtureRequest) -> BinlogServer:
     """Each kind of server in turn."""
     found: BinlogServer = request.getfixturevalue(request.param)
@@ -136,9 +136,11 @@ def server(request: pytest.FixtureRequest) -> BinlogServer:
 
 
 @pytest.fixture
-def database(server: BinlogServer) -> Database:
+def database(server: BinlogServer) -> Iterator[Database]:
     """An empty database of this test."""
-    return server.new_database()
+    made = server.new_database()
+    yield made
+    made.drop()
 
 
 @pytest.fixture

@@ -31,6 +31,11 @@ _SYNTAX = 1064  # LOCK TABLES FOR BACKUP, on a server that is not Percona's
 _WAIT_TIMEOUT = 1205
 _KEEP_ALIVE_SECONDS = 30.0
 _TRANSACTIONAL = "INNODB"
+_BUSY_SESSIONS = (
+    "SELECT id, user, time, LEFT(COALESCE(info, state, command), 200) FROM information_schema.processlist "
+    "WHERE id <> CONNECTION_ID() AND command NOT IN ('Sleep', 'Daemon', 'Binlog Dump', 'Binlog Dump GTID') "
+    "ORDER BY time DESC LIMIT 5"
+)
 
 
 class SnapshotLock:
@@ -145,8 +150,14 @@ class SnapshotLock:
     def _raise_timeout(self, error: pymysql.Error) -> NoReturn:
         raise ConnectError(
             f"The lock for a snapshot was not granted within {self._wait_ms} ms ({_TIMEOUT}): another session has a "
-            f"transaction or a statement open (SHOW PROCESSLIST). {error.args[-1]}"
+            f"transaction or a statement open; busy are {self._busy_sessions() or 'none that this user may see'}. "
+            f"{error.args[-1]}"
         ) from error
+
+    def _busy_sessions(self) -> str:
+        """Return the sessions that work longest, as far as the user may see them."""
+        found = query(self.connection, _BUSY_SESSIONS)
+        return ", ".join(f"{number} ({user}, {seconds} s: {what})" for number, user, seconds, what in found)
 
     def _grants(self, right: str, where: str) -> str:
         user = current_user(self.connection)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import struct
 from enum import IntEnum
 from typing import Any
 
@@ -19,6 +20,7 @@ from connect_dagster.connectors.mysql.snapshot.sessions import Connection
 
 _LOST = 2013  # CR_SERVER_LOST
 _READ_AHEAD = 1 << 16  # more than a buffered file holds
+_RESET_AT_CLOSE = struct.pack("ii", 1, 0)
 
 
 class Command(IntEnum):
@@ -75,14 +77,24 @@ class PacketConnection:
         return len(ahead)
 
     def abort(self) -> None:
-        """Have a thread that waits for bytes raise, and end the session. May be called by any thread."""
+        """Have a thread that waits for bytes raise, and end the session. May be called by any thread.
+
+        The server learns of it at once: a socket that is closed in order while it has no room leaves the server waiting
+        for room, for ``net_write_timeout`` seconds, with the table in use.
+        """
         sock = self._inner._sock
         if sock is not None:
             with contextlib.suppress(OSError):
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_AT_CLOSE)
                 socket.socket.shutdown(sock, socket.SHUT_RDWR)  # not that of TLS, which takes its state away
 
     def _lost(self, reason: str) -> pymysql.err.OperationalError:
+        """End the session and return the error to raise, whose traceback must not keep the socket open."""
         self.abort()
+        file = self._inner._rfile
+        if file is not None:
+            with contextlib.suppress(OSError, ValueError):
+                file.close()
         return pymysql.err.OperationalError(_LOST, f"Lost connection to MySQL server during query ({reason})")
 
 
