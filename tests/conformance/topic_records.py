@@ -30,17 +30,31 @@ def records(bootstrap_servers: str, topics: Sequence[str]) -> list[TopicRecord]:
     Raises:
         TimeoutError: the broker did not hand them out within `SECONDS`.
     """
+    found = map(_record, messages(bootstrap_servers, topics))
+    return sorted(found, key=lambda record: (record.topic, record.partition, record.offset))
+
+
+def messages(bootstrap_servers: str, topics: Sequence[str]) -> list[Message]:
+    """All messages of topics up to their present ends, in order for each partition.
+
+    Args:
+        bootstrap_servers: where the topics are.
+        topics: their names.
+
+    Raises:
+        TimeoutError: the broker did not hand them out within `SECONDS`.
+    """
     with _consumer(bootstrap_servers) as consumer:
         ends = _ends(consumer, topics)
         missing = sum(end.offset for end in ends)
         consumer.assign([TopicPartition(end.topic, end.partition, 0) for end in ends if end.offset])
-        found: list[TopicRecord] = []
+        found: list[Message] = []
         while len(found) < missing:
-            messages = consumer.consume(missing - len(found), SECONDS)
-            if not messages or any(message.error() for message in messages):
+            more = consumer.consume(missing - len(found), SECONDS)
+            if not more or any(message.error() for message in more):
                 raise TimeoutError(f"{', '.join(topics)}: {len(found)} of {missing} records in {SECONDS:g} s")
-            found += map(_record, messages)
-    return sorted(found, key=lambda record: (record.topic, record.partition, record.offset))
+            found += more
+    return found
 
 
 def end_offsets(bootstrap_servers: str, topics: Sequence[str]) -> dict[tuple[str, int], int]:

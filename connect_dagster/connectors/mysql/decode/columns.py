@@ -182,7 +182,8 @@ def _old_timestamps(cells: Cells) -> pa.Array:
 
 
 def zoned(cells: Cells, micros: npt.NDArray[np.int64]) -> pa.Array:
-    """Return microseconds since 1970 as texts of the column's digits."""
+    """Return microseconds since 1970 as texts of the column's digits; 0 is the zero timestamp, which is none."""
+    cells.valid[micros == 0] = False
     size = time_kernels.zoned_size(cells.stored.digits)
     out = np.empty(len(cells) * size, np.uint8)
     time_kernels.zoned(micros, cells.stored.digits, out)

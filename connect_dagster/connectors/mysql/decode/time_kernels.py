@@ -135,7 +135,7 @@ def old_datetimes(buffer: Bytes, offsets: Offsets, out: Longs, valid: Flags) -> 
 
 @kernel
 def timestamps(buffer: Bytes, offsets: Offsets, digits: int, out: Longs) -> None:
-    """Read TIMESTAMPs as microseconds; the zero timestamp is 1970."""
+    """Read TIMESTAMPs as microseconds; the zero timestamp is 0."""
     for row in range(offsets.shape[0]):
         at = offsets[row]
         out[row] = 0 if at < 0 else big_endian(buffer, at, 4) * _MICROS + fraction(buffer, at + 4, digits)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from connect_dagster.connectors.mysql.column_rules import ColumnRules, Effect
 from connect_dagster.connectors.mysql.filters import CaptureFilters
@@ -27,6 +29,8 @@ from connect_dagster.connectors.mysql.schema.defaults import default_of_field
 from connect_dagster.connectors.mysql.schema.model import Column, Table
 from connect_dagster.connectors.mysql.table_ids import TableId
 from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
+
+_TIMES = frozenset({"DATE", "DATETIME", "TIMESTAMP"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,11 +142,26 @@ def _key_columns(table: Table, table_id: TableId, rules: RecordRules) -> Sequenc
 def _field(table: Table, name: str, rules: RecordRules, effect: Effect | None = None) -> CapturedField:
     column = table.column(name)
     kind = field_type(column, rules.modes)
-    kind = replace(kind, schema=kind.schema.with_default(default_of_field(column, rules.modes)))
+    kind = _with_default(kind, column, default_of_field(column, rules.modes))
+    if column.comment is not None:
+        kind = replace(kind, schema=replace(kind.schema, doc=column.comment))
     if effect is not None and (parameters := effect.parameters(column)):
         kind = replace(kind, schema=replace(kind.schema, parameters=(*kind.schema.parameters, *parameters)))
     field_name = adjusted_field_name(column.name, rules.field_names)
     return CapturedField(table.columns.index(column), field_name, column, kind, effect)
+
+
+def _with_default(kind: FieldType, column: Column, default: Any) -> FieldType:
+    """Return the field with a default value, which a NOT NULL column has in place of times such as 0000-00-00."""
+    found = replace(kind, schema=kind.schema.with_default(default))
+    if default is None or column.optional or column.base_type not in _TIMES:
+        return found
+
+    def convert(decoded: pa.Array) -> pa.Array:
+        values = kind.convert(decoded)
+        return pc.if_else(decoded.is_null(), pa.scalar(default, values.type), values)
+
+    return replace(found, convert=convert)
 
 
 def _struct(name: str, fields: Sequence[CapturedField], *, optional: bool = False) -> Schema:

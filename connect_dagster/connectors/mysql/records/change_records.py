@@ -17,6 +17,7 @@ from connect_dagster.connectors.mysql.decode.kernels import Flags, Longs
 from connect_dagster.connectors.mysql.decode.row_events import DELETE, INSERT, UPDATE, RowChanges
 from connect_dagster.connectors.mysql.records.captured_table import CapturedField, CapturedTable
 from connect_dagster.connectors.mysql.records.envelope import Operation
+from connect_dagster.connectors.mysql.records.types import row_type
 
 Decode = Callable[[CapturedField], pa.Array]
 """Returns the decoded values of a field's column, one for each image."""
@@ -133,6 +134,21 @@ def read_records(table: CapturedTable, decode: Decode, count: int) -> ChangeReco
         new_key=None,
         old_key=None,
         tombstone=np.zeros(count, np.bool_),
+    )
+
+
+def truncate_record(table: CapturedTable) -> ChangeRecords:
+    """Return the record of a table that lost all its rows, which has no key."""
+    none = pa.nulls(1, row_type(table.row_schema))
+    return ChangeRecords(
+        change=np.zeros(1, np.int64),
+        operation=pa.array([Operation.TRUNCATE.value]),
+        before=none,
+        after=none,
+        key=None,
+        new_key=None,
+        old_key=None,
+        tombstone=np.zeros(1, np.bool_),
     )
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from base64 import b64encode, urlsafe_b64encode
 from binascii import hexlify
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.sql.pandas.types import to_arrow_type
 
 from connect_dagster.connectors.mysql.decode.columns import Reading
 from connect_dagster.connectors.mysql.decode.kernels import Bytes, Flags, Longs, Offsets, kernel
@@ -33,8 +34,13 @@ from connect_dagster.plugin.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema
 PRECISION = "connect.decimal.precision"
 _UNSIGNED_BIGINT_DIGITS = 20
 _FLOAT_BITS = 24
+EPOCH_TIMESTAMP = "1970-01-01T00:00:00Z"
 _TO_THE_END = (1 << 31) - 1  # without an end, Arrow 26 fails where a value is null
 _DAY_MICROS = 86_400_000_000
+_MOST_MICROS = ((1 << 63) - 1) // 1000
+# PySpark 4.1 looks for its own geometries in the metadata of a field with this name, and fails where there is none.
+_WKB_FIELD = pa.field("wkb", pa.binary(), metadata={"encoding": "WKB"})
+_SRID_FIELD = pa.field("srid", pa.int32())
 
 
 Convert = Callable[[pa.Array], pa.Array]
@@ -69,17 +75,24 @@ def field_type(column: Column, modes: TypeModes) -> FieldType:
     Raises:
         DataError: its type is not known.
     """
-    if column.base_type not in _FORMS:
+    kind = _kind(column)
+    if kind not in _FORMS:
         raise DataError(f"Column {column.name} has the type {column.type}, which is not supported")
-    form = _FORMS[column.base_type](column, modes)
+    form = _FORMS[kind](column, modes)
     reading = Reading(
         unsigned=column.unsigned,
-        charset=(column.charset or "utf8mb4") if column.base_type in _WITH_CHARSET else None,
+        charset=(column.charset or "utf8mb4") if kind in _WITH_CHARSET else None,
         labels=column.labels,
         decimals_as_text=modes.decimals is not DecimalMode.PRECISE,
         scale=column.scale or 0,
     )
     return FieldType(replace(form.schema, optional=column.optional), reading, _without_nulls(form, column))
+
+
+def _kind(column: Column) -> str:
+    """Return the type by which values are read: a text of the character set ``binary`` is one of bytes."""
+    is_binary = column.charset == "binary" and column.base_type in _TEXTS
+    return "VARBINARY" if is_binary else column.base_type
 
 
 def _without_nulls(form: _Form, column: Column) -> Convert:
@@ -158,9 +171,14 @@ def _json(_: Column, __: TypeModes) -> _Form:
     return _Form(_logical(SchemaType.STRING, "io.debezium.data.Json"), _same, empty="{}")
 
 
+def _allowed(labels: Sequence[str]) -> str:
+    """Return labels in one text, in which commas inside of them are escaped."""
+    return ",".join(label.replace(",", r"\,") for label in labels)
+
+
 def _labelled(name: str) -> Callable[[Column, TypeModes], _Form]:
     def form(column: Column, _: TypeModes) -> _Form:
-        return _Form(_logical(SchemaType.STRING, name, ("allowed", ",".join(column.labels))), _same, empty="")
+        return _Form(_logical(SchemaType.STRING, name, ("allowed", _allowed(column.labels))), _same, empty="")
 
     return form
 
@@ -175,7 +193,12 @@ def _year(_: Column, __: TypeModes) -> _Form:
 
 
 def _timestamp(_: Column, __: TypeModes) -> _Form:
-    return _Form(_logical(SchemaType.STRING, "io.debezium.time.ZonedTimestamp"), _same)
+    return _Form(_logical(SchemaType.STRING, "io.debezium.time.ZonedTimestamp"), _same, empty=EPOCH_TIMESTAMP)
+
+
+def short_timestamps(values: pa.Array) -> pa.Array:
+    """Cut zeros at the end of fractions of seconds of times with a zone, which rows of a snapshot do not have."""
+    return pc.replace_substring_regex(values, r"(\.\d*[1-9])0+Z$|\.0+Z$", r"\1Z")
 
 
 def _date(_: Column, modes: TypeModes) -> _Form:
@@ -232,14 +255,15 @@ def _geometry(name: str, doc: str) -> Callable[[Column, TypeModes], _Form]:
 def geometry_parts(values: pa.Array) -> pa.Array:
     """Return the parts of stored geometries: four bytes of SRID, of which 0 is none, then WKB."""
     parts = [pc.binary_slice(values, 4, _TO_THE_END), _srids(values)]
-    return pa.StructArray.from_arrays(parts, ["wkb", "srid"], mask=values.is_null())
+    return pa.StructArray.from_arrays(parts, fields=[_WKB_FIELD, _SRID_FIELD], mask=values.is_null())
 
 
 def point_parts(values: pa.Array) -> pa.Array:
     """Return the parts of stored points, whose WKB has the coordinates after byte order and type."""
     coordinates = [_fixed(values, start, 8).view(pa.float64()) for start in (9, 17)]
     parts = [*coordinates, pc.binary_slice(values, 4, _TO_THE_END), _srids(values)]
-    return pa.StructArray.from_arrays(parts, ["x", "y", "wkb", "srid"], mask=values.is_null())
+    fields = [pa.field("x", pa.float64()), pa.field("y", pa.float64()), _WKB_FIELD, _SRID_FIELD]
+    return pa.StructArray.from_arrays(parts, fields=fields, mask=values.is_null())
 
 
 def _srids(values: pa.Array) -> pa.Array:
@@ -251,12 +275,26 @@ def _fixed(values: pa.Array, start: int, width: int) -> pa.Array:
     return pc.binary_slice(values, start, start + width).cast(pa.binary(width))
 
 
+def row_type(schema: Schema) -> pa.DataType:
+    """Return the type of structs of values, as they are made for the fields of a schema."""
+    return _nullable(to_arrow_type(schema.to_spark()))
+
+
+def _nullable(kind: pa.DataType) -> pa.DataType:
+    if not pa.types.is_struct(kind):
+        return kind
+    fields = [_WKB_FIELD if one.name == _WKB_FIELD.name else pa.field(one.name, _nullable(one.type)) for one in kind]
+    return pa.struct(fields)
+
+
 def _milliseconds(values: pa.Array) -> pa.Array:
     return _floor_divided(values, 1000)
 
 
 def _nanoseconds(values: pa.Array) -> pa.Array:
-    return pc.multiply(values, 1000)
+    """Return null for times outside of the years 1677 to 2262, which 64 bits cannot hold, as Java does."""
+    fits = pc.less_equal(pc.abs(values), _MOST_MICROS)
+    return pc.multiply(pc.if_else(fits, values, pa.scalar(None, pa.int64())), 1000)
 
 
 def _connect_timestamp(values: pa.Array) -> pa.Array:

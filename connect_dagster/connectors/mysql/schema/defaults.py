@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from connect_dagster.connectors.mysql.records.type_modes import DecimalMode, TimePrecisionMode, TypeModes
-from connect_dagster.connectors.mysql.records.types import FieldType, field_type
+from connect_dagster.connectors.mysql.records.types import EPOCH_TIMESTAMP, FieldType, field_type
 from connect_dagster.connectors.mysql.schema.column_types import JdbcType
 from connect_dagster.connectors.mysql.schema.ddl.default_values import NOW
 from connect_dagster.connectors.mysql.schema.model import Column
@@ -153,7 +153,7 @@ def _moment(column: Column, text: str) -> datetime | None:
 def _timestamp(column: Column, text: str, _: FieldType, __: TypeModes) -> str | None:
     """Return a time in UTC, with as many digits after the point as the column has."""
     if text in ("0", NOW) or _ZERO_TIMESTAMP.fullmatch(text):
-        return None if column.optional else "1970-01-01T00:00:00Z"
+        return None if column.optional else EPOCH_TIMESTAMP
     match = _TIMESTAMP.fullmatch(text)
     if match is None:
         raise ValueError(text)

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from connect_dagster.connectors.mysql.filters import CaptureFilters
+from connect_dagster.connectors.mysql.filters import CaptureFilters, HistoryScope
 from connect_dagster.connectors.mysql.positions import Position
 from connect_dagster.connectors.mysql.schema.ddl.events import DdlEvent, DdlKind
 from connect_dagster.connectors.mysql.schema.ddl.parser import DdlParser
+from connect_dagster.connectors.mysql.schema.ddl.unrecorded import is_unrecorded
 from connect_dagster.connectors.mysql.schema.history_record import HistoryRecord
 from connect_dagster.connectors.mysql.schema.model import Tables
 from connect_dagster.connectors.mysql.schema.table_changes import TableChange
@@ -92,11 +93,26 @@ class SchemaHistory:
     def events_of(self, statement: str, database: str | None) -> list[DdlEvent]:
         """Apply a statement, and return the changes that count.
 
+        One that changes no table that is known, such as CREATE INDEX, is one of the current database, as in Debezium.
+
         Raises:
             ConnectError: it is not understood.
         """
+        events = self._parsed(statement, database)
+        is_truncate = any(event.kind is DdlKind.TRUNCATE_TABLE for event in events)
+        if not is_truncate and self._rules.passes_over([statement]):
+            log.debug("The filter of statements passes over %s", statement)
+            return []
+        if not events and self._keeps_others() and not is_unrecorded(statement):
+            events = [DdlEvent(DdlKind.OTHER, database or "", statement)]
+        return [event for event in events if self._counts(event)]
+
+    def _keeps_others(self) -> bool:
+        return self._rules.filters.history_scope is not HistoryScope.CAPTURED_TABLES
+
+    def _parsed(self, statement: str, database: str | None) -> list[DdlEvent]:
         try:
-            events = self._parser.parse(statement, database)
+            return self._parser.parse(statement, database)
         except DataError as error:
             if not self._rules.skips_unparseable:
                 raise ConnectError(
@@ -105,21 +121,19 @@ class SchemaHistory:
                 ) from error
             log.warning("A statement is passed over: %s", error)
             return []
-        is_truncate = any(event.kind is DdlKind.TRUNCATE_TABLE for event in events)
-        if not is_truncate and self._rules.passes_over([statement]):
-            log.debug("The filter of statements passes over %s", statement)
-            return []
-        return [event for event in events if self._counts(event)]
 
     def _counts(self, event: DdlEvent) -> bool:
         filters = self._rules.filters
         if event.table_id is None:
-            return not event.database or bool(filters.captured_databases([event.database]))
+            is_any = not event.database or filters.history_scope is HistoryScope.ALL
+            return is_any or bool(filters.captured_databases([event.database]))
         renamed = [] if event.previous_id is None else [event.previous_id]
         return bool(filters.recorded([event.table_id, *renamed]))
 
     def keep(self, event: DdlEvent, position: Position, milliseconds: int) -> None:
         """Keep a change, before anything that depends on it is sent.
+
+        Where only captured tables are kept, statements about databases are not, but for variables of the server.
 
         Args:
             event: the change.
@@ -129,9 +143,30 @@ class SchemaHistory:
         Raises:
             ConnectError: it cannot be written.
         """
+        is_variable = not event.database and event.statement.upper().startswith("SET ")
+        if event.table_id is None and not is_variable and not self._keeps_others():
+            return
         change = TableChange.of(event)
         changes = () if change is None else (change,)
-        record = HistoryRecord(
-            self._rules.source, position.offset(), milliseconds, event.database, event.statement, changes
-        )
+        self._write(changes, event.database, event.statement, position, milliseconds)
+
+    def put(self, change: TableChange, database: str, position: Position, milliseconds: int) -> None:
+        """Apply and keep a change that is not in the log.
+
+        Args:
+            change: of a table.
+            database: of the table.
+            position: that the log has reached.
+            milliseconds: present time since 1970.
+
+        Raises:
+            ConnectError: it cannot be written.
+        """
+        change.apply(self.tables)
+        self._write((change,), database, None, position, milliseconds)
+
+    def _write(
+        self, changes: tuple[TableChange, ...], database: str, ddl: str | None, position: Position, milliseconds: int
+    ) -> None:
+        record = HistoryRecord(self._rules.source, position.offset(), milliseconds, database, ddl, changes)
         self._store.write(record.to_json().encode())

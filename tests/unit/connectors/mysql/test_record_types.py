@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyspark.sql.pandas.types import from_arrow_type
 
 from connect_dagster.connectors.mysql.decode.columns import decode
 from connect_dagster.connectors.mysql.decode.kernels import writable
@@ -19,10 +20,16 @@ from connect_dagster.connectors.mysql.records.type_modes import (
     TimePrecisionMode,
     TypeModes,
 )
-from connect_dagster.connectors.mysql.records.types import field_type, unscaled_unsigned
+from connect_dagster.connectors.mysql.records.types import (
+    EPOCH_TIMESTAMP,
+    field_type,
+    row_type,
+    short_timestamps,
+    unscaled_unsigned,
+)
 from connect_dagster.connectors.mysql.schema.model import Column
 from connect_dagster.errors import DataError
-from connect_dagster.plugin.schema import SchemaType
+from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
 from tests import binlog
 
 PLAIN = TypeModes()
@@ -361,3 +368,54 @@ def test_decimal_without_digits_is_mysqls_default() -> None:
         SchemaType.BYTES,
         (("scale", "0"), ("connect.decimal.precision", "10")),
     )
+
+
+def test_commas_in_labels_are_escaped() -> None:
+    schema = field_type(Column("c", "ENUM", labels=("a,b", "c")), PLAIN).schema
+    assert schema.parameters == (("allowed", r"a\,b,c"),)
+
+
+def test_texts_of_the_character_set_binary_are_bytes() -> None:
+    field = field_type(Column("c", "VARCHAR", length=9, charset="binary"), PLAIN)
+    assert (field.schema.type, field.reading.charset) == (SchemaType.BYTES, None)
+
+
+def test_spark_takes_geometries_for_structs() -> None:
+    """PySpark 4.1 fails where a field of the name wkb has no metadata."""
+    for name in ("POINT", "GEOMETRY"):
+        values = field_type(Column("c", name), PLAIN).convert(pa.array([POINT]))
+        assert from_arrow_type(values.type).simpleString().startswith("struct<")
+
+
+def test_the_type_of_rows_is_that_of_their_values() -> None:
+    for name in ("POINT", "GEOMETRY", "DATETIME"):
+        field = field_type(Column("c", name, optional=False), CONNECT)
+        stored = pa.array([0], pa.int64()) if name == "DATETIME" else pa.array([POINT])
+        schema = Schema(SchemaType.STRUCT, fields=(SchemaField("c", field.schema),))
+        assert row_type(schema) == pa.struct([pa.field("c", field.convert(stored).type)])
+
+
+@pytest.mark.parametrize(
+    ("text", "short"),
+    [
+        ("2020-01-01T00:00:00.120000Z", "2020-01-01T00:00:00.12Z"),
+        ("2020-01-01T00:00:10.000Z", "2020-01-01T00:00:10Z"),
+        ("2020-01-01T00:00:00Z", "2020-01-01T00:00:00Z"),
+        (None, None),
+    ],
+)
+def test_timestamps_of_a_snapshot_are_short(text: str | None, short: str | None) -> None:
+    assert short_timestamps(pa.array([text], pa.string())).to_pylist() == [short]
+
+
+def test_a_zero_timestamp_is_the_epoch_where_null_is_not_allowed() -> None:
+    none = pa.array([None], pa.string())
+    assert field_type(Column("c", "TIMESTAMP", optional=False), PLAIN).convert(none).to_pylist() == [EPOCH_TIMESTAMP]
+    assert field_type(Column("c", "TIMESTAMP"), PLAIN).convert(none).to_pylist() == [None]
+
+
+def test_times_that_have_too_many_nanoseconds_are_null() -> None:
+    field = field_type(Column("c", "DATETIME"), TypeModes(times=TimePrecisionMode.NANOSECONDS))
+    most = ((1 << 63) - 1) // 1000
+    found = field.convert(pa.array([most, most + 1, -most, -most - 1, None], pa.int64())).to_pylist()
+    assert found == [most * 1000, None, -most * 1000, None, None]

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from connect_dagster.connectors.mysql.regex_lists import NameFilter, RegexList, regexes
 from connect_dagster.errors import ConfigError
+from connect_dagster.expressions.java_calls import has_jvm
 from connect_dagster.expressions.java_patterns import CostlyPatternError
 
 NAMES = ["ops.customers", "ops.customers_old", "OPS.Orders", "shop.items"]
@@ -73,8 +74,9 @@ def test_wrong(text: str) -> None:
 
 
 def test_runaway_ends() -> None:
+    costly = "(.*)(.*)(.*)(.*)(.*)(.*)x" if has_jvm() else "(a|aa)+$"  # each engine has its own ways around the other
     with pytest.raises(CostlyPatternError, match=r"table\.include\.list"):
-        of("(a|aa)+$").matching(["a" * 120 + "!"])
+        of(costly).matching(["a" * 300 + "!"])
 
 
 def test_check() -> None:

@@ -46,9 +46,11 @@ def micros(value: tuple[int, ...]) -> int | None:
     return None if 0 in value[:3] else (datetime.datetime(*value) - EPOCH) // datetime.timedelta(microseconds=1)  # type: ignore[arg-type]
 
 
-def zoned(digits: int) -> Callable[[tuple[int, ...]], str]:
-    def expected(value: tuple[int, ...]) -> str:
+def zoned(digits: int) -> Callable[[tuple[int, ...]], str | None]:
+    def expected(value: tuple[int, ...]) -> str | None:
         moment = datetime.datetime(*value) if any(value) else EPOCH  # type: ignore[arg-type]
+        if moment == EPOCH:
+            return None
         point = f".{moment.microsecond:06}"[: digits + 1] if digits else ""
         return f"{moment:%Y-%m-%dT%H:%M:%S}{point}Z"
 

@@ -51,8 +51,10 @@ def micros(value: tuple[int, ...]) -> int | None:
     return (moment - datetime.datetime(1970, 1, 1)) // datetime.timedelta(microseconds=1)
 
 
-def zoned(digits: int) -> Callable[[int], str]:
-    def expected(value: int) -> str:
+def zoned(digits: int) -> Callable[[int], str | None]:
+    def expected(value: int) -> str | None:
+        if not value:
+            return None
         moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=value)
         point = f".{moment.microsecond:06}"[: digits + 1] if digits else ""
         return f"{moment:%Y-%m-%dT%H:%M:%S}{point}Z"
@@ -401,7 +403,7 @@ def test_values_of_before_mysql_5_6() -> None:
     buffer, events = scanned((EventType.TABLE_MAP, table_map(1, types)), (EventType.WRITE_ROWS_V1, body))
     assert decoded(buffer, events, [Kind(column, st.none()) for column in types]) == [
         [1383560430_000000, -3723_000000, "2013-11-04T10:20:30Z"],
-        [None, 0, "1970-01-01T00:00:00Z"],
+        [None, 0, None],
     ]
 
 

@@ -134,7 +134,9 @@ def _modifiers(read: TokenReader) -> tuple[list[str], str | None]:
             charset = None if named.upper() == "DEFAULT" else named
         elif (collation := accept_collation(read)) is not None:
             charset = charset or charset_of_collation(collation)
-        elif read.accept_any("ASCII", "UNICODE", "BYTE") is None:
+        elif read.accept("BYTE"):
+            charset = "binary"
+        elif read.accept_any("ASCII", "UNICODE") is None:
             break
     signs = ["UNSIGNED", "ZEROFILL"] if "ZEROFILL" in found else [sign] if sign else []
     return [*signs, *(["BINARY"] if "BINARY" in found else [])], charset

@@ -17,7 +17,9 @@ class DdlKind(Enum):
     DROP_TABLE = "DROP"
     TRUNCATE_TABLE = "TRUNCATE"
     DATABASE = "DATABASE"
-    """A database is created, changed or dropped; or the current database or a variable is set."""
+    """A database is created or dropped; or the current database or a variable is set."""
+    OTHER = "OTHER"
+    """A statement that changes no table that is known, such as CREATE INDEX."""
 
 
 @dataclass(frozen=True, slots=True)

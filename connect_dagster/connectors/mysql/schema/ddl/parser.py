@@ -107,13 +107,13 @@ class DdlParser:
 
     def _create_database(self, read: TokenReader, start: int) -> list[DdlEvent]:
         read.accept("IF", "NOT", "EXISTS")
-        return self._database_options(read, start, read.name())
+        return self._database_options(read, start, read.name(), DdlKind.DATABASE)
 
-    def _database_options(self, read: TokenReader, start: int, name: str) -> list[DdlEvent]:
+    def _database_options(self, read: TokenReader, start: int, name: str, kind: DdlKind) -> list[DdlEvent]:
         charset = table_options(read).charset
         if charset is not None:
             self.tables.set_charset(name, charset)
-        return [DdlEvent(DdlKind.DATABASE, name, read.text_from(start))]
+        return [DdlEvent(kind, name, read.text_from(start))]
 
     def _create_table(self, read: TokenReader, start: int, *, replaces: bool) -> list[DdlEvent]:
         if_new = read.accept("IF", "NOT", "EXISTS")
@@ -162,7 +162,7 @@ class DdlParser:
     def _alter_database(self, read: TokenReader, start: int) -> list[DdlEvent]:
         is_current = read.sees_any("DEFAULT", "CHARACTER", "CHARSET", "COLLATE", "COMMENT", "READ", "ENCRYPTION")
         name = self._database if is_current else read.name()
-        return [] if name is None else self._database_options(read, start, name)
+        return [] if name is None else self._database_options(read, start, name, DdlKind.OTHER)
 
     def _alter_table(self, read: TokenReader, start: int) -> list[DdlEvent]:
         read.accept("IF", "EXISTS")
