@@ -7,17 +7,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from connect_dagster.connectors.mysql.positions import Position
-from connect_dagster.connectors.mysql.records.service_records import HEARTBEAT_KEY_SCHEMA, HEARTBEAT_VALUE_SCHEMA
-from connect_dagster.connectors.mysql.records.service_tables import ServiceRecord, service_table
+from connect_dagster.connectors.mysql.records.heartbeats import heartbeat_batch
 from connect_dagster.errors import ConnectError
 from connect_dagster.plugin.frames import SourceTable
 
 log = logging.getLogger(__name__)
-
-_FIRST_PARTITION = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +58,8 @@ class Heartbeat:
             return None
         self._last = now
         self._run_query()
-        record = ServiceRecord({"serverName": self._rules.server}, {"ts_ms": self._milliseconds()})
-        rows = service_table([record], HEARTBEAT_KEY_SCHEMA, HEARTBEAT_VALUE_SCHEMA, partition=_FIRST_PARTITION)
-        return SourceTable(
-            rows,
-            self._rules.partition,
-            position.offset(),
-            topic=self._rules.topic,
-            value_schema=HEARTBEAT_VALUE_SCHEMA,
-            key_schema=HEARTBEAT_KEY_SCHEMA,
-        )
+        batch = heartbeat_batch(self._rules.topic, self._rules.server, self._milliseconds())
+        return replace(batch, source_partition=self._rules.partition, source_offset=position.offset())
 
     def _run_query(self) -> None:
         if self._rules.query is None:

@@ -17,6 +17,7 @@ import pymysql
 
 from connect_dagster.connectors.mysql.decode.columns import Decoded
 from connect_dagster.connectors.mysql.locking_modes import Locks
+from connect_dagster.connectors.mysql.notifications.initial_notices import InitialNotices
 from connect_dagster.connectors.mysql.options.snapshots import TableOrder
 from connect_dagster.connectors.mysql.positions import Position, SnapshotType
 from connect_dagster.connectors.mysql.records.captured_table import (
@@ -29,6 +30,7 @@ from connect_dagster.connectors.mysql.records.change_records import read_records
 from connect_dagster.connectors.mysql.records.envelope import SnapshotRecord
 from connect_dagster.connectors.mysql.records.record_tables import record_headers, record_table
 from connect_dagster.connectors.mysql.records.source_info import SourceColumns, source_struct
+from connect_dagster.connectors.mysql.records.types import short_timestamps
 from connect_dagster.connectors.mysql.schema.information_schema import database_names, table_names
 from connect_dagster.connectors.mysql.schema.model import Tables
 from connect_dagster.connectors.mysql.schema_changes import SchemaChanges, StatementPlace
@@ -81,6 +83,7 @@ class SnapshotMaking:
         tables: that are known, as statements leave them.
         partition: of the offsets.
         micros: gives the present time in microseconds since 1970.
+        notices: report how far it is.
     """
 
     rules: RecordRules
@@ -89,6 +92,7 @@ class SnapshotMaking:
     tables: Tables
     partition: Mapping[str, str]
     micros: Callable[[], int]
+    notices: InitialNotices
 
 
 class InitialSnapshot:
@@ -108,6 +112,7 @@ class InitialSnapshot:
         self._connect = connect
         self._rules = rules
         self._making = making
+        self._reports: list[SourceTable] = []
         self._opened = contextlib.ExitStack()
 
     def batches(self, *, structure: bool, data: bool) -> Iterator[list[SourceTable]]:
@@ -121,13 +126,18 @@ class InitialSnapshot:
             ConnectError: a right is missing, a lock was not granted, or the server is gone.
         """
         held: list[SourceTable] = []
-        with self._opened:
-            for found in self._all_batches(structure=structure, data=data):
-                # The last batch is held back, as the end of the snapshot is marked in it.
-                yield [self._with_offset(batch) for batch in [*held, *found][:-1]] if found else []
-                held = found[-1:] or held
-        if held:
-            yield [self._finished(held[0])]
+        try:
+            with self._opened:
+                for found in self._all_batches(structure=structure, data=data):
+                    # The last batch is held back, as the end of the snapshot is marked in it.
+                    sent = [*held, *found][:-1] if found else []
+                    yield [self._with_offset(batch) for batch in [*sent, *self._reported()]]
+                    held = found[-1:] or held
+        except BaseException:
+            self._making.notices.aborted()
+            raise
+        completed = [self._at_end(batch) for batch in self._making.notices.completed()]
+        yield [*(self._finished(batch) for batch in held), *completed]
 
     def close(self) -> None:
         """Close all connections."""
@@ -148,6 +158,7 @@ class InitialSnapshot:
             statements = _statements(control, filters.recorded(every)) if structure else []
             lock.release_after_structure()
             log.info("The snapshot has %d tables at %s", len(captured), self.position.offset())
+            self._reports += self._making.notices.started()
             yield [batch for one in statements for batch in self._applied(one, micros)]
             if readers:
                 yield from self._rows(control, captured, readers, lock)
@@ -160,7 +171,7 @@ class InitialSnapshot:
     def _applied(self, statement: Statement, micros: int) -> list[SourceTable]:
         position = self._running
         place = StatementPlace(position, position.position, micros, snapshot=SnapshotRecord.TRUE)
-        return self._making.schema_changes.apply(statement.text, statement.database, place)
+        return self._making.schema_changes.apply(statement.text, statement.database, place).batches
 
     @property
     def _running(self) -> Position:
@@ -177,6 +188,8 @@ class InitialSnapshot:
             while not reading.is_done:
                 lock.keep_alive()
                 batch = reading.take(_WAIT_SECONDS)
+                if batch is not None:
+                    self._reports += self._making.notices.of_batch(batch, captured)
                 if batch is None or not batch.rows:
                     yield []
                     continue
@@ -228,13 +241,15 @@ class InitialSnapshot:
 
     def _finished(self, batch: SourceTable) -> SourceTable:
         """Return the last batch: its last record is marked, its offset is that of the end."""
+        return self._at_end(replace(batch, table=_marked_last(batch.table)))
+
+    def _at_end(self, batch: SourceTable) -> SourceTable:
         assert self.position is not None
-        return replace(
-            batch,
-            table=_marked_last(batch.table),
-            source_partition=self._making.partition,
-            source_offset=self.position.offset(),
-        )
+        return replace(batch, source_partition=self._making.partition, source_offset=self.position.offset())
+
+    def _reported(self) -> list[SourceTable]:
+        reports, self._reports = self._reports, []
+        return reports
 
 
 def _close(connection: Connection) -> None:
@@ -262,7 +277,7 @@ def _decoder(table: CapturedTable, columns: Mapping[str, Decoded]) -> Callable[[
                 f"The statement that reads {table.id} has no column {field.column.name}: "
                 "snapshot.select.statement.overrides must select all captured columns"
             )
-        return found
+        return short_timestamps(found) if field.column.base_type == "TIMESTAMP" else found
 
     return values
 

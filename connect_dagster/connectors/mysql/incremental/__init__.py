@@ -1,0 +1,1 @@
+"""Incremental snapshots: tables read in chunks while the log is read (DDD-3; Debezium's signal-based ones)."""

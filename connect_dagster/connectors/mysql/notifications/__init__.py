@@ -1,0 +1,1 @@
+"""Notifications: where snapshots are, for users and programs."""

@@ -1,0 +1,1 @@
+"""Signals: what users ask of a connector while it runs."""
