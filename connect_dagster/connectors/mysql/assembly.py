@@ -9,12 +9,22 @@ from dataclasses import dataclass
 
 from connect_dagster.connectors.mysql.gtid import MariaDbGtidSet, MySqlGtidSet
 from connect_dagster.connectors.mysql.heartbeat import Heartbeat, HeartbeatRules
+from connect_dagster.connectors.mysql.incremental.chunk_plan import ChunkPlans
+from connect_dagster.connectors.mysql.incremental.chunk_server import ChunkServer
+from connect_dagster.connectors.mysql.incremental.context import IncrementalContext
+from connect_dagster.connectors.mysql.incremental.incremental_notices import IncrementalNotices
+from connect_dagster.connectors.mysql.incremental.incremental_snapshots import ChunkParts, IncrementalSnapshots
+from connect_dagster.connectors.mysql.incremental.read_records import ReadRecords
+from connect_dagster.connectors.mysql.notifications.initial_notices import InitialNotices
+from connect_dagster.connectors.mysql.notifications.notifications import Notifications
 from connect_dagster.connectors.mysql.options.config import MariaDbConfig, MySqlConfig
+from connect_dagster.connectors.mysql.options.snapshots import WatermarkStrategy
 from connect_dagster.connectors.mysql.positions import Position, source_partition
 from connect_dagster.connectors.mysql.records.captured_table import RecordRules
 from connect_dagster.connectors.mysql.records.change_records import RecordChoice
 from connect_dagster.connectors.mysql.records.context_headers import context_headers
 from connect_dagster.connectors.mysql.records.envelope import source_schema
+from connect_dagster.connectors.mysql.records.heartbeats import heartbeat_batch
 from connect_dagster.connectors.mysql.records.service_records import schema_change_key, schema_change_value
 from connect_dagster.connectors.mysql.records.source_info import SourceConstants
 from connect_dagster.connectors.mysql.schema.ddl.parser import DdlParser
@@ -24,6 +34,11 @@ from connect_dagster.connectors.mysql.schema.model import Tables
 from connect_dagster.connectors.mysql.schema.schema_history import HistoryRules, SchemaHistory
 from connect_dagster.connectors.mysql.schema_changes import SchemaChangeRecords, SchemaChanges
 from connect_dagster.connectors.mysql.server import Server
+from connect_dagster.connectors.mysql.signals.signal_actions import ActionParts, SignalActions
+from connect_dagster.connectors.mysql.signals.signal_table import SignalTable
+from connect_dagster.connectors.mysql.signals.signal_topic import SignalTopicReader
+from connect_dagster.connectors.mysql.signals.signalling import SignalChannels, Signalling
+from connect_dagster.connectors.mysql.signals.snapshot_requests import SnapshotRequests
 from connect_dagster.connectors.mysql.snapshot.initial_snapshot import InitialSnapshot, SnapshotMaking, SnapshotRules
 from connect_dagster.connectors.mysql.snapshot.result_set import BatchLimits
 from connect_dagster.connectors.mysql.snapshot.sessions import Connection, SnapshotSession, query
@@ -34,6 +49,7 @@ from connect_dagster.connectors.mysql.stream.change_tables import ChangeTables, 
 from connect_dagster.connectors.mysql.stream.log_connection import connected
 from connect_dagster.connectors.mysql.stream.log_stream import LogStream
 from connect_dagster.connectors.mysql.stream.streaming import Streaming
+from connect_dagster.connectors.mysql.stream.transactions import TransactionMonitor
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.schema import STRING_SCHEMA
 
@@ -61,13 +77,18 @@ def schema_history(config: Config, topic: HistoryTopic, server: Server) -> Schem
     parser = DdlParser(
         Tables(int(variables.get("lower_case_table_names", 0))),
         server.flavor,
-        keeps_comments=config.schema_comments,
+        keeps_comments=keeps_comments(config, server.flavor),
         server_charset=variables.get("character_set_server"),
     )
     partition = source_partition(config.topic_prefix)
     return SchemaHistory(
         topic, parser, HistoryRules(partition, config.filters, config.skips_unparseable, config.passes_over)
     )
+
+
+def keeps_comments(config: Config, flavor: Flavor) -> bool:
+    """Return whether tables have their comments, which Debezium ties to another option for MariaDB."""
+    return config.schema_comments or (flavor is Flavor.MARIADB and config.schema_changes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +151,61 @@ def change_tables(config: Config, making: RecordMaking, history: SchemaHistory) 
     """Return what makes records of rows."""
     choice = RecordChoice(config.tombstones, config.skipped_operations, config.skip_unchanged)
     tables = CapturedTables(history.tables, making.rules, config.of_schema)
-    return ChangeTables(tables, choice, making.parts, config.gtid_sources, now_micros)
+    return ChangeTables(tables, choice, making.parts, config.gtid_sources, now_micros, config.signal_table)
 
 
-def binary_log(config: Config, server: Server, making: RecordMaking, history: SchemaHistory) -> BinaryLog:
+def signalling(config: Config, flavor: Flavor, making: RecordMaking, history: SchemaHistory) -> Signalling:
+    """Return what hears signals."""
+    context = IncrementalContext()
+    table, incremental = config.signal_table, config.incremental
+    snapshots = None
+    if table is not None:
+        server = ChunkServer(lambda: _reading_session(config), table, incremental.strategy, incremental.chunk_rows)
+        plans = ChunkPlans(history.tables, making.rules)
+        parts = ChunkParts(server, plans, ReadRecords(making.parts, now_micros), time.monotonic)
+        snapshots = IncrementalSnapshots(parts, context, IncrementalNotices(notifications(config), context))
+    asked = None if snapshots is None else SnapshotRequests(snapshots, history.tables)
+    schema_changes = SchemaChanges(history, making.schema_changes, now_micros)
+    actions = SignalActions(ActionParts(flavor, schema_changes, asked, now_micros))
+    topic = config.signal_topic(config.topic_prefix)
+    channels = SignalChannels(
+        None if table is None else SignalTable(table, incremental.strategy is WatermarkStrategy.INSERT_DELETE),
+        config.reads_signal_table,
+        None
+        if topic is None
+        else SignalTopicReader(topic, config.topic_prefix, config.signal_poll_ms / 1000, time.monotonic),
+    )
+    beats = config.topic_names.heartbeats
+    beat = (lambda: heartbeat_batch(beats, config.topic_prefix, now_micros() // 1000)) if config.heartbeat_ms else None
+    return Signalling(channels, actions, context, snapshots, beat)
+
+
+def notifications(config: Config) -> Notifications:
+    """Return where notifications go."""
+    return Notifications(config.topic_prefix, config.sends_notifications, config.logs_notifications, now_micros)
+
+
+def transaction_monitor(config: Config) -> TransactionMonitor | None:
+    """Return what numbers records in their transactions; ``None`` where they have no numbers."""
+    return TransactionMonitor(config.topic_names.transactions) if config.transactions else None
+
+
+@dataclass(frozen=True, slots=True)
+class StreamExtras:
+    """Parts of a stream beside the records of rows.
+
+    Attributes:
+        signals: hears signals.
+        transactions: numbers records in their transactions; ``None`` where they have no numbers.
+    """
+
+    signals: Signalling
+    transactions: TransactionMonitor | None = None
+
+
+def binary_log(
+    config: Config, server: Server, making: RecordMaking, history: SchemaHistory, extras: StreamExtras
+) -> BinaryLog:
     """Return the log of a server."""
     partition = source_partition(config.topic_prefix)
     tables = change_tables(config, making, history)
@@ -141,22 +213,13 @@ def binary_log(config: Config, server: Server, making: RecordMaking, history: Sc
 
     def streaming(stream: LogStream) -> Streaming:
         tables.file_changed()
-        return Streaming(stream, tables, schema_changes, partition)
+        return Streaming(stream, tables, schema_changes, extras.signals, partition, extras.transactions)
 
     return BinaryLog(config.login(config.tls), replica(config), lambda: log_facts(server), streaming, config.reconnects)
 
 
 def initial_snapshot(config: Config, server: Server, making: RecordMaking, history: SchemaHistory) -> InitialSnapshot:
     """Return a snapshot, which is not begun."""
-    session = SnapshotSession()
-
-    def connect() -> Connection:
-        connection = connected(config.login(config.tls), autocommit=True)
-        for statement in config.first_statements:
-            query(connection, statement)
-        session.prepare(connection)
-        return connection
-
     rules = SnapshotRules(
         config.snapshot_locks,
         config.lock_timeout_ms,
@@ -172,8 +235,18 @@ def initial_snapshot(config: Config, server: Server, making: RecordMaking, histo
         history.tables,
         source_partition(config.topic_prefix),
         now_micros,
+        InitialNotices(notifications(config)),
     )
-    return InitialSnapshot(connect, rules, parts)
+    return InitialSnapshot(lambda: _reading_session(config), rules, parts)
+
+
+def _reading_session(config: Config) -> Connection:
+    """Open a session that reads tables."""
+    connection = connected(config.login(config.tls), autocommit=True)
+    for statement in config.first_statements:
+        query(connection, statement)
+    SnapshotSession().prepare(connection)
+    return connection
 
 
 def heartbeat(config: Config, server: Server) -> Heartbeat | None:

@@ -11,15 +11,20 @@ from typing import ClassVar, Protocol
 import pymysql
 
 from connect_dagster.connectors.mysql.assembly import (
+    StreamExtras,
     binary_log,
     heartbeat,
     history_topic,
     initial_snapshot,
     is_available,
+    notifications,
     record_making,
     schema_history,
+    signalling,
+    transaction_monitor,
 )
 from connect_dagster.connectors.mysql.log_settings import VARIABLES, check_log_settings
+from connect_dagster.connectors.mysql.notifications.initial_notices import InitialNotices
 from connect_dagster.connectors.mysql.options.config import MariaDbConfig, MySqlConfig
 from connect_dagster.connectors.mysql.positions import Position, SnapshotType, source_partition
 from connect_dagster.connectors.mysql.schema.flavor import Flavor
@@ -61,7 +66,10 @@ class BinlogSourceTask(SourceTask):
         self._history = schema_history(parsed, self._topic, self._server)
         offset = self.context.offsets.offset(source_partition(parsed.topic_prefix))
         self._stored = None if offset is None else Position.of(offset)
-        self._log = binary_log(parsed, self._server, self._making, self._history)
+        self._signals = signalling(parsed, self.flavor, self._making, self._history)
+        self._transactions = transaction_monitor(parsed)
+        extras = StreamExtras(self._signals, self._transactions)
+        self._log = binary_log(parsed, self._server, self._making, self._history, extras)
         self._snapshot = initial_snapshot(parsed, self._server, self._making, self._history)
         self._heartbeat = heartbeat(parsed, self._server)
         self._batches = self._run()
@@ -79,18 +87,25 @@ class BinlogSourceTask(SourceTask):
         start, position = self._started()
         if start.schema or start.data:
             yield from self._snapshot.batches(structure=start.schema, data=start.data)
+        else:
+            yield InitialNotices(notifications(self._config)).skipped()
         if start.from_snapshot:
             position = self._snapshot.position
         while not start.streams:
             time.sleep(_IDLE_SECONDS)
             yield []
-        for batches in self._log.batches(position or self._first_position()):
+        position = position or self._first_position()
+        entries = dict(position.others)
+        self._signals.restore(entries)
+        if self._transactions is not None:
+            self._transactions.restore(entries)
+        for batches in self._log.batches(position):
             yield [*batches, *self._beats()]
 
     def _beats(self) -> list[SourceTable]:
-        if self._heartbeat is None or self._log.position is None:
+        if self._heartbeat is None or self._log.stored is None:
             return []
-        beat = self._heartbeat.batch(self._log.position)
+        beat = self._heartbeat.batch(self._log.stored)
         return [] if beat is None else [beat]
 
     def _started(self) -> tuple[Start, Position | None]:
@@ -120,7 +135,7 @@ class BinlogSourceTask(SourceTask):
 
     def stop(self) -> None:
         """Close the connections."""
-        for name in ("_snapshot", "_log", "_server", "_topic"):
+        for name in ("_snapshot", "_signals", "_log", "_server", "_topic"):
             opened: Closeable | None = getattr(self, name, None)
             if opened is not None:
                 with suppress(pymysql.MySQLError, OSError):

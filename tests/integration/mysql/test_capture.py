@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from tests.databases import Database
 from tests.integration.mysql.conftest import Capture
 
@@ -20,7 +22,15 @@ def _row(row: Any) -> Any:
     return row and tuple(row.values())
 
 
-def test_a_snapshot_and_what_comes_after_it(capture: Capture, database: Database) -> None:
+@pytest.fixture(params=["mysql_database", "mariadb_with_log_database"])
+def captured(request: pytest.FixtureRequest) -> Database:
+    """An empty database in each kind of server."""
+    found: Database = request.getfixturevalue(request.param)
+    return found
+
+
+def test_a_snapshot_and_what_comes_after_it(capture: Capture, captured: Database) -> None:
+    database = captured
     database.execute(GOODS, "INSERT INTO goods VALUES (1, '별', 2.50), (2, NULL, NULL), (3, 'c', -0.01)")
     topic = f"{capture.prefix}.{database.name}.goods"
     with capture.running(capture.config(database)):

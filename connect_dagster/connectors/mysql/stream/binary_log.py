@@ -40,7 +40,7 @@ class BinaryLog:
         reconnects: how often, and when, a lost connection is made again.
 
     Attributes:
-        position: after the last batches; ``None`` before the first ones.
+        stored: what to store after the last batches; ``None`` before the first ones.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class BinaryLog:
         self._streaming = streaming
         self._reconnects = reconnects
         self._connection: LogConnection | None = None
-        self.position: Position | None = None
+        self.stored: Position | None = None
 
     def batches(self, position: Position) -> Iterator[list[SourceTable]]:
         """Yield the batches from a position on, without an end; none of them where nothing comes for a while.
@@ -71,8 +71,7 @@ class BinaryLog:
                 stream = self._open(position)
                 while True:
                     found = stream.next(_WAIT_SECONDS)
-                    attempt, position = 0, stream.position
-                    self.position = position
+                    attempt, position, self.stored = 0, stream.position, stream.stored
                     yield found or []
             except (RetriableError, LogEndedError) as error:
                 self.close()
@@ -107,7 +106,7 @@ class BinaryLog:
             server_id = self._replica.server_id
             return ConnectError(
                 f"Another replica uses database.server.id={server_id}: {reported}. Each connector and each replica of "
-                "a server needs a number that no other has"
+                "a server needs a separate number"
             )
         return error
 

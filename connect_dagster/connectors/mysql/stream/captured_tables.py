@@ -69,6 +69,11 @@ class CapturedTables:
             made = self._made[table_id] = _Made(known, announced, captured_table(known, self._rules))
         return made.captured
 
+    def truncated(self, table: TableId) -> CapturedTable | None:
+        """Return a table that a statement truncates; ``None`` for one that is not captured, or is not known."""
+        known = self._tables.get(table) if self._rules.filters.captured([table]) else None
+        return None if known is None else captured_table(known, self._rules)
+
     def _failed(self, table_id: TableId, wrong: str) -> None:
         text = (
             f"Rows of table {table_id} cannot be read: {wrong}. One possible cause is a schema history that lacks "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,11 +16,17 @@ from connect_dagster.connectors.mysql.decode.row_events import RowChanges, RowGr
 from connect_dagster.connectors.mysql.decode.table_map import TableMap
 from connect_dagster.connectors.mysql.gtid_sources import GtidSources
 from connect_dagster.connectors.mysql.records.captured_table import CapturedField, CapturedTable
-from connect_dagster.connectors.mysql.records.change_records import RecordChoice, change_records
+from connect_dagster.connectors.mysql.records.change_records import RecordChoice, change_records, truncate_record
+from connect_dagster.connectors.mysql.records.envelope import Operation
 from connect_dagster.connectors.mysql.records.record_tables import record_headers, record_table
 from connect_dagster.connectors.mysql.records.source_info import SourceColumns, SourceConstants, source_struct
 from connect_dagster.connectors.mysql.stream.log_stream import LogPiece
+from connect_dagster.connectors.mysql.table_ids import TableId
+from connect_dagster.plugin.frames import SourceTable
 from connect_dagster.plugin.schema import Schema
+
+MILLISECOND = 1000
+"""Microseconds, which Debezium's times of statements do not have."""
 
 
 class Tables(Protocol):
@@ -35,6 +41,9 @@ class Tables(Protocol):
         Raises:
             ConnectError: its structure is not known, or another one.
         """
+
+    def truncated(self, table: TableId) -> CapturedTable | None:
+        """Return a table that a statement truncates; ``None`` for one that is not captured, or is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +68,19 @@ class ChangeTable:
     Attributes:
         captured: topic and schemas.
         rows: the columns of a ``SourceTable``.
+        event: index in the piece of the event that each record comes from.
+        row: number of its row in the event.
     """
 
     captured: CapturedTable
     rows: pa.Table
+    event: Longs
+    row: Longs
+
+    def batch(self) -> SourceTable:
+        """Return the records as a batch without an offset."""
+        of = self.captured
+        return SourceTable(self.rows, {}, None, topic=of.topic, value_schema=of.value_schema, key_schema=of.key_schema)
 
 
 class ChangeTables:
@@ -74,6 +92,7 @@ class ChangeTables:
         parts: of records.
         sources: whose transactions count; ``None`` for all.
         micros: gives the present time in microseconds since 1970.
+        signals: table whose rows always have records, as they are signals.
     """
 
     def __init__(
@@ -83,8 +102,10 @@ class ChangeTables:
         parts: RecordParts,
         sources: GtidSources | None,
         micros: Callable[[], int],
+        signals: TableId | None = None,
     ) -> None:
         self._tables = tables
+        self._signals = None if signals is None else str(signals).lower()
         self._choice = choice
         self._parts = parts
         self._sources = sources
@@ -92,7 +113,7 @@ class ChangeTables:
         self._maps = TableMaps()
 
     def file_changed(self) -> None:
-        """Forget the numbers of tables, which begin again in each file."""
+        """Forget the numbers of tables, which are given again in each file."""
         self._maps.clear()
 
     def of(self, piece: LogPiece) -> list[ChangeTable]:
@@ -122,14 +143,37 @@ class ChangeTables:
         if not kept.all():
             changes = RowChanges(changes.operation[kept], changes.before[kept], changes.after[kept])
             event, row = event[kept], row[kept]
-        records = change_records(captured, changes, _decoder(piece, group, images), self._choice)
+        records = change_records(captured, changes, _decoder(piece, group, images), self._choice_of(captured))
         if not len(records):
             return None
         event, row = event[records.change], row[records.change]
-        source = source_struct(self._parts.source, captured.id, _source_columns(piece, event, row))
+        source = source_struct(self._parts.source, captured.id, source_columns(piece, event, row))
         write = functools.partial(self._parts.write_header, captured.key_schema)
         headers = record_headers(records, self._parts.headers, write)
-        return ChangeTable(captured, record_table(records, source, self._micros(), headers))
+        return ChangeTable(captured, record_table(records, source, self._micros(), headers), event, row)
+
+    def _choice_of(self, captured: CapturedTable) -> RecordChoice:
+        if str(captured.id).lower() != self._signals:
+            return self._choice
+        return replace(self._choice, skipped=frozenset())
+
+    def truncated(self, piece: LogPiece, table: TableId) -> ChangeTable | None:
+        """Return the record of a statement that truncates a table; ``None`` for none.
+
+        Args:
+            piece: the statement.
+            table: that it truncates.
+        """
+        captured = None if Operation.TRUNCATE in self._choice.skipped else self._tables.truncated(table)
+        if captured is None:
+            return None
+        records, first = truncate_record(captured), np.zeros(1, np.int64)
+        columns = source_columns(piece, first, first)
+        columns = replace(columns, micros=columns.micros // MILLISECOND * MILLISECOND)
+        source = source_struct(self._parts.source, captured.id, columns)
+        headers = record_headers(records, self._parts.headers, lambda _: None)
+        rows = record_table(records, source, self._micros(), headers)
+        return ChangeTable(replace(captured, key_schema=None), rows, first, first)
 
     def _kept(self, piece: LogPiece, event: Longs, row: Longs) -> Flags:
         """Return which changes have records: not those that were sent, or whose server does not count."""
@@ -153,7 +197,8 @@ def _decoder(piece: LogPiece, group: RowGroup, images: RowImages) -> Callable[[C
     return values
 
 
-def _source_columns(piece: LogPiece, event: Longs, row: Longs) -> SourceColumns:
+def source_columns(piece: LogPiece, event: Longs, row: Longs) -> SourceColumns:
+    """Return the entries of ``source`` for rows, by the indices of their events and their numbers in these."""
     events, times = piece.events, piece.times
     return SourceColumns(
         file=times.before.file,

@@ -18,10 +18,12 @@ class Transaction:
     Attributes:
         position: of its first event in the file: BEGIN, or the GTID of MariaDB.
         events: of it that are done, the first one included.
+        standalone: whether it is a single statement of MariaDB, which no commit ends.
     """
 
     position: int
     events: int
+    standalone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,13 @@ class Place:
         return replace(self, position=end_position, server_id=server_id)
 
     def after_statement(self) -> Place:
-        """Return the place after a statement that is a transaction by itself, and all of whose effects are done."""
+        """Return the place after a statement all of whose effects are done.
+
+        It is a transaction by itself, but for one inside of a transaction that is committed later: SAVEPOINT, or CREATE
+        TABLE with SELECT, before the rows that it adds.
+        """
+        if self.transaction is not None and not self.transaction.standalone:
+            return self
         completed = self.completed
         if completed is not None and self.pending is not None:
             completed = completed_with(completed, self.pending)

@@ -8,20 +8,38 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
 
 from connect_dagster.connectors.mysql.decode.events import EventType, Query
 from connect_dagster.connectors.mysql.positions import Position
 from connect_dagster.connectors.mysql.schema_changes import SchemaChanges, StatementPlace
-from connect_dagster.connectors.mysql.stream.change_tables import ChangeTables
+from connect_dagster.connectors.mysql.stream.change_tables import MILLISECOND, ChangeTable, ChangeTables
 from connect_dagster.connectors.mysql.stream.log_stream import LogPiece, LogStream
+from connect_dagster.connectors.mysql.stream.place import Place
+from connect_dagster.connectors.mysql.stream.transactions import TransactionMonitor
 from connect_dagster.plugin.frames import SourceTable
 
 log = logging.getLogger(__name__)
 
+
 _SET_STATEMENT = re.compile(r"\s*SET\s+STATEMENT\s.*?\sFOR\s", re.IGNORECASE | re.DOTALL)
 _XA = re.compile(r"\s*XA\s", re.IGNORECASE)
 _ROWS_AS_STATEMENT = re.compile(r"\s*(?:INSERT|UPDATE|DELETE|REPLACE)\s", re.IGNORECASE)
+
+
+class Signals(Protocol):
+    """Hears signals, and takes incremental snapshots."""
+
+    def stored(self, position: Position) -> Position:
+        """Return what to store of a position that the log has reached."""
+
+    def after(self, piece: LogPiece, changes: Sequence[ChangeTable], place: Place) -> list[SourceTable]:
+        """Return batches, without offsets, that come after the records of a piece."""
+
+    def idle(self, place: Place) -> list[SourceTable]:
+        """Return batches, without offsets, that do not depend on the log."""
 
 
 class Streaming:
@@ -31,21 +49,39 @@ class Streaming:
         stream: the log.
         changes: makes records of rows.
         schema_changes: applies statements.
+        signals: hears signals, and sends what incremental snapshots read.
         partition: of the offsets.
+        transactions: numbers records in their transactions; ``None`` where they have no numbers.
     """
 
     def __init__(
-        self, stream: LogStream, changes: ChangeTables, schema_changes: SchemaChanges, partition: Mapping[str, str]
+        self,
+        stream: LogStream,
+        changes: ChangeTables,
+        schema_changes: SchemaChanges,
+        signals: Signals,
+        partition: Mapping[str, str],
+        transactions: TransactionMonitor | None = None,
     ) -> None:
         self._stream = stream
         self._changes = changes
         self._schema_changes = schema_changes
+        self._signals = signals
         self._partition = partition
+        self._transactions = transactions
 
     @property
     def position(self) -> Position:
         """Return the position after all batches so far."""
         return self._stream.place.stored()
+
+    @property
+    def stored(self) -> Position:
+        """Return what to store of the position: with entries of transactions, and of what signals ask for."""
+        return self._signals.stored(replace(self.position, others=self._transaction_entries()))
+
+    def _transaction_entries(self) -> tuple[tuple[str, Any], ...]:
+        return () if self._transactions is None else tuple(self._transactions.entries().items())
 
     def next(self, wait: float) -> list[SourceTable] | None:
         """Return the batches of the next piece, perhaps none; ``None`` where nothing comes in time.
@@ -59,27 +95,21 @@ class Streaming:
         """
         piece = self._stream.next(wait)
         if piece is None:
-            return None
+            return self._with_offset(self._signals.idle(self._stream.place)) or None
         lone = piece.lone()
         if lone is not None:
             return self._of_lone(piece, *lone)
-        tables = [
-            SourceTable(
-                one.rows,
-                {},
-                None,
-                topic=one.captured.topic,
-                value_schema=one.captured.value_schema,
-                key_schema=one.captured.key_schema,
-            )
-            for one in self._changes.of(piece)
-        ]
-        return self._with_offset(tables)
+        changes, boundaries = self._numbered(piece, self._changes.of(piece))
+        signalled = self._signals.after(piece, changes, self._stream.place)
+        return self._with_offset([*(one.batch() for one in changes), *boundaries, *signalled])
+
+    def _numbered(self, piece: LogPiece, changes: list[ChangeTable]) -> tuple[list[ChangeTable], list[SourceTable]]:
+        return (changes, []) if self._transactions is None else self._transactions.numbered(piece, changes)
 
     def _with_offset(self, tables: list[SourceTable]) -> list[SourceTable]:
         if not tables:
             return []
-        return [*tables[:-1], _positioned(tables[-1], self._partition, self.position)]
+        return [*tables[:-1], _positioned(tables[-1], self._partition, self.stored)]
 
     def _of_lone(self, piece: LogPiece, kind: EventType, body: bytes) -> list[SourceTable]:
         match kind:
@@ -101,26 +131,25 @@ class Streaming:
                 "A statement in place of rows is passed over; binlog_format must be ROW for all sessions: %s", text
             )
         else:
-            batches = self._schema_changes.apply(text, query.schema, _place(piece))
+            applied = self._schema_changes.apply(text, query.schema, _place(piece, self._transaction_entries()))
+            truncated = [self._changes.truncated(piece, table) for table in applied.truncated]
+            changes, _ = self._numbered(piece, [one for one in truncated if one is not None])
             self._stream.place = self._stream.place.after_statement()
-            return self._with_offset(batches)
+            return self._with_offset([*applied.batches, *(one.batch() for one in changes)])
         self._stream.place = self._stream.place.after_statement()
         return []
 
 
-def _place(piece: LogPiece) -> StatementPlace:
+def _place(piece: LogPiece, others: tuple[tuple[str, Any], ...]) -> StatementPlace:
     place = piece.times.before.at_statement(int(piece.events.end_position[0]), int(piece.events.server_id[0]))
     return StatementPlace(
-        place.stored(), int(piece.times.position[0]), int(piece.times.micros[0]), piece.times.before.gtid
+        replace(place.stored(), others=others),
+        int(piece.times.position[0]),
+        int(piece.times.micros[0]) // MILLISECOND * MILLISECOND,
+        piece.times.before.gtid,
+        piece.times.before.thread,
     )
 
 
 def _positioned(table: SourceTable, partition: Mapping[str, str], position: Position) -> SourceTable:
-    return SourceTable(
-        table.table,
-        partition,
-        position.offset(),
-        topic=table.topic,
-        value_schema=table.value_schema,
-        key_schema=table.key_schema,
-    )
+    return replace(table, source_partition=partition, source_offset=position.offset())

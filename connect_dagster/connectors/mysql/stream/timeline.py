@@ -50,6 +50,7 @@ class Timeline:
             inside of transactions.
         ordinal: number of the events of its transaction before each event; -1 outside of one.
         transaction: number of the last transaction that has begun; 0 for the one before the events.
+        commits: whether each event commits a transaction.
         micros: microseconds since 1970.
         thread: of the server; -1 for none.
     """
@@ -59,6 +60,7 @@ class Timeline:
     position: Longs
     ordinal: Longs
     transaction: Longs
+    commits: Flags
     micros: Longs
     thread: Longs
     _gtid: Longs
@@ -138,6 +140,7 @@ def timeline(buffer: Bytes, events: Events, before: Place, reading: LogReading) 
         _positions(events, before),
         spans.ordinal,
         np.cumsum(begins),
+        commits,
         micros,
         spans.of_begin(thread, -1 if before.thread is None else before.thread),
         _last_of(found, len(events), -1),
@@ -237,10 +240,12 @@ def _after(events: Events, made: Timeline, spans: _Spans, found: Longs) -> Place
     before = made.before
     transaction = None
     if spans.open_end:
-        start = int(spans.begin[-1])
-        carried = 0 if before.transaction is None else before.transaction.position
-        position = int(events.position[start]) if start >= 0 else carried
-        transaction = Transaction(position, int(made.ordinal[-1]) + 1)
+        start, done = int(spans.begin[-1]), int(made.ordinal[-1]) + 1
+        if start >= 0:
+            standalone = made._gtids.begins and bool(made._gtids.standalone[np.searchsorted(found, start)])
+            transaction = Transaction(int(events.position[start]), done, standalone)
+        elif before.transaction is not None:
+            transaction = replace(before.transaction, events=done)
     last = len(events) - 1
     ends = events.end_position[events.end_position > 0]
     texts = made.gtids(np.array([last]))

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from connect_dagster.connectors.mysql.column_rules import ColumnRules
@@ -26,6 +27,7 @@ from connect_dagster.connectors.mysql.stream.change_tables import ChangeTable, C
 from connect_dagster.connectors.mysql.stream.log_stream import LogPiece
 from connect_dagster.connectors.mysql.stream.place import Place
 from connect_dagster.connectors.mysql.stream.timeline import LogReading, timeline
+from connect_dagster.connectors.mysql.table_ids import TableId
 from tests import binlog
 from tests.binlog import event, rows_event, table_map
 from tests.unit.connectors.mysql.stream.logs_by_chance import SOURCES, Step
@@ -60,6 +62,9 @@ class Known:
 
     def captured(self, announced: TableMap) -> CapturedTable | None:
         return self.table if announced.name == self.table.id.name else None
+
+    def truncated(self, table: TableId) -> CapturedTable | None:
+        return self.table if table == self.table.id else None
 
 
 def piece(*bodies: tuple[EventType, bytes], place: Place | None = None) -> LogPiece:
@@ -264,6 +269,38 @@ def test_names_that_avro_allows() -> None:
     assert (made.key_schema.name, made.key_schema.fields[0].name) == ("shop.my_ops.goods.Key", "a_b")
     assert (made.row_schema.name, made.row_schema.fields[0].name) == ("shop.my_ops.goods.Value", "a_b")
     assert made.topic == "shop.my-ops.goods"
+
+
+def test_a_time_that_is_none_is_the_default_value_where_null_is_not_allowed() -> None:
+    column = Column("c", "TIMESTAMP", optional=False, has_default=True, default="2000-01-01 00:00:00")
+    (field,) = captured_table(Table("shop", "goods", (column,)), rules()).row
+    values = pa.array([None, "2020-01-01T00:00:00Z"], pa.string())
+    assert field.values(values).to_pylist() == ["2000-01-01T00:00:00Z", "2020-01-01T00:00:00Z"]
+
+
+def test_a_table_that_is_truncated() -> None:
+    known = Known()
+    statement = piece((EventType.QUERY, Step(EventType.QUERY, "TRUNCATE TABLE goods").body()))
+
+    def made(choice: RecordChoice, name: str = "goods") -> ChangeTable | None:
+        parts = RecordParts(SourceConstants("3.6.1.Final", "mysql", "shop"), {}, lambda _, value: value)
+        return ChangeTables(known, choice, parts, None, lambda: NOW).truncated(statement, TableId("ops", name))
+
+    found = made(RecordChoice())
+    assert found is not None
+    (value,) = found.rows.column("value").to_pylist()
+    assert (value["op"], value["before"], value["after"], value["source"]["table"]) == ("t", None, None, "goods")
+    assert value["source"]["ts_us"] == 1_700_000_000_654_000
+    assert (found.captured.key_schema, found.rows.schema.names) == (None, ["value"])
+    assert made(RecordChoice(skipped=frozenset({Operation.TRUNCATE}))) is None
+    assert made(RecordChoice(), "other") is None
+
+
+def test_a_comment_of_a_column_is_the_documentation_of_its_field() -> None:
+    column = Column("c", "INT", optional=False, comment="its number")
+    made = captured_table(Table("shop", "goods", (column,), key=("c",)), rules())
+    assert made.key_schema is not None
+    assert [schema.fields[0].schema.doc for schema in (made.row_schema, made.key_schema)] == ["its number"] * 2
 
 
 def test_tables_that_are_not_captured() -> None:

@@ -150,11 +150,34 @@ def test_a_statement_of_mariadb_is_the_second_event_of_its_transaction() -> None
     events = scan_events(buffer)
     start, reading = replace(START, completed=MariaDbGtidSet()), LogReading(commit_times=False)
     before = timeline(buffer, events.between(0, 1), start, reading).after
-    assert before.transaction == Transaction(4, 1)
+    assert before.transaction == Transaction(4, 1, standalone=True)
     stored = before.at_statement(int(events.end_position[1]), 5).stored()
     assert (stored.position, stored.events, stored.gtids) == (4, 1, "")
     after = timeline(buffer, events.between(1, 2), before, reading).after.after_statement().stored()
     assert (after.position, after.events, after.gtids) == (int(events.end_position[1]), 0, "0-5-7")
+
+
+def test_a_statement_before_the_rows_of_its_transaction_does_not_end_it() -> None:
+    """CREATE TABLE with SELECT is logged as BEGIN, CREATE TABLE and rows."""
+    steps = [Step(EventType.GTID, number=7), Step(EventType.QUERY, "BEGIN"), Step(EventType.QUERY, DDL)]
+    buffer = writable(written(steps))
+    events = scan_events(buffer)
+    before = timeline(buffer, events.between(0, 2), START, LogReading()).after
+    after = timeline(buffer, events.between(2, 3), before, LogReading()).after.after_statement()
+    stored = after.stored()
+    assert (stored.position, stored.events, stored.gtids) == (int(events.end_position[0]), 2, "")
+    assert after.thread == before.thread
+
+
+def test_a_statement_of_mariadb_within_a_transaction_does_not_end_it() -> None:
+    """SAVEPOINT, or CREATE TABLE with SELECT; the commit comes later."""
+    steps = [Step(EventType.MARIADB_GTID, number=7), Step(EventType.QUERY, DDL)]
+    buffer = writable(written(steps))
+    events = scan_events(buffer)
+    start, reading = replace(START, completed=MariaDbGtidSet()), LogReading(commit_times=False)
+    before = timeline(buffer, events.between(0, 1), start, reading).after
+    stored = timeline(buffer, events.between(1, 2), before, reading).after.after_statement().stored()
+    assert (stored.position, stored.events, stored.gtids) == (4, 2, "")
 
 
 def test_other_files_and_statements_stand_alone() -> None:
