@@ -28,7 +28,7 @@ def test_s2_09_tasks_are_shown_with_their_commit(broker: Broker, topic_prefix: s
         assert producer.flush(30) == 0
 
     task = next(one for one in RECORDS if one["topic"] == "connect-configs")
-    properties = {"name": CONNECTOR, "connector.class": "io.debezium.connector.mysql.MySqlConnector"}
+    properties = {"name": CONNECTOR, "connector.class": "org.example.ConnectorOfAnotherWorker"}
     write(f"connector-{CONNECTOR}", json.dumps({"properties": properties}))
     write(task["key"], task["payload"])
     with DistributedProcess(props, tmp_path) as worker:
