@@ -27,6 +27,7 @@ _TRANSFORMS = (Kind.TRANSFORMATION, Kind.PREDICATE)
 REMEDIES: Mapping[str, str] = {
     "AlreadyExistsError": "Choose another name, or change the connector with `PUT /connectors/NAME/config`.",
     "BadRequestError": "Correct the request as the text says.",
+    "BadSignalError": "Send the signal again, with the data that the worker's log says is wrong corrected.",
     "ConfigError": "Correct the key that the text names. `PUT /connector-plugins/CLASS/config/validate` checks a "
     "configuration before it is used.",
     "ConnectError": "Read the text and the trace in the task's status; correct the cause and restart the task.",
@@ -55,6 +56,7 @@ REMEDIES: Mapping[str, str] = {
     "When it lasts, check the system that the text names.",
     "RewindError": "Nothing: the task reads what it can, and tries the rest again. When it lasts, check brokers and "
     "rights of the topics that the text names.",
+    "SkippedTableError": "Correct the cause that the worker's log names, and signal the snapshot of the table again.",
     "SourceAwayError": "Nothing: the task tries again. When it lasts, check that the brokers of the source respond.",
     "TableError": "Create or alter the table, or allow it with `auto.create` and `auto.evolve`.",
     "ToleranceExceededError": "Correct the record, or set `errors.tolerance=all` with a dead letter queue.",
