@@ -92,10 +92,7 @@ class SourcePipeline:
         """
         if len(frames) == 1:
             return self._bytes(frames[0])
-        parts = [
-            self._bytes(frame if frame.topic is None else frame.with_column("topic", F.lit(frame.topic)))
-            for frame in frames
-        ]
+        parts = [self._bytes(_with_topic_column(frame)) for frame in frames]
         return functools.reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), parts)
 
     def encode_with_prefix(self, frame: SourceFrame) -> tuple[DataFrame, Mapping[str, bytes]]:
@@ -178,6 +175,11 @@ def _expression(
     if frame.topic is None:
         return b"", F.lit(None).cast("binary")
     return b"", converter.encode_for(frame.topic, schema, column, ascii=frame.ascii)
+
+
+def _with_topic_column(frame: SourceFrame) -> SourceFrame:
+    """Return the frame with its topic in a column as well; converters that encode by topics still know it."""
+    return frame if frame.topic is None else frame.with_rows(frame.df.withColumn("topic", F.lit(frame.topic)))
 
 
 def _has_value(frame: SourceFrame) -> Column:
