@@ -78,6 +78,19 @@ class Quantity(Enum):
     MIRROR_BUSY_P50 = ("mirror, 5,000 records a second, p50", "ms", 1, ())
     MIRROR_BUSY_P99 = ("mirror, 5,000 records a second, p99", "ms", 1, ())
     MIRROR_START = ("mirror, process start to first record", "s", 2, ())
+    CDC_SNAPSHOT = ("capture, snapshot", "k rec/s", 0, (Target(6.0, TUNED, at_least=True),))
+    CDC_SNAPSHOT_CPU = ("capture, snapshot, processor", "s/M rec", 2, (Target(0.25, TUNED),))
+    CDC_SNAPSHOT_MEMORY = ("capture, snapshot, peak RSS", "MB", 0, (Target(1.0, TUNED),))
+    CDC_BULK = ("capture, log, bulk inserts", "k rec/s", 0, (Target(3.0, TUNED, at_least=True),))
+    CDC_BULK_CPU = ("capture, log, bulk inserts, processor", "s/M rec", 2, (Target(0.25, TUNED),))
+    CDC_MIXED = ("capture, log, updates and deletes", "k rec/s", 0, ())
+    CDC_MIXED_CPU = ("capture, log, updates and deletes, processor", "s/M rec", 2, (Target(0.25, TUNED),))
+    CDC_SINGLE = ("capture, log, transactions of one row", "k rec/s", 0, (Target(2.0, TUNED, at_least=True),))
+    CDC_SINGLE_CPU = ("capture, log, transactions of one row, processor", "s/M rec", 2, (Target(0.25, TUNED),))
+    CDC_MANY = ("capture, log, 20 tables", "k rec/s", 0, ())
+    CDC_MANY_CPU = ("capture, log, 20 tables, processor", "s/M rec", 2, (Target(0.25, TUNED),))
+    CDC_P50 = ("capture, one row, p50", "ms", 1, (Target(150),))
+    CDC_P99 = ("capture, one row, p99", "ms", 1, ())
 
     def __init__(
         self,
