@@ -23,6 +23,7 @@ from connect_dagster.orchestration.assets.metadata_sets import KafkaConnectMetad
 from connect_dagster.orchestration.assets.specs import ConnectorSelectorFn
 from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator
 from connect_dagster.orchestration.assets.workspace_data import KafkaConnectConnectorData, KafkaConnectWorkspaceData
+from connect_dagster.orchestration.checks.capture import build_binlog_retention_checks
 from connect_dagster.orchestration.checks.config_drift import build_connector_config_drift_checks
 from connect_dagster.orchestration.checks.data import (
     DataSide,
@@ -50,6 +51,7 @@ from connect_dagster.orchestration.components import (
 from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
 from connect_dagster.orchestration.definitions import build_connector_definitions
 from connect_dagster.orchestration.event_iterator import KafkaConnectApplyConfig, KafkaConnectEventIterator
+from connect_dagster.orchestration.ops.capture import build_capture_signal_job
 from connect_dagster.orchestration.ops.jobs import build_kafka_connect_jobs
 from connect_dagster.orchestration.ops.mirror import build_mirror_failover_job
 from connect_dagster.orchestration.ops.mirror_groups import build_mirror_sync_groups_job
@@ -127,6 +129,8 @@ __all__ = [
     "RetryPolicy",
     "StandaloneConnectWorkerResource",
     "TopicRecords",
+    "build_binlog_retention_checks",
+    "build_capture_signal_job",
     "build_connect_group_assets",
     "build_connect_worker_definitions",
     "build_connect_worker_failure_sensor",

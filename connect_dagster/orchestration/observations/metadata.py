@@ -15,6 +15,7 @@ from connect_dagster.client.masking import mask_config, mask_json, mask_text
 from connect_dagster.client.types import Connector, ConnectorStatus, PartitionOffset, State, TaskProgress
 from connect_dagster.orchestration.assets.metadata_sets import KafkaConnectMetadataSet
 from connect_dagster.orchestration.assets.workspace_data import connector_url
+from connect_dagster.orchestration.observations.capture import capture_metadata
 from connect_dagster.orchestration.observations.mirror import mirror_metadata
 from connect_dagster.orchestration.observations.snapshot import ConnectorSnapshot
 from connect_dagster.orchestration.observations.trend import ConnectorTrend
@@ -140,7 +141,9 @@ def shown_offsets(offsets: Iterable[PartitionOffset]) -> list[dict[str, Any]]:
 
 
 def _flow_metadata(snapshot: ConnectorSnapshot, output: KafkaConnectDatasetProps | None = None) -> dict[str, Any]:
-    """Return the metadata of a mirrored topic, of all of its connector without one; empty for other connectors."""
+    """Return the metadata of a mirrored topic, of all of its connector without one, or of a binary log."""
+    if snapshot.capture is not None:
+        return capture_metadata(snapshot.capture)
     if snapshot.mirror is None:
         return {}
     if output is not None:

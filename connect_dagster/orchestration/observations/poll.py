@@ -21,6 +21,7 @@ from connect_dagster.client.types import Connector, TaskProgress
 from connect_dagster.errors import ConnectError
 from connect_dagster.kafka.access import Bootstrap
 from connect_dagster.orchestration.cluster import ConnectCluster
+from connect_dagster.orchestration.observations.capture import CaptureReading, capture_reading, is_capture
 from connect_dagster.orchestration.observations.mirror import (
     MIRROR_SOURCE,
     MirrorReading,
@@ -83,10 +84,14 @@ class ConnectorPoll:
         """Return snapshots of connectors in their order, as many as there is time for."""
         taken = list(self._asked(list(connectors)))
         # At once, as the time for requests to brokers is that of one after the other to one cluster.
-        with ThreadPoolExecutor(1) as pool:
-            mirrors = pool.submit(self._mirrors, taken)
+        with ThreadPoolExecutor(2) as pool:
+            mirrors, captures = pool.submit(self._mirrors, taken), pool.submit(self._captures, taken)
             bounded = self._with_bounds(taken)
-        return (replace(one, mirror=mirrors.result().get(one.connector.name)) for one in bounded)
+        flows, readings = mirrors.result(), captures.result()
+        return (
+            replace(one, mirror=flows.get(one.connector.name), capture=readings.get(one.connector.name))
+            for one in bounded
+        )
 
     def _asked(self, connectors: Sequence[Connector]) -> Iterator[ConnectorSnapshot]:
         progress = self._readable(self._once.progress) or {}
@@ -143,6 +148,14 @@ class ConnectorPoll:
                 reads_from_end(one.connector.info.config),
             )
             for one, flow in zip(mirrors, names.values(), strict=True)
+        }
+
+    def _captures(self, snapshots: Sequence[ConnectorSnapshot]) -> dict[str, CaptureReading]:
+        """Return readings of the connectors that capture changes."""
+        captures = [one for one in snapshots if is_capture(one.connector)]
+        samples = (self._readable(self._once.metric_samples) or ()) if captures else ()
+        return {
+            one.connector.name: capture_reading(one.connector, one.offsets, samples, time.time()) for one in captures
         }
 
     def _newest(

@@ -9,6 +9,7 @@ from functools import cached_property
 from connect_dagster.client.datasets import KafkaConnectDatasetProps, topic_names
 from connect_dagster.client.lineage import ConnectorLineage
 from connect_dagster.client.types import Connector, Direction, PartitionOffset, TaskProgress
+from connect_dagster.orchestration.observations.capture import CaptureReading
 from connect_dagster.orchestration.observations.mirror import MirrorReading
 from connect_dagster.orchestration.observations.topic_offsets import Bounds, Partition, lags
 
@@ -24,6 +25,7 @@ class ConnectorSnapshot:
         progress: Spark progress of its tasks; empty from a Java worker.
         bounds: Bounds of its topics' partitions; None when the brokers were not, or could not be, asked.
         mirror: Reading of its flow; None for all but MirrorMaker's source connector.
+        capture: Reading of its binary log; None for all but change data capture.
     """
 
     connector: Connector
@@ -32,6 +34,7 @@ class ConnectorSnapshot:
     progress: Mapping[str, TaskProgress]
     bounds: Mapping[Partition, Bounds] | None = None
     mirror: MirrorReading | None = None
+    capture: CaptureReading | None = None
 
     def with_bounds(self, bounds: Mapping[Partition, Bounds]) -> "ConnectorSnapshot":
         """Return the snapshot with those of ``bounds`` that belong to its topics."""
