@@ -7,48 +7,54 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from connect_dagster.connectors.mysql.gtid import MariaDbGtidSet, MySqlGtidSet
+import pymysql
+
+from connect_dagster.connectors.mysql.flavor import Flavor
 from connect_dagster.connectors.mysql.heartbeat import Heartbeat, HeartbeatRules
+from connect_dagster.connectors.mysql.history.history_topic import HistoryAccess, HistoryTopic
+from connect_dagster.connectors.mysql.history.schema_changes import SchemaChangeRecords, SchemaChanges
+from connect_dagster.connectors.mysql.history.schema_history import HistoryRules, SchemaHistory
 from connect_dagster.connectors.mysql.incremental.chunk_plan import ChunkPlans
 from connect_dagster.connectors.mysql.incremental.chunk_server import ChunkServer
 from connect_dagster.connectors.mysql.incremental.context import IncrementalContext
 from connect_dagster.connectors.mysql.incremental.incremental_notices import IncrementalNotices
 from connect_dagster.connectors.mysql.incremental.incremental_snapshots import ChunkParts, IncrementalSnapshots
 from connect_dagster.connectors.mysql.incremental.read_records import ReadRecords
-from connect_dagster.connectors.mysql.notifications.initial_notices import InitialNotices
 from connect_dagster.connectors.mysql.notifications.notifications import Notifications
 from connect_dagster.connectors.mysql.options.config import MariaDbConfig, MySqlConfig
 from connect_dagster.connectors.mysql.options.snapshots import WatermarkStrategy
-from connect_dagster.connectors.mysql.positions import Position, source_partition
+from connect_dagster.connectors.mysql.positions.position import source_partition
 from connect_dagster.connectors.mysql.records.captured_table import RecordRules
 from connect_dagster.connectors.mysql.records.change_records import RecordChoice
 from connect_dagster.connectors.mysql.records.context_headers import context_headers
 from connect_dagster.connectors.mysql.records.envelope import source_schema
 from connect_dagster.connectors.mysql.records.heartbeats import heartbeat_batch
+from connect_dagster.connectors.mysql.records.record_tables import RecordParts
 from connect_dagster.connectors.mysql.records.service_records import schema_change_key, schema_change_value
 from connect_dagster.connectors.mysql.records.source_info import SourceConstants
 from connect_dagster.connectors.mysql.schema.ddl.parser import DdlParser
-from connect_dagster.connectors.mysql.schema.flavor import Flavor
-from connect_dagster.connectors.mysql.schema.history_topic import HistoryAccess, HistoryTopic
 from connect_dagster.connectors.mysql.schema.model import Tables
-from connect_dagster.connectors.mysql.schema.schema_history import HistoryRules, SchemaHistory
-from connect_dagster.connectors.mysql.schema_changes import SchemaChangeRecords, SchemaChanges
-from connect_dagster.connectors.mysql.server import Server
+from connect_dagster.connectors.mysql.server.connection import connected
+from connect_dagster.connectors.mysql.server.result_set import BatchLimits
+from connect_dagster.connectors.mysql.server.server import Server
+from connect_dagster.connectors.mysql.server.server_error import as_connect_error
+from connect_dagster.connectors.mysql.server.sessions import Connection, SnapshotSession, query
 from connect_dagster.connectors.mysql.signals.signal_actions import ActionParts, SignalActions
 from connect_dagster.connectors.mysql.signals.signal_table import SignalTable
 from connect_dagster.connectors.mysql.signals.signal_topic import SignalTopicReader
 from connect_dagster.connectors.mysql.signals.signalling import SignalChannels, Signalling
 from connect_dagster.connectors.mysql.signals.snapshot_requests import SnapshotRequests
+from connect_dagster.connectors.mysql.snapshot.initial_notices import InitialNotices
 from connect_dagster.connectors.mysql.snapshot.initial_snapshot import InitialSnapshot, SnapshotMaking, SnapshotRules
-from connect_dagster.connectors.mysql.snapshot.result_set import BatchLimits
-from connect_dagster.connectors.mysql.snapshot.sessions import Connection, SnapshotSession, query
+from connect_dagster.connectors.mysql.snapshot.snapshot_metrics import SnapshotMetrics
 from connect_dagster.connectors.mysql.stream.beginning import LogFacts, Replica
 from connect_dagster.connectors.mysql.stream.binary_log import BinaryLog
 from connect_dagster.connectors.mysql.stream.captured_tables import CapturedTables
-from connect_dagster.connectors.mysql.stream.change_tables import ChangeTables, RecordParts
-from connect_dagster.connectors.mysql.stream.log_connection import connected
+from connect_dagster.connectors.mysql.stream.change_tables import ChangeTables
 from connect_dagster.connectors.mysql.stream.log_stream import LogStream
+from connect_dagster.connectors.mysql.stream.present_tables import PresentTables
 from connect_dagster.connectors.mysql.stream.streaming import Streaming
+from connect_dagster.connectors.mysql.stream.streaming_metrics import StreamingMetrics
 from connect_dagster.connectors.mysql.stream.transactions import TransactionMonitor
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.schema import STRING_SCHEMA
@@ -147,11 +153,14 @@ def _context(config: Config, flavor: Flavor, headers: HeaderConverter) -> Mappin
     return {name: headers.to_bytes(STRING_SCHEMA, value) for name, value in found.items()}
 
 
-def change_tables(config: Config, making: RecordMaking, history: SchemaHistory) -> ChangeTables:
+def change_tables(config: Config, server: Server, making: RecordMaking, history: SchemaHistory) -> ChangeTables:
     """Return what makes records of rows."""
     choice = RecordChoice(config.tombstones, config.skipped_operations, config.skip_unchanged)
-    tables = CapturedTables(history.tables, making.rules, config.of_schema)
-    return ChangeTables(tables, choice, making.parts, config.gtid_sources, now_micros, config.signal_table)
+    present = PresentTables(server, history, now_micros, keeps_comments=keeps_comments(config, server.flavor))
+    tables = CapturedTables(history.tables, making.rules, config.failures.schemas, present)
+    return ChangeTables(
+        tables, choice, making.parts, config.gtid_sources, now_micros, config.signal_table, config.failures
+    )
 
 
 def signalling(config: Config, flavor: Flavor, making: RecordMaking, history: SchemaHistory) -> Signalling:
@@ -196,10 +205,12 @@ class StreamExtras:
 
     Attributes:
         signals: hears signals.
+        metrics: show how far it is.
         transactions: numbers records in their transactions; ``None`` where they have no numbers.
     """
 
     signals: Signalling
+    metrics: StreamingMetrics
     transactions: TransactionMonitor | None = None
 
 
@@ -208,17 +219,28 @@ def binary_log(
 ) -> BinaryLog:
     """Return the log of a server."""
     partition = source_partition(config.topic_prefix)
-    tables = change_tables(config, making, history)
+    tables = change_tables(config, server, making, history)
     schema_changes = SchemaChanges(history, making.schema_changes, now_micros)
 
     def streaming(stream: LogStream) -> Streaming:
         tables.file_changed()
-        return Streaming(stream, tables, schema_changes, extras.signals, partition, extras.transactions)
+        return Streaming(stream, tables, schema_changes, extras.signals, partition, extras.metrics, extras.transactions)
 
-    return BinaryLog(config.login(config.tls), replica(config), lambda: log_facts(server), streaming, config.reconnects)
+    return BinaryLog(
+        config.login(config.tls),
+        replica(config),
+        lambda: log_facts(server),
+        streaming,
+        config.reconnects,
+        config.failures.events,
+        extras.metrics,
+        config.batch_bytes,
+    )
 
 
-def initial_snapshot(config: Config, server: Server, making: RecordMaking, history: SchemaHistory) -> InitialSnapshot:
+def initial_snapshot(
+    config: Config, making: RecordMaking, history: SchemaHistory, metrics: SnapshotMetrics
+) -> InitialSnapshot:
     """Return a snapshot, which is not begun."""
     rules = SnapshotRules(
         config.snapshot_locks,
@@ -226,7 +248,7 @@ def initial_snapshot(config: Config, server: Server, making: RecordMaking, histo
         config.threads,
         config.overrides,
         config.table_order,
-        BatchLimits(rows=config.fetch_size),
+        BatchLimits(config.batch_bytes, config.fetch_size),
     )
     parts = SnapshotMaking(
         making.rules,
@@ -236,16 +258,27 @@ def initial_snapshot(config: Config, server: Server, making: RecordMaking, histo
         source_partition(config.topic_prefix),
         now_micros,
         InitialNotices(notifications(config)),
+        config.failures.values,
+        metrics,
     )
     return InitialSnapshot(lambda: _reading_session(config), rules, parts)
 
 
 def _reading_session(config: Config) -> Connection:
-    """Open a session that reads tables."""
-    connection = connected(config.login(config.tls), autocommit=True)
-    for statement in config.first_statements:
-        query(connection, statement)
-    SnapshotSession().prepare(connection)
+    """Open a session that reads tables.
+
+    Raises:
+        RetriableError: the server cannot be reached.
+        ConnectError: it refuses.
+    """
+    login = config.login(config.tls)
+    try:
+        connection = connected(login, autocommit=True)
+        for statement in config.first_statements:
+            query(connection, statement)
+        SnapshotSession().prepare(connection)
+    except (pymysql.MySQLError, OSError) as error:
+        raise as_connect_error(f"to read tables as {login.address}", error) from error
     return connection
 
 
@@ -264,19 +297,6 @@ def heartbeat(config: Config, server: Server) -> Heartbeat | None:
     return Heartbeat(rules, time.monotonic, lambda: now_micros() // 1000)
 
 
-def is_available(stored: Position, server: Server, config: Config) -> bool:
-    """Return whether a server still has all that comes after a position (``isBinlogPositionAvailable``)."""
-    if stored.gtids is None or config.ignores_gtid or not server.has_gtids():
-        return stored.file in server.log_files()
-    executed, sources = server.executed(), config.gtid_sources
-    if isinstance(executed, MariaDbGtidSet):
-        return executed.contains(MariaDbGtidSet.parse(stored.gtids).retained(sources.keeps))
-    done = MySqlGtidSet.parse(stored.gtids).retained(sources.keeps)
-    purged = server.purged()
-    assert isinstance(purged, MySqlGtidSet)
-    return executed.contains(done) and done.contains(purged.retained(sources.keeps))
-
-
 def replica(config: Config) -> Replica:
     """Return the connector as its server sees it."""
     return Replica(config.server_id, config.log_session, config.gtid_sources, not config.ignores_gtid, config.queries)
@@ -284,7 +304,9 @@ def replica(config: Config) -> Replica:
 
 def log_facts(server: Server) -> LogFacts:
     """Return the facts of a server that decide on how its log is read."""
-    return LogFacts(server.flavor, server.has_gtids(), server.purged(), server.has_checksums())
+    return LogFacts(
+        server.flavor, server.has_gtids(), server.purged(), server.has_checksums(), server.retention_seconds()
+    )
 
 
 def now_micros() -> int:

@@ -20,9 +20,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+from connect_dagster.connectors.mysql.flavor import Flavor
 from connect_dagster.connectors.mysql.options.config import MariaDbConfig, MySqlConfig
-from connect_dagster.connectors.mysql.positions import Position, source_partition
-from connect_dagster.connectors.mysql.schema.flavor import Flavor
+from connect_dagster.connectors.mysql.positions.position import Position, source_partition
 from connect_dagster.connectors.mysql.task import BinlogSourceTask
 from connect_dagster.connectors.mysql.versions import MARIADB_CONNECTOR_VERSION, MYSQL_CONNECTOR_VERSION
 from connect_dagster.errors import ConnectError

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from connect_dagster.connectors.mysql.positions import Position
+from connect_dagster.connectors.mysql.positions.position import Position
 from connect_dagster.connectors.mysql.records.heartbeats import heartbeat_batch
 from connect_dagster.errors import ConnectError
 from connect_dagster.plugin.frames import SourceTable

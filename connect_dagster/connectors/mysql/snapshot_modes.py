@@ -57,6 +57,7 @@ class SnapshotPlan:
         again_without_history: whether the structure is read again where the schema history is lost.
         again_without_position: whether all is read again where the server has no longer the stored position.
         streams_from_snapshot: whether the log is read from the snapshot's position, not from the stored one.
+        needs_offset: whether there must be a stored position.
     """
 
     data: When
@@ -65,17 +66,20 @@ class SnapshotPlan:
     again_without_history: bool = False
     again_without_position: bool = False
     streams_from_snapshot: bool = True
+    needs_offset: bool = False
 
 
 _INITIAL = SnapshotPlan(When.UNFINISHED, When.UNFINISHED)
 MODES: Mapping[SnapshotMode, SnapshotPlan] = {
     SnapshotMode.ALWAYS: SnapshotPlan(When.ALWAYS, When.ALWAYS),
-    SnapshotMode.WHEN_NEEDED: SnapshotPlan(When.UNFINISHED, When.UNFINISHED, again_without_position=True),
+    SnapshotMode.WHEN_NEEDED: SnapshotPlan(
+        When.UNFINISHED, When.UNFINISHED, again_without_history=True, again_without_position=True
+    ),
     SnapshotMode.INITIAL: _INITIAL,
     SnapshotMode.INITIAL_ONLY: SnapshotPlan(When.UNFINISHED, When.UNFINISHED, streams=False),
     SnapshotMode.NO_DATA: SnapshotPlan(When.NEVER, When.UNFINISHED),
     SnapshotMode.RECOVERY: SnapshotPlan(
-        When.NEVER, When.ALWAYS, again_without_history=True, streams_from_snapshot=False
+        When.NEVER, When.ALWAYS, again_without_history=True, streams_from_snapshot=False, needs_offset=True
     ),
     SnapshotMode.NEVER: SnapshotPlan(When.NEVER, When.NEVER),
 }
@@ -89,12 +93,12 @@ class Found:
     Attributes:
         stored: the offset.
         history: whether the schema history has records.
-        position: whether the server still has the stored position.
+        missing: log that the server no longer has after the stored position, in words; ``None`` for none.
     """
 
     stored: Stored
     history: bool = True
-    position: bool = True
+    missing: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +125,7 @@ def decide(plan: SnapshotPlan, found: Found) -> Start:
     Raises:
         ConnectError: the mode does not allow for what was found; the text has the mode that does.
     """
-    if found.stored is Stored.NOTHING and plan.again_without_history:
+    if found.stored is Stored.NOTHING and plan.needs_offset:
         raise ConnectError(
             "snapshot.mode=recovery needs a stored offset, and there is none: begin with snapshot.mode=initial or "
             "no_data"
@@ -131,10 +135,10 @@ def decide(plan: SnapshotPlan, found: Found) -> Start:
             "The last snapshot was not finished, and the snapshot mode does not allow for another: set snapshot.mode "
             "to initial or when_needed"
         )
+    if found.stored is Stored.POSITION and found.missing is not None and plan.streams:
+        return _without_position(plan, found.missing)
     if found.stored is Stored.POSITION and not found.history:
         return _without_history(plan)
-    if found.stored is Stored.POSITION and not found.position and plan.streams:
-        return _without_position(plan)
     return _start(plan, found.stored)
 
 
@@ -148,14 +152,15 @@ def _without_history(plan: SnapshotPlan) -> Start:
             "There is a stored offset, but no schema history: the topic schema.history.internal.kafka.topic is missing "
             "or empty. If no table changed its structure since then, set snapshot.mode=recovery for one start"
         )
-    return _start(plan, Stored.POSITION)
+    data = plan.data.applies(Stored.POSITION)
+    return Start(data, True, plan.streams, plan.streams_from_snapshot and data)
 
 
-def _without_position(plan: SnapshotPlan) -> Start:
+def _without_position(plan: SnapshotPlan, missing: str) -> Start:
     if not plan.again_without_position:
         raise ConnectError(
-            "The server no longer has the binary log of the stored position: set snapshot.mode=when_needed to take a "
-            "new snapshot"
+            f"The server no longer has the binary log of the stored position: {missing}. Set snapshot.mode=when_needed "
+            "to take a new snapshot"
         )
     return _start(plan, Stored.NOTHING)
 

@@ -41,3 +41,13 @@ class TableId(NamedTuple):
 def _unquoted(part: str) -> str:
     quote = part[0]
     return part[1:-1].replace(quote * 2, quote) if quote in _QUOTES else part
+
+
+def quoted(name: str) -> str:
+    """Return a name for a statement: in backquotes, which hold with every ``sql_mode``."""
+    return f"`{name.replace('`', '``')}`"
+
+
+def quoted_table(table: TableId) -> str:
+    """Return the name of a table with its database for a statement."""
+    return f"{quoted(table.database)}.{quoted(table.name)}"

@@ -16,20 +16,28 @@ from connect_dagster.connectors.mysql.assembly import (
     heartbeat,
     history_topic,
     initial_snapshot,
-    is_available,
     notifications,
+    now_micros,
     record_making,
     schema_history,
     signalling,
     transaction_monitor,
 )
-from connect_dagster.connectors.mysql.log_settings import VARIABLES, check_log_settings
-from connect_dagster.connectors.mysql.notifications.initial_notices import InitialNotices
+from connect_dagster.connectors.mysql.decode.warm_up import warm_up
+from connect_dagster.connectors.mysql.flavor import Flavor
+from connect_dagster.connectors.mysql.metric_groups import MetricPlace
 from connect_dagster.connectors.mysql.options.config import MariaDbConfig, MySqlConfig
-from connect_dagster.connectors.mysql.positions import Position, SnapshotType, source_partition
-from connect_dagster.connectors.mysql.schema.flavor import Flavor
-from connect_dagster.connectors.mysql.server import Server
+from connect_dagster.connectors.mysql.positions.position import Position, SnapshotType, source_partition
+from connect_dagster.connectors.mysql.server.log_settings import VARIABLES, check_log_settings
+from connect_dagster.connectors.mysql.server.server import Server
+from connect_dagster.connectors.mysql.snapshot.initial_notices import InitialNotices
+from connect_dagster.connectors.mysql.snapshot.initial_snapshot import InitialSnapshot
+from connect_dagster.connectors.mysql.snapshot.snapshot_metrics import SnapshotMetrics
 from connect_dagster.connectors.mysql.snapshot_modes import Found, Start, Stored, decide
+from connect_dagster.connectors.mysql.stream.kept_log import missing_log
+from connect_dagster.connectors.mysql.stream.streaming_metrics import StreamingMetrics
+from connect_dagster.connectors.mysql.waits import waits
+from connect_dagster.errors import ConnectError, RetriableError
 from connect_dagster.plugin.connector import Properties, SourceTask
 from connect_dagster.plugin.frames import SourceTable
 
@@ -59,6 +67,7 @@ class BinlogSourceTask(SourceTask):
             ConnectError: the server, the schema history or the stored offset does not allow for a start.
         """
         self._config = parsed = self.config_class.parse(config)
+        warm_up()
         self._topic = history_topic(parsed)
         self._server = Server(parsed.login(parsed.tls), parsed.first_statements, self.flavor)
         check_log_settings(self._server.variables(*VARIABLES))
@@ -68,9 +77,12 @@ class BinlogSourceTask(SourceTask):
         self._stored = None if offset is None else Position.of(offset)
         self._signals = signalling(parsed, self.flavor, self._making, self._history)
         self._transactions = transaction_monitor(parsed)
-        extras = StreamExtras(self._signals, self._transactions)
+        place = MetricPlace(self.flavor.value, parsed.topic_prefix)
+        streaming_metrics = StreamingMetrics(self.context.metrics, place, now_micros)
+        self._snapshot_metrics = SnapshotMetrics(self.context.metrics, place, time.monotonic)
+        extras = StreamExtras(self._signals, streaming_metrics, self._transactions)
         self._log = binary_log(parsed, self._server, self._making, self._history, extras)
-        self._snapshot = initial_snapshot(parsed, self._server, self._making, self._history)
+        self._snapshot = self._new_snapshot()
         self._heartbeat = heartbeat(parsed, self._server)
         self._batches = self._run()
 
@@ -78,22 +90,30 @@ class BinlogSourceTask(SourceTask):
         """Return the records that come next."""
         deadline = time.monotonic() + self._config.poll_interval_ms / 1000
         while True:
-            batches = next(self._batches)
+            batches = self._next()
             if batches or time.monotonic() >= deadline:
                 return batches or None
+
+    def _next(self) -> list[SourceTable]:
+        try:
+            return next(self._batches)
+        except RetriableError as error:  # it was tried again as often as errors.max.retries allows
+            raise ConnectError(str(error)) from error
 
     def _run(self) -> Iterator[list[SourceTable]]:
         """Yield batches: those of a snapshot, then those of the log."""
         start, position = self._started()
         if start.schema or start.data:
-            yield from self._snapshot.batches(structure=start.schema, data=start.data)
+            yield from waits(self._config.delay_ms / 1000)
+            yield from self._snapshots(start, None if start.from_snapshot else position)
+            yield from waits(self._config.streaming_delay_ms / 1000)
         else:
+            self._snapshot_metrics.skipped()
             yield InitialNotices(notifications(self._config)).skipped()
         if start.from_snapshot:
             position = self._snapshot.position
         while not start.streams:
-            time.sleep(_IDLE_SECONDS)
-            yield []
+            yield from waits(_IDLE_SECONDS)
         position = position or self._first_position()
         entries = dict(position.others)
         self._signals.restore(entries)
@@ -101,6 +121,26 @@ class BinlogSourceTask(SourceTask):
             self._transactions.restore(entries)
         for batches in self._log.batches(position):
             yield [*batches, *self._beats()]
+
+    def _snapshots(self, start: Start, at: Position | None) -> Iterator[list[SourceTable]]:
+        """Yield the batches of a snapshot, which begins again where its connection is lost."""
+        attempt = 0
+        while True:
+            try:
+                yield from self._snapshot.batches(structure=start.schema, data=start.data, at=at)
+                return
+            except RetriableError as error:
+                self._snapshot.close()
+                attempt += 1
+                delay = self._config.reconnects.delay(attempt)
+                if delay is None:
+                    raise
+                log.warning("%s. The snapshot begins again in %.1f s", error, delay)
+            yield from waits(delay)
+            self._snapshot = self._new_snapshot()
+
+    def _new_snapshot(self) -> InitialSnapshot:
+        return initial_snapshot(self._config, self._making, self._history, self._snapshot_metrics)
 
     def _beats(self) -> list[SourceTable]:
         if self._heartbeat is None or self._log.stored is None:
@@ -116,11 +156,12 @@ class BinlogSourceTask(SourceTask):
         """
         stored = self._stored
         kind = _kind_of(stored)
-        found = Found(
-            kind,
-            history=kind is not Stored.POSITION or self._topic.has_records(),
-            position=stored is None or kind is not Stored.POSITION or is_available(stored, self._server, self._config),
-        )
+        found = Found(kind)
+        if stored is not None and kind is Stored.POSITION:
+            config = self._config
+            keeps, uses_gtids = config.gtid_sources.keeps, not config.ignores_gtid
+            missing = missing_log(stored, self._server, keeps, uses_gtids=uses_gtids)
+            found = Found(kind, self._topic.has_records(), missing)
         start = decide(self._config.plan, found)
         if not self._topic.exists():
             self._topic.create()

@@ -12,16 +12,21 @@ from connect_dagster.connectors.mysql.assembly import (
     StreamExtras,
     binary_log,
     initial_snapshot,
+    now_micros,
     record_making,
     schema_history,
     signalling,
 )
+from connect_dagster.connectors.mysql.flavor import Flavor
+from connect_dagster.connectors.mysql.metric_groups import MetricPlace
 from connect_dagster.connectors.mysql.options.config import MariaDbConfig, MySqlConfig
-from connect_dagster.connectors.mysql.positions import Position
-from connect_dagster.connectors.mysql.schema.flavor import Flavor
-from connect_dagster.connectors.mysql.server import Server
+from connect_dagster.connectors.mysql.positions.position import Position
+from connect_dagster.connectors.mysql.server.server import Server
+from connect_dagster.connectors.mysql.snapshot.snapshot_metrics import SnapshotMetrics
+from connect_dagster.connectors.mysql.stream.streaming_metrics import StreamingMetrics
 from connect_dagster.embedded.ports import HOST
 from connect_dagster.plugin.frames import SourceTable
+from connect_dagster.testing.contexts import CollectedMetrics
 from tests.binlog_servers import REPLICATION_RIGHTS, BinlogServer, MySQL
 from tests.databases import Database
 
@@ -88,7 +93,10 @@ class Capture:
         self._server = Server(self._config.login(self._config.tls), (), flavor)
         making = record_making(self._config, flavor, "3.6.1.Final", headers)
         history = schema_history(self._config, cast("Any", self._memory), self._server)
-        snapshot = initial_snapshot(self._config, self._server, making, history)
+        place = MetricPlace(flavor.value, "shop")
+        shown = CollectedMetrics()
+        metrics = SnapshotMetrics(shown, place, time.monotonic)
+        snapshot = initial_snapshot(self._config, making, history, metrics)
         if before is None:
             for batches in snapshot.batches(structure=True, data=False):
                 self._take(batches)
@@ -99,7 +107,13 @@ class Capture:
         assert position is not None
         self.signals = signalling(self._config, flavor, making, history)
         self.signals.restore(dict(position.others))
-        self._log = binary_log(self._config, self._server, making, history, StreamExtras(self.signals))
+        self._log = binary_log(
+            self._config,
+            self._server,
+            making,
+            history,
+            StreamExtras(self.signals, StreamingMetrics(shown, place, now_micros)),
+        )
         self._batches = self._log.batches(position)
 
     def read(self, until: Callable[[], bool]) -> None:

@@ -49,7 +49,7 @@ class Decoded:
     """A column.
 
     Attributes:
-        impossible: the first image with a date that no calendar has, such as February 30, which became 1970; else -1.
+        impossible: the first image with a date that no calendar has, such as February 30, which is null; else -1.
     """
 
     values: pa.Array

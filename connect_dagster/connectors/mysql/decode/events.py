@@ -240,31 +240,6 @@ class MariaDbGtid:
         return f"{self.domain}-{self.server_id}-{self.number}"
 
 
-def parse_mariadb_gtid_list(body: bytes) -> tuple[MariaDbGtid, ...]:
-    """Return the last GTID of each domain and server at the start of a MariaDB file."""
-    read = Reader(body)
-    count = read.unsigned(4) & 0x0FFFFFFF
-    found = ((read.unsigned(4), read.unsigned(4), read.unsigned(8)) for _ in range(count))
-    return tuple(MariaDbGtid(domain, server_id, number) for domain, server_id, number in found)
-
-
-def parse_previous_gtids(body: bytes) -> tuple[tuple[UUID, tuple[tuple[int, int], ...]], ...]:
-    """Return the transactions before a MySQL file: sources, and intervals of which both ends are included.
-
-    Raises:
-        MalformedBytes: the body ends too early, or it has tags (MySQL 8.3), which are written in another way.
-    """
-    read = Reader(body)
-    count = read.unsigned(8)
-    if count >> 32:
-        raise MalformedBytes("a set of GTIDs with tags, which is not known", 0, len(body))
-    return tuple((UUID(bytes=read.take(16)), _intervals(read)) for _ in range(count))
-
-
-def _intervals(read: Reader) -> tuple[tuple[int, int], ...]:
-    return tuple((read.unsigned(8), read.unsigned(8) - 1) for _ in range(read.unsigned(8)))
-
-
 @dataclass(frozen=True, slots=True)
 class Query:
     """QUERY: a statement as text: DDL, BEGIN, or a change under ``binlog_format=STATEMENT``."""

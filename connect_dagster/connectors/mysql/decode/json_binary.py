@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from connect_dagster.connectors.mysql.decode.kernels import (
     Bytes,
     Flags,
+    LongMatrix,
     Longs,
     Offsets,
     kernel,
@@ -202,7 +203,7 @@ def write_documents(
 
 @kernel
 def write_document(
-    buffer: Bytes, start: int, out: Bytes, to: int, marks: Longs, count: int, stack: Longs
+    buffer: Bytes, start: int, out: Bytes, to: int, marks: Longs, count: int, stack: LongMatrix
 ) -> tuple[int, int]:
     """Write one document; return the index after it and the number of marks."""
     depth = 0

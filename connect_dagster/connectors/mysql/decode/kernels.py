@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,9 @@ Bytes = npt.NDArray[np.uint8]
 Offsets = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
+OffsetMatrix = Annotated[Offsets, 2]
+LongMatrix = Annotated[Longs, 2]
+"""With their number of dimensions, by which kernels are compiled before they are called."""
 
 COMPILED = find_spec("numba") is not None
 """True where kernels run as machine code."""
@@ -34,7 +37,35 @@ def kernel(function: F) -> F:
     if not COMPILED:
         return function
     compiled: F = import_module("numba").njit(cache=True, nogil=True, boundscheck=True)(function)
+    _KERNELS.append(compiled)
     return compiled
+
+
+_KERNELS: list[Any] = []
+
+
+def compile_kernels() -> int:
+    """Compile the kernels that were imported, for the types of their annotations; return how many were not on disk."""
+    compiled = [one for one in _KERNELS if hasattr(one, "compile")]  # none with NUMBA_DISABLE_JIT
+    for one in compiled:
+        one.compile(_signature(one.py_func))
+    return sum(sum(one.stats.cache_misses.values()) for one in compiled)
+
+
+def _signature(function: Callable[..., Any]) -> tuple[Any, ...]:
+    hints = get_type_hints(function, include_extras=True)
+    return tuple(_numba_type(hint) for name, hint in hints.items() if name != "return")
+
+
+def _numba_type(hint: Any) -> Any:
+    types = import_module("numba.core.types")
+    plain = {int: types.int64, bool: types.boolean, np.uint64: types.uint64}
+    if hint in plain:
+        return plain[hint]
+    array, dimensions = get_args(hint) if get_origin(hint) is Annotated else (hint, 1)
+    (element,) = get_args(get_args(array)[1])
+    numbers = {np.uint8: types.uint8, np.int32: types.int32, np.int64: types.int64, np.bool_: types.boolean}
+    return types.Array(numbers[element], dimensions, "C")
 
 
 @kernel

@@ -42,17 +42,6 @@ def integers(buffer: Bytes, offsets: Offsets, width: int, is_signed: bool, out: 
 
 
 @kernel
-def big_endian_integers(buffer: Bytes, offsets: Offsets, width: int, out: Longs) -> None:
-    """Read numbers of 1 to 8 bytes, the highest byte first."""
-    for row in range(offsets.shape[0]):
-        value = np.int64(0)
-        if offsets[row] >= 0:
-            for place in range(width):
-                value = value << np.int64(8) | np.int64(buffer[offsets[row] + place])
-        out[row] = value
-
-
-@kernel
 def copies(buffer: Bytes, offsets: Offsets, width: int, is_reversed: bool, out: Bytes) -> None:
     """Copy values of one width, or their bytes in reverse order."""
     for row in range(offsets.shape[0]):

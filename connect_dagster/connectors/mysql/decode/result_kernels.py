@@ -8,7 +8,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from connect_dagster.connectors.mysql.decode.kernels import Bytes, Flags, Longs, Offsets, kernel, unsigned
+from connect_dagster.connectors.mysql.decode.kernels import (
+    Bytes,
+    Flags,
+    Longs,
+    OffsetMatrix,
+    Offsets,
+    kernel,
+    unsigned,
+)
 from connect_dagster.connectors.mysql.decode.number_kernels import write_twos_complement
 from connect_dagster.connectors.mysql.decode.time_kernels import days, exists
 
@@ -103,7 +111,7 @@ def out_of_order(buffer: Bytes, at: int, end: int) -> int:
 
 @kernel
 def walk(
-    buffer: Bytes, start: int, end: int, sequence: int, widths: Offsets, cells: Offsets, rows: int
+    buffer: Bytes, start: int, end: int, sequence: int, widths: Offsets, cells: OffsetMatrix, rows: int
 ) -> tuple[int, int, int, int]:
     """Fill in the offset of each cell of rows that follow; return number of rows, next packet, its sequence, reason."""
     columns = widths.shape[0]
@@ -204,8 +212,10 @@ def dates(buffer: Bytes, offsets: Offsets, out: Longs, valid: Flags) -> tuple[in
             valid[row] = False
         elif exists(year, month, day):
             out[row] = days(year, month, day)
-        elif impossible == _NONE:
-            impossible = row
+        else:
+            valid[row] = False
+            if impossible == _NONE:
+                impossible = row
     return impossible, _NONE
 
 
@@ -235,8 +245,10 @@ def datetimes(buffer: Bytes, offsets: Offsets, zero_is_null: bool, out: Longs, v
             valid[row] = False
         elif exists(year, month, day) and hour < 24 and minute < 60 and second < 60 and micros < _MICROS:
             out[row] = (days(year, month, day) * _DAY + hour * 3600 + minute * 60 + second) * _MICROS + micros
-        elif impossible == _NONE:
-            impossible = row
+        else:
+            valid[row] = False
+            if impossible == _NONE:
+                impossible = row
     return impossible, _NONE
 
 

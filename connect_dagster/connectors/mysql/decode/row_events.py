@@ -12,7 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from connect_dagster.connectors.mysql.decode.events import EventType
-from connect_dagster.connectors.mysql.decode.kernels import Bytes, Flags, Longs, Offsets, kernel, unsigned
+from connect_dagster.connectors.mysql.decode.kernels import (
+    Bytes,
+    Flags,
+    Longs,
+    OffsetMatrix,
+    Offsets,
+    kernel,
+    unsigned,
+)
 from connect_dagster.connectors.mysql.decode.scan import Events
 from connect_dagster.connectors.mysql.decode.table_map import StoredColumn, TableMap
 from connect_dagster.errors import DataError
@@ -213,7 +221,7 @@ def walk(
     kinds: Longs,
     widths: Offsets,
     prefixes: Offsets,
-    cells: Offsets,
+    cells: OffsetMatrix,
     image_event: Offsets,
     image_row: Offsets,
 ) -> tuple[int, int, int]:

@@ -14,7 +14,7 @@ from enum import IntEnum
 import numpy as np
 
 from connect_dagster.connectors.mysql.decode.events import CHECKSUM_SIZE, HEADER_SIZE, EventType
-from connect_dagster.connectors.mysql.decode.kernels import Bytes, Flags, Longs, kernel, unsigned
+from connect_dagster.connectors.mysql.decode.kernels import Bytes, Flags, LongMatrix, Longs, kernel, unsigned
 from connect_dagster.protocol.wire import MalformedBytes
 
 _PACKET_HEADER = 4
@@ -132,6 +132,10 @@ class Events:
         """Return the events of several parts, one after the other."""
         return cls(np.concatenate([part.matrix for part in parts], axis=1))
 
+    def without(self, indices: Sequence[int]) -> Events:
+        """Return the events without some of them."""
+        return Events(np.delete(self.matrix, indices, axis=1))
+
     def unpacked(self, index: int, *, body: int, length: int, event_type: int) -> None:
         """Let an event stand where its decompressed body is."""
         self.matrix[_BODY, index] = body
@@ -180,21 +184,23 @@ def _scanned(buffer: Bytes, start: int, end: int, packets: bool, checksums: bool
     return Scanned(Events(matrix[:, :count]), int(after), Stop(int(stop)))
 
 
-def verify_checksums(buffer: Bytes, events: Events) -> None:
-    """Compare each event with the CRC32 after its body.
-
-    Raises:
-        MalformedBytes: of the first one that differs; the position is that of its header in the buffer.
-    """
+def wrong_checksums(buffer: Bytes, events: Events) -> list[int]:
+    """Return the indices of events that differ from the CRC32 after their bodies."""
     view = buffer.data
-    for body, length in zip(events.body.tolist(), events.length.tolist(), strict=True):
-        start, end = body - HEADER_SIZE, body + length
-        if zlib.crc32(view[start:end]) != int.from_bytes(view[end : end + CHECKSUM_SIZE], "little"):
-            raise MalformedBytes("an event whose CRC32 is another", start, len(buffer))
+    starts = events.body - HEADER_SIZE
+    ends = events.body + events.length
+    ends[events.type == _FORMAT_DESCRIPTION] -= CHECKSUM_SIZE  # it has its own in its body
+    return [
+        index
+        for index, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True))
+        if zlib.crc32(view[start:end]) != int.from_bytes(view[end : end + CHECKSUM_SIZE], "little")
+    ]
 
 
 @kernel
-def _scan(buffer: Bytes, start: int, end: int, packets: bool, checksum: int, matrix: Longs) -> tuple[int, int, int]:
+def _scan(
+    buffer: Bytes, start: int, end: int, packets: bool, checksum: int, matrix: LongMatrix
+) -> tuple[int, int, int]:
     """Fill the matrix; return the number of events, the index after them and why there are no more."""
     count = 0
     at = start

@@ -84,8 +84,10 @@ def dates(buffer: Bytes, offsets: Offsets, out: Longs, valid: Flags) -> int:
             valid[row] = False
         elif exists(year, month, day):
             out[row] = days(year, month, day)
-        elif impossible == _NONE:
-            impossible = row
+        else:
+            valid[row] = False
+            if impossible == _NONE:
+                impossible = row
     return impossible
 
 
@@ -107,8 +109,10 @@ def datetimes(buffer: Bytes, offsets: Offsets, digits: int, out: Longs, valid: F
         elif exists(year, month, day) and hour < 24 and minute < 60 and second < 60:
             seconds = days(year, month, day) * _DAY + hour * 3600 + minute * 60 + second
             out[row] = seconds * _MICROS + fraction(buffer, at + 5, digits)
-        elif impossible == _NONE:
-            impossible = row
+        else:
+            valid[row] = False
+            if impossible == _NONE:
+                impossible = row
     return impossible
 
 
@@ -128,8 +132,10 @@ def old_datetimes(buffer: Bytes, offsets: Offsets, out: Longs, valid: Flags) -> 
             valid[row] = False
         elif exists(year, month, day) and hour < 24 and minute < 60 and second < 60:
             out[row] = (days(year, month, day) * _DAY + hour * 3600 + minute * 60 + second) * _MICROS
-        elif impossible == _NONE:
-            impossible = row
+        else:
+            valid[row] = False
+            if impossible == _NONE:
+                impossible = row
     return impossible
 
 

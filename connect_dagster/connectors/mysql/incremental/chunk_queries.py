@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from connect_dagster.connectors.mysql.incremental.chunk_plan import ChunkPlan
 from connect_dagster.connectors.mysql.incremental.key_columns import KeyColumn
 from connect_dagster.connectors.mysql.incremental.keys import Key
-from connect_dagster.connectors.mysql.snapshot.identifiers import quoted, quoted_table
-from connect_dagster.connectors.mysql.snapshot.parameters import Parameter
+from connect_dagster.connectors.mysql.server.parameters import Parameter
+from connect_dagster.connectors.mysql.table_ids import quoted, quoted_table
 from connect_dagster.java.object_arrays import Value
 
 

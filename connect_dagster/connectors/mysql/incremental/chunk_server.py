@@ -18,29 +18,16 @@ from connect_dagster.connectors.mysql.incremental.chunk_plan import ChunkPlan
 from connect_dagster.connectors.mysql.incremental.chunk_queries import ChunkQuery, chunk_query, maximum_query
 from connect_dagster.connectors.mysql.incremental.keys import Key
 from connect_dagster.connectors.mysql.options.snapshots import WatermarkStrategy
-from connect_dagster.connectors.mysql.snapshot.identifiers import quoted_table
-from connect_dagster.connectors.mysql.snapshot.result_set import ResultSet
-from connect_dagster.connectors.mysql.snapshot.sessions import Connection, query
-from connect_dagster.connectors.mysql.stream.server_error import ErrorNumber
-from connect_dagster.connectors.mysql.table_ids import TableId
-from connect_dagster.errors import ConnectError, DataError, RetriableError
+from connect_dagster.connectors.mysql.server.result_set import ResultSet
+from connect_dagster.connectors.mysql.server.server_error import as_connect_error
+from connect_dagster.connectors.mysql.server.sessions import Connection, query
+from connect_dagster.connectors.mysql.table_ids import TableId, quoted_table
+from connect_dagster.errors import DataError, RetriableError
 
 OPEN, CLOSE = "snapshot-window-open", "snapshot-window-close"
 """Types of the rows that mark a window."""
 
 OPEN_SUFFIX, CLOSE_SUFFIX = "-open", "-close"
-_NO_CONNECTION = (2002, 2003, 2005)
-_LOST = frozenset(
-    {
-        *_NO_CONNECTION,
-        ErrorNumber.SHUTDOWN,
-        ErrorNumber.CONNECTION_KILLED,
-        ErrorNumber.SERVER_GONE,
-        ErrorNumber.SERVER_LOST,
-        ErrorNumber.SERVER_LOST_EXTENDED,
-        ErrorNumber.CLIENT_INTERACTION_TIMEOUT,
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +130,10 @@ class ChunkServer:
             self.close()  # rows are left that nobody reads
             raise
         except (pymysql.Error, OSError) as error:
-            number, text = error.args if len(error.args) == 2 else (0, str(error))
-            if number in _LOST or isinstance(error, OSError | pymysql.InterfaceError):
+            raised = as_connect_error("to read chunks of tables", error)
+            if isinstance(raised, RetriableError):
                 self.close()
-                raise RetriableError(f"The connection that reads chunks is lost: {text} [error {number}]") from error
-            raise ConnectError(f"{text} [error {number}]") from error
+            raise raised from error
 
 
 def _now() -> str:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from connect_dagster.connectors.mysql.decode.columns import Reading
 from connect_dagster.connectors.mysql.schema.model import Column
-from connect_dagster.connectors.mysql.snapshot.parameters import Parameter
+from connect_dagster.connectors.mysql.server.parameters import Parameter
 from connect_dagster.errors import DataError
 from connect_dagster.java.object_arrays import Value
 from connect_dagster.java.object_classes import JavaType

@@ -11,9 +11,9 @@ import pyarrow as pa
 from connect_dagster.connectors.mysql.records.captured_table import CapturedTable
 from connect_dagster.connectors.mysql.records.change_records import ChangeRecords
 from connect_dagster.connectors.mysql.records.envelope import SnapshotRecord
-from connect_dagster.connectors.mysql.records.record_tables import record_headers, record_table
+from connect_dagster.connectors.mysql.records.record_tables import RecordParts, record_headers, record_table
 from connect_dagster.connectors.mysql.records.source_info import source_struct
-from connect_dagster.connectors.mysql.stream.change_tables import RecordParts, source_columns
+from connect_dagster.connectors.mysql.stream.change_tables import source_columns
 from connect_dagster.connectors.mysql.stream.log_stream import LogPiece
 from connect_dagster.plugin.frames import SourceTable
 

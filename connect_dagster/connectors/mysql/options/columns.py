@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from connect_dagster.connectors.mysql.column_rules import OF_COLUMN, OF_TYPE, ColumnRules
-from connect_dagster.connectors.mysql.message_keys import OPTION, MessageKeys, message_keys
 from connect_dagster.connectors.mysql.options.checks import choice, chosen
 from connect_dagster.connectors.mysql.records.type_modes import (
     BigIntUnsignedMode,
@@ -12,7 +10,9 @@ from connect_dagster.connectors.mysql.records.type_modes import (
     TimePrecisionMode,
     TypeModes,
 )
-from connect_dagster.connectors.mysql.regex_lists import regexes
+from connect_dagster.connectors.mysql.selection.column_rules import OF_COLUMN, OF_TYPE, ColumnRules
+from connect_dagster.connectors.mysql.selection.message_keys import OPTION, MessageKeys, message_keys
+from connect_dagster.connectors.mysql.selection.regex_lists import regexes
 from connect_dagster.plugin.config import ConfigDef, Importance, Width, config_group, config_key
 
 COLUMNS = "Columns"

@@ -11,9 +11,6 @@ import logging
 from collections.abc import Iterator, Mapping
 from typing import ClassVar, Self
 
-from connect_dagster.connectors.mysql.column_rules import PREFIXES as RULE_PREFIXES
-from connect_dagster.connectors.mysql.column_rules import shown_key, wrong_rules
-from connect_dagster.connectors.mysql.filters import CaptureFilters
 from connect_dagster.connectors.mysql.locking_modes import MARIADB_MODES, LockingMode, Locks
 from connect_dagster.connectors.mysql.options import history, signals
 from connect_dagster.connectors.mysql.options.checks import choice, chosen, with_recommended_values
@@ -46,9 +43,12 @@ from connect_dagster.connectors.mysql.options.without_effect import (
     MYSQL_WITHOUT_EFFECT,
     warnings,
 )
-from connect_dagster.connectors.mysql.select_overrides import OPTION as OVERRIDES
-from connect_dagster.connectors.mysql.select_overrides import SelectOverrides
-from connect_dagster.connectors.mysql.tls import DEMANDS, MariaDbTlsMode, MySqlTlsMode, TlsDemands
+from connect_dagster.connectors.mysql.selection.column_rules import PREFIXES as RULE_PREFIXES
+from connect_dagster.connectors.mysql.selection.column_rules import shown_key, wrong_rules
+from connect_dagster.connectors.mysql.selection.filters import CaptureFilters
+from connect_dagster.connectors.mysql.selection.select_overrides import OPTION as OVERRIDES
+from connect_dagster.connectors.mysql.selection.select_overrides import SelectOverrides
+from connect_dagster.connectors.mysql.server.tls import DEMANDS, MariaDbTlsMode, MySqlTlsMode, TlsDemands
 from connect_dagster.errors import ConfigError
 from connect_dagster.plugin.config import (
     ConfigKey,
@@ -269,17 +269,6 @@ def _combinations(properties: Mapping[str, str]) -> Iterator[ConfigError]:
     if signals.SINK in _items(properties, signals.SINKS) and not properties.get(signals.SINK_TOPIC, "").strip():
         reason = f"Notifications go to a topic, by {signals.SINKS}: its name must be given"
         yield ConfigError.invalid(signals.SINK_TOPIC, properties.get(signals.SINK_TOPIC), reason)
-    yield from _queue(properties)
-
-
-def _queue(properties: Mapping[str, str]) -> Iterator[ConfigError]:
-    batch, queue = (properties.get(name, default) for name, default in _SIZES.items())
-    if batch.strip().isdecimal() and queue.strip().isdecimal() and 0 < int(queue) <= int(batch):
-        name = "max.queue.size"
-        yield ConfigError.invalid(name, queue, f"It must be larger than max.batch.size, which is {batch}")
-
-
-_SIZES = {"max.batch.size": "2048", "max.queue.size": "8192"}
 
 
 def _items(properties: Mapping[str, str], name: str) -> list[str]:

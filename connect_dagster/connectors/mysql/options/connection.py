@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import ssl
 
-from connect_dagster.connectors.mysql.login import Login, LogSession, split_statements
-from connect_dagster.connectors.mysql.tls import StoreFile, TlsDemands, client_context
+from connect_dagster.connectors.mysql.server.login import Login, LogSession, split_statements
+from connect_dagster.connectors.mysql.server.tls import StoreFile, TlsDemands, client_context
 from connect_dagster.errors import ConfigError
 from connect_dagster.plugin.config import (
     ConfigDef,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from connect_dagster.connectors.mysql.regex_lists import RegexList
+from connect_dagster.connectors.mysql.selection.regex_lists import RegexList
 from connect_dagster.errors import ConfigError
 from connect_dagster.plugin.config import Type, parse_value, under_prefix
 

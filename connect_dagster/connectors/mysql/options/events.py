@@ -10,6 +10,7 @@ from connect_dagster.plugin.config import ConfigDef, Importance, Type, Width, at
 
 EVENTS = "Events"
 _NONE = "none"
+_BATCH_BYTES, _LEAST_BYTES = 8 << 20, 1 << 16
 
 
 def _operations(name: str, value: Sequence[str] | None) -> None:
@@ -83,21 +84,6 @@ class EventOptions(ConfigDef):
             doc="Whether data records have headers __debezium.context.* that name the connector, its task and this "
             "run of it.",
         )
-        batch_rows: int = config_key(
-            "max.batch.size",
-            default=2048,
-            validator=at_least(1),
-            display_name="Change event batch size",
-            doc="Most records of one batch. Left out, batches have 8 to 16 MB of the log, with as many records as that "
-            "gives.",
-        )
-        queue_rows: int = config_key(
-            "max.queue.size",
-            default=8192,
-            validator=at_least(1),
-            display_name="Change event buffer size",
-            doc="Most records that are read and not yet sent; more than max.batch.size. Counts when it is given.",
-        )
         queue_bytes: int = config_key(
             "max.queue.size.in.bytes",
             type=Type.LONG,
@@ -105,7 +91,8 @@ class EventOptions(ConfigDef):
             validator=at_least(0),
             width=Width.LONG,
             display_name="Change event buffer size in bytes",
-            doc="Most bytes of the log that are read and not yet sent; 0 for the connector's own limit.",
+            doc="Bytes of the log, or of rows of a snapshot, that make a batch; 0 for 8 MB. One event, or row, may be "
+            "larger.",
         )
         poll_interval_ms: int = config_key(
             "poll.interval.ms",
@@ -115,14 +102,6 @@ class EventOptions(ConfigDef):
             display_name="Poll interval (ms)",
             doc="Longest wait for events in one poll. Events that come are sent at once, in Debezium after this time.",
         )
-        fetch_rows: int = config_key(
-            "query.fetch.size",
-            default=0,
-            validator=at_least(0),
-            width=Width.MEDIUM,
-            display_name="Query fetch size",
-            doc="Rows that statements beside those of snapshots fetch at a time; 0 for all.",
-        )
 
     @property
     def skipped_operations(self) -> frozenset[Operation]:
@@ -130,16 +109,6 @@ class EventOptions(ConfigDef):
         return frozenset(Operation(one) for one in self.skipped if one and one != _NONE)
 
     @property
-    def most_rows(self) -> int | None:
-        """Return the most records of a batch, ``None`` where the user left it to us."""
-        return self.batch_rows if "max.batch.size" in self.originals else None
-
-    @property
-    def most_rows_held(self) -> int | None:
-        """Return the most records that are read and not yet sent, ``None`` where the user left it to us."""
-        return self.queue_rows if "max.queue.size" in self.originals else None
-
-    @property
-    def most_bytes_held(self) -> int | None:
-        """Return the most bytes that are read and not yet sent, ``None`` where the user left it to us."""
-        return self.queue_bytes or None
+    def batch_bytes(self) -> int:
+        """Return the bytes of the log, or of rows, that make a batch."""
+        return max(self.queue_bytes or _BATCH_BYTES, _LEAST_BYTES)

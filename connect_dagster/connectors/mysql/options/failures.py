@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from connect_dagster.backoff import Backoff
 from connect_dagster.connectors.mysql.options.checks import choice
+from connect_dagster.errors import ConnectError
 from connect_dagster.plugin.config import (
     ConfigDef,
     Importance,
@@ -19,7 +21,14 @@ from connect_dagster.plugin.config import (
     parse_value,
 )
 
+log = logging.getLogger(__name__)
+
 FAILURES = "Failures"
+PROCESSING, SCHEMA, CONVERTING = (
+    "event.processing.failure.handling.mode",
+    "inconsistent.schema.handling.mode",
+    "event.converting.failure.handling.mode",
+)
 FRAMEWORK_DELAY, _LONGEST_DELAY = "errors.retry.delay.max.ms", "retriable.restart.connector.wait.ms"
 
 
@@ -47,6 +56,56 @@ _MODES: Mapping[str, FailureMode] = {
 
 
 @dataclass(frozen=True, slots=True)
+class FailureRule:
+    """The reaction to something that cannot be read.
+
+    Attributes:
+        option: that decides on it.
+        mode: its value.
+        effect: of the other modes than ``fail``.
+    """
+
+    option: str
+    mode: FailureMode
+    effect: str
+
+    def apply(self, text: str, cause: Exception | None = None) -> None:
+        """Raise, or log.
+
+        Args:
+            text: that says what cannot be read, and where it is.
+            cause: the error.
+
+        Raises:
+            ConnectError: the mode is ``fail``.
+        """
+        if self.mode is FailureMode.FAIL:
+            raise ConnectError(f"{text}. With {self.option}=warn {self.effect}") from cause
+        log.log(logging.WARNING if self.mode is FailureMode.WARN else logging.DEBUG, "%s: %s", text, self.effect)
+
+
+@dataclass(frozen=True, slots=True)
+class FailureRules:
+    """The reactions to what cannot be read.
+
+    Attributes:
+        events: bytes that are not what their table says.
+        schemas: tables whose structure is not known as the log has it.
+        values: those that their columns' types do not allow.
+    """
+
+    events: FailureRule = FailureRule(PROCESSING, FailureMode.FAIL, "it is left out")
+    schemas: FailureRule = FailureRule(SCHEMA, FailureMode.FAIL, "they are left out")
+    values: FailureRule = FailureRule(
+        CONVERTING, FailureMode.WARN, "it becomes null; where that is not allowed the default value, or 1970-01-01"
+    )
+
+
+DEFAULT_RULES = FailureRules()
+"""The reactions of a connector at its defaults."""
+
+
+@dataclass(frozen=True, slots=True)
 class Reconnects:
     """How often, and after which time, a lost connection is made again.
 
@@ -68,7 +127,7 @@ class FailureOptions(ConfigDef):
 
     with config_group(FAILURES, importance=Importance.MEDIUM, width=Width.SHORT):
         processing_mode: str = config_key(
-            "event.processing.failure.handling.mode",
+            PROCESSING,
             default=FailureMode.FAIL.value,
             validator=choice(_EventMode),
             display_name="Event deserialization failure handling",
@@ -76,14 +135,14 @@ class FailureOptions(ConfigDef):
             "goes on, 'skip' and 'ignore' go on.",
         )
         schema_mode: str = config_key(
-            "inconsistent.schema.handling.mode",
+            SCHEMA,
             default=FailureMode.FAIL.value,
             validator=choice(_EventMode),
             display_name="Inconsistent schema failure handling",
             doc="The same for an event of a table whose structure is not known or is another one.",
         )
         converting_mode: str = config_key(
-            "event.converting.failure.handling.mode",
+            CONVERTING,
             default=FailureMode.WARN.value,
             validator=choice(FailureMode),
             display_name="Event converting failure handling",
@@ -119,19 +178,14 @@ class FailureOptions(ConfigDef):
         )
 
     @property
-    def of_processing(self) -> FailureMode:
-        """Return what happens with events that cannot be decoded."""
-        return _MODES[self.processing_mode.lower()]
-
-    @property
-    def of_schema(self) -> FailureMode:
-        """Return what happens with events whose table is not known as it is in them."""
-        return _MODES[self.schema_mode.lower()]
-
-    @property
-    def of_converting(self) -> FailureMode:
-        """Return what happens with values that do not fit their schemas."""
-        return _MODES[self.converting_mode.lower()]
+    def failures(self) -> FailureRules:
+        """Return the reactions to what cannot be read."""
+        rules = DEFAULT_RULES
+        return FailureRules(
+            replace(rules.events, mode=_MODES[self.processing_mode.lower()]),
+            replace(rules.schemas, mode=_MODES[self.schema_mode.lower()]),
+            replace(rules.values, mode=_MODES[self.converting_mode.lower()]),
+        )
 
     @property
     def reconnects(self) -> Reconnects:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from connect_dagster.connectors.mysql.filters import HistoryScope
 from connect_dagster.connectors.mysql.options.checks import class_named, topic_characters
-from connect_dagster.connectors.mysql.regex_lists import RegexList, regexes
+from connect_dagster.connectors.mysql.selection.filters import HistoryScope
+from connect_dagster.connectors.mysql.selection.regex_lists import RegexList, regexes
 from connect_dagster.plugin.config import (
     ConfigDef,
     Importance,

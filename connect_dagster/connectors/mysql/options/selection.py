@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from connect_dagster.connectors.mysql.gtid_sources import EXCLUDES, INCLUDES, GtidSources
-from connect_dagster.connectors.mysql.regex_lists import NameFilter, RegexList, regexes
+from connect_dagster.connectors.mysql.positions.gtid_sources import EXCLUDES, INCLUDES, GtidSources
+from connect_dagster.connectors.mysql.selection.regex_lists import NameFilter, RegexList, regexes
 from connect_dagster.plugin.config import ConfigDef, Importance, Width, config_group, config_key
 
 FILTERS = "Filters"

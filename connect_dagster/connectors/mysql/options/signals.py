@@ -200,8 +200,3 @@ class SignalOptions(ConfigDef):
     def logs_notifications(self) -> bool:
         """Return whether notifications go to the log."""
         return "log" in self.notification_channels
-
-    @property
-    def heartbeat_seconds(self) -> float | None:
-        """Return the seconds between two heartbeats; ``None`` for none."""
-        return self.heartbeat_ms / 1000 or None

@@ -7,9 +7,9 @@ from enum import Enum
 
 from connect_dagster.connectors.mysql.locking_modes import LOCKS, LockingMode, Locks
 from connect_dagster.connectors.mysql.options.checks import choice, chosen
-from connect_dagster.connectors.mysql.regex_lists import RegexList, regexes
-from connect_dagster.connectors.mysql.select_overrides import OPTION as OVERRIDES
-from connect_dagster.connectors.mysql.select_overrides import SelectOverrides
+from connect_dagster.connectors.mysql.selection.regex_lists import RegexList, regexes
+from connect_dagster.connectors.mysql.selection.select_overrides import OPTION as OVERRIDES
+from connect_dagster.connectors.mysql.selection.select_overrides import SelectOverrides
 from connect_dagster.connectors.mysql.snapshot_modes import MODES, SnapshotMode, SnapshotPlan, When
 from connect_dagster.connectors.mysql.table_ids import TableId
 from connect_dagster.errors import ConfigError
@@ -52,18 +52,16 @@ class _QueryMode(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class IncrementalSnapshots:
+class IncrementalOptions:
     """How incremental snapshots read.
 
     Attributes:
         chunk_rows: rows that are read at a time.
         strategy: rows of the signal table that mark a chunk's window.
-        allows_schema_changes: whether the structure of a table may change meanwhile.
     """
 
     chunk_rows: int
     strategy: WatermarkStrategy
-    allows_schema_changes: bool
 
 
 def _tables(name: str, value: str | None) -> None:
@@ -221,13 +219,6 @@ class SnapshotOptions(ConfigDef):
             display_name="Incremental snapshot chunk size",
             doc="Rows that an incremental snapshot reads at a time. Left out, they are 20000.",
         )
-        chunk_schema_changes: bool = config_key(
-            "incremental.snapshot.allow.schema.changes",
-            default=False,
-            importance=Importance.LOW,
-            display_name="Allow schema changes during incremental snapshot if supported.",
-            doc="Whether a table may change its structure in an incremental snapshot, which then reads a chunk again.",
-        )
         watermarks: str = config_key(
             "incremental.snapshot.watermarking.strategy",
             default=WatermarkStrategy.INSERT_INSERT.value,
@@ -278,10 +269,10 @@ class SnapshotOptions(ConfigDef):
         return chosen(TableOrder, self.table_order_name)
 
     @property
-    def incremental(self) -> IncrementalSnapshots:
+    def incremental(self) -> IncrementalOptions:
         """Return how incremental snapshots read."""
         rows = self.chunk_size if _CHUNK in self.originals else _OUR_CHUNK
-        return IncrementalSnapshots(rows, chosen(WatermarkStrategy, self.watermarks), self.chunk_schema_changes)
+        return IncrementalOptions(rows, chosen(WatermarkStrategy, self.watermarks))
 
     @property
     def _switched(self) -> SnapshotPlan:

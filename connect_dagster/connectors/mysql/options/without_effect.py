@@ -38,6 +38,15 @@ _TEXT, _LIST, _NUMBER, _LONG, _SWITCH, _CLASS = (
     Type.CLASS,
 )
 _ROWS = (
+    _row("max.batch.size", _NUMBER, 2048, "A batch has the records of max.queue.size.in.bytes of the log."),
+    _row("max.queue.size", _NUMBER, 8192, "Records do not wait in a queue: max.queue.size.in.bytes limits a batch."),
+    _row("query.fetch.size", _NUMBER, 0, "Statements beside those of snapshots have few rows."),
+    _row(
+        "incremental.snapshot.allow.schema.changes",
+        _SWITCH,
+        False,
+        "A table may change its structure in an incremental snapshot, which reads a chunk again then.",
+    ),
     _row("binlog.buffer.size", _NUMBER, 0, "The log is read without looking ahead: a server writes committed changes."),
     _row("min.row.count.to.stream.results", _NUMBER, 1000, "Results of any size are read as they come."),
     _row("use.nongraceful.disconnect", _SWITCH, False, "A connection that is lost is closed at once."),

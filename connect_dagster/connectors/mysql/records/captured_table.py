@@ -6,6 +6,7 @@ of the row alone.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,9 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from connect_dagster.connectors.mysql.column_rules import ColumnRules, Effect
-from connect_dagster.connectors.mysql.filters import CaptureFilters
-from connect_dagster.connectors.mysql.message_keys import MessageKeys
+from connect_dagster.connectors.mysql.records.defaults import default_of_field
 from connect_dagster.connectors.mysql.records.envelope import envelope_schema
 from connect_dagster.connectors.mysql.records.name_adjustment import (
     NameAdjustment,
@@ -24,11 +23,15 @@ from connect_dagster.connectors.mysql.records.name_adjustment import (
 )
 from connect_dagster.connectors.mysql.records.topics import TopicNames
 from connect_dagster.connectors.mysql.records.type_modes import TypeModes
-from connect_dagster.connectors.mysql.records.types import FieldType, field_type
-from connect_dagster.connectors.mysql.schema.defaults import default_of_field
+from connect_dagster.connectors.mysql.records.types import FieldType, field_type, is_known_type
 from connect_dagster.connectors.mysql.schema.model import Column, Table
+from connect_dagster.connectors.mysql.selection.column_rules import ColumnRules, Effect
+from connect_dagster.connectors.mysql.selection.filters import CaptureFilters
+from connect_dagster.connectors.mysql.selection.message_keys import MessageKeys
 from connect_dagster.connectors.mysql.table_ids import TableId
 from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
+
+log = logging.getLogger(__name__)
 
 _TIMES = frozenset({"DATE", "DATETIME", "TIMESTAMP"})
 
@@ -103,10 +106,10 @@ class CapturedTable:
 
 
 def captured_table(table: Table, rules: RecordRules) -> CapturedTable:
-    """Return the way from a table to records.
+    """Return the way from a table to records, without columns whose type is not known.
 
     Raises:
-        DataError: the type of a column is not known.
+        DataError: the default value of a column is not one of its type.
         CostlyPatternError: a match of an option's regular expression takes too long.
     """
     table_id = TableId(table.database, table.name)
@@ -114,9 +117,14 @@ def captured_table(table: Table, rules: RecordRules) -> CapturedTable:
     effects = dict(
         zip((one.name for one in table.columns), rules.columns.of_table(table_id, table.columns), strict=True)
     )
-    row = tuple(_field(table, name, rules, effects[name]) for name in captured)
-    key = tuple(_field(table, name, rules) for name in _key_columns(table, table_id, rules))
+    known = [name for name in captured if _is_known(table, name)]
+    row = tuple(_field(table, name, rules, effects[name]) for name in known)
+    key_names = [name for name in _key_columns(table, table_id, rules) if is_known_type(table.column(name))]
+    key = tuple(_field(table, name, rules) for name in key_names)
     names = rules.names
+    topic, wanted = names.of_table(*table_id), names.wanted_of_table(*table_id)
+    if topic != wanted:
+        log.warning("Records of table %s go to the topic %s: no topic can have the name %s", table_id, topic, wanted)
 
     def named(name: str) -> str:
         return adjusted_schema_name(name, rules.schema_names)
@@ -125,13 +133,32 @@ def captured_table(table: Table, rules: RecordRules) -> CapturedTable:
     envelope = envelope_schema(names, table, row_schema, rules.source)
     return CapturedTable(
         id=table_id,
-        topic=names.of_table(*table_id),
+        topic=topic,
         row=row,
         key=key,
         row_schema=row_schema,
         key_schema=_struct(named(names.key_schema(*table_id)), key) if key else None,
         value_schema=replace(envelope, name=named(names.envelope_schema(*table_id))),
     )
+
+
+def _is_known(table: Table, name: str) -> bool:
+    column = table.column(name)
+    known = is_known_type(column)
+    if not known:
+        log.warning("Column %s of table %s is left out: its type %s is not known", name, table.id, column.type)
+    return known
+
+
+def impossible_date(table: TableId, field: CapturedField, where: str) -> str:
+    """Return the text for a date that no calendar has, which a server stores with ``ALLOW_INVALID_DATES``.
+
+    Args:
+        table: that has the field.
+        field: of the date.
+        where: the first such date is.
+    """
+    return f"Column {field.column.name} of table {table} has a date that no calendar has, such as February 30, {where}"
 
 
 def _key_columns(table: Table, table_id: TableId, rules: RecordRules) -> Sequence[str]:

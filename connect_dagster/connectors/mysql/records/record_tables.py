@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,30 @@ import pyarrow as pa
 from connect_dagster.connectors.mysql.decode.kernels import Longs
 from connect_dagster.connectors.mysql.records.change_records import ChangeRecords
 from connect_dagster.connectors.mysql.records.envelope import NEW_KEY_HEADER, OLD_KEY_HEADER
+from connect_dagster.connectors.mysql.records.source_info import SourceConstants
 from connect_dagster.plugin.frame_columns import TOMBSTONE
+from connect_dagster.plugin.schema import Schema
 
 _TRANSACTION = pa.struct({"id": pa.string(), "total_order": pa.int64(), "data_collection_order": pa.int64()})
 _HEADER = pa.struct({"key": pa.string(), "value": pa.binary()})
 
 WriteKey = Callable[[Mapping[str, Any]], bytes | None]
 """Returns the bytes of a key as a header."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordParts:
+    """Parts of records that do not depend on rows.
+
+    Attributes:
+        source: constants of ``source``.
+        headers: of all records.
+        write_header: makes the bytes of a header's value, by its schema.
+    """
+
+    source: SourceConstants
+    headers: Mapping[str, bytes | None]
+    write_header: Callable[[Schema | None, Any], bytes | None]
 
 
 def record_table(records: ChangeRecords, source: pa.StructArray, micros: int, headers: pa.Array | None) -> pa.Table:

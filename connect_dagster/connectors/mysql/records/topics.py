@@ -30,7 +30,11 @@ class TopicNames:
 
     def of_table(self, database: str, table: str) -> str:
         """Return the topic of a table's records."""
-        return sanitized(self.delimiter.join(part for part in (self.prefix, database, table) if part.strip()))
+        return sanitized(self.wanted_of_table(database, table))
+
+    def wanted_of_table(self, database: str, table: str) -> str:
+        """Return the name that the topic would have if a topic could have any name."""
+        return self.delimiter.join(part for part in (self.prefix, database, table) if part.strip())
 
     def key_schema(self, database: str, table: str) -> str:
         """Return the name of the schema of keys."""

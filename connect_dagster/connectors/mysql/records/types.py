@@ -89,6 +89,11 @@ def field_type(column: Column, modes: TypeModes) -> FieldType:
     return FieldType(replace(form.schema, optional=column.optional), reading, _without_nulls(form, column))
 
 
+def is_known_type(column: Column) -> bool:
+    """Return whether records can have a column."""
+    return _kind(column) in _FORMS
+
+
 def _kind(column: Column) -> str:
     """Return the type by which values are read: a text of the character set ``binary`` is one of bytes."""
     is_binary = column.charset == "binary" and column.base_type in _TEXTS

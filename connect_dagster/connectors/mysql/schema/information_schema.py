@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from connect_dagster.connectors.mysql.flavor import Flavor
 from connect_dagster.connectors.mysql.schema.ddl.parser import DdlParser
 from connect_dagster.connectors.mysql.schema.ddl.variables import CHARSET_SERVER
-from connect_dagster.connectors.mysql.schema.flavor import Flavor
 from connect_dagster.connectors.mysql.schema.model import Table, Tables
-from connect_dagster.connectors.mysql.table_ids import TableId
+from connect_dagster.connectors.mysql.table_ids import TableId, quoted, quoted_table
 from connect_dagster.errors import DataError
 
-COLLATION_SERVER, LOWER_CASE_TABLE_NAMES = "collation_server", "lower_case_table_names"
+COLLATION_SERVER = "collation_server"
 
 
 class Cursor(Protocol):
@@ -55,34 +55,28 @@ def charset_variables(cursor: Cursor) -> dict[str, str]:
     return dict(_pairs(cursor, f"SHOW VARIABLES WHERE Variable_name IN ({names})"))
 
 
-def lower_case_table_names(cursor: Cursor) -> int:
-    """Return the variable by which names of tables differ in case, or do not."""
-    return int(dict(_pairs(cursor, f"SHOW VARIABLES LIKE '{LOWER_CASE_TABLE_NAMES}'"))[LOWER_CASE_TABLE_NAMES])
-
-
 def create_statement(cursor: Cursor, table: TableId) -> str:
     """Return the statement that makes a table as it is now."""
-    return str(_rows(cursor, f"SHOW CREATE TABLE {quoted(table.database)}.{quoted(table.name)}")[0][1])
+    return str(_rows(cursor, show_create(table))[0][1])
 
 
-def read_table(cursor: Cursor, table: TableId, flavor: Flavor, *, keeps_comments: bool = False) -> Table:
-    """Return a table as it is now.
+def show_create(table: TableId) -> str:
+    """Return the statement that asks for the one that makes a table; that is the second column of its row."""
+    return f"SHOW CREATE TABLE {quoted_table(table)}"
+
+
+def created_table(statement: str, table: TableId, flavor: Flavor, *, keeps_comments: bool = False) -> Table:
+    """Return the table that a server's statement for it makes.
 
     Raises:
-        DataError: the server's statement for it is not understood.
+        DataError: the statement is not understood.
     """
     tables = Tables()
-    statement = create_statement(cursor, table)
     DdlParser(tables, flavor, keeps_comments=keeps_comments).parse(statement, table.database)
     found = next(iter(tables), None)
     if found is None:
         raise DataError(f"Not a statement that makes the table {table}: {statement}")
     return found
-
-
-def quoted(name: str) -> str:
-    """Return a name in quotes."""
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _pairs(cursor: Cursor, query: str) -> list[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from connect_dagster.connectors.mysql.schema.column_types import JdbcType, type_facts
@@ -92,6 +92,14 @@ class Table:
         return column
 
 
+@dataclass(frozen=True, slots=True)
+class SavedTables:
+    """Tables and character sets that were known at some time."""
+
+    tables: Mapping[TableId, Table]
+    charsets: Mapping[str, str]
+
+
 class Tables:
     """The tables that are known, and the character sets of databases. One thread owns them.
 
@@ -133,6 +141,14 @@ class Tables:
     def set_charset(self, database: str, charset: str) -> None:
         """Set the character set of tables to come of a database."""
         self._charsets[self._fold(database)] = charset
+
+    def saved(self) -> SavedTables:
+        """Return what is known now, for ``restore``."""
+        return SavedTables(dict(self._tables), dict(self._charsets))
+
+    def restore(self, saved: SavedTables) -> None:
+        """Know again what was known."""
+        self._tables, self._charsets = dict(saved.tables), dict(saved.charsets)
 
     def _key(self, table: TableId) -> TableId:
         return TableId(self._fold(table.database), self._fold(table.name))

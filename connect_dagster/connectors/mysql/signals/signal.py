@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from connect_dagster.connectors.mysql.gtid import parse_gtid_set
+from connect_dagster.connectors.mysql.positions.gtid import parse_gtid_set
 from connect_dagster.connectors.mysql.schema.table_changes import TableChange
 from connect_dagster.errors import ConfigError, DataError
 from connect_dagster.expressions import java_patterns

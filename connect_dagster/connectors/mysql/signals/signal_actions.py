@@ -6,10 +6,10 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from connect_dagster.connectors.mysql.gtid import MariaDbGtidSet, parse_gtid_set
-from connect_dagster.connectors.mysql.positions import Position
-from connect_dagster.connectors.mysql.schema.flavor import Flavor
-from connect_dagster.connectors.mysql.schema_changes import SchemaChanges, StatementPlace
+from connect_dagster.connectors.mysql.flavor import Flavor
+from connect_dagster.connectors.mysql.history.schema_changes import SchemaChanges, StatementPlace
+from connect_dagster.connectors.mysql.positions.gtid import MariaDbGtidSet, parse_gtid_set
+from connect_dagster.connectors.mysql.positions.position import Position
 from connect_dagster.connectors.mysql.signals.signal import (
     BadSignalError,
     ChangeSchema,

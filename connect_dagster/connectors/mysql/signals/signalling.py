@@ -14,7 +14,7 @@ from connect_dagster.connectors.mysql.incremental.chunk_server import CLOSE, OPE
 from connect_dagster.connectors.mysql.incremental.context import ENTRIES, IncrementalContext
 from connect_dagster.connectors.mysql.incremental.incremental_snapshots import IncrementalSnapshots
 from connect_dagster.connectors.mysql.incremental.read_records import LogRow
-from connect_dagster.connectors.mysql.positions import Position
+from connect_dagster.connectors.mysql.positions.position import Position
 from connect_dagster.connectors.mysql.signals.signal import Signal
 from connect_dagster.connectors.mysql.signals.signal_actions import SignalActions
 from connect_dagster.connectors.mysql.signals.signal_table import SignalRow, SignalTable

@@ -16,9 +16,8 @@ import pymysql
 from connect_dagster.connectors.mysql.decode.columns import Reading
 from connect_dagster.connectors.mysql.options.snapshots import TableOrder
 from connect_dagster.connectors.mysql.schema.model import Table
-from connect_dagster.connectors.mysql.snapshot.identifiers import quoted, quoted_table
-from connect_dagster.connectors.mysql.snapshot.sessions import Connection, query
-from connect_dagster.connectors.mysql.table_ids import TableId
+from connect_dagster.connectors.mysql.server.sessions import Connection, query
+from connect_dagster.connectors.mysql.table_ids import TableId, quoted, quoted_table
 
 _INTEGERS = frozenset({"TINYINT", "SMALLINT", "MEDIUMINT", "INT", "INTEGER", "BIGINT"})
 _RANGE_ROWS = 50_000  # fewer are not worth a statement
@@ -118,18 +117,22 @@ def ranges(connection: Connection, scan: TableScan, rows: int, readers: int) -> 
 
 
 def plan(
-    connection: Connection, scans: Sequence[TableScan], readers: int, order: TableOrder = TableOrder.DISABLED
+    connection: Connection,
+    scans: Sequence[TableScan],
+    rows: Mapping[TableId, int],
+    readers: int,
+    order: TableOrder = TableOrder.DISABLED,
 ) -> list[Range]:
     """Return the ranges of all tables, those of a table one after the other.
 
     Args:
-        connection: asked for estimates and bounds.
+        connection: asked for bounds.
         scans: in the order of ``filters.in_snapshot``.
+        rows: of the tables, as ``row_estimates`` gives them.
         readers: that will read the ranges.
         order: of the tables (``snapshot.tables.order.by.row.count``).
     """
     by_table = {scan.table: scan for scan in scans}
-    rows = row_estimates(connection, by_table)
     tables = in_order(list(by_table), rows, order)
     return [part for table in tables for part in ranges(connection, by_table[table], rows[table], readers)]
 

@@ -16,32 +16,35 @@ import pyarrow as pa
 import pymysql
 
 from connect_dagster.connectors.mysql.decode.columns import Decoded
+from connect_dagster.connectors.mysql.history.schema_changes import SchemaChanges, StatementPlace
 from connect_dagster.connectors.mysql.locking_modes import Locks
-from connect_dagster.connectors.mysql.notifications.initial_notices import InitialNotices
+from connect_dagster.connectors.mysql.options.failures import FailureRule
 from connect_dagster.connectors.mysql.options.snapshots import TableOrder
-from connect_dagster.connectors.mysql.positions import Position, SnapshotType
+from connect_dagster.connectors.mysql.positions.position import Position, SnapshotType
 from connect_dagster.connectors.mysql.records.captured_table import (
     CapturedField,
     CapturedTable,
     RecordRules,
     captured_table,
+    impossible_date,
 )
 from connect_dagster.connectors.mysql.records.change_records import read_records
 from connect_dagster.connectors.mysql.records.envelope import SnapshotRecord
-from connect_dagster.connectors.mysql.records.record_tables import record_headers, record_table
+from connect_dagster.connectors.mysql.records.record_tables import RecordParts, record_headers, record_table
 from connect_dagster.connectors.mysql.records.source_info import SourceColumns, source_struct
 from connect_dagster.connectors.mysql.records.types import short_timestamps
 from connect_dagster.connectors.mysql.schema.information_schema import database_names, table_names
 from connect_dagster.connectors.mysql.schema.model import Tables
-from connect_dagster.connectors.mysql.schema_changes import SchemaChanges, StatementPlace
-from connect_dagster.connectors.mysql.select_overrides import SelectOverrides
-from connect_dagster.connectors.mysql.snapshot.chunks import TableScan, plan
+from connect_dagster.connectors.mysql.selection.select_overrides import SelectOverrides
+from connect_dagster.connectors.mysql.server.result_set import BatchLimits
+from connect_dagster.connectors.mysql.server.server_error import as_connect_error
+from connect_dagster.connectors.mysql.server.sessions import Connection
+from connect_dagster.connectors.mysql.snapshot.chunks import TableScan, plan, row_estimates
+from connect_dagster.connectors.mysql.snapshot.initial_notices import InitialNotices
 from connect_dagster.connectors.mysql.snapshot.locks import SnapshotLock, snapshot_view
 from connect_dagster.connectors.mysql.snapshot.readers import SnapshotReaders, TableBatch
-from connect_dagster.connectors.mysql.snapshot.result_set import BatchLimits
-from connect_dagster.connectors.mysql.snapshot.sessions import Connection
+from connect_dagster.connectors.mysql.snapshot.snapshot_metrics import SnapshotMetrics
 from connect_dagster.connectors.mysql.snapshot.structure import Statement, structure_statements
-from connect_dagster.connectors.mysql.stream.change_tables import RecordParts
 from connect_dagster.connectors.mysql.table_ids import TableId
 from connect_dagster.errors import ConnectError
 from connect_dagster.plugin.frames import SourceTable
@@ -84,6 +87,8 @@ class SnapshotMaking:
         partition: of the offsets.
         micros: gives the present time in microseconds since 1970.
         notices: report how far it is.
+        impossible: what happens with dates that no calendar has.
+        metrics: show how far it is.
     """
 
     rules: RecordRules
@@ -93,6 +98,8 @@ class SnapshotMaking:
     partition: Mapping[str, str]
     micros: Callable[[], int]
     notices: InitialNotices
+    impossible: FailureRule
+    metrics: SnapshotMetrics
 
 
 class InitialSnapshot:
@@ -115,27 +122,33 @@ class InitialSnapshot:
         self._reports: list[SourceTable] = []
         self._opened = contextlib.ExitStack()
 
-    def batches(self, *, structure: bool, data: bool) -> Iterator[list[SourceTable]]:
+    def batches(self, *, structure: bool, data: bool, at: Position | None = None) -> Iterator[list[SourceTable]]:
         """Yield the batches, none where they do not come at once.
 
         Args:
             structure: whether the statements that make the tables are read.
             data: whether rows are read.
+            at: position at which the structure counts, where the log is read on from it; ``None`` for the present one.
 
         Raises:
-            ConnectError: a right is missing, a lock was not granted, or the server is gone.
+            RetriableError: the server is gone.
+            ConnectError: a right is missing, a lock was not granted, or a value cannot be read.
         """
         held: list[SourceTable] = []
         try:
             with self._opened:
-                for found in self._all_batches(structure=structure, data=data):
+                for found in self._all_batches(structure=structure, data=data, at=at):
                     # The last batch is held back, as the end of the snapshot is marked in it.
                     sent = [*held, *found][:-1] if found else []
                     yield [self._with_offset(batch) for batch in [*sent, *self._reported()]]
                     held = found[-1:] or held
-        except BaseException:
+        except BaseException as error:
             self._making.notices.aborted()
+            self._making.metrics.aborted()
+            if isinstance(error, pymysql.MySQLError | OSError):
+                raise as_connect_error("to read the tables of the snapshot", error) from error
             raise
+        self._making.metrics.completed()
         completed = [self._at_end(batch) for batch in self._making.notices.completed()]
         yield [*(self._finished(batch) for batch in held), *completed]
 
@@ -143,7 +156,7 @@ class InitialSnapshot:
         """Close all connections."""
         self._opened.close()
 
-    def _all_batches(self, *, structure: bool, data: bool) -> Iterator[list[SourceTable]]:
+    def _all_batches(self, *, structure: bool, data: bool, at: Position | None) -> Iterator[list[SourceTable]]:
         control = self._session()
         filters = self._making.rules.filters
         every = _tables(control)
@@ -154,7 +167,7 @@ class InitialSnapshot:
             if view.position is None:
                 raise ConnectError("The server has no binary log: log_bin must be ON")
             micros = self._making.micros()
-            self.position = replace(view.position, timestamp=micros // 1_000_000)
+            self.position = at or replace(view.position, timestamp=micros // 1_000_000)
             statements = _statements(control, filters.recorded(every)) if structure else []
             lock.release_after_structure()
             log.info("The snapshot has %d tables at %s", len(captured), self.position.offset())
@@ -183,13 +196,17 @@ class InitialSnapshot:
     ) -> Iterator[list[SourceTable]]:
         tables = self._captured_tables(captured)
         is_first = True
-        ranges = plan(control, [self._scan(one) for one in tables.values()], len(readers), self._rules.order)
+        estimates = row_estimates(control, tables)
+        self._making.metrics.started(estimates)
+        scans = [self._scan(one) for one in tables.values()]
+        ranges = plan(control, scans, estimates, len(readers), self._rules.order)
         with SnapshotReaders(readers, ranges, self._rules.limits) as reading:
             while not reading.is_done:
                 lock.keep_alive()
                 batch = reading.take(_WAIT_SECONDS)
                 if batch is not None:
                     self._reports += self._making.notices.of_batch(batch, captured)
+                    self._making.metrics.read(batch)
                 if batch is None or not batch.rows:
                     yield []
                     continue
@@ -213,7 +230,7 @@ class InitialSnapshot:
         return TableScan.of(known, readings, self._rules.overrides.statements.get(table.id))
 
     def _records(self, table: CapturedTable, batch: TableBatch, *, is_first: bool) -> SourceTable:
-        records = read_records(table, _decoder(table, batch.columns), batch.rows)
+        records = read_records(table, self._decoder(table, batch.columns), batch.rows)
         columns = self._source_columns(batch.rows, _markers(batch, is_first=is_first))
         source = source_struct(self._making.parts.source, table.id, columns)
         headers = record_headers(records, self._making.parts.headers, lambda _: None)
@@ -221,6 +238,23 @@ class InitialSnapshot:
         return SourceTable(
             rows, {}, None, topic=table.topic, value_schema=table.value_schema, key_schema=table.key_schema
         )
+
+    def _decoder(self, table: CapturedTable, columns: Mapping[str, Decoded]) -> Callable[[CapturedField], pa.Array]:
+        by_name = {name.lower(): decoded for name, decoded in columns.items()}
+
+        def values(field: CapturedField) -> pa.Array:
+            found = by_name.get(field.column.name.lower())
+            if found is None:
+                raise ConnectError(
+                    f"The statement that reads {table.id} has no column {field.column.name}: "
+                    "snapshot.select.statement.overrides must select all captured columns"
+                )
+            if found.impossible >= 0:
+                self._making.impossible.apply(impossible_date(table.id, field, "in a row of the snapshot"))
+            is_timestamp = field.column.base_type == "TIMESTAMP"
+            return short_timestamps(found.values) if is_timestamp else found.values
+
+        return values
 
     def _source_columns(self, count: int, markers: pa.Array) -> SourceColumns:
         position = self._running
@@ -265,21 +299,6 @@ def _tables(control: Connection) -> list[TableId]:
 def _statements(control: Connection, tables: Sequence[TableId]) -> list[Statement]:
     with control.cursor() as cursor:
         return list(structure_statements(cursor, tables))
-
-
-def _decoder(table: CapturedTable, columns: Mapping[str, Decoded]) -> Callable[[CapturedField], pa.Array]:
-    by_name = {name.lower(): decoded.values for name, decoded in columns.items()}
-
-    def values(field: CapturedField) -> pa.Array:
-        found = by_name.get(field.column.name.lower())
-        if found is None:
-            raise ConnectError(
-                f"The statement that reads {table.id} has no column {field.column.name}: "
-                "snapshot.select.statement.overrides must select all captured columns"
-            )
-        return short_timestamps(found) if field.column.base_type == "TIMESTAMP" else found
-
-    return values
 
 
 def _markers(batch: TableBatch, *, is_first: bool) -> pa.Array:

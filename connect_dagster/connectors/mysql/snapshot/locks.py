@@ -16,11 +16,10 @@ from typing import NoReturn
 import pymysql
 
 from connect_dagster.connectors.mysql.locking_modes import Locks
-from connect_dagster.connectors.mysql.positions import Position
-from connect_dagster.connectors.mysql.snapshot.identifiers import quoted_table
-from connect_dagster.connectors.mysql.snapshot.log_position import read_position
-from connect_dagster.connectors.mysql.snapshot.sessions import Connection, current_user, query
-from connect_dagster.connectors.mysql.table_ids import TableId
+from connect_dagster.connectors.mysql.positions.position import Position
+from connect_dagster.connectors.mysql.server.log_position import read_position
+from connect_dagster.connectors.mysql.server.sessions import Connection, current_user, query
+from connect_dagster.connectors.mysql.table_ids import TableId, quoted_table
 from connect_dagster.errors import ConnectError
 
 log = logging.getLogger(__name__)

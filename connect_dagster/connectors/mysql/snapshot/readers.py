@@ -17,10 +17,10 @@ from typing import Self
 import pymysql
 
 from connect_dagster.connectors.mysql.decode.columns import Decoded
+from connect_dagster.connectors.mysql.server.packets import PacketConnection
+from connect_dagster.connectors.mysql.server.result_set import BatchLimits, ResultSet
+from connect_dagster.connectors.mysql.server.sessions import Connection
 from connect_dagster.connectors.mysql.snapshot.chunks import Range
-from connect_dagster.connectors.mysql.snapshot.packets import PacketConnection
-from connect_dagster.connectors.mysql.snapshot.result_set import BatchLimits, ResultSet
-from connect_dagster.connectors.mysql.snapshot.sessions import Connection
 from connect_dagster.connectors.mysql.table_ids import TableId
 
 _WAITING_BATCHES = 2

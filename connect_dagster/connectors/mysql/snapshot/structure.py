@@ -14,9 +14,8 @@ from connect_dagster.connectors.mysql.schema.information_schema import (
     charset_variables,
     create_statement,
     database_charsets,
-    quoted,
 )
-from connect_dagster.connectors.mysql.table_ids import TableId
+from connect_dagster.connectors.mysql.table_ids import TableId, quoted, quoted_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +36,7 @@ def structure_statements(cursor: Cursor, tables: Sequence[TableId]) -> Iterator[
     variables = ", ".join(f"{name}={value}" for name, value in charset_variables(cursor).items())
     yield Statement("", f"SET {variables}")
     for table in tables:
-        yield Statement(table.database, f"DROP TABLE IF EXISTS {quoted(table.database)}.{quoted(table.name)}")
+        yield Statement(table.database, f"DROP TABLE IF EXISTS {quoted_table(table)}")
     charsets = database_charsets(cursor)
     for database in dict.fromkeys(table.database for table in tables):
         name = quoted(database)

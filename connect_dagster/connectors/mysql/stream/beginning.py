@@ -8,11 +8,11 @@ from __future__ import annotations
 import socket
 from dataclasses import dataclass
 
-from connect_dagster.connectors.mysql.gtid import GtidSet, MariaDbGtidSet, MySqlGtidSet
-from connect_dagster.connectors.mysql.gtid_sources import GtidSources
-from connect_dagster.connectors.mysql.login import LogSession
-from connect_dagster.connectors.mysql.positions import Position
-from connect_dagster.connectors.mysql.schema.flavor import Flavor
+from connect_dagster.connectors.mysql.flavor import Flavor
+from connect_dagster.connectors.mysql.positions.gtid import GtidSet, MariaDbGtidSet, MySqlGtidSet
+from connect_dagster.connectors.mysql.positions.gtid_sources import GtidSources
+from connect_dagster.connectors.mysql.positions.position import Position
+from connect_dagster.connectors.mysql.server.login import LogSession
 from connect_dagster.connectors.mysql.stream.commands import (
     FIRST_POSITION,
     Command,
@@ -35,12 +35,14 @@ class LogFacts:
         gtids: whether its transactions have them.
         purged: transactions that are no longer in its log.
         checksums: whether events end with a CRC32.
+        retention_seconds: time for which it keeps its log, 0 for no end; ``None`` where it does not say.
     """
 
     flavor: Flavor
     gtids: bool
     purged: GtidSet
     checksums: bool
+    retention_seconds: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

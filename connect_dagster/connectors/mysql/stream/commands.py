@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import IntFlag
 from uuid import UUID
 
-from connect_dagster.connectors.mysql.gtid import MySqlGtidSet
+from connect_dagster.connectors.mysql.positions.gtid import MySqlGtidSet
 
 REGISTER_REPLICA, DUMP, DUMP_GTID = 0x15, 0x12, 0x1E
 FIRST_POSITION = 4

@@ -13,7 +13,7 @@ from connect_dagster.connectors.mysql.decode.events import EventType, MariaDbGti
 from connect_dagster.connectors.mysql.decode.kernels import Bytes, Flags, Longs
 from connect_dagster.connectors.mysql.decode.scan import Events
 from connect_dagster.connectors.mysql.decode.transaction_kernels import SOURCE_SIZE, gtid_fields, mariadb_gtid_fields
-from connect_dagster.connectors.mysql.gtid import GtidSet, MariaDbGtidSet, MySqlGtidSet
+from connect_dagster.connectors.mysql.positions.gtid import GtidSet, MariaDbGtidSet, MySqlGtidSet
 
 _MICROS = 1_000_000
 

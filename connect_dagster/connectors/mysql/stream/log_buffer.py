@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 
 from connect_dagster.connectors.mysql.decode.kernels import Bytes
 from connect_dagster.connectors.mysql.decode.scan import Events, Stop, scan_events, scan_packets
+from connect_dagster.errors import RetriableError
 
 Receive = Callable[[memoryview, float], int]
 """Fills a buffer with the bytes that are there, at most; waits for the first ones for some seconds. 0: none came."""
@@ -58,6 +60,7 @@ class LogBuffer:
             wait: longest time in seconds until the first byte.
 
         Raises:
+            RetriableError: the connection is lost.
             MalformedBytes: an event is shorter than its header.
         """
         found = self._whole()
@@ -70,11 +73,10 @@ class LogBuffer:
         self._make_room()
         view, before = self._bytes.data, self._end
         self._end += receive(view[self._end :], wait)
-        while before < self._end < len(view):
-            count = receive(view[self._end :], 0)
-            if not count:
-                break
-            self._end += count
+        # What has come counts before the end of the connection, which is found again: it may be the server's reason.
+        with suppress(RetriableError):
+            while before < self._end < len(view) and (count := receive(view[self._end :], 0)):
+                self._end += count
         return self._end > before
 
     def _make_room(self) -> None:

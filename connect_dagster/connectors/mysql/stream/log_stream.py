@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 from connect_dagster.connectors.mysql.decode.events import CHECKSUM_SIZE, EventType, FormatDescription, Rotate
 from connect_dagster.connectors.mysql.decode.kernels import Bytes
 from connect_dagster.connectors.mysql.decode.payloads import expanded
-from connect_dagster.connectors.mysql.decode.scan import Events
-from connect_dagster.connectors.mysql.stream.log_buffer import LogBuffer, LogEnd, Receive
+from connect_dagster.connectors.mysql.decode.scan import Events, wrong_checksums
+from connect_dagster.connectors.mysql.options.failures import DEFAULT_RULES, FailureRule
+from connect_dagster.connectors.mysql.server.server_error import ServerError, server_error
+from connect_dagster.connectors.mysql.stream.log_buffer import LogBuffer, LogChunk, LogEnd, Receive
 from connect_dagster.connectors.mysql.stream.place import Place
-from connect_dagster.connectors.mysql.stream.server_error import ServerError, server_error
 from connect_dagster.connectors.mysql.stream.timeline import (
     LogReading,
     Timeline,
@@ -63,10 +64,20 @@ class LogStream:
         buffer: collects them.
         place: at which the log begins.
         reading: what counts.
+        corrupt: what happens with an event whose checksum is wrong. One without rows always ends the log, as all that
+            follows depends on it.
     """
 
-    def __init__(self, receive: Receive, buffer: LogBuffer, place: Place, reading: LogReading) -> None:
+    def __init__(
+        self,
+        receive: Receive,
+        buffer: LogBuffer,
+        place: Place,
+        reading: LogReading,
+        corrupt: FailureRule = DEFAULT_RULES.events,
+    ) -> None:
         self.place = place
+        self._corrupt = corrupt
         self._receive = receive
         self._buffer = buffer
         self._reading = reading
@@ -82,6 +93,7 @@ class LogStream:
             LogEndedError: there are no more.
             RetriableError: the connection is lost.
             MalformedBytes: an event is not what it claims to be.
+            ConnectError: the checksum of an event is wrong.
         """
         if not self._pieces:
             self._pieces.extend(self._arrived(wait))
@@ -99,8 +111,9 @@ class LogStream:
             raise LogEndedError(server_error(chunk.packet))
         if chunk is None:
             return
-        self._take_format(chunk.buffer, chunk.events)
-        buffer, events = expanded(chunk.buffer, without_beats(chunk.events))
+        sound = self._sound(chunk) if self._buffer.checksums else chunk.events
+        self._take_format(chunk.buffer, sound)
+        buffer, events = expanded(chunk.buffer, without_beats(sound))
         start = 0
         for lone in (*lone_events(buffer, events), len(events)):
             if lone > start:
@@ -108,6 +121,17 @@ class LogStream:
             if lone < len(events):
                 yield buffer, events.between(lone, lone + 1)
             start = lone + 1
+
+    def _sound(self, chunk: LogChunk) -> Events:
+        """Return the events without those whose checksum is wrong."""
+        wrong = wrong_checksums(chunk.buffer, chunk.events)
+        for index in wrong:
+            end = int(chunk.events.end_position[index])
+            text = f"The CRC32 of the event before {self.place.file}:{end} is wrong"
+            if chunk.events.table_id[index] < 0 or chunk.events.type[index] == EventType.TABLE_MAP:
+                raise ConnectError(f"{text}: the binary log is damaged, on the server or on its way")
+            self._corrupt.apply(text)
+        return chunk.events.without(wrong) if wrong else chunk.events
 
     def _take_format(self, buffer: Bytes, events: Events) -> None:
         """Learn whether the events that follow end with a checksum; a format is the last event of its chunk."""

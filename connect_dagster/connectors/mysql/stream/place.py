@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from connect_dagster.connectors.mysql.gtid import GtidSet
-from connect_dagster.connectors.mysql.positions import Position
+from connect_dagster.connectors.mysql.positions.gtid import GtidSet
+from connect_dagster.connectors.mysql.positions.position import Position
 from connect_dagster.connectors.mysql.stream.gtid_columns import completed_with
 
 MICROS = 1_000_000

@@ -13,11 +13,12 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from connect_dagster.connectors.mysql.decode.events import EventType, Query
-from connect_dagster.connectors.mysql.positions import Position
-from connect_dagster.connectors.mysql.schema_changes import SchemaChanges, StatementPlace
+from connect_dagster.connectors.mysql.history.schema_changes import SchemaChanges, StatementPlace
+from connect_dagster.connectors.mysql.positions.position import Position
 from connect_dagster.connectors.mysql.stream.change_tables import MILLISECOND, ChangeTable, ChangeTables
 from connect_dagster.connectors.mysql.stream.log_stream import LogPiece, LogStream
 from connect_dagster.connectors.mysql.stream.place import Place
+from connect_dagster.connectors.mysql.stream.streaming_metrics import StreamingMetrics
 from connect_dagster.connectors.mysql.stream.transactions import TransactionMonitor
 from connect_dagster.plugin.frames import SourceTable
 
@@ -51,6 +52,7 @@ class Streaming:
         schema_changes: applies statements.
         signals: hears signals, and sends what incremental snapshots read.
         partition: of the offsets.
+        metrics: show how far it is.
         transactions: numbers records in their transactions; ``None`` where they have no numbers.
     """
 
@@ -61,6 +63,7 @@ class Streaming:
         schema_changes: SchemaChanges,
         signals: Signals,
         partition: Mapping[str, str],
+        metrics: StreamingMetrics,
         transactions: TransactionMonitor | None = None,
     ) -> None:
         self._stream = stream
@@ -68,6 +71,7 @@ class Streaming:
         self._schema_changes = schema_changes
         self._signals = signals
         self._partition = partition
+        self._metrics = metrics
         self._transactions = transactions
 
     @property
@@ -98,8 +102,10 @@ class Streaming:
             return self._with_offset(self._signals.idle(self._stream.place)) or None
         lone = piece.lone()
         if lone is not None:
+            self._metrics.read(piece, [], self._stream.place)
             return self._of_lone(piece, *lone)
         changes, boundaries = self._numbered(piece, self._changes.of(piece))
+        self._metrics.read(piece, changes, self._stream.place)
         signalled = self._signals.after(piece, changes, self._stream.place)
         return self._with_offset([*(one.batch() for one in changes), *boundaries, *signalled])
 

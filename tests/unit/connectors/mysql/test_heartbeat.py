@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from connect_dagster.connectors.mysql.heartbeat import Heartbeat, HeartbeatRules
-from connect_dagster.connectors.mysql.positions import Position
+from connect_dagster.connectors.mysql.positions.position import Position
 from connect_dagster.errors import ConnectError
 
 POSITION = Position("log.000001", 986, "3e11fa47-71ca-11e1-9e33-c80aa9429562:1-7", server_id=1)

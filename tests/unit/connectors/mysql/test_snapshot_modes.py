@@ -16,7 +16,7 @@ from connect_dagster.connectors.mysql.snapshot_modes import (
 from connect_dagster.errors import ConnectError
 
 NOTHING, UNFINISHED, POSITION = Found(Stored.NOTHING), Found(Stored.UNFINISHED), Found(Stored.POSITION)
-NO_HISTORY, NO_POSITION = Found(Stored.POSITION, history=False), Found(Stored.POSITION, position=False)
+NO_HISTORY, NO_POSITION = Found(Stored.POSITION, history=False), Found(Stored.POSITION, missing="purged: 1-5")
 ALL = {"nothing": NOTHING, "unfinished": UNFINISHED, "position": POSITION, "history": NO_HISTORY, "purged": NO_POSITION}
 
 # Data, schema, stream from the snapshot (S) or the stored place (s); FAILED with the mode that helps.
@@ -32,7 +32,7 @@ ROWS: dict[str, dict[str, str]] = {
         "nothing": "d s S",
         "unfinished": "d s S",
         "position": "s",
-        "history": "recovery",
+        "history": "s s",
         "purged": "d s S",
     },
     "initial": {

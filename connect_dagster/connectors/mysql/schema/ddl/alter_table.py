@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from connect_dagster.connectors.mysql.flavor import Flavor
 from connect_dagster.connectors.mysql.schema.ddl.column_definitions import ColumnReader
 from connect_dagster.connectors.mysql.schema.ddl.column_type import accept_charset, accept_collation
 from connect_dagster.connectors.mysql.schema.ddl.create_table import add_elements, with_column_key
@@ -12,7 +13,6 @@ from connect_dagster.connectors.mysql.schema.ddl.default_values import default_v
 from connect_dagster.connectors.mysql.schema.ddl.keys import constraint, sees_constraint
 from connect_dagster.connectors.mysql.schema.ddl.table_options import resolved_charset, table_options
 from connect_dagster.connectors.mysql.schema.ddl.token_reader import TokenReader
-from connect_dagster.connectors.mysql.schema.flavor import Flavor
 from connect_dagster.connectors.mysql.schema.model import Column, Table
 from connect_dagster.connectors.mysql.schema.table_edits import (
     Place,
@@ -48,6 +48,10 @@ class TableAlteration:
         columns: reads definitions of columns.
         charset: of the table's database.
         database: the current one, which a new name without a database is in.
+
+    Attributes:
+        converted: character set that all texts have at the end; ``None`` for that of each.
+        default: character set of texts to come, which goes before ``converted``; ``None`` where none is given.
     """
 
     read: TokenReader
@@ -55,6 +59,8 @@ class TableAlteration:
     columns: ColumnReader
     charset: str | None
     database: str | None
+    converted: str | None = None
+    default: str | None = None
 
     def altered(self) -> Table:
         """Pass all changes, and return the table after them.
@@ -70,6 +76,10 @@ class TableAlteration:
             self.read.skip_statement()
         if not self.read.at_statement_end:
             raise self.read.failure("a comma or the end of the statement")
+        if self.converted is not None:
+            # Also columns that the same statement adds, and names another character set for.
+            table = convert_to(with_charsets(self.table), self.converted)
+            return replace(table, charset=self.default or self.converted)
         return with_charsets(self.table)
 
     def _change(self) -> None:
@@ -214,12 +224,12 @@ class TableAlteration:
         charset = accept_charset(read)
         if charset is None:
             raise read.failure("CHARACTER SET")
-        converted = resolved_charset(charset, accept_collation(read)) or self.charset
-        self.table = self.table if converted is None else convert_to(self.table, converted)
+        self.converted = resolved_charset(charset, accept_collation(read)) or self.charset
 
     def _options(self) -> None:
         options = table_options(self.read, ",")
         comment = options.comment if self.columns.keeps_comments else None
+        self.default = options.charset or self.default
         self.table = replace(
             self.table,
             charset=options.charset or self.table.charset,

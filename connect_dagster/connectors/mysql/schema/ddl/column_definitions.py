@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from connect_dagster.connectors.mysql.flavor import Flavor
 from connect_dagster.connectors.mysql.schema.collations import charset_of_collation
 from connect_dagster.connectors.mysql.schema.ddl.column_type import accept_charset, accept_collation, column_type
 from connect_dagster.connectors.mysql.schema.ddl.default_values import NOW, default_value, is_now, skip_now
 from connect_dagster.connectors.mysql.schema.ddl.token_reader import TokenReader
-from connect_dagster.connectors.mysql.schema.flavor import Flavor
 from connect_dagster.connectors.mysql.schema.model import Column
 
 

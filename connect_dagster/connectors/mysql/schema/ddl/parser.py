@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from connect_dagster.connectors.mysql.flavor import Flavor
 from connect_dagster.connectors.mysql.schema.ddl.alter_table import TableAlteration
 from connect_dagster.connectors.mysql.schema.ddl.column_definitions import ColumnReader
 from connect_dagster.connectors.mysql.schema.ddl.create_table import created_table
@@ -24,9 +25,8 @@ from connect_dagster.connectors.mysql.schema.ddl.variables import (
     CharsetVariables,
     assignments,
 )
-from connect_dagster.connectors.mysql.schema.flavor import Flavor
 from connect_dagster.connectors.mysql.schema.model import Table, Tables
-from connect_dagster.connectors.mysql.table_ids import TableId
+from connect_dagster.connectors.mysql.table_ids import TableId, quoted
 
 _DATABASE_WORDS = ("DATABASE", "SCHEMA")
 _TABLE_WORDS = ("TABLE", "TABLES")
@@ -278,5 +278,5 @@ def _of_table(
 
 
 def _quoted(table: TableId) -> str:
-    parts = ["`" + part.replace("`", "``") + "`" for part in table if part]
+    parts = [quoted(part) for part in table if part]
     return ".".join(parts)

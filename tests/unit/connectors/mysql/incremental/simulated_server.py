@@ -17,7 +17,7 @@ from connect_dagster.connectors.mysql.decode.events import EventType
 from connect_dagster.connectors.mysql.decode.kernels import writable
 from connect_dagster.connectors.mysql.decode.scan import scan_events
 from connect_dagster.connectors.mysql.decode.table_map import TableMap
-from connect_dagster.connectors.mysql.gtid import MySqlGtidSet
+from connect_dagster.connectors.mysql.flavor import Flavor
 from connect_dagster.connectors.mysql.incremental.chunk_plan import ChunkPlan, ChunkPlans
 from connect_dagster.connectors.mysql.incremental.chunk_server import CLOSE, OPEN, ChunkRows
 from connect_dagster.connectors.mysql.incremental.context import IncrementalContext
@@ -26,16 +26,17 @@ from connect_dagster.connectors.mysql.incremental.incremental_snapshots import C
 from connect_dagster.connectors.mysql.incremental.keys import Key
 from connect_dagster.connectors.mysql.incremental.read_records import ReadRecords
 from connect_dagster.connectors.mysql.notifications.notifications import Notifications
+from connect_dagster.connectors.mysql.positions.gtid import MySqlGtidSet
 from connect_dagster.connectors.mysql.records.captured_table import CapturedTable, captured_table
 from connect_dagster.connectors.mysql.records.change_records import RecordChoice
+from connect_dagster.connectors.mysql.records.record_tables import RecordParts
 from connect_dagster.connectors.mysql.records.source_info import SourceConstants
-from connect_dagster.connectors.mysql.schema.flavor import Flavor
 from connect_dagster.connectors.mysql.schema.model import Column, Table, Tables
 from connect_dagster.connectors.mysql.signals.signal_actions import ActionParts, SignalActions
 from connect_dagster.connectors.mysql.signals.signal_table import SignalTable
 from connect_dagster.connectors.mysql.signals.signalling import SignalChannels, Signalling
 from connect_dagster.connectors.mysql.signals.snapshot_requests import SnapshotRequests
-from connect_dagster.connectors.mysql.stream.change_tables import ChangeTables, RecordParts
+from connect_dagster.connectors.mysql.stream.change_tables import ChangeTables
 from connect_dagster.connectors.mysql.stream.log_stream import LogPiece
 from connect_dagster.connectors.mysql.stream.place import Place
 from connect_dagster.connectors.mysql.stream.timeline import LogReading, timeline
@@ -160,7 +161,7 @@ class Captured:
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
 
-    def captured(self, announced: TableMap) -> CapturedTable | None:
+    def captured(self, announced: TableMap, _: object) -> CapturedTable | None:
         known = self._tables.get(TableId(announced.schema, announced.name))
         return None if known is None else captured_table(known, rules())
 

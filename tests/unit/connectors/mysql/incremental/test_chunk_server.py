@@ -18,7 +18,7 @@ from connect_dagster.connectors.mysql.incremental.keys import Key
 from connect_dagster.connectors.mysql.incremental.snapshot_tables import SnapshotTable
 from connect_dagster.connectors.mysql.options.snapshots import WatermarkStrategy
 from connect_dagster.connectors.mysql.schema.model import Tables
-from connect_dagster.connectors.mysql.snapshot.result_set import ResultSet
+from connect_dagster.connectors.mysql.server.result_set import ResultSet
 from connect_dagster.connectors.mysql.table_ids import TableId
 from connect_dagster.errors import ConnectError, DataError, RetriableError
 from connect_dagster.java.object_classes import JavaType

@@ -4,9 +4,9 @@ import logging
 
 import pytest
 
-from connect_dagster.connectors.mysql.notifications.initial_notices import InitialNotices
 from connect_dagster.connectors.mysql.notifications.notification import Aggregate, Progress, in_java_order
 from connect_dagster.connectors.mysql.notifications.notifications import Notifications
+from connect_dagster.connectors.mysql.snapshot.initial_notices import InitialNotices
 from connect_dagster.connectors.mysql.snapshot.readers import TableBatch
 from connect_dagster.connectors.mysql.table_ids import TableId
 from connect_dagster.plugin.frames import SourceTable

@@ -5,6 +5,7 @@ import logging
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,14 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from connect_dagster.backoff import Backoff
-from connect_dagster.connectors.mysql.filters import HistoryScope
 from connect_dagster.connectors.mysql.locking_modes import LOCKS, LockingMode
-from connect_dagster.connectors.mysql.login import LogSession
 from connect_dagster.connectors.mysql.options.config import BinlogConfig, MariaDbConfig, MySqlConfig
-from connect_dagster.connectors.mysql.options.failures import FailureMode, Reconnects
+from connect_dagster.connectors.mysql.options.failures import DEFAULT_RULES, FailureMode, FailureRules, Reconnects
 from connect_dagster.connectors.mysql.options.old_names import OLD_NAMES
 from connect_dagster.connectors.mysql.options.signals import SignalTopic
-from connect_dagster.connectors.mysql.options.snapshots import IncrementalSnapshots, TableOrder, WatermarkStrategy
+from connect_dagster.connectors.mysql.options.snapshots import IncrementalOptions, TableOrder, WatermarkStrategy
 from connect_dagster.connectors.mysql.records.envelope import Operation
 from connect_dagster.connectors.mysql.records.name_adjustment import NameAdjustment
 from connect_dagster.connectors.mysql.records.topics import TopicNames
@@ -30,9 +29,11 @@ from connect_dagster.connectors.mysql.records.type_modes import (
     TimePrecisionMode,
     TypeModes,
 )
+from connect_dagster.connectors.mysql.selection.filters import HistoryScope
+from connect_dagster.connectors.mysql.server.login import LogSession
+from connect_dagster.connectors.mysql.server.tls import DEMANDS, MariaDbTlsMode, MySqlTlsMode
 from connect_dagster.connectors.mysql.snapshot_modes import MODES, SnapshotMode, SnapshotPlan, When
 from connect_dagster.connectors.mysql.table_ids import TableId
-from connect_dagster.connectors.mysql.tls import DEMANDS, MariaDbTlsMode, MySqlTlsMode
 from connect_dagster.errors import ConfigError
 from connect_dagster.plugin.config.table import Properties
 from tests.mysql_options import MINIMAL
@@ -62,11 +63,11 @@ def test_minimal(config: type[MySqlConfig | MariaDbConfig]) -> None:
     assert parsed.log_session == LogSession()
     assert parsed.reconnects == Reconnects(None, Backoff(0.3, 10.0))
     assert parsed.skipped_operations == {Operation.TRUNCATE}
-    assert parsed.incremental == IncrementalSnapshots(20_000, WatermarkStrategy.INSERT_INSERT, False)
-    assert (parsed.threads, parsed.most_rows, parsed.most_rows_held, parsed.most_bytes_held) == (2, None, None, None)
+    assert parsed.incremental == IncrementalOptions(20_000, WatermarkStrategy.INSERT_INSERT)
+    assert (parsed.threads, parsed.batch_bytes) == (2, 8 << 20)
     assert (parsed.signal_table, parsed.signal_topic("shop"), parsed.sends_notifications) == (None, None, None)
-    assert (parsed.heartbeat_seconds, parsed.logs_notifications, parsed.history_scope) == (
-        None,
+    assert (parsed.heartbeat_ms, parsed.logs_notifications, parsed.history_scope) == (
+        0,
         False,
         HistoryScope.ALL,
     )
@@ -127,11 +128,8 @@ WRONG = [
     ("binary.handling.mode", "text", "It must be one of bytes, base64"),
     ("skipped.operations", "c,x", "'x' is not an operation, which are c, u, d, r, t"),
     ("skipped.operations", "none,c", "'none' is not given together"),
-    ("max.batch.size", "0", "at least 1"),
-    ("max.queue.size", "0", "at least 1"),
     ("max.queue.size.in.bytes", "-1", "at least 0"),
     ("poll.interval.ms", "0", "at least 1"),
-    ("query.fetch.size", "-1", "at least 0"),
     ("event.processing.failure.handling.mode", "retry", "It must be one of fail, warn, skip, ignore"),
     ("inconsistent.schema.handling.mode", "retry", "It must be one of fail, warn, skip, ignore"),
     ("event.converting.failure.handling.mode", "ignore", "It must be one of fail, warn, skip"),
@@ -193,6 +191,16 @@ def test_every_checked_option_has_a_wrong_value(config: type[BinlogConfig]) -> N
     assert {key.name for key in config.table() if key.validator is not None} <= tried
 
 
+MODE_NAMES = [(mode.value, mode) for mode in FailureMode]
+
+
+def reacting(**modes: FailureMode) -> FailureRules:
+    """The reactions of a connector at its defaults, but for some."""
+    return replace(
+        DEFAULT_RULES, **{name: replace(getattr(DEFAULT_RULES, name), mode=mode) for name, mode in modes.items()}
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "values", "attribute"),
     [
@@ -213,15 +221,19 @@ def test_every_checked_option_has_a_wrong_value(config: type[BinlogConfig]) -> N
         ("snapshot.tables.order.by.row.count", {order.value: order for order in TableOrder}, "table_order"),
         (
             "event.processing.failure.handling.mode",
-            {**{m.value: m for m in FailureMode}, "ignore": FailureMode.SKIP},
-            "of_processing",
+            {name: reacting(events=mode) for name, mode in (*MODE_NAMES, ("ignore", FailureMode.SKIP))},
+            "failures",
         ),
         (
             "inconsistent.schema.handling.mode",
-            {**{m.value: m for m in FailureMode}, "ignore": FailureMode.SKIP},
-            "of_schema",
+            {name: reacting(schemas=mode) for name, mode in (*MODE_NAMES, ("ignore", FailureMode.SKIP))},
+            "failures",
         ),
-        ("event.converting.failure.handling.mode", {m.value: m for m in FailureMode}, "of_converting"),
+        (
+            "event.converting.failure.handling.mode",
+            {name: reacting(values=mode) for name, mode in MODE_NAMES},
+            "failures",
+        ),
         ("topic.delimiter", {"_": TopicNames("shop", delimiter="_")}, "topic_names"),
         ("topic.heartbeat.prefix", {"beat": TopicNames("shop", heartbeat="beat")}, "topic_names"),
         ("heartbeat.topics.prefix", {"beat": TopicNames("shop", heartbeat="beat")}, "topic_names"),
@@ -233,11 +245,9 @@ def test_every_checked_option_has_a_wrong_value(config: type[BinlogConfig]) -> N
             "skipped_operations",
         ),
         ("extended.headers.enabled", {"false": False}, "with_context_headers"),
-        ("max.batch.size", {"2048": 2048}, "most_rows"),
-        ("max.queue.size", {"8192": 8192}, "most_rows_held"),
-        ("max.queue.size.in.bytes", {"7": 7, "0": None}, "most_bytes_held"),
+        ("max.queue.size.in.bytes", {"7": 1 << 16, "0": 8 << 20, "1000000": 1_000_000}, "batch_bytes"),
         ("snapshot.max.threads", {"1": 1, "8": 8}, "threads"),
-        ("heartbeat.interval.ms", {"1500": 1.5, "0": None}, "heartbeat_seconds"),
+        ("heartbeat.interval.ms", {"1500": 1500, "0": 0}, "heartbeat_ms"),
         ("signal.data.collection", {"shop.signals": TableId("shop", "signals"), "": None}, "signal_table"),
         ("notification.enabled.channels", {"log": True, "jmx": False}, "logs_notifications"),
         ("database.initial.statements", {"SET a = 1;": ("SET a = 1",)}, "first_statements"),
@@ -258,17 +268,12 @@ def test_every_checked_option_has_a_wrong_value(config: type[BinlogConfig]) -> N
         ("retriable.restart.connector.wait.ms", {"500": Reconnects(None, Backoff(0.3, 0.5))}, "reconnects"),
         (
             "incremental.snapshot.chunk.size",
-            {"1024": IncrementalSnapshots(1024, WatermarkStrategy.INSERT_INSERT, False)},
+            {"1024": IncrementalOptions(1024, WatermarkStrategy.INSERT_INSERT)},
             "incremental",
         ),
         (
             "incremental.snapshot.watermarking.strategy",
-            {"insert_delete": IncrementalSnapshots(20_000, WatermarkStrategy.INSERT_DELETE, False)},
-            "incremental",
-        ),
-        (
-            "incremental.snapshot.allow.schema.changes",
-            {"true": IncrementalSnapshots(20_000, WatermarkStrategy.INSERT_INSERT, True)},
+            {"insert_delete": IncrementalOptions(20_000, WatermarkStrategy.INSERT_DELETE)},
             "incremental",
         ),
     ],
@@ -463,8 +468,6 @@ def test_include_and_exclude(kind: str) -> None:
         ({"gtid.source.includes": "a", "gtid.source.excludes": "b"}, "gtid.source.excludes", "already specified"),
         ({"signal.enabled.channels": "kafka"}, "signal.kafka.bootstrap.servers", "its brokers must be given"),
         ({"notification.enabled.channels": "sink"}, "notification.sink.topic.name", "its name must be given"),
-        ({"max.batch.size": "8192"}, "max.queue.size", "It must be larger than max.batch.size, which is 8192"),
-        ({"max.queue.size": "100"}, "max.queue.size", "It must be larger than max.batch.size, which is 2048"),
         ({"column.mask.with.chars": "a"}, "column.mask.with.chars", "is not an option"),
         ({"converters": "a"}, "a.type", "Classes of the JVM cannot be loaded"),
         ({"connection.user": "kim"}, "connection.user", "it is database.user"),

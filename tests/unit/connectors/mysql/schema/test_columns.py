@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from connect_dagster.connectors.mysql.flavor import Flavor
 from connect_dagster.connectors.mysql.schema.column_types import JdbcType
 from connect_dagster.connectors.mysql.schema.ddl.parser import DdlParser
-from connect_dagster.connectors.mysql.schema.flavor import Flavor
 from connect_dagster.connectors.mysql.schema.model import Column, Table, Tables
 from connect_dagster.errors import DataError
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from connect_dagster.connectors.mysql.flavor import Flavor
 from connect_dagster.connectors.mysql.schema import information_schema
-from connect_dagster.connectors.mysql.schema.flavor import Flavor
 from connect_dagster.connectors.mysql.table_ids import TableId
 from connect_dagster.errors import DataError
 
@@ -45,7 +45,6 @@ def test_what_a_server_has() -> None:
                 ("character_set_server", "utf8mb4"),
                 ("collation_server", "utf8mb4_bin"),
             ],
-            "SHOW VARIABLES LIKE 'lower_case_table_names'": [("lower_case_table_names", "1")],
             "SELECT schema_name, default_character_set_name, default_collation_name FROM information_schema.schemata": [
                 ("ops", "utf8mb4", "utf8mb4_bin")
             ],
@@ -57,7 +56,6 @@ def test_what_a_server_has() -> None:
         "character_set_server": "utf8mb4",
         "collation_server": "utf8mb4_bin",
     }
-    assert information_schema.lower_case_table_names(cursor) == 1
     assert information_schema.database_charsets(cursor) == {
         "ops": information_schema.DatabaseCharset("utf8mb4", "utf8mb4_bin")
     }
@@ -65,8 +63,10 @@ def test_what_a_server_has() -> None:
 
 @pytest.mark.parametrize("flavor", Flavor)
 def test_a_table(flavor: Flavor) -> None:
+    goods = TableId("ops", "go`ods")
     cursor = Answers({"SHOW CREATE TABLE `ops`.`go``ods`": [("go`ods", CREATE)]})
-    table = information_schema.read_table(cursor, TableId("ops", "go`ods"), flavor, keeps_comments=True)
+    statement = information_schema.create_statement(cursor, goods)
+    table = information_schema.created_table(statement, goods, flavor, keeps_comments=True)
     assert (table.id, table.key, table.charset, table.comment) == (("ops", "go`ods"), ("id", "name"), "utf8mb4", "c")
     assert [(column.name, column.type, column.charset) for column in table.columns] == [
         ("id", "BIGINT UNSIGNED", None),
@@ -77,6 +77,5 @@ def test_a_table(flavor: Flavor) -> None:
 
 
 def test_a_view() -> None:
-    cursor = Answers({"SHOW CREATE TABLE `ops`.`v`": [("v", "CREATE VIEW v AS SELECT 1", "utf8mb4", "utf8mb4_bin")]})
     with pytest.raises(DataError, match=r"Not a statement that makes the table ops\.v: CREATE VIEW v AS SELECT 1"):
-        information_schema.read_table(cursor, TableId("ops", "v"), Flavor.MYSQL)
+        information_schema.created_table("CREATE VIEW v AS SELECT 1", TableId("ops", "v"), Flavor.MYSQL)

@@ -7,8 +7,8 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from connect_dagster.connectors.mysql.flavor import Flavor
 from connect_dagster.connectors.mysql.schema.ddl.parser import DdlParser
-from connect_dagster.connectors.mysql.schema.flavor import Flavor
 from connect_dagster.connectors.mysql.schema.model import Column, Table, Tables
 from connect_dagster.connectors.mysql.schema.table_changes import ChangeType, TableChange
 

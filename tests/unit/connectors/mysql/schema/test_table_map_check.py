@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from connect_dagster.connectors.mysql.decode.table_map import ColumnType, Metadata, StoredColumn, TableMap
+from connect_dagster.connectors.mysql.flavor import Flavor
 from connect_dagster.connectors.mysql.schema.ddl.parser import DdlParser
-from connect_dagster.connectors.mysql.schema.flavor import Flavor
 from connect_dagster.connectors.mysql.schema.model import Table, Tables
 from connect_dagster.connectors.mysql.schema.table_map_check import differences
 

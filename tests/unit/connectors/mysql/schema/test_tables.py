@@ -2,9 +2,9 @@
 
 import pytest
 
+from connect_dagster.connectors.mysql.flavor import Flavor
 from connect_dagster.connectors.mysql.schema.ddl.events import DdlEvent, DdlKind
 from connect_dagster.connectors.mysql.schema.ddl.parser import DdlParser
-from connect_dagster.connectors.mysql.schema.flavor import Flavor
 from connect_dagster.connectors.mysql.schema.model import Column, Table, Tables
 from connect_dagster.connectors.mysql.table_ids import TableId
 from connect_dagster.errors import DataError

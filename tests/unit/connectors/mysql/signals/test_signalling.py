@@ -8,12 +8,12 @@ from typing import Any, cast
 
 import pytest
 
+from connect_dagster.connectors.mysql.flavor import Flavor
 from connect_dagster.connectors.mysql.incremental.context import IncrementalContext
 from connect_dagster.connectors.mysql.incremental.keys import NO_KEY
 from connect_dagster.connectors.mysql.incremental.snapshot_tables import SnapshotTable, stored_tables
-from connect_dagster.connectors.mysql.positions import Position
+from connect_dagster.connectors.mysql.positions.position import Position
 from connect_dagster.connectors.mysql.records.heartbeats import heartbeat_batch
-from connect_dagster.connectors.mysql.schema.flavor import Flavor
 from connect_dagster.connectors.mysql.signals.signal import Signal
 from connect_dagster.connectors.mysql.signals.signal_actions import ActionParts, SignalActions
 from connect_dagster.connectors.mysql.signals.signalling import SignalChannels, Signalling

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from connect_dagster.connectors.mysql.decode.columns import Reading
 from connect_dagster.connectors.mysql.schema.model import Column, Table
 from connect_dagster.connectors.mysql.snapshot.chunks import TableScan, _conditions
-from connect_dagster.connectors.mysql.snapshot.identifiers import quoted, quoted_table
-from connect_dagster.connectors.mysql.table_ids import TableId
+from connect_dagster.connectors.mysql.table_ids import TableId, quoted, quoted_table
 
 COLUMNS = (
     Column("id", "BIGINT UNSIGNED", optional=False),

@@ -9,7 +9,7 @@ from connect_dagster.connectors.mysql.locking_modes import LOCKS, LockingMode
 from connect_dagster.connectors.mysql.snapshot.locks import SnapshotLock
 from connect_dagster.connectors.mysql.table_ids import TableId
 from connect_dagster.errors import ConnectError
-from tests.unit.connectors.mysql.snapshot.sessions import Answer, Session
+from tests.unit.connectors.mysql.server.sessions import Answer, Session
 
 GLOBAL, BACKUP = "FLUSH TABLES WITH READ LOCK", "LOCK TABLES FOR BACKUP"
 SINGLE = "LOCK TABLES `ops`.`goods` READ, `ops`.`old` READ"

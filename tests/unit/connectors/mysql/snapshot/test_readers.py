@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from connect_dagster.connectors.mysql.server.result_set import RowBatch
 from connect_dagster.connectors.mysql.snapshot import readers as module
 from connect_dagster.connectors.mysql.snapshot.chunks import Range, TableScan
 from connect_dagster.connectors.mysql.snapshot.readers import SnapshotReaders, TableBatch
-from connect_dagster.connectors.mysql.snapshot.result_set import RowBatch
 from connect_dagster.connectors.mysql.table_ids import TableId
 
 

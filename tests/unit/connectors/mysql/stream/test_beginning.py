@@ -5,12 +5,12 @@ from uuid import UUID
 
 import pytest
 
-from connect_dagster.connectors.mysql.gtid import GtidSet, MariaDbGtidSet, MySqlGtidSet
-from connect_dagster.connectors.mysql.gtid_sources import GtidSources
-from connect_dagster.connectors.mysql.login import LogSession
-from connect_dagster.connectors.mysql.positions import Position
-from connect_dagster.connectors.mysql.regex_lists import NameFilter, RegexList
-from connect_dagster.connectors.mysql.schema.flavor import Flavor
+from connect_dagster.connectors.mysql.flavor import Flavor
+from connect_dagster.connectors.mysql.positions.gtid import GtidSet, MariaDbGtidSet, MySqlGtidSet
+from connect_dagster.connectors.mysql.positions.gtid_sources import GtidSources
+from connect_dagster.connectors.mysql.positions.position import Position
+from connect_dagster.connectors.mysql.selection.regex_lists import NameFilter, RegexList
+from connect_dagster.connectors.mysql.server.login import LogSession
 from connect_dagster.connectors.mysql.stream.beginning import LogBeginning, LogFacts, Replica, log_beginning
 from connect_dagster.connectors.mysql.stream.commands import DUMP, DUMP_GTID, REGISTER_REPLICA, register_replica
 

@@ -1,33 +1,39 @@
 """Rows of a log as records: operations, keys, tombstones, headers, and the struct `source`."""
 
+import logging
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from connect_dagster.connectors.mysql.column_rules import ColumnRules
 from connect_dagster.connectors.mysql.decode.events import EventType
 from connect_dagster.connectors.mysql.decode.kernels import writable
 from connect_dagster.connectors.mysql.decode.scan import scan_events
 from connect_dagster.connectors.mysql.decode.table_map import TableMap
-from connect_dagster.connectors.mysql.filters import CaptureFilters
-from connect_dagster.connectors.mysql.gtid import MySqlGtidSet
-from connect_dagster.connectors.mysql.gtid_sources import GtidSources
-from connect_dagster.connectors.mysql.message_keys import MessageKeys
+from connect_dagster.connectors.mysql.options.failures import DEFAULT_RULES, FailureMode, FailureRules
+from connect_dagster.connectors.mysql.positions.gtid import MySqlGtidSet
+from connect_dagster.connectors.mysql.positions.gtid_sources import GtidSources
 from connect_dagster.connectors.mysql.records.captured_table import CapturedTable, RecordRules, captured_table
 from connect_dagster.connectors.mysql.records.change_records import RecordChoice
 from connect_dagster.connectors.mysql.records.envelope import Operation, source_schema
 from connect_dagster.connectors.mysql.records.name_adjustment import NameAdjustment
+from connect_dagster.connectors.mysql.records.record_tables import RecordParts
 from connect_dagster.connectors.mysql.records.source_info import SourceConstants
 from connect_dagster.connectors.mysql.records.topics import TopicNames
 from connect_dagster.connectors.mysql.records.type_modes import TypeModes
-from connect_dagster.connectors.mysql.regex_lists import NameFilter, RegexList
 from connect_dagster.connectors.mysql.schema.model import Column, Table
-from connect_dagster.connectors.mysql.stream.change_tables import ChangeTable, ChangeTables, RecordParts
+from connect_dagster.connectors.mysql.selection.column_rules import ColumnRules
+from connect_dagster.connectors.mysql.selection.filters import CaptureFilters
+from connect_dagster.connectors.mysql.selection.message_keys import MessageKeys
+from connect_dagster.connectors.mysql.selection.regex_lists import NameFilter, RegexList
+from connect_dagster.connectors.mysql.stream.change_tables import ChangeTable, ChangeTables
+from connect_dagster.connectors.mysql.stream.event_place import EventPlace
 from connect_dagster.connectors.mysql.stream.log_stream import LogPiece
 from connect_dagster.connectors.mysql.stream.place import Place
 from connect_dagster.connectors.mysql.stream.timeline import LogReading, timeline
 from connect_dagster.connectors.mysql.table_ids import TableId
+from connect_dagster.errors import ConnectError
 from tests import binlog
 from tests.binlog import event, rows_event, table_map
 from tests.unit.connectors.mysql.stream.logs_by_chance import SOURCES, Step
@@ -60,7 +66,7 @@ class Known:
     def __init__(self, table: Table = GOODS, **changes: Any) -> None:
         self.table = captured_table(table, rules(**changes))
 
-    def captured(self, announced: TableMap) -> CapturedTable | None:
+    def captured(self, announced: TableMap, _: EventPlace) -> CapturedTable | None:
         return self.table if announced.name == self.table.id.name else None
 
     def truncated(self, table: TableId) -> CapturedTable | None:
@@ -101,11 +107,12 @@ def tables(
     choice: RecordChoice | None = None,
     headers: dict[str, bytes | None] | None = None,
     sources: GtidSources | None = None,
+    failures: FailureRules = DEFAULT_RULES,
 ) -> list[ChangeTable]:
     parts = RecordParts(
         SourceConstants("3.6.1.Final", "mysql", "shop"), headers or {}, lambda _, key: str(key).encode()
     )
-    return ChangeTables(known or Known(), choice or RecordChoice(), parts, sources, lambda: NOW).of(one)
+    return ChangeTables(known or Known(), choice or RecordChoice(), parts, sources, lambda: NOW, None, failures).of(one)
 
 
 def records(*arguments: Any, **more: Any) -> list[dict[str, Any]]:
@@ -306,3 +313,46 @@ def test_a_comment_of_a_column_is_the_documentation_of_its_field() -> None:
 def test_tables_that_are_not_captured() -> None:
     other = (EventType.TABLE_MAP, table_map(1, COLUMNS, name="other"))
     assert not tables(piece(other, INSERT))
+
+
+def cut(event: tuple[EventType, bytes]) -> tuple[EventType, bytes]:
+    return event[0], event[1][:-1]
+
+
+def test_an_event_that_cannot_be_read() -> None:
+    one = piece(MAP, INSERT, cut(INSERT), DELETE)
+    start = int(one.events.position[4])
+    with pytest.raises(ConnectError, match=rf"ops.goods at log.000001:{start} .* cannot be read: .*handling.mode=warn"):
+        tables(one)
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_an_event_that_cannot_be_read_may_be_left_out(place: int, caplog: pytest.LogCaptureFixture) -> None:
+    events = [INSERT, INSERT, DELETE]
+    events.insert(place, cut(UPDATE))
+    failures = DEFAULT_RULES
+    made = tables(
+        piece(MAP, *events), failures=replace(failures, events=replace(failures.events, mode=FailureMode.WARN))
+    )
+    operations = [value["op"] for one in made for value in one.rows.column("value").to_pylist() if value is not None]
+    assert operations == ["c", "c", "c", "c", "d"]
+    assert [record.levelno for record in caplog.records] == [logging.WARNING]
+
+
+@pytest.mark.parametrize("mode", FailureMode)
+def test_a_date_that_no_calendar_has(mode: FailureMode, caplog: pytest.LogCaptureFixture) -> None:
+    columns = [NUMBER, binlog.date()]
+    known = Known(Table("ops", "goods", (Column("id", "INT", optional=False), Column("day", "DATE")), key=("id",)))
+    event = rows_event(EventType.WRITE_ROWS, 1, columns, [[1, (2024, 2, 29)], [2, (2023, 2, 29)]])
+    one = piece((EventType.TABLE_MAP, table_map(1, columns)), (EventType.WRITE_ROWS, event))
+    failures = DEFAULT_RULES
+    failures = replace(failures, values=replace(failures.values, mode=mode))
+    if mode is FailureMode.FAIL:
+        with pytest.raises(
+            ConnectError, match=r"Column day of table ops.goods .* February 30, in the event log.000001"
+        ):
+            tables(one, known, failures=failures)
+        return
+    (made,) = tables(one, known, failures=failures)
+    assert [value["after"]["day"] for value in made.rows.column("value").to_pylist()] == [19782, None]
+    assert len(caplog.records) == (mode is FailureMode.WARN)

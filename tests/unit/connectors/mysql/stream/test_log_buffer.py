@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from connect_dagster.connectors.mysql.decode.events import EventType
 from connect_dagster.connectors.mysql.stream.log_buffer import LogBuffer, LogChunk, LogEnd
+from connect_dagster.errors import RetriableError
 from connect_dagster.protocol.wire import MalformedBytes
 from tests.binlog import event, packet
 
@@ -74,6 +75,22 @@ def test_an_end() -> None:
     error = b"\xff\xd4\x04#HY000purged"
     log = LOG + len(error).to_bytes(3, "little") + b"\1" + error
     assert read_all(LogBuffer(500, checksums=True), arriving(log), 5) == [*BODIES, LogEnd(error)]
+
+
+def test_an_end_that_comes_with_the_end_of_the_connection() -> None:
+    error = b"\xff\xd4\x04#HY000another replica"
+    arrived = arriving(len(error).to_bytes(3, "little") + b"\1" + error)
+
+    def receive(room: memoryview, wait: float) -> int:
+        count = arrived(room, wait)
+        if not count:
+            raise RetriableError("closed")
+        return count
+
+    buffer = LogBuffer(500, checksums=True)
+    assert buffer.next(receive, 1) == LogEnd(error)
+    with pytest.raises(RetriableError, match="closed"):
+        LogBuffer(500, checksums=True).next(receive, 1)
 
 
 def test_an_event_that_is_shorter_than_its_header() -> None:

@@ -10,15 +10,19 @@ from typing import Any, cast
 import pyarrow as pa
 
 from connect_dagster.connectors.mysql.decode.events import EventType
-from connect_dagster.connectors.mysql.gtid import MySqlGtidSet
-from connect_dagster.connectors.mysql.positions import Position
+from connect_dagster.connectors.mysql.metric_groups import MetricPlace
+from connect_dagster.connectors.mysql.positions.gtid import MySqlGtidSet
+from connect_dagster.connectors.mysql.positions.position import Position
 from connect_dagster.connectors.mysql.records.change_records import RecordChoice
+from connect_dagster.connectors.mysql.records.record_tables import RecordParts
 from connect_dagster.connectors.mysql.records.source_info import SourceConstants
-from connect_dagster.connectors.mysql.stream.change_tables import ChangeTable, ChangeTables, RecordParts
+from connect_dagster.connectors.mysql.stream.change_tables import ChangeTable, ChangeTables
 from connect_dagster.connectors.mysql.stream.log_stream import LogPiece, LogStream
 from connect_dagster.connectors.mysql.stream.place import Place
 from connect_dagster.connectors.mysql.stream.streaming import Streaming
+from connect_dagster.connectors.mysql.stream.streaming_metrics import StreamingMetrics
 from connect_dagster.plugin.frames import SourceTable
+from connect_dagster.testing.contexts import CollectedMetrics
 from tests.unit.connectors.mysql.stream.test_change_tables import DELETE, INSERT, MAP, NOW, Known, piece
 
 PARTITION = {"server": "shop"}
@@ -63,7 +67,8 @@ def streaming(signals: Signals, *pieces: LogPiece | None) -> Streaming:
     parts = RecordParts(SourceConstants("3.6.1.Final", "mysql", "shop"), {}, lambda _, __: None)
     changes = ChangeTables(Known(), RecordChoice(), parts, None, lambda: NOW)
     stream = cast("LogStream", Stream(*pieces))
-    return Streaming(stream, changes, cast("Any", None), signals, PARTITION)
+    metrics = StreamingMetrics(CollectedMetrics(), MetricPlace("mysql", "shop"), lambda: NOW)
+    return Streaming(stream, changes, cast("Any", None), signals, PARTITION, metrics)
 
 
 def offsets(batches: list[SourceTable] | None) -> list[tuple[str | None, bool]]:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from connect_dagster.connectors.mysql.decode.events import EventType
 from connect_dagster.connectors.mysql.decode.kernels import writable
 from connect_dagster.connectors.mysql.decode.scan import scan_events
-from connect_dagster.connectors.mysql.gtid import GtidSet, MariaDbGtidSet, MySqlGtidSet
-from connect_dagster.connectors.mysql.positions import Position
+from connect_dagster.connectors.mysql.positions.gtid import GtidSet, MariaDbGtidSet, MySqlGtidSet
+from connect_dagster.connectors.mysql.positions.position import Position
 from connect_dagster.connectors.mysql.stream.place import Place, Transaction
 from connect_dagster.connectors.mysql.stream.timeline import LogReading, lone_events, timeline, without_beats
 from tests.binlog import event

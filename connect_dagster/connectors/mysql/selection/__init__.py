@@ -1,0 +1,1 @@
+"""Which tables, columns and keys are captured, and how they are changed."""

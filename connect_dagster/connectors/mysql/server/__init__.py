@@ -1,0 +1,1 @@
+"""A server: access to it, questions to it, and what it reports."""
