@@ -301,6 +301,7 @@ class MariaDBWithLog(BinlogServer, MariaDB):
         own = {
             **_log_options(server_id, full_metadata),
             "log-slave-updates": "ON",
+            "slave-connections-needed-for-purge": "0",  # it keeps its log for a replica that is away
             "log-bin-compress": on_off(compressed),
             "log-bin-compress-min-len": "10",
             "binlog-annotate-row-events": on_off(query_events),

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from connect_dagster.connectors.mysql.snapshot.sessions import Connection, SnapshotSession
+from connect_dagster.connectors.mysql.server.sessions import Connection, SnapshotSession
 from tests.binlog_servers import BinlogServer, MySQL, User
 from tests.conftest import Broker
 from tests.databases import Database
@@ -65,6 +65,12 @@ class Capture:
         answer = self.process.call("PUT", f"/connectors/{self.prefix}/config", {"name": self.prefix, **config})
         assert answer.status == 201, answer.body
         self.process.wait_states(self.prefix, *(states or ("RUNNING", "RUNNING")))
+
+    def change(self, config: Mapping[str, str]) -> None:
+        """Give the connector another configuration, and wait until it runs."""
+        answer = self.process.call("PUT", f"/connectors/{self.prefix}/config", {"name": self.prefix, **config})
+        assert answer.status == 200, answer.body
+        self.process.wait_states(self.prefix, "RUNNING", "RUNNING")
 
     def stopped(self) -> None:
         """Stop the connector."""

@@ -22,9 +22,9 @@ from connect_dagster.connectors.mysql.decode.scan import scan_events
 from connect_dagster.connectors.mysql.records.type_modes import BigIntUnsignedMode, DecimalMode, TypeModes
 from connect_dagster.connectors.mysql.records.types import field_type
 from connect_dagster.connectors.mysql.schema.model import Column
-from connect_dagster.connectors.mysql.snapshot.parameters import Parameter
-from connect_dagster.connectors.mysql.snapshot.result_set import BatchLimits, ResultSet
-from connect_dagster.connectors.mysql.snapshot.sessions import Connection, query
+from connect_dagster.connectors.mysql.server.parameters import Parameter
+from connect_dagster.connectors.mysql.server.result_set import BatchLimits, ResultSet
+from connect_dagster.connectors.mysql.server.sessions import Connection, query
 from connect_dagster.errors import DataError
 from tests.binlog_servers import BinlogServer, MySQL
 from tests.databases import Database

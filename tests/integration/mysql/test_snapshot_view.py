@@ -14,11 +14,11 @@ from connect_dagster.connectors.mysql.decode.columns import Reading
 from connect_dagster.connectors.mysql.locking_modes import LOCKS, LockingMode
 from connect_dagster.connectors.mysql.options.snapshots import TableOrder
 from connect_dagster.connectors.mysql.schema.model import Column, Table
+from connect_dagster.connectors.mysql.server.result_set import BatchLimits
+from connect_dagster.connectors.mysql.server.sessions import Connection, query
 from connect_dagster.connectors.mysql.snapshot.chunks import Range, TableScan, in_order, plan, row_estimates
 from connect_dagster.connectors.mysql.snapshot.locks import SnapshotLock, snapshot_view
 from connect_dagster.connectors.mysql.snapshot.readers import SnapshotReaders, TableBatch
-from connect_dagster.connectors.mysql.snapshot.result_set import BatchLimits
-from connect_dagster.connectors.mysql.snapshot.sessions import Connection, query
 from connect_dagster.connectors.mysql.table_ids import TableId
 from connect_dagster.errors import ConnectError
 from tests.binlog_servers import BinlogServer, mariadb_server
@@ -191,7 +191,7 @@ def taken(readers: SnapshotReaders) -> Iterator[TableBatch]:
 def test_two_readers_read_each_row_once(database: Database, connect: Connect) -> None:
     scans = [filled(database, "goods", ROWS, 3), filled(database, "few", 10), filled(database, "none", 0)]
     connections, control = [connect(), connect()], connect()
-    parts = plan(control, scans, 2)
+    parts = plan(control, scans, row_estimates(control, [one.table for one in scans]), 2)
     assert [part.scan.table.name for part in parts] == ["goods"] * (len(parts) - 2) + ["few", "none"]
     assert len(parts) > 4
     tables = [scan.table for scan in scans]
@@ -260,7 +260,7 @@ def test_statements_in_place_of_the_table(database: Database, connect: Connect) 
     scan = TableScan.of(
         Table(database.name, "goods", (Column("id", "INT", optional=False),), ("id",)), readings, override
     )
-    with SnapshotReaders([connect()], plan(connect(), [scan], 1)) as readers:
+    with SnapshotReaders([connect()], plan(connect(), [scan], {scan.table: 0}, 1)) as readers:
         (batch,) = taken(readers)
     assert batch.columns["id"].values.to_pylist() == [8, 9, 10]
     assert batch.columns["price"].values.to_pylist() == [(250_000).to_bytes(3, "big")] * 3
@@ -275,7 +275,7 @@ def test_tables_by_their_rows(database: Database, connect: Connect) -> None:
     assert [one.name for one in in_order(tables, estimates, TableOrder.ASCENDING)] == ["none", "some", "many"]
     assert [one.name for one in in_order(tables, estimates, TableOrder.DESCENDING)] == ["many", "some", "none"]
     assert in_order(tables, estimates, TableOrder.DISABLED) == tables
-    parts = plan(connect(), scans, 2, TableOrder.DESCENDING)
+    parts = plan(connect(), scans, estimates, 2, TableOrder.DESCENDING)
     assert [part.scan.table.name for part in parts] == ["many", "some", "none"]
 
 
