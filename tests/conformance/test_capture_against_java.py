@@ -93,6 +93,17 @@ MODES: Mapping[str, Mode] = {
     "transactions": Mode(
         {"provide.transaction.metadata": "true", "skipped.operations": "none"}, servers=(MYSQL, MARIADB)
     ),
+    "converters": Mode(
+        {
+            "converters": "tiny,zero",
+            "zero.type": "io.debezium.connector.binlog.converters.ZeroDateFallbackConverter",
+            "zero.fallback.date": "1970-01-02",
+            "tiny.type": "io.debezium.connector.binlog.converters.TinyIntOneToBooleanConverter",
+            "tiny.length.checker": "false",
+            "tiny.selector": r"shop\..*",
+        }
+    ),
+    "names for Avro": Mode({"schema.name.adjustment.mode": "avro", "field.name.adjustment.mode": "avro_unicode"}),
     "captured tables": Mode(
         {"schema.history.internal.store.only.captured.tables.ddl": "true", "include.schema.changes": "false"}
     ),

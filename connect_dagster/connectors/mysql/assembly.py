@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import pymysql
@@ -22,10 +22,16 @@ from connect_dagster.connectors.mysql.incremental.incremental_snapshots import C
 from connect_dagster.connectors.mysql.incremental.read_records import ReadRecords
 from connect_dagster.connectors.mysql.notifications.notifications import Notifications
 from connect_dagster.connectors.mysql.options.config import MariaDbConfig, MySqlConfig
+from connect_dagster.connectors.mysql.options.converters import ConverterKind
 from connect_dagster.connectors.mysql.options.snapshots import WatermarkStrategy
 from connect_dagster.connectors.mysql.positions.position import source_partition
 from connect_dagster.connectors.mysql.records.captured_table import RecordRules
 from connect_dagster.connectors.mysql.records.change_records import RecordChoice
+from connect_dagster.connectors.mysql.records.column_conversions import (
+    ColumnConversion,
+    TinyIntOneToBoolean,
+    ZeroDateFallback,
+)
 from connect_dagster.connectors.mysql.records.context_headers import context_headers
 from connect_dagster.connectors.mysql.records.envelope import source_schema
 from connect_dagster.connectors.mysql.records.heartbeats import heartbeat_batch
@@ -60,6 +66,10 @@ from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.schema import STRING_SCHEMA
 
 Config = MySqlConfig | MariaDbConfig
+_CONVERSIONS: Mapping[ConverterKind, Callable[[str, Mapping[str, str]], ColumnConversion]] = {
+    ConverterKind.TINYINT_ONE: TinyIntOneToBoolean.of,
+    ConverterKind.ZERO_DATE: ZeroDateFallback.of,
+}
 
 
 def history_topic(config: Config) -> HistoryTopic:
@@ -133,6 +143,7 @@ def record_making(config: Config, flavor: Flavor, version: str, headers: HeaderC
         config.column_rules,
         config.schema_name_adjustment,
         config.field_name_adjustment,
+        tuple(_CONVERSIONS[one.kind](one.name, one.settings) for one in config.column_converters),
     )
     context = _context(config, flavor, headers)
     changes = SchemaChangeRecords(

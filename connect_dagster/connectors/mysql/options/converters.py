@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from connect_dagster.connectors.mysql.selection.regex_lists import RegexList
+from connect_dagster.connectors.mysql.selection.zero_dates import ZERO_DATE_TYPES, zero_date_value
 from connect_dagster.errors import ConfigError
 from connect_dagster.plugin.config import Type, parse_value, under_prefix
 
@@ -25,6 +26,8 @@ class ConverterKind(Enum):
 _CHECKS: Mapping[str, Callable[[str, str], object]] = {
     "selector": RegexList.parse,
     "length.checker": lambda name, value: parse_value(name, value, Type.BOOLEAN),
+    "target.types": lambda name, value: _checked_types(name, value),
+    **{f"fallback.{kind.lower()}": lambda name, value: _checked_fallback(name, value) for kind in ZERO_DATE_TYPES},
 }
 WITHOUT_EFFECT = frozenset({ConverterKind.JDBC_SINK})
 _KINDS = {f"{package}.{kind.value}": kind for kind in ConverterKind for package in _PACKAGES}
@@ -41,6 +44,20 @@ class ColumnConverter:
     name: str
     kind: ConverterKind
     settings: Mapping[str, str]
+
+
+def _checked_types(name: str, value: str) -> None:
+    for kind in (part.strip().upper() for part in value.split(",")):
+        if kind and kind not in ZERO_DATE_TYPES:
+            raise ConfigError.invalid(name, value, f"'{kind}' is not one of {', '.join(ZERO_DATE_TYPES)}")
+
+
+def _checked_fallback(name: str, value: str) -> None:
+    kind = name.rpartition(".")[2].upper()
+    try:
+        zero_date_value(kind, value)
+    except ValueError as error:
+        raise ConfigError.invalid(name, value, f"It is neither NULL nor a value of the type {kind}: {error}") from error
 
 
 def column_converters(properties: Mapping[str, str]) -> tuple[ColumnConverter, ...]:

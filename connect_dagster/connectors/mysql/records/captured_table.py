@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from connect_dagster.connectors.mysql.records.column_conversions import ColumnConversion
 from connect_dagster.connectors.mysql.records.defaults import default_of_field
 from connect_dagster.connectors.mysql.records.envelope import envelope_schema
 from connect_dagster.connectors.mysql.records.name_adjustment import (
@@ -52,6 +53,7 @@ class RecordRules:
     columns: ColumnRules
     schema_names: NameAdjustment = NameAdjustment.NONE
     field_names: NameAdjustment = NameAdjustment.NONE
+    conversions: tuple[ColumnConversion, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +171,9 @@ def _key_columns(table: Table, table_id: TableId, rules: RecordRules) -> Sequenc
 def _field(table: Table, name: str, rules: RecordRules, effect: Effect | None = None) -> CapturedField:
     column = table.column(name)
     kind = field_type(column, rules.modes)
-    kind = _with_default(kind, column, default_of_field(column, rules.modes))
+    default = default_of_field(column, rules.modes)
+    conversions = (one.converted(table.id, column, kind, default) for one in rules.conversions)
+    kind = next(filter(None, conversions), None) or _with_default(kind, column, default)
     if column.comment is not None:
         kind = replace(kind, schema=replace(kind.schema, doc=column.comment))
     if effect is not None and (parameters := effect.parameters(column)):

@@ -235,7 +235,7 @@ def _datetime(column: Column, modes: TypeModes) -> _Form:
         case TimePrecisionMode.ISOSTRING:
             return _Form(_logical(SchemaType.STRING, "io.debezium.time.IsoTimestamp"), _iso_timestamp, empty=0)
         case TimePrecisionMode.ADAPTIVE_TIME_MICROSECONDS if (column.length or 0) <= 3:
-            return _Form(_logical(SchemaType.INT64, "io.debezium.time.Timestamp"), _milliseconds, empty=0)
+            return _Form(_logical(SchemaType.INT64, "io.debezium.time.Timestamp"), milliseconds, empty=0)
         case _:
             return _Form(_logical(SchemaType.INT64, "io.debezium.time.MicroTimestamp"), _same, empty=0)
 
@@ -292,7 +292,8 @@ def _nullable(kind: pa.DataType) -> pa.DataType:
     return pa.struct(fields)
 
 
-def _milliseconds(values: pa.Array) -> pa.Array:
+def milliseconds(values: pa.Array) -> pa.Array:
+    """Return microseconds as whole milliseconds."""
     return _floor_divided(values, 1000)
 
 
@@ -304,7 +305,7 @@ def _nanoseconds(values: pa.Array) -> pa.Array:
 
 def _connect_timestamp(values: pa.Array) -> pa.Array:
     """A Connect Timestamp has milliseconds: what is below is cut."""
-    return pc.multiply(_milliseconds(values), 1000).cast(pa.timestamp("us", "UTC"))
+    return pc.multiply(milliseconds(values), 1000).cast(pa.timestamp("us", "UTC"))
 
 
 def _milliseconds_of_day(values: pa.Array) -> pa.Array:

@@ -51,7 +51,17 @@ def test_wrong() -> None:
         column_converters(given)
 
 
-@pytest.mark.parametrize(("setting", "value"), [("selector", "a.("), ("length.checker", "maybe")])
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("selector", "a.("),
+        ("length.checker", "maybe"),
+        ("target.types", "DATE,TIME"),
+        ("fallback.date", "1.1.1970"),
+        ("fallback.datetime", "1970-01-01"),
+        ("fallback.timestamp", "1970-01-01T00:00:00"),
+    ],
+)
 def test_wrong_setting(setting: str, value: str) -> None:
     given = {"converters": "a", "a.type": f"{BINLOG}.TinyIntOneToBooleanConverter", f"a.{setting}": value}
     (error,) = wrong_converters(given)
