@@ -10,7 +10,7 @@ from connect_dagster.connectors.mysql.schema.model import Column, Table
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ColumnPlace:
     """The place of a column: after another one, or the first."""
 
     after: str | None = None
@@ -34,7 +34,7 @@ def drop_column(table: Table, name: str) -> Table:
     )
 
 
-def move_column(table: Table, name: str, place: Place) -> Table:
+def move_column(table: Table, name: str, place: ColumnPlace) -> Table:
     """Return the table with a column at another place; it is the first where the one before is not known."""
     moved = table.column(name)
     others = [column for column in table.columns if column is not moved]

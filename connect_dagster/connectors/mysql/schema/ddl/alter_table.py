@@ -15,7 +15,7 @@ from connect_dagster.connectors.mysql.schema.ddl.table_options import resolved_c
 from connect_dagster.connectors.mysql.schema.ddl.token_reader import TokenReader
 from connect_dagster.connectors.mysql.schema.model import Column, Table
 from connect_dagster.connectors.mysql.schema.table_edits import (
-    Place,
+    ColumnPlace,
     change_column,
     convert_to,
     drop_column,
@@ -157,10 +157,10 @@ class TableAlteration:
         edited = with_column_key(edited, definition, column_keys=self._has_column_keys)
         self.table = edited if place is None else move_column(edited, new, place)
 
-    def _place(self) -> Place | None:
+    def _place(self) -> ColumnPlace | None:
         if self.read.accept("FIRST"):
-            return Place()
-        return Place(self.read.name()) if self.read.accept("AFTER") else None
+            return ColumnPlace()
+        return ColumnPlace(self.read.name()) if self.read.accept("AFTER") else None
 
     def _drop(self) -> None:
         read = self.read
