@@ -93,16 +93,16 @@ class Play:
         with self._sessions(queries) as execute:
             execute(before)
             for side in self.sides:
-                self._create(side, f"{side.name}-{run}", options)
+                self._create(side, f"{side.name}_{run}", options)
             try:
                 failed = self._wait_for_marks(run, 1)
                 if not failed:
                     execute([*after, f"INSERT INTO {END} VALUES (2)"])
                     self._wait_for_marks(run, 2)
-                return {side.name: self._captured(side, f"{side.name}-{run}") for side in self.sides}
+                return {side.name: self._captured(side, f"{side.name}_{run}") for side in self.sides}
             finally:
                 for side in self.sides:
-                    side.call("DELETE", f"/connectors/{side.name}-{run}")
+                    side.call("DELETE", f"/connectors/{side.name}_{run}")
 
     def _fresh_databases(self) -> None:
         for name in (DATABASE, OTHER_DATABASE):
@@ -160,7 +160,7 @@ class Play:
             assert time.monotonic() < deadline, f"{[side.name for side in waiting]} did not come to mark {count}"
             time.sleep(POLL_SECONDS)
             for side in list(waiting):
-                prefix = f"{side.name}-{run}"
+                prefix = f"{side.name}_{run}"
                 fails = _failure(side, prefix) is not None
                 if fails or len(self._records(f"{prefix}.{DATABASE}.{END}")) >= count:
                     waiting.remove(side)

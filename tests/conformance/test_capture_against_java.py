@@ -95,12 +95,10 @@ MODES: Mapping[str, Mode] = {
     ),
     "converters": Mode(
         {
-            "converters": "tiny,zero",
-            "zero.type": "io.debezium.connector.binlog.converters.ZeroDateFallbackConverter",
-            "zero.fallback.date": "1970-01-02",
+            "converters": "tiny",
             "tiny.type": "io.debezium.connector.binlog.converters.TinyIntOneToBooleanConverter",
             "tiny.length.checker": "false",
-            "tiny.selector": r"shop\..*",
+            "tiny.selector": r"shop\.(s_)?integers\.a",
         }
     ),
     "names for Avro": Mode({"schema.name.adjustment.mode": "avro", "field.name.adjustment.mode": "avro_unicode"}),

@@ -21,8 +21,15 @@ from connect_dagster.plugin.schema import Schema, SchemaType
 
 _TINY = frozenset({"TINYINT", "TINYINT UNSIGNED"})
 _COLUMN, _FALLBACK = "column.", ".fallback"
+_MILLISECONDS = 3  # digits
+
+
+def _same(values: pa.Array) -> pa.Array:
+    return values
+
+
 _FORMS: Mapping[str, tuple[SchemaType, str, Callable[[pa.Array], pa.Array]]] = {
-    "DATE": (SchemaType.INT32, "io.debezium.time.Date", lambda values: values),
+    "DATE": (SchemaType.INT32, "io.debezium.time.Date", _same),
     "DATETIME": (SchemaType.INT64, "io.debezium.time.Timestamp", milliseconds),
     "TIMESTAMP": (SchemaType.STRING, "io.debezium.time.ZonedTimestamp", short_timestamps),
 }
@@ -106,6 +113,9 @@ class ZeroDateFallback:
             return None
         type, name, form = _FORMS[base]
         fallback = zero_date_value(base, self.of_columns.get(f"{table}.{column.name}", self.fallbacks.get(base, "")))
+        if base == "DATETIME" and (column.length or 0) > _MILLISECONDS:
+            name, form = "io.debezium.time.MicroTimestamp", _same
+            fallback = None if fallback is None else int(fallback) * 1000
         schema = Schema(
             type,
             optional=column.optional or fallback is None,

@@ -71,6 +71,12 @@ def test_dates_that_are_none(
     assert found.values(value).to_pylist() == expected
 
 
+def test_microseconds() -> None:
+    found = field(Column("x", "DATETIME", 6), ZeroDateFallback.of("zero", {"fallback.datetime": "1970-01-01 00:00:01"}))
+    assert found.type.schema.name == "io.debezium.time.MicroTimestamp"
+    assert found.values(pa.array([7, None])).to_pylist() == [7, 1_000_000]
+
+
 def test_other_types() -> None:
     found = field(Column("x", "DATE"), ZeroDateFallback.of("zero", {"target.types": "TIMESTAMP"}))
     assert found.type.schema.name == "io.debezium.time.Date"
