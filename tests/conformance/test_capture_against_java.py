@@ -1,4 +1,4 @@
-"""What Debezium in Java's worker and ours capture of one server: all topics, the schema history and the offsets."""
+"""Compare captures of one server by Debezium in Java's worker and by ours: topics, schema history, offsets."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -101,7 +101,7 @@ class Hands:
 
 @dataclass
 class Writer:
-    """Changes rows of a table without a pause; each change has a number of its own.
+    """Change rows of a table without a pause; number each change.
 
     Attributes:
         done: numbers of the changes so far, by row.

@@ -19,7 +19,7 @@ TRANSFORMS = {
 
 
 def refused(capture: Capture, config: dict[str, str]) -> str:
-    """What the worker says of a configuration that it does not take."""
+    """Return the worker's error text for a configuration that it refuses."""
     answer: Answer = capture.process.call("PUT", f"/connectors/{capture.prefix}/config", config)
     assert answer.status == 400, answer.body
     return str(answer.json["message"])

@@ -90,7 +90,7 @@ def reported(error: Exception) -> ServerError:
 
 
 def has_ended_session(error: Exception) -> bool:
-    """Return whether an error of PyMySQL, or of a socket, is that of a session that is no longer there."""
+    """Return whether an error of PyMySQL, or of a socket, reports the end of the session."""
     return isinstance(error, OSError | pymysql.InterfaceError) or reported(error).number in SESSION_ENDED
 
 

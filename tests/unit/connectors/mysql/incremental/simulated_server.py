@@ -58,7 +58,7 @@ _KINDS = {"c": EventType.WRITE_ROWS, "u": EventType.UPDATE_ROWS, "d": EventType.
 
 Row = tuple[Any, ...]
 Write = tuple[str, int, int]
-"""What happens to the table: insert, update, delete or a new key; the key; a number for the value or the new key."""
+"""Describe one change of the table: insert, update, delete or new key; the key; the value or the new key."""
 
 
 @dataclass
@@ -171,7 +171,7 @@ class Captured:
 
 @dataclass
 class Topics:
-    """What was sent: the newest value of each key, all records of goods, notifications."""
+    """Hold the sent records: the newest value of each key, all records of goods, notifications."""
 
     values: dict[int, str | None] = field(default_factory=dict)
     records: list[dict[str, Any]] = field(default_factory=list)

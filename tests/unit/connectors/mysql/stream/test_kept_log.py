@@ -1,4 +1,4 @@
-"""Whether a server still has its log from a position on."""
+"""Test the search for a position in the binary log files of a server."""
 
 from typing import Any, cast
 

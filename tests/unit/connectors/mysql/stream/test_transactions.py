@@ -49,7 +49,7 @@ class Event:
 
 @dataclass
 class Counted:
-    """What records and boundaries have to be."""
+    """Compute the expected records and boundaries."""
 
     blocks: dict[int, tuple[str, int, int]] = field(default_factory=dict)
     boundaries: list[dict[str, Any]] = field(default_factory=list)
