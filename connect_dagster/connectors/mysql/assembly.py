@@ -164,6 +164,10 @@ def _context(config: Config, flavor: Flavor, headers: HeaderConverter) -> Mappin
     return {name: headers.to_bytes(STRING_SCHEMA, value) for name, value in found.items()}
 
 
+def _schema_changes(making: RecordMaking, history: SchemaHistory) -> SchemaChanges:
+    return SchemaChanges(history, making.schema_changes, now_micros)
+
+
 def change_tables(config: Config, server: Server, making: RecordMaking, history: SchemaHistory) -> ChangeTables:
     """Return what makes records of rows."""
     choice = RecordChoice(config.tombstones, config.skipped_operations, config.skip_unchanged)
@@ -185,8 +189,7 @@ def signalling(config: Config, flavor: Flavor, making: RecordMaking, history: Sc
         parts = ChunkParts(server, plans, ReadRecords(making.parts, now_micros), time.monotonic)
         snapshots = IncrementalSnapshots(parts, context, IncrementalNotices(notifications(config), context))
     asked = None if snapshots is None else SnapshotRequests(snapshots, history.tables)
-    schema_changes = SchemaChanges(history, making.schema_changes, now_micros)
-    actions = SignalActions(ActionParts(flavor, schema_changes, asked, now_micros))
+    actions = SignalActions(ActionParts(flavor, _schema_changes(making, history), asked, now_micros))
     topic = config.signal_topic(config.topic_prefix)
     channels = SignalChannels(
         None if table is None else SignalTable(table, incremental.strategy is WatermarkStrategy.INSERT_DELETE),
@@ -231,7 +234,7 @@ def binary_log(
     """Return the log of a server."""
     partition = source_partition(config.topic_prefix)
     tables = change_tables(config, server, making, history)
-    schema_changes = SchemaChanges(history, making.schema_changes, now_micros)
+    schema_changes = _schema_changes(making, history)
 
     def streaming(stream: LogStream) -> Streaming:
         tables.file_changed()
@@ -264,7 +267,7 @@ def initial_snapshot(
     parts = SnapshotMaking(
         making.rules,
         making.parts,
-        SchemaChanges(history, making.schema_changes, now_micros),
+        _schema_changes(making, history),
         history.tables,
         source_partition(config.topic_prefix),
         now_micros,
