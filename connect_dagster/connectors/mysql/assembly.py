@@ -44,7 +44,7 @@ from connect_dagster.connectors.mysql.server.connection import connected
 from connect_dagster.connectors.mysql.server.result_set import BatchLimits
 from connect_dagster.connectors.mysql.server.server import Server
 from connect_dagster.connectors.mysql.server.server_error import as_connect_error
-from connect_dagster.connectors.mysql.server.sessions import Connection, SnapshotSession, query
+from connect_dagster.connectors.mysql.server.sessions import Connection, SnapshotSession
 from connect_dagster.connectors.mysql.signals.signal_actions import ActionParts, SignalActions
 from connect_dagster.connectors.mysql.signals.signal_table import SignalTable
 from connect_dagster.connectors.mysql.signals.signal_topic import SignalTopicReader
@@ -287,13 +287,9 @@ def _reading_session(config: Config) -> Connection:
     """
     login = config.login(config.tls)
     try:
-        connection = connected(login, autocommit=True)
-        for statement in config.first_statements:
-            query(connection, statement)
-        SnapshotSession().prepare(connection)
+        return connected(login, (*config.first_statements, *SnapshotSession().statements()))
     except (pymysql.MySQLError, OSError) as error:
         raise as_connect_error(f"to read tables as {login.address}", error) from error
-    return connection
 
 
 def heartbeat(config: Config, server: Server) -> Heartbeat | None:

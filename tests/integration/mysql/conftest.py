@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from connect_dagster.connectors.mysql.server.sessions import Connection, SnapshotSession
+from connect_dagster.connectors.mysql.server.sessions import Connection, SnapshotSession, query
 from tests.binlog_servers import BinlogServer, MySQL, User
 from tests.conftest import Broker
 from tests.databases import Database
@@ -157,7 +157,8 @@ def connect(server: BinlogServer, database: Database) -> Iterator[Connect]:
     def connection(user: User | None = None) -> Connection:
         made = server.connection_as(user.name, user.password) if user else server.connection(database.name)
         opened.append(made)
-        SnapshotSession().prepare(made)
+        for statement in SnapshotSession().statements():
+            query(made, statement)
         return made
 
     yield connection

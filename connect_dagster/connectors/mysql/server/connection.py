@@ -2,48 +2,57 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterable
 from typing import Any, cast
 
 import pymysql
 from pymysql.constants import CR
 
 from connect_dagster.connectors.mysql.server.login import Login
+from connect_dagster.connectors.mysql.server.sessions import Connection, query
 
 _KEEP_ALIVE = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 6}
 """Options of sockets, where there are any: a server that is gone without a word is noticed within two minutes."""
 
 
-def connected(login: Login, **arguments: Any) -> pymysql.Connection[Any]:
+def connected(login: Login, statements: Iterable[str]) -> Connection:
     """Return a connection to a server, with TLS where the login wants it or both sides have it.
 
     Args:
         login: address and access.
-        arguments: further ones of ``pymysql.connect``.
+        statements: the first ones of the session, which commits each statement.
 
     Raises:
         pymysql.MySQLError: the server cannot be reached, or refuses.
     """
-    connection = _connected(login, arguments)
-    opened = socket_of(connection)
-    for name, value in _KEEP_ALIVE.items():
-        if hasattr(socket, name):
-            opened.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+    connection = _connected(login)
+    try:
+        opened = socket_of(connection)
+        for name, value in _KEEP_ALIVE.items():
+            if hasattr(socket, name):
+                opened.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+        for statement in statements:
+            query(connection, statement)
+    except BaseException:
+        with contextlib.suppress(pymysql.Error):  # a session that is lost is closed already
+            connection.close()
+        raise
     return connection
 
 
-def socket_of(connection: pymysql.Connection[Any]) -> socket.socket:
+def socket_of(connection: Connection) -> socket.socket:
     """Return the socket of a connection that is open, which PyMySQL does not give."""
     return cast("socket.socket", cast("Any", connection)._sock)
 
 
-def _connected(login: Login, arguments: Mapping[str, Any]) -> pymysql.Connection[Any]:
+def _connected(login: Login) -> Connection:
     *others, last = login.attempts()
     for attempt in others:
         try:
-            return pymysql.connect(**attempt, **arguments)
+            return pymysql.connect(**attempt, autocommit=True)
         except pymysql.OperationalError as error:
             if error.args[0] != CR.CR_SSL_CONNECTION_ERROR:
                 raise
-    return pymysql.connect(**last, **arguments)
+    return pymysql.connect(**last, autocommit=True)

@@ -13,6 +13,7 @@ from connect_dagster.connectors.mysql.positions.gtid import GtidSet, MariaDbGtid
 from connect_dagster.connectors.mysql.server.connection import connected
 from connect_dagster.connectors.mysql.server.login import Login
 from connect_dagster.connectors.mysql.server.server_error import as_connect_error, has_ended_session
+from connect_dagster.connectors.mysql.server.sessions import Connection, query
 from connect_dagster.errors import ConnectError
 
 _SECONDS, _DAYS, _AUTO_PURGE = "binlog_expire_logs_seconds", "expire_logs_days", "binlog_expire_logs_auto_purge"
@@ -40,15 +41,11 @@ class Server:
         self._statements = tuple(statements)
         self._connection = self._connected()
 
-    def _connected(self) -> pymysql.Connection[Any]:
+    def _connected(self) -> Connection:
         try:
-            connection = connected(self._login, autocommit=True)
-            with connection.cursor() as cursor:
-                for statement in self._statements:
-                    cursor.execute(statement)
+            return connected(self._login, self._statements)
         except pymysql.MySQLError as error:
             raise self._failed("to log in", error) from error
-        return connection
 
     def rows(self, statement: str, *parameters: object) -> list[tuple[Any, ...]]:
         """Return the rows of a statement; a session that has ended since the last one is replaced.
@@ -58,20 +55,15 @@ class Server:
             ConnectError: it refuses the statement.
         """
         try:
-            return self._run(statement, parameters)
+            return query(self._connection, statement, *parameters)
         except (pymysql.MySQLError, OSError) as error:
             if not has_ended_session(error):
                 raise self._failed(f"to run {statement!r}", error) from error
         self._connection = self._connected()
         try:
-            return self._run(statement, parameters)
+            return query(self._connection, statement, *parameters)
         except (pymysql.MySQLError, OSError) as error:
             raise self._failed(f"to run {statement!r}", error) from error
-
-    def _run(self, statement: str, parameters: tuple[object, ...]) -> list[tuple[Any, ...]]:
-        with self._connection.cursor() as cursor:
-            cursor.execute(statement, parameters or None)
-            return list(cursor.fetchall())
 
     def variables(self, *names: str) -> dict[str, str]:
         """Return global variables, without those that the server does not have."""

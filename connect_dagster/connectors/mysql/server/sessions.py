@@ -28,11 +28,6 @@ class SnapshotSession:
         yield f"SET SESSION net_write_timeout = {self.write_seconds}"
         yield "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ"
 
-    def prepare(self, connection: Connection) -> None:
-        """Run the statements."""
-        for statement in self.statements():
-            query(connection, statement)
-
 
 def query(connection: Connection, statement: str, *values: object) -> list[tuple[Any, ...]]:
     """Return the rows of a statement, with values in place of each ``%s``."""

@@ -53,11 +53,8 @@ class LogConnection:
         Raises:
             pymysql.MySQLError: the server cannot be reached, or refuses.
         """
-        connection = connected(login, autocommit=True)
+        connection = connected(login, statements)
         try:
-            with connection.cursor() as cursor:
-                for statement in statements:
-                    cursor.execute(statement)
             for command in commands:
                 _send(connection, command)
         except BaseException:
