@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 import pymysql
-from pymysql.constants import CR
 
 from connect_dagster.connectors.mysql.server.login import Login
+from connect_dagster.connectors.mysql.server.server_error import ErrorNumber
 from connect_dagster.connectors.mysql.server.sessions import Connection, query
 
 _KEEP_ALIVE = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 6}
@@ -43,8 +43,15 @@ def connected(login: Login, statements: Iterable[str]) -> Connection:
 
 
 def socket_of(connection: Connection) -> socket.socket:
-    """Return the socket of a connection that is open, which PyMySQL does not give."""
-    return cast("socket.socket", cast("Any", connection)._sock)
+    """Return the socket of a connection, which PyMySQL does not give.
+
+    Raises:
+        pymysql.InterfaceError: it is closed.
+    """
+    opened: socket.socket | None = cast("Any", connection)._sock
+    if opened is None:
+        raise pymysql.InterfaceError("The connection is closed")
+    return opened
 
 
 def _connected(login: Login) -> Connection:
@@ -53,6 +60,6 @@ def _connected(login: Login) -> Connection:
         try:
             return pymysql.connect(**attempt, autocommit=True)
         except pymysql.OperationalError as error:
-            if error.args[0] != CR.CR_SSL_CONNECTION_ERROR:
+            if error.args[0] != ErrorNumber.CR_SSL_CONNECTION_ERROR:
                 raise
     return pymysql.connect(**last, autocommit=True)

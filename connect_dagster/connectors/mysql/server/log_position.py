@@ -7,12 +7,11 @@ from typing import Any
 import pymysql
 
 from connect_dagster.connectors.mysql.positions.position import Position
+from connect_dagster.connectors.mysql.server.server_error import ErrorNumber
 from connect_dagster.connectors.mysql.server.sessions import Connection, current_user, is_mariadb, query
 from connect_dagster.errors import ConnectError
 
 _STATEMENTS = ("SHOW BINARY LOG STATUS", "SHOW MASTER STATUS")  # since MySQL 8.2; until 8.3, and MariaDB
-_SYNTAX = 1064
-_DENIED = 1227
 _EXECUTED = 4  # column of MySQL's GTIDs
 
 
@@ -38,11 +37,11 @@ def _status(connection: Connection) -> list[tuple[Any, ...]]:
         try:
             return query(connection, _STATEMENTS[0])
         except pymysql.err.ProgrammingError as error:
-            if error.args[0] != _SYNTAX:
+            if error.args[0] != ErrorNumber.ER_PARSE_ERROR:
                 raise
             return query(connection, _STATEMENTS[1])
     except pymysql.Error as error:
-        if error.args[0] != _DENIED:
+        if error.args[0] != ErrorNumber.ER_SPECIFIC_ACCESS_DENIED_ERROR:
             raise
         user = current_user(connection)
         raise ConnectError(

@@ -16,9 +16,10 @@ from typing import Any
 import pymysql
 from pymysql.err import raise_mysql_exception
 
+from connect_dagster.connectors.mysql.server.connection import socket_of
+from connect_dagster.connectors.mysql.server.server_error import ErrorNumber
 from connect_dagster.connectors.mysql.server.sessions import Connection
 
-_LOST = 2013  # CR_SERVER_LOST
 _READ_AHEAD = 1 << 16  # more than a buffered file holds
 _RESET_AT_CLOSE = struct.pack("ii", 1, 0)
 
@@ -82,11 +83,10 @@ class PacketConnection:
         The server learns of it at once: a socket that is closed in order while it has no room leaves the server waiting
         for room, for ``net_write_timeout`` seconds, with the table in use.
         """
-        sock = self._inner._sock
-        if sock is not None:
-            with contextlib.suppress(OSError):
-                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_AT_CLOSE)
-                socket.socket.shutdown(sock, socket.SHUT_RDWR)  # not that of TLS, which takes its state away
+        with contextlib.suppress(OSError, pymysql.InterfaceError):  # the latter: it is closed already
+            sock = socket_of(self._inner)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_AT_CLOSE)
+            socket.socket.shutdown(sock, socket.SHUT_RDWR)  # not that of TLS, which takes its state away
 
     def _lost(self, reason: str) -> pymysql.err.OperationalError:
         """End the session and return the error to raise, whose traceback must not keep the socket open."""
@@ -95,7 +95,8 @@ class PacketConnection:
         if file is not None:
             with contextlib.suppress(OSError, ValueError):
                 file.close()
-        return pymysql.err.OperationalError(_LOST, f"Lost connection to MySQL server during query ({reason})")
+        text = f"Lost connection to MySQL server during query ({reason})"
+        return pymysql.err.OperationalError(ErrorNumber.CR_SERVER_LOST.value, text)
 
 
 def raise_error(content: bytes) -> None:

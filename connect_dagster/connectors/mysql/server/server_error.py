@@ -14,50 +14,58 @@ _ERROR, _STATE_MARK, _STATE_SIZE = 0xFF, ord("#"), 5
 
 
 class ErrorNumber(IntEnum):
-    """Numbers of errors that decide on what to do next."""
+    """Numbers of errors that decide on what to do next, as MySQL and MariaDB name them."""
 
-    TOO_MANY_CONNECTIONS = 1040
-    DATABASE_ACCESS_DENIED = 1044
-    ACCESS_DENIED = 1045
-    SHUTDOWN = 1053
-    TABLE_ACCESS_DENIED = 1142
-    COLUMN_ACCESS_DENIED = 1143
-    SPECIFIC_ACCESS_DENIED = 1227
-    FATAL_REPLICATION_ERROR = 1236
-    ROUTINE_ACCESS_DENIED = 1370
-    CONNECTION_KILLED = 1927
-    NO_SOCKET = 2002
-    NO_SERVER = 2003
-    UNKNOWN_HOST = 2005
-    SERVER_GONE = 2006
-    SERVER_LOST = 2013
-    SERVER_LOST_EXTENDED = 2055
-    CLIENT_INTERACTION_TIMEOUT = 4031
+    ER_CON_COUNT_ERROR = 1040
+    ER_DBACCESS_DENIED_ERROR = 1044
+    ER_ACCESS_DENIED_ERROR = 1045  # on Amazon RDS also where the right RELOAD is missing
+    ER_SERVER_SHUTDOWN = 1053
+    ER_PARSE_ERROR = 1064
+    ER_TABLEACCESS_DENIED_ERROR = 1142
+    ER_COLUMNACCESS_DENIED_ERROR = 1143
+    ER_LOCK_WAIT_TIMEOUT = 1205
+    ER_SPECIFIC_ACCESS_DENIED_ERROR = 1227
+    ER_MASTER_FATAL_ERROR_READING_BINLOG = 1236
+    ER_PROCACCESS_DENIED_ERROR = 1370
+    ER_CONNECTION_KILLED = 1927
+    CR_CONNECTION_ERROR = 2002
+    CR_CONN_HOST_ERROR = 2003
+    CR_UNKNOWN_HOST = 2005
+    CR_SERVER_GONE_ERROR = 2006
+    CR_SERVER_LOST = 2013
+    CR_SSL_CONNECTION_ERROR = 2026
+    CR_SERVER_LOST_EXTENDED = 2055
+    ER_CLIENT_INTERACTION_TIMEOUT = 4031
 
 
 SESSION_ENDED = frozenset(
     {
-        ErrorNumber.SHUTDOWN,
-        ErrorNumber.CONNECTION_KILLED,
-        ErrorNumber.SERVER_GONE,
-        ErrorNumber.SERVER_LOST,
-        ErrorNumber.SERVER_LOST_EXTENDED,
-        ErrorNumber.CLIENT_INTERACTION_TIMEOUT,
+        ErrorNumber.ER_SERVER_SHUTDOWN,
+        ErrorNumber.ER_CONNECTION_KILLED,
+        ErrorNumber.CR_SERVER_GONE_ERROR,
+        ErrorNumber.CR_SERVER_LOST,
+        ErrorNumber.CR_SERVER_LOST_EXTENDED,
+        ErrorNumber.ER_CLIENT_INTERACTION_TIMEOUT,
     }
 )
 """Errors of a session that was open."""
 
 _NOT_OPENED = frozenset(
-    {ErrorNumber.TOO_MANY_CONNECTIONS, ErrorNumber.NO_SOCKET, ErrorNumber.NO_SERVER, ErrorNumber.UNKNOWN_HOST}
+    {
+        ErrorNumber.ER_CON_COUNT_ERROR,
+        ErrorNumber.CR_CONNECTION_ERROR,
+        ErrorNumber.CR_CONN_HOST_ERROR,
+        ErrorNumber.CR_UNKNOWN_HOST,
+    }
 )
 DENIED = frozenset(
     {
-        ErrorNumber.DATABASE_ACCESS_DENIED,
-        ErrorNumber.ACCESS_DENIED,
-        ErrorNumber.TABLE_ACCESS_DENIED,
-        ErrorNumber.COLUMN_ACCESS_DENIED,
-        ErrorNumber.SPECIFIC_ACCESS_DENIED,
-        ErrorNumber.ROUTINE_ACCESS_DENIED,
+        ErrorNumber.ER_DBACCESS_DENIED_ERROR,
+        ErrorNumber.ER_ACCESS_DENIED_ERROR,
+        ErrorNumber.ER_TABLEACCESS_DENIED_ERROR,
+        ErrorNumber.ER_COLUMNACCESS_DENIED_ERROR,
+        ErrorNumber.ER_SPECIFIC_ACCESS_DENIED_ERROR,
+        ErrorNumber.ER_PROCACCESS_DENIED_ERROR,
     }
 )
 """Errors of a user without a right."""

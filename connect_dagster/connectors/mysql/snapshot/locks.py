@@ -18,6 +18,7 @@ import pymysql
 from connect_dagster.connectors.mysql.locking_modes import Locks
 from connect_dagster.connectors.mysql.positions.position import Position
 from connect_dagster.connectors.mysql.server.log_position import read_position
+from connect_dagster.connectors.mysql.server.server_error import DENIED, ErrorNumber
 from connect_dagster.connectors.mysql.server.sessions import Connection, current_user, query
 from connect_dagster.connectors.mysql.table_ids import TableId, quoted_table
 from connect_dagster.errors import ConnectError
@@ -25,9 +26,6 @@ from connect_dagster.errors import ConnectError
 log = logging.getLogger(__name__)
 
 _TIMEOUT = "snapshot.lock.timeout.ms"
-_DENIED = frozenset({1044, 1045, 1142, 1227})  # for a database, for all (RDS), for a table, for a right
-_SYNTAX = 1064  # LOCK TABLES FOR BACKUP, on a server that is not Percona's
-_WAIT_TIMEOUT = 1205
 _KEEP_ALIVE_SECONDS = 30.0
 _TRANSACTIONAL = "INNODB"
 _BUSY_SESSIONS = (
@@ -114,9 +112,10 @@ class SnapshotLock:
     def _instead(self, error: pymysql.Error, statement: str) -> None:
         """Lock single tables in place of all, or raise for why not."""
         number = error.args[0]
-        if number == _WAIT_TIMEOUT:
+        if number == ErrorNumber.ER_LOCK_WAIT_TIMEOUT:
             self._raise_timeout(error)
-        if number not in _DENIED | {_SYNTAX}:
+        # Only Percona's server knows LOCK TABLES FOR BACKUP.
+        if number not in {ErrorNumber.ER_PARSE_ERROR, *DENIED}:
             raise error
         if not self._locks.may_lock_tables:
             raise ConnectError(
@@ -136,9 +135,9 @@ class SnapshotLock:
         self.of_tables = True
 
     def _raise_for_tables(self, error: pymysql.Error) -> NoReturn:
-        if error.args[0] == _WAIT_TIMEOUT:
+        if error.args[0] == ErrorNumber.ER_LOCK_WAIT_TIMEOUT:
             self._raise_timeout(error)
-        if error.args[0] not in _DENIED:
+        if error.args[0] not in DENIED:
             raise error
         databases = ", ".join(dict.fromkeys(table.database for table in self._tables))
         raise ConnectError(

@@ -159,4 +159,4 @@ class BinaryLog:
 
 def _is_final(error: ConnectError) -> bool:
     found = error.error if isinstance(error, LogEndedError) else None
-    return found is not None and found.number in {ErrorNumber.FATAL_REPLICATION_ERROR, *DENIED}
+    return found is not None and found.number in {ErrorNumber.ER_MASTER_FATAL_ERROR_READING_BINLOG, *DENIED}

@@ -16,13 +16,15 @@ from connect_dagster.protocol.wire import MalformedBytes
 
 def test_an_error_with_a_state() -> None:
     found = server_error(b"\xff\xd4\x04#HY000Could not find first log file name")
-    assert found == ServerError(ErrorNumber.FATAL_REPLICATION_ERROR, "HY000", "Could not find first log file name")
+    assert found == ServerError(
+        ErrorNumber.ER_MASTER_FATAL_ERROR_READING_BINLOG, "HY000", "Could not find first log file name"
+    )
     assert str(found) == "Could not find first log file name [error 1236 (HY000)]"
 
 
 def test_an_error_without_a_state() -> None:
     found = server_error(b"\xff\x15\x04Access denied")
-    assert found == ServerError(ErrorNumber.ACCESS_DENIED, "", "Access denied")
+    assert found == ServerError(ErrorNumber.ER_ACCESS_DENIED_ERROR, "", "Access denied")
     assert str(found) == "Access denied [error 1045]"
 
 
