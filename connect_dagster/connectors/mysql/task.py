@@ -27,7 +27,7 @@ from connect_dagster.connectors.mysql.decode.warm_up import warm_up
 from connect_dagster.connectors.mysql.flavor import Flavor
 from connect_dagster.connectors.mysql.metric_groups import MetricPlace
 from connect_dagster.connectors.mysql.options.config import MariaDbConfig, MySqlConfig
-from connect_dagster.connectors.mysql.positions.position import Position, SnapshotType, source_partition
+from connect_dagster.connectors.mysql.positions.position import FIRST_POSITION, Position, SnapshotType, source_partition
 from connect_dagster.connectors.mysql.server.log_settings import VARIABLES, check_log_settings
 from connect_dagster.connectors.mysql.server.server import Server
 from connect_dagster.connectors.mysql.snapshot.initial_notices import InitialNotices
@@ -43,7 +43,7 @@ from connect_dagster.plugin.frames import SourceTable
 
 log = logging.getLogger(__name__)
 
-_FIRST_POSITION, _IDLE_SECONDS = 4, 0.5
+_IDLE_SECONDS = 0.5
 
 
 class BinlogSourceTask(SourceTask):
@@ -172,7 +172,7 @@ class BinlogSourceTask(SourceTask):
     def _first_position(self) -> Position:
         """Return the beginning of the log."""
         purged = str(self._server.purged()) if self._server.has_gtids() else None
-        return Position(self._server.log_files()[0], _FIRST_POSITION, purged)
+        return Position(self._server.log_files()[0], FIRST_POSITION, purged)
 
     def stop(self) -> None:
         """Close the connections."""

@@ -13,6 +13,9 @@ from typing import Any
 from connect_dagster.connectors.mysql.positions.gtid import GtidSet, parse_gtid_set
 from connect_dagster.errors import ConnectError, DataError
 
+FIRST_POSITION = 4
+"""Position of the first event of each file."""
+
 _TIMESTAMP, _FILE, _POSITION, _GTIDS, _SERVER = "ts_sec", "file", "pos", "gtids", "server_id"
 _EVENT, _ROW, _SNAPSHOT = "event", "row", "snapshot"
 _OWN = frozenset({_TIMESTAMP, _FILE, _POSITION, _GTIDS, _SERVER, _EVENT, _ROW, _SNAPSHOT})

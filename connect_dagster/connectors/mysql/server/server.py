@@ -10,6 +10,7 @@ import pymysql
 
 from connect_dagster.connectors.mysql.flavor import Flavor
 from connect_dagster.connectors.mysql.positions.gtid import GtidSet, MariaDbGtidSet, MySqlGtidSet
+from connect_dagster.connectors.mysql.positions.position import FIRST_POSITION
 from connect_dagster.connectors.mysql.server.connection import connected
 from connect_dagster.connectors.mysql.server.login import Login
 from connect_dagster.connectors.mysql.server.server_error import as_connect_error, has_ended_session
@@ -18,8 +19,6 @@ from connect_dagster.errors import ConnectError
 
 _SECONDS, _DAYS, _AUTO_PURGE = "binlog_expire_logs_seconds", "expire_logs_days", "binlog_expire_logs_auto_purge"
 _RETENTION = (_SECONDS, _DAYS, _AUTO_PURGE)
-_FIRST_POSITION = 4
-"""Of each file of a log."""
 
 
 class Server:
@@ -81,7 +80,7 @@ class Server:
         """Return the transactions that are no longer in the log."""
         if self.flavor is Flavor.MARIADB:
             oldest = next(iter(self.log_files()), None)
-            state = "" if oldest is None else self._value("SELECT BINLOG_GTID_POS(%s, %s)", oldest, _FIRST_POSITION)
+            state = "" if oldest is None else self._value("SELECT BINLOG_GTID_POS(%s, %s)", oldest, FIRST_POSITION)
             return MariaDbGtidSet.parse(state)
         return MySqlGtidSet.parse(self._value("SELECT @@GLOBAL.gtid_purged"))
 

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from connect_dagster.connectors.mysql.flavor import Flavor
 from connect_dagster.connectors.mysql.positions.gtid import GtidSet, MariaDbGtidSet, MySqlGtidSet
 from connect_dagster.connectors.mysql.positions.gtid_sources import GtidSources
-from connect_dagster.connectors.mysql.positions.position import Position
+from connect_dagster.connectors.mysql.positions.position import FIRST_POSITION, Position
 from connect_dagster.connectors.mysql.server.login import LogSession
 from connect_dagster.connectors.mysql.stream.commands import (
-    FIRST_POSITION,
     Command,
     DumpFlag,
     dump_from_file,

@@ -11,10 +11,9 @@ from enum import IntFlag
 from uuid import UUID
 
 from connect_dagster.connectors.mysql.positions.gtid import MySqlGtidSet
+from connect_dagster.connectors.mysql.positions.position import FIRST_POSITION
 
 REGISTER_REPLICA, DUMP, DUMP_GTID = 0x15, 0x12, 0x1E
-FIRST_POSITION = 4
-"""Position of the first event of each file."""
 
 
 class DumpFlag(IntFlag):
