@@ -126,6 +126,22 @@ def check_sources(sources: Iterable[ConnectCluster]) -> None:
             )
 
 
+def check_brokers(cluster: ConnectCluster, purpose: str) -> None:
+    """Check that a workspace reaches the brokers.
+
+    Args:
+        cluster: The workspace.
+        purpose: What needs them, as a sentence.
+
+    Raises:
+        DagsterInvalidDefinitionError: It has no ``bootstrap_servers``.
+    """
+    if not cluster.bootstrap_servers:
+        raise dg.DagsterInvalidDefinitionError(
+            f"{purpose}: give bootstrap_servers to the workspace '{cluster.cluster}'"
+        )
+
+
 def brokers_by_alias(sources: Iterable[ConnectCluster]) -> dict[str, Brokers]:
     """Return the brokers of mirrored clusters by alias; raises as :meth:`ConnectCluster.initialized`."""
     found: dict[str, Brokers] = {}

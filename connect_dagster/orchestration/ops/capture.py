@@ -12,9 +12,10 @@ from connect_dagster.client.types import Connector
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.access import Bootstrap, client_settings
 from connect_dagster.kafka.errors import BrokersError, brokers_errors
+from connect_dagster.orchestration.cluster import check_brokers
 from connect_dagster.orchestration.failures import one_sentence
 from connect_dagster.orchestration.observations.capture import is_capture, topic_prefix
-from connect_dagster.orchestration.ops.jobs import CLUSTER_TAG
+from connect_dagster.orchestration.ops.jobs import single_op_job
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
 SIGNAL_JOB = "capture_signal"
@@ -60,10 +61,7 @@ def build_capture_signal_job(*, workspace: KafkaConnectWorkspace, name: str = SI
             workspace = KafkaConnectWorkspace(bootstrap_servers="127.0.0.1:9092")
             defs = dg.Definitions(jobs=[build_capture_signal_job(workspace=workspace)])
     """
-    if not workspace.bootstrap_servers:
-        raise dg.DagsterInvalidDefinitionError(
-            f"The job writes to a topic: give bootstrap_servers to the workspace '{workspace.cluster}'"
-        )
+    check_brokers(workspace, "The job writes to a topic")
 
     @dg.op(name=f"{name}_op")
     def capture_signal_op(
@@ -79,18 +77,8 @@ def build_capture_signal_job(*, workspace: KafkaConnectWorkspace, name: str = SI
         send_signal(brokers, topic, key, {"id": number, "type": config.type, "data": config.data}, config.timeout)
         context.add_output_metadata({"topic": topic, "signal_id": number, "type": config.type})
 
-    @dg.job(
-        name=name,
-        executor_def=dg.in_process_executor,
-        resource_defs={"kafka_connect": workspace},
-        config=dg.RunConfig(ops={f"{name}_op": SignalConfig()}),
-        tags={CLUSTER_TAG: workspace.cluster, "dagster/max_retries": "0"},
-        description="Sends a signal to a connector of change data capture.",
-    )
-    def capture_signal() -> None:
-        capture_signal_op()
-
-    return capture_signal
+    description = "Sends a signal to a connector of change data capture."
+    return single_op_job(name, capture_signal_op, SignalConfig(), workspace, description=description)
 
 
 def signal_place(name: str, connectors: Mapping[str, Connector]) -> tuple[str, str]:

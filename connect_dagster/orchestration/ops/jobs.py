@@ -83,30 +83,44 @@ def build_kafka_connect_jobs(
         # Its definition holds the declarations, so a second cluster's is another one, and needs another name.
         apply = build_kafka_connect_apply_op(connectors=connectors, name=f"{prefix}_apply_op")
         with_defaults = {"apply": (apply, ApplySelection(connectors=named)), **with_defaults}
-    return [_job(f"{prefix}_{verb}", verb, *how, workspace, keys) for verb, how in with_defaults.items()]
+    return [
+        single_op_job(f"{prefix}_{verb}", *how, workspace, node=f"kafka_connect_{verb}_op", observed=keys)
+        for verb, how in with_defaults.items()
+    ]
 
 
-def _job(
+def single_op_job(
     name: str,
-    verb: str,
     op: dg.OpDefinition,
     config: dg.Config,
     workspace: KafkaConnectWorkspace,
-    keys: Mapping[str, dg.AssetKey],
+    *,
+    description: str | None = None,
+    node: str | None = None,
+    observed: Mapping[str, dg.AssetKey] | None = None,
 ) -> dg.JobDefinition:
-    node = f"kafka_connect_{verb}_op"
+    """Create a job that runs an op on a cluster, in the process of the run.
+
+    Args:
+        name: Of the job.
+        op: Requires the resource ``kafka_connect``.
+        config: Of the op, by default.
+        workspace: The cluster.
+        description: Of the job; the op's by default.
+        node: Name of the op in the job, by default its own.
+        observed: Assets of connectors, which the op and users find in the job's metadata.
+    """
     graph = dg.GraphDefinition(
         name=name,
         node_defs=[op],
         dependencies={dg.NodeInvocation(op.name, alias=node): {}},
-        description=op.description,
+        description=description or op.description,
     )
     return graph.to_job(
-        config=dg.RunConfig(ops={node: config}),
+        config=dg.RunConfig(ops={node or op.name: config}),
         resource_defs={"kafka_connect": workspace},
         executor_def=dg.in_process_executor,
-        # The ops, and users, find here the assets to observe.
-        metadata={connector: MetadataValue.asset(key) for connector, key in keys.items()},
+        metadata={connector: MetadataValue.asset(key) for connector, key in (observed or {}).items()},
         # The user or the sensor that operates decides on another attempt.
         tags={CLUSTER_TAG: workspace.cluster, "dagster/max_retries": "0"},
     )

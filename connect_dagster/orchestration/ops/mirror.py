@@ -11,7 +11,7 @@ from pydantic import Field
 from connect_dagster.client.mirror_names import MirrorNames
 from connect_dagster.client.types import Connector
 from connect_dagster.kafka.errors import BrokersError, MissingTopicError, brokers_errors
-from connect_dagster.orchestration.cluster import brokers_by_alias, check_sources
+from connect_dagster.orchestration.cluster import brokers_by_alias, check_brokers, check_sources
 from connect_dagster.orchestration.failures import listed, one_sentence
 from connect_dagster.orchestration.observations.checkpoints import (
     TranslatedOffset,
@@ -21,10 +21,11 @@ from connect_dagster.orchestration.observations.checkpoints import (
 )
 from connect_dagster.orchestration.observations.flow_filters import topic_choice
 from connect_dagster.orchestration.observations.mirror import MIRROR_CHECKPOINT, is_mirror
-from connect_dagster.orchestration.ops.jobs import CLUSTER_TAG
+from connect_dagster.orchestration.ops.jobs import single_op_job
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
 FAILOVER_JOB = "mirror_failover_report"
+READS_CHECKPOINTS = "The job reads checkpoints"
 MOST_ROWS = 1000
 
 
@@ -75,7 +76,7 @@ def build_mirror_failover_job(
             america = KafkaConnectWorkspace(kafka_cluster="us", bootstrap_servers="127.0.0.1:9192")
             defs = dg.Definitions(jobs=[build_mirror_failover_job(workspace=america)])
     """
-    require_checkpoints(workspace)
+    check_brokers(workspace, READS_CHECKPOINTS)
     mirrored = [source] if source else []
     check_sources(mirrored)
 
@@ -89,26 +90,8 @@ def build_mirror_failover_job(
         )
         context.add_output_metadata(report_metadata(found, config.groups, time.time()))
 
-    @dg.job(
-        name=name,
-        executor_def=dg.in_process_executor,
-        resource_defs={"kafka_connect": workspace},
-        config=dg.RunConfig(ops={f"{name}_op": GroupsConfig()}),
-        tags={CLUSTER_TAG: workspace.cluster, "dagster/max_retries": "0"},
-        description="Reports where consumer groups of the source would go on in the target; changes nothing.",
-    )
-    def failover_report() -> None:
-        mirror_failover_report_op()
-
-    return failover_report
-
-
-def require_checkpoints(workspace: KafkaConnectWorkspace) -> None:
-    """Check that a workspace reaches the brokers with the checkpoints. Raises DagsterInvalidDefinitionError."""
-    if not workspace.bootstrap_servers:
-        raise dg.DagsterInvalidDefinitionError(
-            f"The job reads checkpoints: give bootstrap_servers to the workspace '{workspace.cluster}'"
-        )
+    description = "Reports where consumer groups of the source would go on in the target; changes nothing."
+    return single_op_job(name, mirror_failover_report_op, GroupsConfig(), workspace, description=description)
 
 
 def fetch_flow_offsets(

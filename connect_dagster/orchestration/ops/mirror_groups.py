@@ -12,14 +12,15 @@ from confluent_kafka import KafkaError, KafkaException
 from dagster import MetadataValue, TableColumn, TableRecord, TableSchema
 
 from connect_dagster.kafka.errors import BrokersError, brokers_errors
+from connect_dagster.orchestration.cluster import check_brokers
 from connect_dagster.orchestration.failures import reasons
 from connect_dagster.orchestration.observations.checkpoints import TranslatedOffset, by_group
-from connect_dagster.orchestration.ops.jobs import CLUSTER_TAG
+from connect_dagster.orchestration.ops.jobs import single_op_job
 from connect_dagster.orchestration.ops.mirror import (
     MOST_ROWS,
+    READS_CHECKPOINTS,
     GroupsConfig,
     fetch_flow_offsets,
-    require_checkpoints,
 )
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
@@ -78,7 +79,7 @@ def build_mirror_sync_groups_job(
             america = KafkaConnectWorkspace(kafka_cluster="us", bootstrap_servers="127.0.0.1:9192")
             defs = dg.Definitions(jobs=[build_mirror_sync_groups_job(workspace=america)])
     """
-    require_checkpoints(workspace)
+    check_brokers(workspace, READS_CHECKPOINTS)
 
     @dg.op(name=f"{name}_op")
     def mirror_sync_groups_op(
@@ -115,18 +116,8 @@ def build_mirror_sync_groups_job(
             )
         context.add_output_metadata(metadata)
 
-    @dg.job(
-        name=name,
-        executor_def=dg.in_process_executor,
-        resource_defs={"kafka_connect": workspace},
-        config=dg.RunConfig(ops={f"{name}_op": GroupsConfig()}),
-        tags={CLUSTER_TAG: workspace.cluster, "dagster/max_retries": "0"},
-        description="Sets the offsets of consumer groups in the target to the translated ones, once.",
-    )
-    def sync_groups() -> None:
-        mirror_sync_groups_op()
-
-    return sync_groups
+    description = "Sets the offsets of consumer groups in the target to the translated ones, once."
+    return single_op_job(name, mirror_sync_groups_op, GroupsConfig(), workspace, description=description)
 
 
 def set_translated_offsets(target: "ForwardingAdmin", offsets: Iterable[TranslatedOffset]) -> list[GroupChange]:
