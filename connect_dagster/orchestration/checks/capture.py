@@ -1,16 +1,16 @@
 """The check ``binlog_retention``: a server keeps its binary log for longer than a capture is behind."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import dagster as dg
-from dagster import AssetCheckKey, AssetCheckSeverity
+from dagster import AssetCheckSeverity
 
 from connect_dagster.orchestration.checks.connector_checks import (
     CheckOutcome,
     ConnectorAsset,
+    by_snapshot,
     connector_assets,
     connector_checks,
-    snapshots,
 )
 from connect_dagster.orchestration.observations.capture import CaptureReading
 from connect_dagster.orchestration.observations.snapshot import ConnectorSnapshot
@@ -51,18 +51,12 @@ def build_binlog_retention_checks(
     """
     if not 0 < max_share <= 1:
         raise dg.DagsterInvalidDefinitionError(f"max_share is a part of a time, more than 0 and 1 at most: {max_share}")
-
-    def judge(
-        context: dg.AssetCheckExecutionContext, ready: KafkaConnectWorkspace, keys: Mapping[str, AssetCheckKey]
-    ) -> Mapping[str, CheckOutcome]:
-        return {name: _outcome(one, max_share) for name, one in snapshots(context, ready, keys).items()}
-
     return connector_checks(
         name=RETENTION_CHECK,
         description=f"It is behind by at most {max_share:.0%} of the time for which the server keeps its binary log.",
         workspace=workspace,
         assets=connector_assets(workspace, connectors),
-        judge=judge,
+        judge=by_snapshot(lambda one, _: _outcome(one, max_share)),
     )
 
 

@@ -20,6 +20,7 @@ from dagster import (
 from connect_dagster.client.rest_client import KafkaConnectError
 from connect_dagster.orchestration.assets.keys import connector_key, identifier
 from connect_dagster.orchestration.assets.metadata_sets import KafkaConnectMetadataSet
+from connect_dagster.orchestration.cluster import check_brokers
 from connect_dagster.orchestration.observations.poll import ConnectorPoll
 from connect_dagster.orchestration.observations.snapshot import ConnectorSnapshot
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
@@ -120,6 +121,18 @@ def connector_assets(workspace: KafkaConnectWorkspace, connectors: Iterable[Conn
             if name := KafkaConnectMetadataSet.extract(spec.metadata).connector:
                 found[name] = spec.key
     return found
+
+
+def by_snapshot(outcome: Callable[[ConnectorSnapshot, KafkaConnectWorkspace], CheckOutcome]) -> Judge:
+    """Return a judge that asks for the outcome of each snapshot, with the workspace, its fields resolved."""
+    return lambda context, ready, keys: {
+        name: outcome(one, ready) for name, one in snapshots(context, ready, keys).items()
+    }
+
+
+def require_brokers(workspace: KafkaConnectWorkspace, what: str) -> None:
+    """Refuse a workspace without brokers for the checks of something."""
+    check_brokers(workspace, f"Checks of {what} ask the brokers")
 
 
 def snapshots(

@@ -10,9 +10,9 @@ from connect_dagster.orchestration.checks.connector_checks import (
     ConnectorAsset,
     connector_assets,
     connector_checks,
+    require_brokers,
     snapshots,
 )
-from connect_dagster.orchestration.checks.lag import require_brokers
 from connect_dagster.orchestration.observations.snapshot import ConnectorSnapshot
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 

@@ -1,17 +1,18 @@
 """The check ``connector_lag``: a sink is close to the ends of its topics."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import dagster as dg
-from dagster import AssetCheckKey, AssetCheckSeverity
+from dagster import AssetCheckSeverity
 
 from connect_dagster.client.types import Direction
 from connect_dagster.orchestration.checks.connector_checks import (
     CheckOutcome,
     ConnectorAsset,
+    by_snapshot,
     connector_assets,
     connector_checks,
-    snapshots,
+    require_brokers,
 )
 from connect_dagster.orchestration.observations.snapshot import ConnectorSnapshot
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
@@ -49,18 +50,12 @@ def build_connector_lag_checks(
             defs = dg.Definitions(asset_checks=checks)
     """
     require_brokers(workspace, "lag")
-
-    def judge(
-        context: dg.AssetCheckExecutionContext, ready: KafkaConnectWorkspace, keys: Mapping[str, AssetCheckKey]
-    ) -> Mapping[str, CheckOutcome]:
-        return {name: lag_outcome(one, max_lag) for name, one in snapshots(context, ready, keys).items()}
-
     return connector_checks(
         name=LAG_CHECK,
         description=f"At most {max_lag} records of its topics are not committed.",
         workspace=workspace,
         assets=connector_assets(workspace, connectors),
-        judge=judge,
+        judge=by_snapshot(lambda one, _: lag_outcome(one, max_lag)),
     )
 
 
@@ -74,11 +69,3 @@ def lag_outcome(snapshot: ConnectorSnapshot, max_lag: int) -> CheckOutcome:
     total = sum(snapshot.lags)
     metadata = {"records_lag_total": total, "records_lag_max": max(snapshot.lags, default=0), "max_lag": max_lag}
     return CheckOutcome(total <= max_lag, f"{total} records are not committed yet; {max_lag} are allowed", metadata)
-
-
-def require_brokers(workspace: KafkaConnectWorkspace, what: str) -> None:
-    """Refuse a workspace without brokers."""
-    if not workspace.bootstrap_servers:
-        raise dg.DagsterInvalidDefinitionError(
-            f"Checks of {what} ask the brokers: give bootstrap_servers to the workspace '{workspace.cluster}'"
-        )

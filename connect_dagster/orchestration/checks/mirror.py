@@ -15,11 +15,12 @@ from connect_dagster.kafka.errors import BrokersError, brokers_errors
 from connect_dagster.orchestration.checks.connector_checks import (
     CheckOutcome,
     ConnectorAsset,
+    by_snapshot,
     connector_assets,
     connector_checks,
+    require_brokers,
     snapshots,
 )
-from connect_dagster.orchestration.checks.lag import require_brokers
 from connect_dagster.orchestration.cluster import brokers_by_alias, check_sources
 from connect_dagster.orchestration.observations.flow_filters import custom_filter, fetch_mirrored_topics
 from connect_dagster.orchestration.observations.mirror import mirror_metadata
@@ -168,19 +169,12 @@ def build_mirror_heartbeat_checks(
             defs = dg.Definitions(asset_checks=checks)
     """
     require_brokers(workspace, "heartbeats")
-
-    def judge(
-        context: dg.AssetCheckExecutionContext, ready: KafkaConnectWorkspace, keys: Mapping[str, AssetCheckKey]
-    ) -> Mapping[str, CheckOutcome]:
-        taken = snapshots(context, ready, keys)
-        return {name: _heartbeat_outcome(one, ready.brokers, max_age_seconds) for name, one in taken.items()}
-
     return connector_checks(
         name=MIRROR_HEARTBEAT_CHECK,
         description=f"Heartbeats of the source are at most {max_age_seconds:g} s old.",
         workspace=workspace,
         assets=connector_assets(workspace, connectors),
-        judge=judge,
+        judge=by_snapshot(lambda one, ready: _heartbeat_outcome(one, ready.brokers, max_age_seconds)),
     )
 
 

@@ -17,8 +17,8 @@ from connect_dagster.orchestration.checks.connector_checks import (
     ConnectorAsset,
     connector_assets,
     connector_checks,
+    require_brokers,
 )
-from connect_dagster.orchestration.checks.lag import require_brokers
 from connect_dagster.orchestration.checks.mirror import BROKERS_TIMEOUT, of_brokers, other_source
 from connect_dagster.orchestration.cluster import brokers_by_alias, check_sources
 from connect_dagster.orchestration.observations.checkpoints import (
