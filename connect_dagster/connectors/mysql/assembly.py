@@ -314,9 +314,8 @@ def replica(config: Config) -> Replica:
 
 def log_facts(server: Server) -> LogFacts:
     """Return the facts of a server that decide on how its log is read."""
-    return LogFacts(
-        server.flavor, server.has_gtids(), server.purged(), server.has_checksums(), server.retention_seconds()
-    )
+    purged = server.purged() if server.flavor is Flavor.MYSQL else None
+    return LogFacts(server.flavor, server.has_gtids(), purged, server.has_checksums(), server.retention_seconds())
 
 
 def now_micros() -> int:

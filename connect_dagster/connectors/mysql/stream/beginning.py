@@ -32,14 +32,14 @@ class LogFacts:
 
     Attributes:
         gtids: whether its transactions have them.
-        purged: transactions that are no longer in its log.
+        purged: transactions that are no longer in the log of MySQL; ``None`` for MariaDB, where they do not count.
         checksums: whether events end with a CRC32.
         retention_seconds: time for which it keeps its log, 0 for no end; ``None`` where it does not say.
     """
 
     flavor: Flavor
     gtids: bool
-    purged: GtidSet
+    purged: GtidSet | None
     checksums: bool
     retention_seconds: int | None = None
 
@@ -126,7 +126,8 @@ def merged(stored: Position, server: LogFacts, sources: GtidSources) -> GtidSet:
         server: knows which are gone.
         sources: servers whose transactions count.
     """
-    if isinstance(server.purged, MariaDbGtidSet):
+    if server.flavor is Flavor.MARIADB:
         return MariaDbGtidSet.parse(stored.gtids or "").retained(sources.keeps)
+    assert isinstance(server.purged, MySqlGtidSet)
     done = MySqlGtidSet.parse(stored.gtids or "").retained(sources.keeps)
     return MySqlGtidSet(dict(sorted({**server.purged.intervals, **done.intervals}.items())))

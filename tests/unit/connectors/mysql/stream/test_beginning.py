@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from connect_dagster.connectors.mysql.flavor import Flavor
-from connect_dagster.connectors.mysql.positions.gtid import GtidSet, MariaDbGtidSet, MySqlGtidSet
+from connect_dagster.connectors.mysql.positions.gtid import GtidSet, MySqlGtidSet
 from connect_dagster.connectors.mysql.positions.gtid_sources import GtidSources
 from connect_dagster.connectors.mysql.positions.position import Position
 from connect_dagster.connectors.mysql.selection.regex_lists import NameFilter, RegexList
@@ -15,6 +15,7 @@ from connect_dagster.connectors.mysql.stream.beginning import LogBeginning, LogF
 from connect_dagster.connectors.mysql.stream.commands import DUMP, DUMP_GTID, REGISTER_REPLICA, register_replica
 
 ONE, OTHER = "24bc7850-2c16-11e6-a073-0242ac110002", "3e11fa47-71ca-11e1-9e33-c80aa9429562"
+NOTHING = MySqlGtidSet()
 FILE = Position("binlog.000003", 501, events=2, rows=5, timestamp=1_700_000_000)
 
 
@@ -27,13 +28,12 @@ def beginning(
     *,
     flavor: Flavor = Flavor.MYSQL,
     gtids: bool = True,
-    purged: GtidSet | None = None,
+    purged: GtidSet = NOTHING,
     uses_gtids: bool = True,
     queries: bool = False,
     included: tuple[str, ...] = (),
 ) -> LogBeginning:
-    empty: GtidSet = MySqlGtidSet() if flavor is Flavor.MYSQL else MariaDbGtidSet()
-    facts = LogFacts(flavor, gtids, purged or empty, checksums=True)
+    facts = LogFacts(flavor, gtids, purged if flavor is Flavor.MYSQL else None, checksums=True)
     return log_beginning(stored, facts, Replica(77, LogSession(), sources(*included), uses_gtids, queries))
 
 
