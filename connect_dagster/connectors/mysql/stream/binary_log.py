@@ -63,7 +63,7 @@ class BinaryLog:
         reconnects: Reconnects,
         corrupt: FailureRule,
         metrics: StreamingMetrics,
-        batch_bytes: int = 8 << 20,
+        batch_bytes: int,
     ) -> None:
         self._login = login
         self._replica = replica

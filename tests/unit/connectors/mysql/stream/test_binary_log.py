@@ -92,6 +92,7 @@ def log_of(server: Server, most: int | None = None) -> BinaryLog:
         Reconnects(most, Backoff(0.001, 0.001)),
         DEFAULT_RULES.events,
         StreamingMetrics(CollectedMetrics(), MetricPlace("mysql", "shop"), lambda: 0),
+        1 << 16,
     )
 
 
