@@ -203,7 +203,7 @@ def config(hands: Hands, database: Database) -> dict[str, str]:
         "schema.history.internal.kafka.bootstrap.servers": hands.broker,
         "schema.history.internal.kafka.topic": f"{hands.name}-history",
         "signal.data.collection": f"{database.name}.signals",
-        "incremental.snapshot.chunk.size": "100",
+        "incremental.snapshot.chunk.size": "40",
         "snapshot.mode": "no_data",
     }
 

@@ -28,6 +28,7 @@ from connect_dagster.connectors.mysql.flavor import Flavor
 from connect_dagster.connectors.mysql.metric_groups import MetricPlace
 from connect_dagster.connectors.mysql.options.config import MariaDbConfig, MySqlConfig
 from connect_dagster.connectors.mysql.positions.position import FIRST_POSITION, Position, SnapshotType, source_partition
+from connect_dagster.connectors.mysql.records.batch_parts import parts
 from connect_dagster.connectors.mysql.server.log_settings import VARIABLES, check_log_settings
 from connect_dagster.connectors.mysql.server.server import Server
 from connect_dagster.connectors.mysql.snapshot.initial_notices import InitialNotices
@@ -90,9 +91,9 @@ class BinlogSourceTask(SourceTask):
         """Return the records that come next."""
         deadline = time.monotonic() + self._config.poll_interval_ms / 1000
         while True:
-            batches = self._next()
-            if batches or time.monotonic() >= deadline:
-                return batches or None
+            found = [part for batch in self._next() for part in parts(batch)]
+            if found or time.monotonic() >= deadline:
+                return found or None
 
     def _next(self) -> list[SourceTable]:
         try:

@@ -142,6 +142,9 @@ class JsonEncoding:
         return F.coalesce(self._assembled(schema, filled), F.lit("null"))
 
     def _text_by_spark(self, schema: Schema, column: Column) -> Column:
+        if schema.type is SchemaType.STRUCT and schema.fields and schema.name not in _LOGICAL:
+            text = F.to_json(self._plain(schema, column), _KEEP_NULLS)
+            return F.coalesce(self._escaped(schema, column, text), F.lit("null"))
         raw = F.to_json(F.struct(self._plain(schema, column).alias("p")), _KEEP_NULLS)
         text = self._escaped(schema, column, raw)
         return F.substring(text, F.lit(len(_WRAPPED) + 1), F.length(text) - F.lit(len(_WRAPPED) + 1))

@@ -2,8 +2,8 @@
 
 A plan depends on the columns, the topic and the schemas of its records. It is kept where nothing else goes into it: the
 converters are expressions of these, and so are transforms that are ``deterministic``; others may look at their records,
-or at the time. The few records of a table are evaluated without a job; text and queries are read by a DataFrame that
-Spark plans once.
+or at the time. The few records of a table are evaluated without a job; more of them, text and queries are read by a
+DataFrame that Spark plans once.
 """
 
 from __future__ import annotations
@@ -27,18 +27,16 @@ from connect_dagster.plugin.schema import Schema
 from connect_dagster.worker.bytes_bound import EncodedBound
 from connect_dagster.worker.source.pipeline import SourcePipeline
 from connect_dagster.worker.spark.arrow_files import to_arrow
-from connect_dagster.worker.spark.kept_projection import KeptProjection, NotKeptError
+from connect_dagster.worker.spark.kept_projection import KeptProjection, NotKeptError, check_is_lasting
+from connect_dagster.worker.spark.table_slot import WHOLE, TableSlot
 from connect_dagster.worker.spark.text_slot import PIECES, TextSlot
 from connect_dagster.worker.transforms import is_deterministic
 
 log = logging.getLogger(__name__)
 
 # Beyond these a Spark job costs less than the rows.
-MOST_ROWS, _MOST_BYTES = 500, 1 << 18
+FEW_ROWS, _FEW_BYTES = 500, 1 << 18
 _MOST_PLANS = 20
-# A text that is shorter than others were is the last for a while, as its source has no more.
-_WHOLE = 0.9
-
 
 Keepable = SourceTable | SourceLines | SourceQuery
 
@@ -83,6 +81,7 @@ class _Shape:
     key_schema: Schema | None = None
     value_schema: Schema | None = None
     has_returns: bool = False
+    is_of_few: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +120,7 @@ class KeptPlans:
         self._is_deterministic = is_deterministic(pipeline.transforms)
         self._plans: list[tuple[_Shape, KeptPlan | None]] = []
         self._slots: dict[bool, TextSlot] = {}
+        self._table_slot: TableSlot | None = None
         self._longest = 0
 
     def plan_for(self, batch: Keepable) -> KeptPlan | None:
@@ -135,7 +135,10 @@ class KeptPlans:
         for known, plan in self._plans:
             if known == shape:
                 return plan
-        plan = self._of_alike(batch, shape) if isinstance(batch, SourceTable) else self._built(batch)
+        if isinstance(batch, SourceTable) and shape.is_of_few:
+            plan = self._of_alike(batch, shape)
+        else:
+            plan = self._built(batch)
         self._plans = [(shape, plan), *self._plans[: _MOST_PLANS - 1]]
         return plan
 
@@ -143,6 +146,8 @@ class KeptPlans:
         """Remove what plans read."""
         for slot in self._slots.values():
             slot.close()
+        if self._table_slot is not None:
+            self._table_slot.close()
 
     def _shape(self, batch: Keepable) -> _Shape | None:
         if isinstance(batch, SourceLines):
@@ -153,9 +158,17 @@ class KeptPlans:
             return None
         if isinstance(batch, SourceQuery):
             return _Shape(batch.df, batch.topic, batch.ascii, batch.key_schema, batch.value_schema)
-        if not 0 < batch.table.num_rows <= MOST_ROWS or batch.table.nbytes > _MOST_BYTES:
+        is_of_few = has_few(batch.table)
+        if not batch.table.num_rows or not (is_of_few or executors_are_local(self._spark)):
             return None
-        return _Shape(batch.table.schema, batch.topic, batch.ascii, batch.key_schema, batch.value_schema)
+        return _Shape(
+            batch.table.schema,
+            batch.topic,
+            batch.ascii,
+            batch.key_schema,
+            batch.value_schema,
+            is_of_few=is_of_few,
+        )
 
     def _of_alike(self, batch: SourceTable, shape: _Shape) -> KeptPlan | None:
         """Return the plan of a task that encodes alike, or make it; without transforms, topics change nothing else."""
@@ -185,15 +198,40 @@ class KeptPlans:
                 if self._bound is not None:
                     query = self._bound.over(query, heads=heads)
                 return KeptPlan(_runs_of(query), topic, heads, query)
-            run = self._of_text(batch, plan) if isinstance(batch, SourceLines) else self._of_rows(batch, plan)
+            run = self._run_of(batch, plan)
         except NotKeptError as error:
             log.debug("A plan is made for each batch: %s", error)
             return None
         return KeptPlan(run, *made[0])
 
-    def _of_rows(self, batch: SourceTable, plan: Callable[[DataFrame], DataFrame]) -> Callable[[SourceTable], pa.Table]:
+    def _run_of(
+        self, batch: SourceTable | SourceLines, plan: Callable[[DataFrame], DataFrame]
+    ) -> Callable[[Any], pa.Table]:
+        if isinstance(batch, SourceLines):
+            return self._of_text(batch, plan)
+        return self._of_few_rows(batch, plan) if has_few(batch.table) else self._of_rows(batch, plan)
+
+    def _of_few_rows(
+        self, batch: SourceTable, plan: Callable[[DataFrame], DataFrame]
+    ) -> Callable[[SourceTable], pa.Table]:
         projection = KeptProjection(self._spark, batch.table.schema, plan)
         return lambda rows: projection.run(rows.table)
+
+    def _of_rows(self, batch: SourceTable, plan: Callable[[DataFrame], DataFrame]) -> Callable[[SourceTable], pa.Table]:
+        slot = self._table_slot = self._table_slot or TableSlot(self._spark)
+        encoded = plan(slot.frame(batch.table.schema))
+        check_is_lasting(encoded)
+        if self._bound is not None:
+            encoded = self._bound.over(encoded)
+
+        def run(rows: SourceTable) -> pa.Table:
+            try:
+                with slot.holding(rows.table):
+                    return to_arrow(encoded)
+            except (OSError, Py4JError, PySparkException) as error:
+                raise NotKeptError(str(error)) from error
+
+        return run
 
     def _of_text(self, text: SourceLines, plan: Callable[[DataFrame], DataFrame]) -> Callable[[SourceLines], pa.Table]:
         slot = self._slot(text.has_returns)
@@ -208,7 +246,7 @@ class KeptPlans:
             try:
                 slot.write(pieces(lines.data, -(-size // PIECES)))
                 made = to_arrow(encoded)
-                if size < self._longest * _WHOLE:
+                if size < self._longest * WHOLE:
                     slot.write([])
             except (OSError, PySparkException) as error:
                 raise NotKeptError(str(error)) from error
@@ -220,6 +258,11 @@ class KeptPlans:
         if has_returns not in self._slots:
             self._slots[has_returns] = TextSlot(self._spark, has_returns)
         return self._slots[has_returns]
+
+
+def has_few(table: pa.Table) -> bool:
+    """Return whether the records of a table are so few that they take no Spark job."""
+    return bool(table.num_rows <= FEW_ROWS and table.nbytes <= _FEW_BYTES)
 
 
 def _runs_of(query: DataFrame) -> Callable[[SourceQuery], pa.Table]:

@@ -63,6 +63,9 @@ _LATER = {"Invocation": 100_000, "MinInvocation": 12_000, "Compile": 300_000, "B
 _JVM_OPTIONS = (
     *(f"-XX:Tier4{what}Threshold={count}" for what, count in _LATER.items()),
     "-XX:+UseParallelGC",
+    # Code that Spark generates for records of many fields is larger than what the JVM compiles by default: it would be
+    # interpreted forever (docs/decisions/0052-large-tables-have-kept-plans.md).
+    "-XX:-DontCompileHugeMethods",
     "-XX:+IgnoreUnrecognizedVMOptions",
     "-Djdk.reflect.useDirectMethodHandle=false",
     "-Dio.netty.tryReflectionSetAccessible=true",

@@ -36,7 +36,7 @@ from connect_dagster.worker.errors.policy import ErrorPolicy
 from connect_dagster.worker.record_frames import tables_of
 from connect_dagster.worker.source.batches import Encoded, PlannedBefore, SourceBatches
 from connect_dagster.worker.source.pipeline import SourcePipeline
-from connect_dagster.worker.spark import text_slot
+from connect_dagster.worker.spark import table_slot, text_slot
 from connect_dagster.worker.spark.text_slot import TextSlot
 from connect_dagster.worker.transforms import TransformationStage
 
@@ -95,6 +95,9 @@ def lines(data: bytes, topic: str = "t") -> SourceLines:
 def people(*values: dict[str, Any] | None) -> SourceTable:
     rows = pa.table({"value": pa.array(values, to_arrow_type(PERSON.to_spark()))})
     return SourceTable(rows, PLACE, {}, topic="t", value_schema=PERSON)
+
+
+MANY_PEOPLE = people(*({"name": f"a{number}", "born": number} for number in range(1_000)))
 
 
 @settings(max_examples=25)
@@ -174,6 +177,33 @@ def test_records(spark: SparkSession, batches: SourceBatches, records: list[Sour
     assert same(spark, batches, table).num_rows == len(records)
 
 
+@settings(max_examples=15)
+@given(records=RECORDS, seed=st.randoms(), of_ascii=st.booleans())
+def test_many_records(
+    spark: SparkSession, batches: SourceBatches, records: list[SourceRecord], seed: Any, of_ascii: bool
+) -> None:
+    if of_ascii:
+        records = [replace(one, value={**one.value, "name": ascii(one.value["name"])}, key=None) for one in records]
+    (table,) = tables_of(seed.choices(records, k=1_200), SimpleHeaderConverter())
+    assert same(spark, batches, table).num_rows == 1_200
+
+
+def test_nulls_in_some_of_many_records(spark: SparkSession) -> None:
+    """Also where Arrow has values below a null, as in an envelope without ``before``."""
+    inner = pa.StructArray.from_arrays(
+        [pa.array(["x"] * 900), pa.array([1] * 900, pa.int32())],
+        fields=[*to_arrow_type(PERSON.to_spark())],
+        mask=pa.array([number % 3 == 0 for number in range(900)]),
+    )
+    nullable, required = (SchemaField(name, replace(PERSON, optional=name == "before")) for name in ("before", "after"))
+    schema = Schema(SchemaType.STRUCT, optional=True, fields=(nullable, required))
+    values = pa.StructArray.from_arrays([inner, inner.filter(inner.is_valid()).take([0] * 900)], ["before", "after"])
+    batch = SourceTable(pa.table({"value": values}), PLACE, {}, topic="t", value_schema=schema)
+    for _ in range(2):
+        made = same(spark, source_batches(spark), batch)
+    assert made.column("value")[0].as_py().endswith(b'"payload":{"before":null,"after":{"name":"x","born":1}}}')
+
+
 def test_a_plan_serves_all_batches_of_its_shape(batches: SourceBatches) -> None:
     def kept(batch: SourceBatch) -> object:
         planned = batches.planned(batch)
@@ -181,6 +211,9 @@ def test_a_plan_serves_all_batches_of_its_shape(batches: SourceBatches) -> None:
         return planned.kept
 
     text = b"line\n" * 10_000 + b"end"
+    for count in (1, 600):
+        few, more = people(*[{"name": "a", "born": 1}] * count), people(*[{"name": "b", "born": None}] * (count + 1))
+        assert kept(few) is kept(more)
     for one, other in ((b"a", b"b\nc"), (text, text * 2)):
         assert kept(lines(one)) is kept(lines(other))
         assert kept(lines(one)) is not kept(lines(one, "u"))
@@ -234,6 +267,18 @@ def test_records_behind_transforms(spark: SparkSession, chain: str) -> None:
         same(spark, own, batch)
 
 
+@pytest.mark.parametrize("chain", CHAINS)
+@pytest.mark.parametrize("bound", [EncodedBound(64 << 20), None])
+def test_many_records_behind_transforms(spark: SparkSession, chain: str, bound: EncodedBound | None) -> None:
+    own = source_batches(spark, CHAINS[chain](), bound=bound)
+    for count in (2_000, 600, 3_000):
+        values = [{"name": f"a{number}", "born": None if number % 7 else number} for number in range(count)]
+        batch = people(*values)
+        times = pa.array(range(count), pa.int64())
+        same(spark, own, replace(batch, table=batch.table.append_column("timestamp", times)))
+    own.close()
+
+
 class Unknown(ValueToKey):
     deterministic = False
 
@@ -283,27 +328,53 @@ def test_a_record_that_fails(spark: SparkSession, tolerate: bool) -> None:
     assert (encoded.table.num_rows, encoded.polled) == (2, 3)
 
 
+@pytest.mark.parametrize("tolerate", [True, False])
+def test_one_of_many_records_fails(spark: SparkSession, tolerate: bool) -> None:
+    values = [{"name": "a", "born": number} for number in range(1_000)]
+    batch = people(*values[:500], None, *values[500:])
+    encoded = by_kept_plan(source_batches(spark, policy=ErrorPolicy(tolerate=tolerate)), batch)
+    (failed,) = encoded.failed
+    assert failed.failure.message == "Conversion error: null value for field that is required and has no default value"
+    assert (encoded.table.num_rows, encoded.polled) == (1_000, 1_001)
+
+
+def test_many_records_that_are_too_large_go_through_the_disk(spark: SparkSession) -> None:
+    own = source_batches(spark, bound=EncodedBound(1_000_000))
+    small, large = (people(*[{"name": "x" * size, "born": 1}] * 2_000) for size in (1, 1_000))
+    assert by_kept_plan(own, small).table.num_rows == 2_000
+    assert by_kept_plan(own, large).table.num_rows == 2_000
+    assert not isinstance(own.planned(small), PlannedBefore)
+    assert own.encoded(own.planned(small)).table.num_rows == 2_000
+    assert isinstance(own.planned(small), PlannedBefore)
+    own.close()
+
+
 def test_memory_that_is_full(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scratch._Process, "memory", tmp_path)
     own = source_batches(spark)
     data = b"line\n" * 10_000 + b"end"
     same(spark, own, lines(data))
-    (folder,) = tmp_path.iterdir()
-    shutil.rmtree(folder)
+    same(spark, own, MANY_PEOPLE)
+    for folder in tmp_path.iterdir():
+        shutil.rmtree(folder)
     assert by_kept_plan(own, lines(data)).table.num_rows == 10_001
+    assert by_kept_plan(own, MANY_PEOPLE).table.num_rows == 1_000
     own.close()
 
 
 def test_a_spark_with_other_parts(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scratch._Process, "memory", tmp_path)
-    other = tmp_path / "TextReaders.java"
-    other.write_text(text_slot._READERS.read_text().replace("PartitionReaderFactory", "NoSuchFactory"))
-    monkeypatch.setattr(text_slot, "_READERS", other)
+    others = []
+    for module in (text_slot, table_slot):
+        others.append(tmp_path / module._READERS.name)
+        others[-1].write_text(module._READERS.read_text().replace("PartitionReaderFactory", "NoSuchFactory"))
+        monkeypatch.setattr(module, "_READERS", others[-1])
     own = source_batches(spark)
-    planned = own.planned(lines(b"line\n" * 10_000 + b"end"))
-    assert not isinstance(planned, PlannedBefore)
-    assert own.encoded(planned).table.num_rows == 10_001
-    assert [*tmp_path.iterdir()] == [other]
+    for batch, count in ((lines(b"line\n" * 10_000 + b"end"), 10_001), (MANY_PEOPLE, 1_000)):
+        planned = own.planned(batch)
+        assert not isinstance(planned, PlannedBefore)
+        assert own.encoded(planned).table.num_rows == count
+    assert sorted(tmp_path.iterdir()) == sorted(others)
 
 
 def test_nothing_is_left_in_memory(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -312,6 +383,9 @@ def test_nothing_is_left_in_memory(spark: SparkSession, tmp_path: Path, monkeypa
     for count, held in ((10_000, 50_004), (5_000, 0), (9_990, 49_954)):
         same(spark, own, lines(b"line\n" * count + b"end"))
         assert sum(file.stat().st_size for file in tmp_path.glob("*/*.txt")) == held
+    for count, holds in ((1_000, True), (1_000, True), (600, False), (700, True)):
+        same(spark, own, replace(MANY_PEOPLE, table=MANY_PEOPLE.table.slice(0, count)))
+        assert any(file.stat().st_size for file in tmp_path.glob("*/*.arrow")) is holds
     own.close()
     assert [*tmp_path.iterdir()] == []
 
