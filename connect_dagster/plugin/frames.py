@@ -214,7 +214,8 @@ class SourceTable(Framed):
     """Records on their way to Kafka in an Arrow table.
 
     The worker plans the tables of equal columns, topic and schemas once, and runs no Spark job for a few records: from
-    ``poll`` to the brokers they take a few milliseconds. The attributes are those of :class:`SourceFrame`.
+    ``poll`` to the brokers they take a few milliseconds. A table of about 16 MB is a good size for many. The attributes
+    are those of :class:`SourceFrame`.
 
     Attributes:
         table: columns as in ``SourceFrame.df``, in the Arrow types that ``createDataFrame`` takes.

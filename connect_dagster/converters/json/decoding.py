@@ -108,7 +108,10 @@ class JsonDecoding:
 
     def value(self, schema: Schema, raw: Column) -> Column:
         """Return the value out of a raw column."""
-        value = self._converted(schema, _sql_null(schema, raw))
+        return self.defaulted(schema, self._converted(schema, _sql_null(schema, raw)))
+
+    def defaulted(self, schema: Schema, value: Column) -> Column:
+        """Return the default in place of null, where there is one that replaces it."""
         if schema.default is not None and self.replace_null:
             return F.coalesce(value, spark_literal.literal(schema, schema.default))
         return value
@@ -148,8 +151,11 @@ class JsonDecoding:
     def valid(self, schema: Schema, raw: Column) -> Column:
         """Return whether all parts have what their schema requires; never null."""
         raw = _sql_null(schema, raw)
-        missing_allowed = schema.optional or (schema.default is not None and self.replace_null)
-        return F.when(raw.isNull(), F.lit(missing_allowed)).otherwise(self._parts_valid(schema, raw))
+        return F.when(raw.isNull(), F.lit(self.allows_null(schema))).otherwise(self._parts_valid(schema, raw))
+
+    def allows_null(self, schema: Schema) -> bool:
+        """Return whether null is a value of a schema, or becomes one."""
+        return schema.optional or (schema.default is not None and self.replace_null)
 
     def _parts_valid(self, schema: Schema, raw: Column) -> Column:
         if schema.name in _LOGICAL:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import operator
+from dataclasses import dataclass
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
@@ -101,8 +102,8 @@ def quick_struct(decoding: JsonDecoding, schema: Schema, value: Column, beginnin
     # An object that begins without blanks: Jackson guesses the encoding by the first bytes.
     framed = value.startswith(F.lit(bytearray(known + b'{"'))) & value.endswith(F.lit(bytearray(b"}")))
     payload = JsonNode.read(value, len(known), F.octet_length(value) - F.lit(len(known) + 1))
-    raw, found = _read(decoding, schema, payload)
-    return _only_where(decoding.value(schema, raw), framed & found & decoding.valid(schema, raw))
+    read = _read(decoding, schema, payload)
+    return _only_where(read.value, framed & read.found & read.valid)
 
 
 def _only_where(guess: Column, right: Column) -> Column:
@@ -110,15 +111,36 @@ def _only_where(guess: Column, right: Column) -> Column:
     return F.get(F.array(guess), F.when(right, F.lit(0)))
 
 
-def _read(decoding: JsonDecoding, schema: Schema, node: JsonNode) -> tuple[Column, Column]:
-    """Return the raw value of a node, as Spark's parser would make it, and whether it does; never null."""
-    if schema.type is SchemaType.STRUCT:
-        fields = [(field.name, *_read(decoding, field.schema, node.member(field.name))) for field in schema.fields]
-        raw = F.when(node.is_object(), F.struct(*(one.alias(name) for name, one, _ in fields)))
-        found = functools.reduce(operator.and_, (found for _, _, found in fields))
-        return raw, node.is_nothing() | (F.coalesce(node.is_object(), F.lit(False)) & found)
-    raw = _raw(decoding, schema, node)
-    return raw, raw.isNotNull() | node.is_nothing()
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """Expressions over a node, none of which has another one in it: those of a struct grow with its fields alone.
+
+    Attributes:
+        value: made of it.
+        found: whether it is what Spark's parser would read; never null.
+        valid: whether it has what its schema requires, where it is found; never null.
+    """
+
+    value: Column
+    found: Column
+    valid: Column
+
+
+def _read(decoding: JsonDecoding, schema: Schema, node: JsonNode) -> _Read:
+    if schema.type is not SchemaType.STRUCT:
+        raw = _raw(decoding, schema, node)
+        found = raw.isNotNull() | node.is_nothing()
+        return _Read(decoding.value(schema, raw), found, decoding.valid(schema, raw))
+    is_object = F.coalesce(node.is_object(), F.lit(False))
+    fields = {field.name: _read(decoding, field.schema, node.member(field.name)) for field in schema.fields}
+    value = F.when(is_object, F.struct(*(one.value.alias(name) for name, one in fields.items())))
+    found = functools.reduce(operator.and_, (one.found for one in fields.values()))
+    valid = functools.reduce(operator.and_, (one.valid for one in fields.values()))
+    return _Read(
+        decoding.defaulted(schema, value),
+        node.is_nothing() | (is_object & found),
+        F.when(is_object, valid).otherwise(F.lit(decoding.allows_null(schema))),
+    )
 
 
 def _raw(decoding: JsonDecoding, schema: Schema, node: JsonNode) -> Column:

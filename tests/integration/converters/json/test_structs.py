@@ -3,6 +3,7 @@
 import base64
 import json
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,18 +21,28 @@ RECORDS = 3000
 DAY = 86_400_000
 SCALARS = [kind for kind in SchemaType if kind not in (SchemaType.STRUCT, SchemaType.ARRAY, SchemaType.MAP)]
 LOGICAL = {TIMESTAMP: SchemaType.INT64, DATE: SchemaType.INT32, TIME: SchemaType.INT32}
+PLACE = Schema(
+    SchemaType.STRUCT,
+    optional=True,
+    fields=(
+        SchemaField("city", Schema(SchemaType.STRING)),
+        SchemaField("zip", Schema(SchemaType.INT32, optional=True)),
+    ),
+)
 FIELDS = {
     **{kind.value: Schema(kind, optional=True) for kind in SCALARS},
     **{name.rpartition(".")[2]: Schema(kind, optional=True, name=name) for name, kind in LOGICAL.items()},
     "price": Schema(SchemaType.BYTES, optional=True, name=DECIMAL, parameters=(("scale", "2"),)),
     "note": Schema(SchemaType.STRING, optional=True, default='it,"s":1'),
     "needed": Schema(SchemaType.INT32),
-    "place": Schema(
+    "place": PLACE,
+    "way": Schema(
         SchemaType.STRUCT,
         optional=True,
         fields=(
-            SchemaField("city", Schema(SchemaType.STRING)),
-            SchemaField("zip", Schema(SchemaType.INT32, optional=True)),
+            SchemaField("from", PLACE),
+            SchemaField("to", replace(PLACE, optional=False)),
+            SchemaField("length", Schema(SchemaType.INT64, default=3)),
         ),
     ),
 }
@@ -148,3 +159,16 @@ def test_structs_with_lists_and_large_ones_are_left_to_the_parser() -> None:
     for fields in ([], [numbers], [Schema(SchemaType.INT32)] * 51, [Schema(SchemaType.STRUCT, fields=())]):
         named = tuple(SchemaField(f"f{number}", schema) for number, schema in enumerate(fields))
         assert not json_quick.is_quick(Schema(SchemaType.STRUCT, fields=named))
+
+
+def test_what_reads_a_struct_in_a_struct_grows_with_its_fields_alone(spark: SparkSession) -> None:
+    """At 479f78dc the expression of each field had that of the whole struct in it."""
+
+    def size(count: int) -> int:
+        numbers = tuple(SchemaField(f"f{number:02}", Schema(SchemaType.INT32)) for number in range(count))
+        row = Schema(SchemaType.STRUCT, fields=numbers)
+        envelope = Schema(SchemaType.STRUCT, fields=(SchemaField("after", row),))
+        quick = json_quick.quick_struct(JsonDecoding(), envelope, F.col("v"), BEGINNING)
+        return len(str(spark.range(0).select(F.lit(b"").alias("v")).select(quick)._jdf.queryExecution().analyzed()))
+
+    assert size(40) < 2.5 * size(20)
