@@ -12,6 +12,7 @@ import logging
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
+from weakref import WeakSet
 
 import pyarrow as pa
 from py4j.protocol import Py4JError
@@ -36,7 +37,9 @@ log = logging.getLogger(__name__)
 
 # Beyond these a Spark job costs less than the rows.
 FEW_ROWS, _FEW_BYTES = 500, 1 << 18
-_MOST_PLANS = 20
+# A source may have a topic for each of many tables. A plan of fifty fields takes 1.7 MB of the JVM's heap, so that the
+# plans of all tasks count, but for a few of each.
+_MOST_PLANS, _FEW_PLANS = 100, 20
 
 Keepable = SourceTable | SourceLines | SourceQuery
 
@@ -75,9 +78,9 @@ class KeptPlan:
 class _Shape:
     """All that a plan depends on; ``columns`` are those of a table, or the DataFrame of a query."""
 
-    columns: pa.Schema | DataFrame | None
-    topic: str | None
+    topic: str | None  # the first to be compared
     ascii: bool
+    columns: pa.Schema | DataFrame | None = None
     key_schema: Schema | None = None
     value_schema: Schema | None = None
     has_returns: bool = False
@@ -121,6 +124,7 @@ class KeptPlans:
         self._plans: list[tuple[_Shape, KeptPlan | None]] = []
         self._slots: dict[bool, TextSlot] = {}
         self._table_slot: TableSlot | None = None
+        _tasks.add(self)
         self._longest = 0
 
     def plan_for(self, batch: Keepable) -> KeptPlan | None:
@@ -132,18 +136,25 @@ class KeptPlans:
         shape = self._shape(batch) if self._is_deterministic else None
         if shape is None:
             return None
-        for known, plan in self._plans:
+        for place, (known, plan) in enumerate(self._plans):
             if known == shape:
+                self._plans.insert(0, self._plans.pop(place))
                 return plan
         if isinstance(batch, SourceTable) and shape.is_of_few:
             plan = self._of_alike(batch, shape)
         else:
             plan = self._built(batch)
-        self._plans = [(shape, plan), *self._plans[: _MOST_PLANS - 1]]
+        self._plans = [(shape, plan), *self._plans[: self._most - 1]]
         return plan
 
+    @property
+    def _most(self) -> int:
+        others = sum(len(one._plans) for one in [*_tasks] if one is not self)
+        return max(_FEW_PLANS, _MOST_PLANS - others)
+
     def close(self) -> None:
-        """Remove what plans read."""
+        """Forget the plans, and remove what they read."""
+        self._plans = []
         for slot in self._slots.values():
             slot.close()
         if self._table_slot is not None:
@@ -153,18 +164,18 @@ class KeptPlans:
         if isinstance(batch, SourceLines):
             if not executors_are_local(self._spark):
                 return None
-            return _Shape(None, batch.topic, batch.data.isascii(), has_returns=batch.has_returns)
+            return _Shape(batch.topic, batch.data.isascii(), has_returns=batch.has_returns)
         if batch.topic is None and self._pipeline.needs_topic:  # records are encoded by topic, so they are looked at
             return None
         if isinstance(batch, SourceQuery):
-            return _Shape(batch.df, batch.topic, batch.ascii, batch.key_schema, batch.value_schema)
+            return _Shape(batch.topic, batch.ascii, batch.df, batch.key_schema, batch.value_schema)
         is_of_few = has_few(batch.table)
         if not batch.table.num_rows or not (is_of_few or executors_are_local(self._spark)):
             return None
         return _Shape(
-            batch.table.schema,
             batch.topic,
             batch.ascii,
+            batch.table.schema,
             batch.key_schema,
             batch.value_schema,
             is_of_few=is_of_few,
@@ -276,3 +287,6 @@ def _runs_of(query: DataFrame) -> Callable[[SourceQuery], pa.Table]:
             raise NotKeptError(str(error)) from error
 
     return run
+
+
+_tasks: WeakSet[KeptPlans] = WeakSet()

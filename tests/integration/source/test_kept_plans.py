@@ -34,6 +34,7 @@ from connect_dagster.transforms.value_to_key import ValueToKey
 from connect_dagster.worker.bytes_bound import EncodedBound
 from connect_dagster.worker.errors.policy import ErrorPolicy
 from connect_dagster.worker.record_frames import tables_of
+from connect_dagster.worker.source import kept_plans
 from connect_dagster.worker.source.batches import Encoded, PlannedBefore, SourceBatches
 from connect_dagster.worker.source.pipeline import SourcePipeline
 from connect_dagster.worker.spark import table_slot, text_slot
@@ -511,3 +512,27 @@ def test_a_default_that_is_a_list_or_a_dict_is_no_obstacle_to_sharing(spark: Spa
     batches = SourceBatches(spark, pipeline, ErrorPolicy())
     batch = SourceTable(rows, PLACE, {}, topic="t", value_schema=schema)
     assert b'"names":["a"]' in by_kept_plan(batches, batch).table.column("value")[0].as_py()
+
+
+def test_a_source_of_many_topics_keeps_a_plan_for_each(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept_plans, "_MOST_PLANS", 6)
+    monkeypatch.setattr(kept_plans, "_FEW_PLANS", 2)
+    monkeypatch.setattr(kept_plans, "_tasks", set())
+    one, other = source_batches(spark), source_batches(spark)
+
+    def kept(batches: SourceBatches, topic: str) -> object:
+        planned = batches.planned(lines(b"x", topic))
+        assert isinstance(planned, PlannedBefore)
+        return planned.kept
+
+    plans = [kept(one, topic) for topic in "abcdef"]
+    assert [kept(one, topic) for topic in "abcdef"] == plans
+    assert kept(one, "a") is plans[0]
+    kept(one, "g")  # the plan that was not used for longest goes
+    assert kept(one, "a") is plans[0]
+    assert kept(one, "b") is not plans[1]
+    few = [kept(other, topic) for topic in "ab"]
+    assert [kept(other, topic) for topic in "ab"] == few
+    one.close()
+    assert [kept(other, topic) for topic in "abcdef"][:2] == few
+    assert kept(other, "a") is few[0]
