@@ -9,6 +9,7 @@ DataFrame that Spark plans once.
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,6 +19,7 @@ import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
 
 from connect_dagster.expressions.java_calls import kept_in_jvm
 from connect_dagster.expressions.offset_ranges import is_refused_read
@@ -124,8 +126,9 @@ class KeptPlans:
         self._plans: list[tuple[_Shape, KeptPlan | None]] = []
         self._slots: dict[bool, TextSlot] = {}
         self._table_slot: TableSlot | None = None
-        _tasks.add(self)
         self._longest = 0
+        with _tasks_lock:
+            _tasks.add(self)
 
     def plan_for(self, batch: Keepable) -> KeptPlan | None:
         """Return the plan of a batch; ``None`` where the usual plan has to be made.
@@ -149,7 +152,8 @@ class KeptPlans:
 
     @property
     def _most(self) -> int:
-        others = sum(len(one._plans) for one in [*_tasks] if one is not self)
+        with _tasks_lock:
+            others = sum(len(one._plans) for one in _tasks if one is not self)
         return max(_FEW_PLANS, _MOST_PLANS - others)
 
     def close(self) -> None:
@@ -230,16 +234,17 @@ class KeptPlans:
 
     def _of_rows(self, batch: SourceTable, plan: Callable[[DataFrame], DataFrame]) -> Callable[[SourceTable], pa.Table]:
         slot = self._table_slot = self._table_slot or TableSlot(self._spark)
-        encoded = plan(slot.frame(batch.table.schema))
+        frame = slot.frame(batch.table.schema)
+        given, encoded = to_arrow_schema(frame.schema), plan(frame)
         check_is_lasting(encoded)
         if self._bound is not None:
             encoded = self._bound.over(encoded)
 
         def run(rows: SourceTable) -> pa.Table:
             try:
-                with slot.holding(rows.table):
+                with slot.holding(rows.table.cast(given)):
                     return to_arrow(encoded)
-            except (OSError, Py4JError, PySparkException) as error:
+            except (OSError, pa.ArrowException, Py4JError, PySparkException) as error:
                 raise NotKeptError(str(error)) from error
 
         return run
@@ -290,3 +295,4 @@ def _runs_of(query: DataFrame) -> Callable[[SourceQuery], pa.Table]:
 
 
 _tasks: WeakSet[KeptPlans] = WeakSet()
+_tasks_lock = threading.Lock()

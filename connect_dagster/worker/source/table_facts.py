@@ -72,4 +72,4 @@ def _has_ascii_text(values: pa.Array) -> bool:
         return _has_ascii_text(values.keys) and _has_ascii_text(values.items)
     if pa.types.is_list(kind):
         return _has_ascii_text(values.values)
-    return any(has_none(kind) for has_none in (pa.types.is_primitive, pa.types.is_binary, pa.types.is_null))
+    return bool(pa.types.is_primitive(kind) or pa.types.is_binary(kind) or pa.types.is_null(kind))

@@ -17,7 +17,7 @@ import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from connect_dagster.expressions.java_classes import new_instance
 from connect_dagster.expressions.reader_frames import frame_of_readers
@@ -55,7 +55,7 @@ class TableSlot:
         self._largest = 0
 
     def frame(self, schema: pa.Schema) -> DataFrame:
-        """Return the records, in their order, of tables with a schema.
+        """Return the records, in their order, of tables with the types of a schema in Spark (``to_arrow_schema``).
 
         Raises:
             NotKeptError: Spark has other parts.
@@ -72,17 +72,19 @@ class TableSlot:
     def holding(self, records: pa.Table) -> Iterator[None]:
         """Fill the files for a run; one at a time. Those of a smaller table than before are emptied after it.
 
+        Args:
+            records: in the types of the frame that runs.
+
         Raises:
             OSError: memory is full.
         """
-        given = to_arrow_schema(from_arrow_schema(records.schema))
-        rows, each = records.cast(given), -(-len(records) // len(self._files))
+        each = -(-len(records) // len(self._files))
         self._largest = max(self._largest, records.nbytes)
         try:
             for number, file in enumerate(self._files):
                 # What follows the end of a stream is not read: the memory of the records before is used again.
-                with file.open("r+b") as content, pa.ipc.new_stream(content, given) as stream:
-                    stream.write_table(rows.slice(number * each, each))
+                with file.open("r+b") as content, pa.ipc.new_stream(content, records.schema) as stream:
+                    stream.write_table(records.slice(number * each, each))
             yield
         finally:
             if records.nbytes < self._largest * WHOLE:

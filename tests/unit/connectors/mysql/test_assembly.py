@@ -1,4 +1,4 @@
-"""The parts of a task that are made of what its server says."""
+"""Test the parts of a task that depend on its server."""
 
 from typing import Any, cast
 

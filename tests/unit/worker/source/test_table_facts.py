@@ -1,4 +1,4 @@
-"""What a large table says of its records before it is planned. No Spark."""
+"""Test the nullability and the ASCII flag that a large ``SourceTable`` gets before it is planned. No Spark."""
 
 from dataclasses import replace
 from typing import Any
