@@ -211,6 +211,8 @@ class SinkConsumer:
         Raises:
             ConnectError: an offset is missing or not in the log, and the reset policy is ``none``.
         """
+        if not partitions:  # which librdkafka refuses, or answers late
+            return {}
         asked = [KafkaPartition(partition.topic, partition.partition) for partition in partitions]
         # Before the offsets: a topic that is created again in between is noticed at the next comparison.
         self._ids.update(self._current_ids({partition.topic for partition in partitions}, _REQUEST_SECONDS))

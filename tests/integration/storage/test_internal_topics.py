@@ -15,7 +15,7 @@ from connect_dagster.errors import ConfigError, ConnectError, RetriableError
 from connect_dagster.kafka.topic_admin import TopicAdmin
 from connect_dagster.storage import internal_topics
 from connect_dagster.storage.internal_topics import InternalTopic
-from tests.integration.storage.stores import SECONDS, Stores
+from tests.integration.storage.stores import SECONDS, Stores, wait_until
 
 TOPIC_CONFIG = 1  # where a setting comes from: the topic itself (Kafka: DescribeConfigsResponse.ConfigSource)
 
@@ -96,6 +96,7 @@ def test_topics_take_settings_from_the_workers_file(
 def test_the_brokers_choose_where_the_worker_does_not(stores: Stores, admin: AdminClient) -> None:
     topic = internal_topics.offset_topic(stores.offset_topic.name, partitions=-1, replication_factor=-1)
     internal_topics.ensure_internal_topic(stores.admin, topic)
+    wait_until(lambda: topic.name in admin.list_topics(timeout=SECONDS).topics, "see the topic")
     assert len(admin.list_topics(timeout=SECONDS).topics[topic.name].partitions) == 1
 
 
