@@ -9,7 +9,7 @@ from tests.binlog_servers import BinlogServer
 from tests.conformance import capture_script as script
 from tests.conformance.capture_comparison import differences
 from tests.conformance.capture_differences import REASONS, Reason, counts, unexplained
-from tests.conformance.capture_play import JAVA, OURS, Play, Side
+from tests.conformance.capture_play import HEARTBEATS, JAVA, OURS, Play, Side
 from tests.conformance.java_connect import JavaStandalone
 from tests.conformance.java_debezium import plugin_path
 from tests.conftest import Broker
@@ -31,12 +31,14 @@ class Mode:
         servers: kinds of servers that are captured with them.
         large_times: whether times that are not of a day are allowed.
         queries: whether the log has the statements that change rows.
+        rows: whether the snapshot has rows.
     """
 
     options: Mapping[str, str] = field(default_factory=dict)
     servers: Sequence[str] = (MYSQL,)
     large_times: bool = False
     queries: bool = False
+    rows: bool = True
 
 
 MODES: Mapping[str, Mode] = {
@@ -106,6 +108,11 @@ MODES: Mapping[str, Mode] = {
         {"schema.history.internal.store.only.captured.tables.ddl": "true", "include.schema.changes": "false"}
     ),
     "captured databases": Mode({"schema.history.internal.store.only.captured.databases.ddl": "true"}),
+    "no rows": Mode(
+        {"snapshot.mode": "no_data", "heartbeat.interval.ms": "500", "topic.heartbeat.prefix": HEARTBEATS},
+        servers=(MYSQL, MARIADB),
+        rows=False,
+    ),
     "columns": Mode(
         {
             "column.exclude.list": r"shop\.customers\.email,shop\.(s_)?texts\.[a-e],shop\.orders\.customer",
@@ -165,7 +172,9 @@ def test_both_capture_the_same(
     server: BinlogServer = request.getfixturevalue(kind)
     mode = MODES[name]
     before, after = statements(kind, mode)
-    captured = Play(broker.bootstrap_servers, server, sides).run(before, after, mode.options, queries=mode.queries)
+    captured = Play(broker.bootstrap_servers, server, sides).run(
+        before, after, mode.options, queries=mode.queries, rows=mode.rows
+    )
     found = differences(captured)
     shown = "\n".join(map(str, unexplained(found)[:MOST_SHOWN]))
     assert not shown, f"{shown}\n{captured[OURS].failure or ''}"
