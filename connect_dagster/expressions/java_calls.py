@@ -2,7 +2,7 @@
 
 Patterns of ``SimpleDateFormat`` have Java's meaning, lenient parsing included. Spark runs on a JVM that has these
 classes: a plan calls them there, for each record, without a detour through Python. Its own functions differ
-(``date_format`` knows another pattern language), or cost more for each record (``to_json``).
+(``date_format`` knows another pattern language), or cost more for each record.
 """
 
 from __future__ import annotations
@@ -198,16 +198,6 @@ class JavaText:
         """Return what Jackson writes between the quotes, as bytes; supplementary characters are not escaped."""
         encoder = _static(_JSON_ENCODER, "getInstance", _object_type(_JSON_ENCODER))
         return column_of(_invoked(encoder, "quoteAsUTF8", _spark_type("BinaryType"), self._java))
-
-    def has_supplementary(self) -> Column:
-        """Return whether it has characters beyond 16 bits; null where it is null.
-
-        Java knows of Latin text that it has none; Spark's ``char_length`` looks at each byte.
-        """
-        integer = _spark_type("IntegerType")
-        length = _invoked(self._java, "length", integer)
-        count = _invoked(self._java, "codePointCount", integer, expression(F.lit(0)), length)
-        return column_of(length) != column_of(count)
 
     def column(self) -> Column:
         """Return the text as a string column."""

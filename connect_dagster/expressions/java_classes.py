@@ -39,7 +39,7 @@ def _constructor(source: Path) -> Any:
         return _compiled_constructor(source)
 
 
-@kept_in_jvm(8)
+@kept_in_jvm(16)
 def _compiled_constructor(source: Path) -> Any:
     compiler = jvm().org.codehaus.janino.SimpleCompiler()
     compiler.cook(source.read_text(encoding="utf-8"))

@@ -53,33 +53,32 @@ class Converter(ABC):
         """Parse the options (without the ``value.converter.`` prefix)."""
 
     @abstractmethod
-    def encode(self, schema: Schema | None, column: Column, *, ascii: bool = False) -> Column:
+    def encode(self, schema: Schema | None, column: Column) -> Column:
         """Return the expression of the bytes of a typed column (Java: ``fromConnectData``).
 
         Args:
             schema: the column's schema; ``None`` for JSON text.
             column: the typed column.
-            ascii: whether all text in it is known to be ASCII, so that no record has to be tested for it.
 
         Raises:
             DataError: this converter cannot write such a schema.
         """
 
-    def encode_for(self, topic: str, schema: Schema | None, column: Column, *, ascii: bool = False) -> Column:
+    def encode_for(self, topic: str, schema: Schema | None, column: Column) -> Column:
         """Return the expression for records of this topic; transforms have been applied.
 
         Raises:
             DataError: this converter cannot write such a schema, or not to this topic.
             RetriableError: it may work when it is tried again.
         """
-        return self.encode(schema, column, ascii=ascii)
+        return self.encode(schema, column)
 
-    def encode_with_prefix(self, schema: Schema | None, column: Column, *, ascii: bool = False) -> tuple[bytes, Column]:
+    def encode_with_prefix(self, schema: Schema | None, column: Column) -> tuple[bytes, Column]:
         """Return the first bytes of all records of a schema, and the expression of the rest: together ``encode``.
 
         Spark makes only the second part; the producer adds the first.
         """
-        return b"", self.encode(schema, column, ascii=ascii)
+        return b"", self.encode(schema, column)
 
     def encode_errors(self, schema: Schema | None, column: Column) -> Column | None:
         """Return the error text of records that ``encode`` cannot write, null for others; ``None`` without errors.

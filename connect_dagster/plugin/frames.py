@@ -158,7 +158,6 @@ class SourceFrame(RecordFrame, Positioned):
         topic: topic of all records; ``None`` where ``df`` has a column for it.
         value_schema: schema of ``value``; ``None`` for schemaless.
         key_schema: schema of ``key``.
-        ascii: whether all text in keys and values is known to be ASCII.
 
     Example:
         >>> df = spark.createDataFrame([("hello",)], "value string")
@@ -172,7 +171,6 @@ class SourceFrame(RecordFrame, Positioned):
     topic: str | None = None
     value_schema: Schema | None = field(default=STRING_SCHEMA)
     key_schema: Schema | None = None
-    ascii: bool = False
 
     def column(self, name: str) -> Column:
         """Return a column by its name, also one that is constant."""
@@ -193,7 +191,6 @@ class Framed(Positioned):
     topic: str | None
     value_schema: Schema | None
     key_schema: Schema | None
-    ascii: bool
 
     def over(self, df: DataFrame) -> SourceFrame:
         """Return a frame of other records with the attributes of these."""
@@ -205,7 +202,6 @@ class Framed(Positioned):
             self.topic,
             self.value_schema,
             self.key_schema,
-            self.ascii,
         )
 
 
@@ -231,7 +227,6 @@ class SourceTable(Framed):
     topic: str | None = None
     value_schema: Schema | None = field(default=STRING_SCHEMA)
     key_schema: Schema | None = None
-    ascii: bool = False
 
     def frame(self, spark: SparkSession) -> SourceFrame:
         """Return the records as a frame."""
@@ -259,7 +254,6 @@ class SourceQuery(Framed):
     topic: str | None = None
     value_schema: Schema | None = field(default=STRING_SCHEMA)
     key_schema: Schema | None = None
-    ascii: bool = False
 
     def frame(self, _: SparkSession) -> SourceFrame:
         """Return the records as a frame, which is planned by itself."""

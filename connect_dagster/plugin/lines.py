@@ -76,7 +76,6 @@ class SourceLines(Positioned):
             self.source_offset,
             self.other_offsets,
             self.topic,
-            ascii=self.data.isascii(),
         )
 
 

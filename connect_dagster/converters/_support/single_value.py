@@ -88,7 +88,7 @@ class PrimitiveConverter(SingleValueConverter):
 
     schema: ClassVar[Schema]
 
-    def encode(self, schema: Schema | None, column: Column, *, ascii: bool = False) -> Column:
+    def encode(self, schema: Schema | None, column: Column) -> Column:
         """Return the bytes of the values.
 
         Raises:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar
 
 from pyspark.sql import Column, DataFrame
@@ -109,20 +108,19 @@ class JsonConverter(Converter, HeaderConverter):
         if options.schemas_enable:
             self._reading = JsonReading(options.replace_null_with_default, options.schemas_cache_size, self._fixed)
 
-    def encode(self, schema: Schema | None, column: Column, *, ascii: bool = False) -> Column:
+    def encode(self, schema: Schema | None, column: Column) -> Column:
         """Return the expression of the bytes of a typed column."""
-        head, rest = self.encode_with_prefix(schema, column, ascii=ascii)
+        head, rest = self.encode_with_prefix(schema, column)
         return F.concat(F.lit(bytearray(head)), rest) if head else rest
 
-    def encode_with_prefix(self, schema: Schema | None, column: Column, *, ascii: bool = False) -> tuple[bytes, Column]:
+    def encode_with_prefix(self, schema: Schema | None, column: Column) -> tuple[bytes, Column]:
         """Return the schema, where it stands beside the payload, and what follows."""
         if schema is None:
             return b"", self._encode_schemaless(column)
-        encoding = replace(self._encoding, ascii=ascii)
         if not self._enveloped:
-            return b"", encoding.text(schema, column).cast("binary")
+            return b"", self._encoding.written(schema, column)
         head = json_envelope.schema_text(schema, numeric_decimals=self._numeric)
-        return f'{{"schema":{head},'.encode(), encoding.fields("payload", schema, column)
+        return f'{{"schema":{head},'.encode(), self._encoding.written(schema, column, '"payload":', "}")
 
     def encode_errors(self, schema: Schema | None, column: Column) -> Column | None:
         """Return the error of records with null where their schema allows none."""

@@ -104,9 +104,9 @@ class JsonSchemaConverter(RegistryConverter):
 
         def payload(column: Column) -> Column:
             if listed == schema:
-                return self._encoding.text(schema, column).cast("binary")
+                return self._encoding.written(schema, column)
             # Each field's text refers to the whole: without this the lists would be made for each.
-            return once(_to_lists(schema, column), lambda made: self._encoding.text(listed, made).cast("binary"))
+            return once(_to_lists(schema, column), lambda made: self._encoding.written(listed, made))
 
         return Writing(registered.id, payload)
 

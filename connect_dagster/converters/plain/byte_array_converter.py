@@ -25,7 +25,7 @@ class ByteArrayConverter(SingleValueConverter):
 
     java_class = "org.apache.kafka.connect.converters.ByteArrayConverter"
 
-    def encode(self, schema: Schema | None, column: Column, *, ascii: bool = False) -> Column:
+    def encode(self, schema: Schema | None, column: Column) -> Column:
         """Return the column itself.
 
         Raises:

@@ -50,7 +50,7 @@ class StringConverter(SingleValueConverter):
     def configured(self, options: StringConverterConfig) -> None:
         self._charset = options.encoding.upper()
 
-    def encode(self, schema: Schema | None, column: Column, *, ascii: bool = False) -> Column:
+    def encode(self, schema: Schema | None, column: Column) -> Column:
         """Return the expression of the text's bytes; null stays null."""
         text = as_java_text(schema, column)
         return text.cast("binary") if self._charset == "UTF-8" else F.encode(text, self._charset)

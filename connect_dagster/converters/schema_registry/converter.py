@@ -102,11 +102,11 @@ class RegistryConverter(Converter):
             RetriableError: the registry does not respond.
         """
 
-    def encode(self, schema: Schema | None, column: Column, *, ascii: bool = False) -> Column:
+    def encode(self, schema: Schema | None, column: Column) -> Column:
         """Raise an error: the subject depends on the topic."""
         raise DataError(f"{type(self).__name__} writes records of known topics only")
 
-    def encode_for(self, topic: str, schema: Schema | None, column: Column, *, ascii: bool = False) -> Column:
+    def encode_for(self, topic: str, schema: Schema | None, column: Column) -> Column:
         """Return the expression of the bytes of a typed column. Null becomes null, unless its payload is not.
 
         Raises:

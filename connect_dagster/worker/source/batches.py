@@ -37,11 +37,10 @@ from connect_dagster.worker.errors.policy import ErrorPolicy
 from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.frames import Acting
 from connect_dagster.worker.record_frames import Polled, batches_of, halves
-from connect_dagster.worker.source.kept_plans import FEW_ROWS, Keepable, KeptPlan, KeptPlans, has_few
+from connect_dagster.worker.source.kept_plans import FEW_ROWS, Keepable, KeptPlan, KeptPlans
 from connect_dagster.worker.source.pipeline import SourcePipeline
 from connect_dagster.worker.source.raw_records import raw_records
 from connect_dagster.worker.source.spill import spilled
-from connect_dagster.worker.source.table_facts import with_facts
 from connect_dagster.worker.spark.arrow_files import to_arrow
 from connect_dagster.worker.spark.kept_projection import NotKeptError
 from connect_dagster.worker.spark.progress import planned_rows, rows_into_plan, rows_through_plan
@@ -185,8 +184,6 @@ class SourceBatches:
             return self._planned_frame(batch)
         if isinstance(batch, SourceLines) and len(batch.data) <= _FEW_BYTES and batch.data.count(b"\n") < FEW_ROWS:
             batch = batch.table()
-        if isinstance(batch, SourceTable) and not has_few(batch.table):
-            batch = with_facts(batch)
         kept = self._kept_plan(batch)
         if kept is not None:
             return PlannedBefore(batch, kept)

@@ -81,7 +81,6 @@ class _Shape:
     """All that a plan depends on; ``columns`` are those of a table, or the DataFrame of a query."""
 
     topic: str | None  # the first to be compared
-    ascii: bool
     columns: pa.Schema | DataFrame | None = None
     key_schema: Schema | None = None
     value_schema: Schema | None = None
@@ -168,17 +167,16 @@ class KeptPlans:
         if isinstance(batch, SourceLines):
             if not executors_are_local(self._spark):
                 return None
-            return _Shape(batch.topic, batch.data.isascii(), has_returns=batch.has_returns)
+            return _Shape(batch.topic, has_returns=batch.has_returns)
         if batch.topic is None and self._pipeline.needs_topic:  # records are encoded by topic, so they are looked at
             return None
         if isinstance(batch, SourceQuery):
-            return _Shape(batch.topic, batch.ascii, batch.df, batch.key_schema, batch.value_schema)
+            return _Shape(batch.topic, batch.df, batch.key_schema, batch.value_schema)
         is_of_few = has_few(batch.table)
         if not batch.table.num_rows or not (is_of_few or executors_are_local(self._spark)):
             return None
         return _Shape(
             batch.topic,
-            batch.ascii,
             batch.table.schema,
             batch.key_schema,
             batch.value_schema,

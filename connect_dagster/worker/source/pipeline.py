@@ -36,7 +36,6 @@ class _Side:
     """
 
     schema: Schema | None
-    ascii: bool
     head: bytes
     rest: Column
     unwritable: Column | None
@@ -80,7 +79,7 @@ class SourcePipeline:
         if self.transforms:
             frame = in_worker(frame, header_converter=self.header_converter)
             run = TransformationStage.apply if self.tolerance is None else self.tolerance.apply_stage
-            frames = [replace(one, ascii=False) for one in apply_chain(self.transforms, frame, run)]
+            frames = list(apply_chain(self.transforms, frame, run))
         if self.needs_topic:
             return [part for one in frames for part in _by_topic(one)]
         return frames
@@ -147,17 +146,17 @@ class SourcePipeline:
         _, converter = self._converter(name)
         kept = (name, frame.topic if converter.needs_topic else None)
         made = self._made.get(kept)
-        if made is not None and made.schema is schema and made.ascii is frame.ascii:
+        if made is not None and made.schema is schema:
             return made
 
         def make() -> _Side:
             column = F.col(name)
             head, rest = _expression(converter, frame, schema, column)
-            return _Side(schema, frame.ascii, head, rest, converter.encode_errors(schema, column))
+            return _Side(schema, head, rest, converter.encode_errors(schema, column))
 
         def failing(error: Exception) -> _Side:
             nothing = F.lit(None).cast("binary")
-            return _Side(schema, frame.ascii, b"", nothing, F.lit(exception_text(error)), exception_class(error))
+            return _Side(schema, b"", nothing, F.lit(exception_text(error)), exception_class(error))
 
         made = make() if self.tolerance is None else self.tolerance.build(make, failing)
         if made.exception is None:
@@ -171,10 +170,10 @@ def _expression(
     converter: Converter, frame: SourceFrame, schema: Schema | None, column: Column
 ) -> tuple[bytes, Column]:
     if not converter.needs_topic:
-        return converter.encode_with_prefix(schema, column, ascii=frame.ascii)
+        return converter.encode_with_prefix(schema, column)
     if frame.topic is None:
         return b"", F.lit(None).cast("binary")
-    return b"", converter.encode_for(frame.topic, schema, column, ascii=frame.ascii)
+    return b"", converter.encode_for(frame.topic, schema, column)
 
 
 def _with_topic_column(frame: SourceFrame) -> SourceFrame:

@@ -104,7 +104,7 @@ def _bytes(spark: SparkSession, pipeline: SourcePipeline, frame: SourceFrame, ro
     topics = pc.unique(rows.column("topic")).to_pylist() if "topic" in rows.column_names else [frame.topic]
     topic = topics[0] if len(topics) == 1 else None
     df = spark.createDataFrame(rows.select(names))
-    table = pipeline.encode([replace(frame, df=df, topic=topic, ascii=False)]).toArrow()
+    table = pipeline.encode([replace(frame, df=df, topic=topic)]).toArrow()
     return [{name: row.get(name) for name in names} if row.get(FAILURE) is None else {} for row in table.to_pylist()]
 
 

@@ -69,8 +69,9 @@ def test_as_numbers_and_as_text(spark: SparkSession) -> None:
     text = StringConverter()
     text.configure({}, is_key=False)
     assert written(spark, text, decimal(10, 2), bytes_of("-2.50")) == ["Struct{price=-2.50}"]
+    assert written(spark, numeric, decimal(65, 30), bytes_of(WIDE)) == [f'{{"price":{WIDE}}}']
     with pytest.raises(DataError, match="Decimals of 65 digits can only be written as their bytes"):
-        written(spark, numeric, decimal(65, 30), bytes_of(WIDE))
+        written(spark, text, decimal(65, 30), bytes_of(WIDE))
 
 
 def test_all_parts_of_a_column(spark: SparkSession) -> None:

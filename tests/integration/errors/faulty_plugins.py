@@ -169,9 +169,9 @@ class FlakyConverter(StringConverter):
         self.config = FaultyConfig.parse(config)
         super().configure({}, is_key=is_key)
 
-    def encode(self, schema: Schema | None, column: Column, *, ascii: bool = False) -> Column:
+    def encode(self, schema: Schema | None, column: Column) -> Column:
         tried(self.config)
-        return super().encode(STRING_SCHEMA, column, ascii=ascii)
+        return super().encode(STRING_SCHEMA, column)
 
     def expected_decoder(self, column: str) -> Decoder | None:  # type: ignore[override]  # no guess: decoders are asked
         return None

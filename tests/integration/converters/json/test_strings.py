@@ -1,4 +1,4 @@
-"""Strings written and read by Java's methods in the plan, and by Spark's functions alone: the same bytes and values."""
+"""Strings are written as by Java, and read by Java's methods in the plan and by Spark's functions alone alike."""
 
 import json
 import logging
@@ -12,13 +12,16 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.converters.json import quick as json_quick
+from connect_dagster.converters.json import text as json_text
 from connect_dagster.converters.json.encoding import JsonEncoding
 from connect_dagster.expressions import java_calls
 from connect_dagster.expressions.text import text_of_utf8
+from connect_dagster.java.utf8 import decode_replacing
 from connect_dagster.plugin.schema import OPTIONAL_STRING_SCHEMA, STRING_SCHEMA, Schema, SchemaType
 from connect_dagster.worker.spark.session import Session
 
 BEGINNING = '{"schema":{"type":"string","optional":true},"payload":'
+DEFAULT = 'a "세" 😀'
 CODEGEN = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 RECORDS = 400
 
@@ -87,23 +90,32 @@ def _plain(value: object) -> object:
     return bytes(value) if isinstance(value, bytearray) else value
 
 
-def written() -> dict[str, Column]:
-    text = F.col("v").cast("string")
-    ascii_text = F.when(F.octet_length(text) == F.char_length(text), text)
-    defaulted = replace(OPTIONAL_STRING_SCHEMA, default='a "세" 😀')
-    pairs = Schema(SchemaType.MAP, key_schema=Schema(SchemaType.INT32), value_schema=OPTIONAL_STRING_SCHEMA)
-    encoding = JsonEncoding()
-    made = {
-        "required": (encoding, STRING_SCHEMA, F.coalesce(text, F.lit(""))),
-        "optional": (encoding, OPTIONAL_STRING_SCHEMA, text),
-        "ascii": (replace(encoding, ascii=True), OPTIONAL_STRING_SCHEMA, ascii_text),
-        "defaulted": (encoding, defaulted, text),
-        "null": (replace(encoding, replace_null=False), defaulted, text),
-        "pairs": (encoding, pairs, F.create_map(F.lit(1), text)),
+def written(text: Column) -> dict[str, Column]:
+    encoding, defaulted = JsonEncoding(), replace(OPTIONAL_STRING_SCHEMA, default=DEFAULT)
+    texts = Schema(SchemaType.MAP, key_schema=STRING_SCHEMA, value_schema=OPTIONAL_STRING_SCHEMA)
+    key = F.coalesce(text, F.lit(""))
+    return {
+        "required": encoding.written(STRING_SCHEMA, key),
+        "within": encoding.written(OPTIONAL_STRING_SCHEMA, text, '{"payload":', "}"),
+        "defaulted": encoding.written(defaulted, text),
+        "null": replace(encoding, replace_null=False).written(defaulted, text),
+        "pairs": encoding.written(replace(texts, key_schema=Schema(SchemaType.INT32)), F.create_map(F.lit(1), text)),
+        "object": encoding.written(texts, F.create_map(key, text)),
     }
-    columns = {name: one.fields("payload", schema, column) for name, (one, schema, column) in made.items()}
-    alone = {f"{name} alone": one.text(schema, column).cast("binary") for name, (one, schema, column) in made.items()}
-    return columns | alone
+
+
+def as_java_writes(value: bytes | None) -> dict[str, object]:
+    text = None if value is None else decode_replacing(value)
+    alone = json_text.dumps(text)
+    made = {
+        "required": json_text.dumps(text or ""),
+        "within": f'{{"payload":{alone}}}',
+        "defaulted": json_text.dumps(DEFAULT) if text is None else alone,
+        "null": alone,
+        "pairs": f"[[1,{alone}]]",
+        "object": f"{{{json_text.dumps(text or '')}:{alone}}}",
+    }
+    return {name: one.encode() for name, one in made.items()}
 
 
 def read() -> dict[str, Column]:
@@ -113,16 +125,10 @@ def read() -> dict[str, Column]:
     return {"value": decoded, "plain": json_quick.is_plain_string(value)}
 
 
-@pytest.mark.nightly
 @settings(max_examples=4)
 @given(values=lists(BYTES))
-def test_strings_are_written_as_by_spark(spark: SparkSession, values: list[bytes | None]) -> None:
-    assert java_calls.has_java_text()
-    found = columns(spark, values, written())
-    with pytest.MonkeyPatch.context() as patch:
-        by_spark(patch)
-        assert not java_calls.has_java_text()
-        assert columns(spark, values, written()) == found
+def test_strings_are_written_as_by_java(spark: SparkSession, values: list[bytes | None]) -> None:
+    assert columns(spark, values, written(F.col("v").cast("string"))) == [as_java_writes(value) for value in values]
 
 
 @settings(max_examples=4)

@@ -42,7 +42,7 @@ class Plain(Converter):
     def configure(self, config: Mapping[str, str], *, is_key: bool) -> None:
         raise AssertionError("validation configures nothing")
 
-    def encode(self, schema: Schema | None, column: Column, *, ascii: bool = False) -> Column:
+    def encode(self, schema: Schema | None, column: Column) -> Column:
         return column
 
     def decoders(self, df: DataFrame, column: str) -> Sequence[Decoder]:
