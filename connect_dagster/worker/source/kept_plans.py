@@ -19,7 +19,7 @@ import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from connect_dagster.expressions.java_calls import kept_in_jvm
 from connect_dagster.expressions.offset_ranges import is_refused_read
@@ -42,6 +42,8 @@ FEW_ROWS, _FEW_BYTES = 500, 1 << 18
 # A source may have a topic for each of many tables. A plan of fifty fields takes 1.7 MB of the JVM's heap, so that the
 # plans of all tasks count, but for a few of each.
 _MOST_PLANS, _FEW_PLANS = 100, 20
+# Columns that only transforms look at, in the order in which a plan has them.
+_BESIDE = ("partition", "headers", "timestamp")
 
 Keepable = SourceTable | SourceLines | SourceQuery
 
@@ -211,36 +213,49 @@ class KeptPlans:
                 if self._bound is not None:
                     query = self._bound.over(query, heads=heads)
                 return KeptPlan(_runs_of(query), topic, heads, query)
-            run = self._run_of(batch, plan)
+            run = self._of_text(batch, plan) if isinstance(batch, SourceLines) else self._of_table(batch.table, plan)
         except NotKeptError as error:
             log.debug("A plan is made for each batch: %s", error)
             return None
         return KeptPlan(run, *made[0])
 
-    def _run_of(
-        self, batch: SourceTable | SourceLines, plan: Callable[[DataFrame], DataFrame]
-    ) -> Callable[[Any], pa.Table]:
-        if isinstance(batch, SourceLines):
-            return self._of_text(batch, plan)
-        return self._of_few_rows(batch, plan) if has_few(batch.table) else self._of_rows(batch, plan)
+    def _of_table(self, table: pa.Table, plan: Callable[[DataFrame], DataFrame]) -> Callable[[SourceTable], pa.Table]:
+        of_few = has_few(table)
+        # Converters keep the records and their order, and do not see these columns.
+        beside = [] if self._pipeline.transforms else [name for name in _BESIDE if name in table.column_names]
+        columns = table.drop_columns(beside).schema
+        run = self._of_few_rows(columns, plan) if of_few else self._of_rows(columns, plan)
+        given = to_arrow_schema(from_arrow_schema(table.select(beside).schema))
+
+        def whole(rows: SourceTable) -> pa.Table:
+            try:
+                untouched = rows.table.select(beside).cast(given)
+            except pa.ArrowException as error:
+                raise NotKeptError(str(error)) from error
+            made = run(rows.table.drop_columns(beside))
+            first = int("topic" in made.column_names)
+            for place, column in enumerate(untouched.columns):
+                made = made.add_column(first + place, given.field(place), column)
+            return made
+
+        return whole
 
     def _of_few_rows(
-        self, batch: SourceTable, plan: Callable[[DataFrame], DataFrame]
-    ) -> Callable[[SourceTable], pa.Table]:
-        projection = KeptProjection(self._spark, batch.table.schema, plan)
-        return lambda rows: projection.run(rows.table)
+        self, columns: pa.Schema, plan: Callable[[DataFrame], DataFrame]
+    ) -> Callable[[pa.Table], pa.Table]:
+        return KeptProjection(self._spark, columns, plan).run
 
-    def _of_rows(self, batch: SourceTable, plan: Callable[[DataFrame], DataFrame]) -> Callable[[SourceTable], pa.Table]:
+    def _of_rows(self, columns: pa.Schema, plan: Callable[[DataFrame], DataFrame]) -> Callable[[pa.Table], pa.Table]:
         slot = self._table_slot = self._table_slot or TableSlot(self._spark)
-        frame = slot.frame(batch.table.schema)
+        frame = slot.frame(columns)
         given, encoded = to_arrow_schema(frame.schema), plan(frame)
         check_is_lasting(encoded)
         if self._bound is not None:
             encoded = self._bound.over(encoded)
 
-        def run(rows: SourceTable) -> pa.Table:
+        def run(rows: pa.Table) -> pa.Table:
             try:
-                with slot.holding(rows.table.cast(given)):
+                with slot.holding(rows.cast(given)):
                     return to_arrow(encoded)
             except (OSError, pa.ArrowException, Py4JError, PySparkException) as error:
                 raise NotKeptError(str(error)) from error
