@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 import uuid
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,6 +31,7 @@ REPLICATION_RIGHTS = ("SELECT", "RELOAD", "SHOW DATABASES", "LOCK TABLES", "REPL
 
 STOP_SECONDS = 60
 REPLICA_SECONDS = 60
+PURGE_SECONDS = 60
 
 _USER_PASSWORD = "secret-of-a-user"
 
@@ -105,9 +107,13 @@ class BinlogServer(MySqlServer):
         self.root_execute("FLUSH BINARY LOGS")
 
     def purge_logs(self) -> None:
-        """Begin a new file and delete all others."""
+        """Begin a new file and delete the others, once no checkpoint and no connection of a replica needs them."""
         self.next_log_file()
-        self.root_execute(f"PURGE BINARY LOGS TO '{self.log_position().file}'")
+        first, deadline = self.log_position().file, time.monotonic() + PURGE_SECONDS
+        while self.log_files()[0] != first:
+            assert time.monotonic() < deadline, f"{self.log_files()} are not deleted"
+            self.root_execute(f"PURGE BINARY LOGS TO '{first}'")
+            time.sleep(0.1)
 
     def new_user(self, rights: Sequence[str] = REPLICATION_RIGHTS) -> User:
         """A user with these global rights; none are possible."""
