@@ -56,30 +56,41 @@ import scala.collection.immutable.Seq;
  * Typed columns as JSON text in bytes, by the generator that Java Connect writes them with. Compiled at run time by
  * Janino, which has no generic types.
  */
-public final class ConnectJson extends JsonExpression {
+public final class ConnectJson {
+    /** Fails to compile where Spark has other parts. */
+    public ConnectJson() {}
+
+    /**
+     * Returns the expression of the text of a column's values.
+     *
+     * @param shape how the column's parts are written, as JSON (encoding.py).
+     * @param start stands before each text.
+     * @param end stands after it.
+     */
+    public Expression written(Expression column, String shape, String start, String end) {
+        return new JsonText(column, shape, start, end);
+    }
+
+    /** Returns the expression that is true where a value cannot be written, as a required part is null. */
+    public Expression breaks(Expression column, String shape) {
+        return new JsonBreaks(column, shape);
+    }
+}
+
+final class JsonText extends JsonExpression {
     private static final long serialVersionUID = 1L;
 
     private final String start;
     private final String end;
 
-    /**
-     * @param shape how the column's parts are written, as JSON (encoding.py).
-     * @param start stands before each text.
-     * @param end stands after it.
-     */
-    public ConnectJson(Expression child, String shape, String start, String end) {
+    JsonText(Expression child, String shape, String start, String end) {
         super(child, shape);
         this.start = start;
         this.end = end;
     }
 
-    /** Returns the expression that is true where a value cannot be written, as a required part is null. */
-    public Expression breaks() {
-        return new JsonBreaks((Expression) child(), shape);
-    }
-
     public TreeNode withNewChildInternal(TreeNode changed) {
-        return new ConnectJson((Expression) changed, shape, start, end);
+        return new JsonText((Expression) changed, shape, start, end);
     }
 
     public DataType dataType() {
@@ -463,6 +474,18 @@ final class MapPart extends JsonPart {
 
 final class ScalarPart extends JsonPart {
     private static final long serialVersionUID = 1L;
+    private static final int BOOLEAN = 1;
+    private static final int BYTE = 2;
+    private static final int SHORT = 3;
+    private static final int INTEGER = 4;
+    private static final int DATE = 5;
+    private static final int LONG = 6;
+    private static final int TIMESTAMP = 7;
+    private static final int FLOAT = 8;
+    private static final int DOUBLE = 9;
+    private static final int STRING = 10;
+    private static final int BINARY = 11;
+    /** By the numbers above; the first is always null, the last is a decimal. */
     private static final Class[] KINDS = new Class[] {
         NullType.class, BooleanType.class, ByteType.class, ShortType.class, IntegerType.class, DateType.class,
         LongType.class, TimestampType.class, FloatType.class, DoubleType.class, StringType.class, BinaryType.class,
@@ -497,35 +520,35 @@ final class ScalarPart extends JsonPart {
 
     void writeValue(JsonGenerator to, SpecializedGetters values, int place) throws IOException {
         switch (kind) {
-            case 1:
+            case BOOLEAN:
                 to.writeBoolean(values.getBoolean(place));
                 break;
-            case 2:
+            case BYTE:
                 to.writeNumber((int) values.getByte(place));
                 break;
-            case 3:
+            case SHORT:
                 to.writeNumber((int) values.getShort(place));
                 break;
-            case 4:
-            case 5: // days since 1970
+            case INTEGER:
+            case DATE: // days since 1970
                 to.writeNumber(values.getInt(place));
                 break;
-            case 6:
+            case LONG:
                 to.writeNumber(values.getLong(place));
                 break;
-            case 7: // microseconds since 1970
+            case TIMESTAMP: // microseconds since 1970
                 to.writeNumber(Math.floorDiv(values.getLong(place), 1000L));
                 break;
-            case 8:
+            case FLOAT:
                 to.writeNumber(values.getFloat(place));
                 break;
-            case 9:
+            case DOUBLE:
                 to.writeNumber(values.getDouble(place));
                 break;
-            case 10:
+            case STRING:
                 writeText(to, values.getUTF8String(place));
                 break;
-            case 11:
+            case BINARY:
                 writeBytes(to, values.getBinary(place));
                 break;
             default:

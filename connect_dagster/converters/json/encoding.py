@@ -15,13 +15,13 @@ from pyspark.sql import Column
 
 from connect_dagster.converters.json import envelope
 from connect_dagster.converters.json import text as json_text
-from connect_dagster.expressions.java_calls import column_of, expression
+from connect_dagster.expressions.java_calls import column_of, expression, kept_in_jvm
 from connect_dagster.expressions.java_classes import new_instance
 from connect_dagster.plugin.schema import DATE, DECIMAL, TIMESTAMP, Schema, SchemaType
 
 REQUIRED_IS_NULL = "Conversion error: null value for field that is required and has no default value"
 
-_WRITER = Path(__file__).with_name("ConnectJson.java")
+_JSON = Path(__file__).with_name("ConnectJson.java")
 _LOGICAL = frozenset({DECIMAL, DATE, TIMESTAMP})
 
 
@@ -39,7 +39,9 @@ class JsonEncoding:
 
     def breaks(self, schema: Schema, column: Column) -> Column | None:
         """Return whether a value has null where the schema allows none; never null, and ``None`` where no value can."""
-        return column_of(self._json(schema, column).breaks()) if self._has_required(schema) else None
+        if not self._has_required(schema):
+            return None
+        return column_of(_json().breaks(expression(column), self._shape(schema)))
 
     def written(self, schema: Schema, column: Column, start: str = "", end: str = "") -> Column:
         """Return the bytes of values as JSON; ``null`` where one is null and may be.
@@ -50,10 +52,7 @@ class JsonEncoding:
             start: stands before each value.
             end: stands after it.
         """
-        return column_of(self._json(schema, column, start, end))
-
-    def _json(self, schema: Schema, column: Column, start: str = "", end: str = "") -> Any:
-        return new_instance(_WRITER, expression(column), json_text.dumps(self._shape(schema)), start, end)
+        return column_of(_json().written(expression(column), self._shape(schema), start, end))
 
     def _has_required(self, schema: Schema) -> bool:
         """Return whether a value or a part of it has to be there."""
@@ -63,9 +62,12 @@ class JsonEncoding:
         items = () if schema.value_schema is None else (schema.value_schema,)
         return any(map(self._has_required, (*items, *(field.schema for field in (*schema.fields, *of_keys)))))
 
-    def _shape(self, schema: Schema) -> dict[str, Any]:
-        """Return what ``ConnectJson.java`` has to know of values and their parts."""
-        return {"absent": self._null(schema), **self._parts(schema)}
+    def _shape(self, schema: Schema) -> str:
+        """Return as JSON what ``ConnectJson.java`` has to know of values and their parts."""
+        return json_text.dumps(self._part(schema))
+
+    def _part(self, schema: Schema) -> dict[str, Any]:
+        return {"absent": self._null(schema), **self._inner(schema)}
 
     def _null(self, schema: Schema) -> str | None:
         """Return the text that is written in place of null; ``None`` where a value has to be there."""
@@ -74,17 +76,22 @@ class JsonEncoding:
             return json_text.dumps(default)
         return "null" if schema.optional else None
 
-    def _parts(self, schema: Schema) -> dict[str, Any]:
+    def _inner(self, schema: Schema) -> dict[str, Any]:
         if schema.name == DECIMAL:
             return {"scale": schema.scale, "numeric": self.numeric_decimals}
         if schema.name in _LOGICAL:
             return {}
         match schema.type:
             case SchemaType.STRUCT:
-                return {"fields": [{"name": field.name, **self._shape(field.schema)} for field in schema.fields]}
+                return {"fields": [{"name": field.name, **self._part(field.schema)} for field in schema.fields]}
             case SchemaType.ARRAY:
-                return {"item": self._shape(schema.item)}
+                return {"item": self._part(schema.item)}
             case SchemaType.MAP:
-                return {"key": self._shape(schema.key), "item": self._shape(schema.item)}
+                return {"key": self._part(schema.key), "item": self._part(schema.item)}
             case _:
                 return {}
+
+
+@kept_in_jvm(1)
+def _json() -> Any:
+    return new_instance(_JSON)
