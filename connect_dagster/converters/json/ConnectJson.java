@@ -437,29 +437,31 @@ final class MapPart extends JsonPart {
 
     void writeValue(JsonGenerator to, SpecializedGetters values, int place) throws IOException {
         MapData entries = values.getMap(place);
-        ArrayData keys = entries.keyArray();
-        ArrayData items = entries.valueArray();
         if (isObject) {
-            to.writeStartObject();
+            writeObject(to, entries.keyArray(), entries.valueArray());
         } else {
+            writePairs(to, entries.keyArray(), entries.valueArray());
+        }
+    }
+
+    private void writeObject(JsonGenerator to, ArrayData keys, ArrayData items) throws IOException {
+        to.writeStartObject();
+        for (int i = 0; i < keys.numElements(); i++) {
+            to.writeFieldName(keys.getUTF8String(i).toString());
+            item.write(to, items, i);
+        }
+        to.writeEndObject();
+    }
+
+    private void writePairs(JsonGenerator to, ArrayData keys, ArrayData items) throws IOException {
+        to.writeStartArray();
+        for (int i = 0; i < keys.numElements(); i++) {
             to.writeStartArray();
-        }
-        for (int i = 0; i < entries.numElements(); i++) {
-            if (isObject) {
-                to.writeFieldName(keys.getUTF8String(i).toString());
-                item.write(to, items, i);
-            } else {
-                to.writeStartArray();
-                key.write(to, keys, i);
-                item.write(to, items, i);
-                to.writeEndArray();
-            }
-        }
-        if (isObject) {
-            to.writeEndObject();
-        } else {
+            key.write(to, keys, i);
+            item.write(to, items, i);
             to.writeEndArray();
         }
+        to.writeEndArray();
     }
 
     boolean valueCanBreak() {

@@ -174,7 +174,7 @@ class KeptPlans:
             return None
         if isinstance(batch, SourceQuery):
             return _Shape(batch.topic, batch.df, batch.key_schema, batch.value_schema)
-        is_of_few = has_few(batch.table)
+        is_of_few = _has_few(batch.table)
         if not batch.table.num_rows or not (is_of_few or executors_are_local(self._spark)):
             return None
         return _Shape(
@@ -220,11 +220,10 @@ class KeptPlans:
         return KeptPlan(run, *made[0])
 
     def _of_table(self, table: pa.Table, plan: Callable[[DataFrame], DataFrame]) -> Callable[[SourceTable], pa.Table]:
-        of_few = has_few(table)
         # Converters keep the records and their order, and do not see these columns.
         beside = [] if self._pipeline.transforms else [name for name in _BESIDE if name in table.column_names]
         columns = table.drop_columns(beside).schema
-        run = self._of_few_rows(columns, plan) if of_few else self._of_rows(columns, plan)
+        run = KeptProjection(self._spark, columns, plan).run if _has_few(table) else self._of_rows(columns, plan)
         given = to_arrow_schema(from_arrow_schema(table.select(beside).schema))
 
         def whole(rows: SourceTable) -> pa.Table:
@@ -239,11 +238,6 @@ class KeptPlans:
             return made
 
         return whole
-
-    def _of_few_rows(
-        self, columns: pa.Schema, plan: Callable[[DataFrame], DataFrame]
-    ) -> Callable[[pa.Table], pa.Table]:
-        return KeptProjection(self._spark, columns, plan).run
 
     def _of_rows(self, columns: pa.Schema, plan: Callable[[DataFrame], DataFrame]) -> Callable[[pa.Table], pa.Table]:
         slot = self._table_slot = self._table_slot or TableSlot(self._spark)
@@ -289,7 +283,7 @@ class KeptPlans:
         return self._slots[has_returns]
 
 
-def has_few(table: pa.Table) -> bool:
+def _has_few(table: pa.Table) -> bool:
     """Return whether the records of a table are so few that they take no Spark job."""
     return bool(table.num_rows <= FEW_ROWS and table.nbytes <= _FEW_BYTES)
 

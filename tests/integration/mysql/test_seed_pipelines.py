@@ -60,6 +60,7 @@ def test_la_08_flat_rows_in_renamed_topics(capture: Capture, mysql: MySQL, mysql
     config = seed_config(capture, mysql, database_include_list=mysql_database.name) | TRANSFORMS
     topic = f"{capture.prefix}-{mysql_database.name}-customers"
     with capture.running(config):
+        capture.records(capture.prefix, 1)
         # A table that changes while the snapshot reads it ends the snapshot.
         capture.process.wait_log(f"[{capture.prefix}|task-0] The binary log is read from", timeout=60)
         mysql_database.execute(
