@@ -112,6 +112,9 @@ REASONS: Sequence[Reason] = (
         2,
         java="None",
     ),
+    Reason(
+        f"{_TABLE}(s_)?identifiers {_ROW}[ab]", "Java does not pad a UUID, whose last zeros the log does not have.", 6
+    ),
     Reason(f"{_TABLE}s_binaries {_ROW}a", "Java does not pad BINARY without a length.", 4),
     Reason(f"{_TABLE}(s_)?computed_documents {_ROW}a", "Java drops the sign of a negative TIME in JSON.", 2),
 )

@@ -391,4 +391,15 @@ MARIADB_DEFINITIONS = (
     "SET STATEMENT max_statement_time = 60 FOR ALTER TABLE replaced ADD COLUMN b INT",
     "INSERT INTO replaced VALUES (2, 2, 2)",
 )
-MARIADB_TYPES: tuple[TypesTable, ...] = ()
+MARIADB_TYPES = (
+    TypesTable(
+        "identifiers",
+        "a UUID, b UUID NOT NULL DEFAULT '6ba7b810-9dad-11d1-80b4-00c04fd430c8'",
+        (
+            "'6ba7b810-9dad-11d1-80b4-00c04fd430c8', '018f2b4e-7f2a-7cc0-9c5e-0123456789ab'",
+            "'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a00', 'ffffffff-ffff-ffff-ffff-ffffffffffff'",
+            "'a0eebc99-9c0b-4ef8-bb6d-6bb9bd200000', '6ba7b810-9dad-11d1-80b4-200000000000'",
+            "NULL, '00000000-0000-0000-0000-000000000000'",
+        ),
+    ),
+)

@@ -193,11 +193,24 @@ KEYS = {
     "bits": ("a BIT(12) PRIMARY KEY", "({n})"),
     "years": ("a YEAR, b TINYINT, PRIMARY KEY (a, b)", "(1990 + {n} % 9, {n})"),
 }
+MARIADB_KEYS = {
+    "uuids": ("a UUID PRIMARY KEY", "(CONCAT(LEFT(MD5({n}), 12), '4000-8000-', RIGHT(MD5({n}), 12)))"),
+    "addresses": ("a INET4, b INET6, PRIMARY KEY (a, b)", "('10.0.0.{n}', '2001:db8::{n}')"),
+}
 
 
 @pytest.mark.parametrize("kind", KEYS)
 def test_keys_of_each_type(database: Database, kind: str) -> None:
-    columns, values = KEYS[kind]
+    assert_snapshot_of_keys(database, *KEYS[kind])
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("kind", MARIADB_KEYS)
+def test_keys_of_mariadbs_types(mariadb_with_log_database: Database, kind: str) -> None:
+    assert_snapshot_of_keys(mariadb_with_log_database, *MARIADB_KEYS[kind])
+
+
+def assert_snapshot_of_keys(database: Database, columns: str, values: str) -> None:
     rows = ", ".join(values.format(n=number) for number in range(100))
     database.execute(SIGNALS, f"CREATE TABLE goods ({columns})", f"INSERT INTO goods VALUES {rows}")
     with capture(database, options={"incremental.snapshot.chunk.size": "7"}) as connector:
@@ -210,7 +223,20 @@ def test_keys_of_each_type(database: Database, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KEYS)
 def test_keys_of_each_type_are_found_in_the_log(database: Database, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    columns, values = KEYS[kind]
+    assert_keys_found_in_the_log(database, *KEYS[kind], monkeypatch)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("kind", MARIADB_KEYS)
+def test_keys_of_mariadbs_types_are_found_in_the_log(
+    mariadb_with_log_database: Database, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert_keys_found_in_the_log(mariadb_with_log_database, *MARIADB_KEYS[kind], monkeypatch)
+
+
+def assert_keys_found_in_the_log(
+    database: Database, columns: str, values: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rows = ", ".join(values.format(n=number).removesuffix(")") + ", 0)" for number in range(50))
     database.execute(SIGNALS, f"CREATE TABLE goods ({columns}, changes INT)", f"INSERT INTO goods VALUES {rows}")
     close = ChunkServer.close_window

@@ -7,8 +7,12 @@ absent cells are null.
 
 from __future__ import annotations
 
+import re
+import socket
+import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -23,6 +27,19 @@ from connect_dagster.errors import DataError
 
 T = ColumnType
 _YEAR_ZERO = 1900
+_HEX = np.array([list(f"{byte:02x}".encode()) for byte in range(256)], np.uint8)
+_INET4_BYTES = 4
+_IPV4_MAPPED, _IPV4_COMPATIBLE = bytes(10) + b"\xff\xff", bytes(12)
+_ZEROS = re.compile(r"(?:^|:)0(?::0)*(?::|$)")
+_UUID_HYPHENS = (8, 12, 16, 20)  # digits before each
+
+
+class Compact(Enum):
+    """Types that have fewer bytes in the log than their texts have, named as in statements."""
+
+    UUID = "UUID"
+    INET4 = "INET4"
+    INET6 = "INET6"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +52,7 @@ class Reading:
         labels: of an ENUM or a SET.
         decimals_as_text: as ``BigDecimal.toPlainString`` writes them.
         scale: of a DECIMAL in a result set, whose statement may compute one with fewer digits after the point.
+        compact: of a type of MariaDB that is bytes in the log, and a text in a result set.
     """
 
     unsigned: bool = False
@@ -42,6 +60,7 @@ class Reading:
     labels: tuple[str, ...] = ()
     decimals_as_text: bool = False
     scale: int = 0
+    compact: Compact | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +211,8 @@ def zoned(cells: Cells, micros: npt.NDArray[np.int64]) -> pa.Array:
 
 def _characters(cells: Cells) -> pa.Array:
     charset = cells.reading.charset
+    if cells.reading.compact is not None:
+        return _COMPACT[cells.reading.compact](cells)
     if charset is None:
         fixed = cells.stored.type is T.STRING
         return _padded(cells) if fixed else cells.array(pa.binary(), *_gathered(cells)[:2])
@@ -230,6 +251,30 @@ def _padded(cells: Cells) -> pa.Array:
     return cells.array(pa.binary(), np.arange(0, (len(cells) + 1) * width, max(width, 1), dtype=np.int32), out)
 
 
+def _uuids(cells: Cells) -> pa.Array:
+    digits = _HEX[np.frombuffer(_padded(cells).buffers()[2], np.uint8)].reshape(len(cells), -1)
+    texts = np.insert(digits, _UUID_HYPHENS, ord("-"), axis=1)
+    starts = np.arange(0, texts.size + 1, max(texts.shape[1], 1), dtype=np.int32)
+    return cells.array(pa.string(), starts, np.ascontiguousarray(texts).ravel())
+
+
+def _addresses(cells: Cells) -> pa.Array:
+    write = socket.inet_ntoa if cells.stored.length == _INET4_BYTES else ipv6_text
+    return pa.array([None if one is None else write(one) for one in _padded(cells).to_pylist()], pa.string())
+
+
+def ipv6_text(address: bytes) -> str:
+    """Return an address of 16 bytes as MariaDB writes it (``Inet6::to_string``): also one zero alone becomes ``::``."""
+    start, ipv4 = address[:12], socket.inet_ntoa(address[12:])
+    if start == _IPV4_MAPPED:
+        return f"::ffff:{ipv4}"
+    if start == _IPV4_COMPATIBLE and any(address[12:14]):
+        return f"::{ipv4}"
+    text = ":".join(f"{word:x}" for word in struct.unpack(">8H", address))
+    longest = max(_ZEROS.finditer(text), key=lambda found: found[0].count("0"), default=None)
+    return text if longest is None else f"{text[: longest.start()]}::{text[longest.end() :]}"
+
+
 def _bytes(cells: Cells) -> pa.Array:
     return cells.array(pa.binary(), *_gathered(cells)[:2])
 
@@ -255,6 +300,11 @@ def _set(cells: Cells) -> pa.Array:
     return pa.array(texts, pa.string()).take(cells.array(pa.int64(), which.astype(np.int64)))
 
 
+_COMPACT: Mapping[Compact, Callable[[Cells], pa.Array]] = {
+    Compact.UUID: _uuids,
+    Compact.INET4: _addresses,
+    Compact.INET6: _addresses,
+}
 _DECODERS: Mapping[ColumnType, Callable[[Cells], pa.Array | Decoded]] = {
     **dict.fromkeys((T.TINY, T.SHORT, T.INT24, T.LONG, T.LONGLONG), integers),
     **dict.fromkeys((T.FLOAT, T.DOUBLE), floats),

@@ -214,7 +214,8 @@ def _times(cells: Cells) -> pa.Array:
 
 
 def _characters(cells: Cells) -> pa.Array:
-    return _bytes(cells) if cells.reading.charset is None else _texts(cells)
+    is_text = cells.reading.charset is not None or cells.reading.compact is not None
+    return _texts(cells) if is_text else _bytes(cells)
 
 
 def _texts(cells: Cells) -> pa.Array:

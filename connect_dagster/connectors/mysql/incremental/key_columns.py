@@ -104,7 +104,7 @@ _TYPES: Mapping[str, tuple[JavaType | None, JavaType | None]] = {
     **dict.fromkeys(("DECIMAL", "NUMERIC", "DEC", "FIXED"), _pair(JavaType.BIG_DECIMAL)),
     **dict.fromkeys(("DOUBLE", "DOUBLE PRECISION", "REAL"), _pair(JavaType.DOUBLE)),
     **dict.fromkeys(("BOOLEAN", "BOOL"), _pair(JavaType.BOOLEAN)),
-    **dict.fromkeys(("ENUM", "SET"), _pair(JavaType.TEXT)),
+    **dict.fromkeys(("ENUM", "SET", "UUID", "INET4", "INET6"), _pair(JavaType.TEXT)),
     **dict.fromkeys(("DATETIME", "TIMESTAMP"), _pair(JavaType.TIMESTAMP)),
     "BIGINT": (JavaType.LONG, JavaType.BIG_INTEGER),
     "FLOAT": _pair(JavaType.FLOAT),

@@ -1,7 +1,8 @@
 """Default values of columns as those of their fields.
 
 Debezium: ``BinlogDefaultValueConverter``. As there, a text keeps the doubled quotes and backslashes of its statement,
-whole numbers are rounded, and a time that is not one is the epoch, or null where the column is nullable.
+whole numbers are rounded, a UUID has none, and a time that is not one is the epoch, or null where the column is
+nullable.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def _value(column: Column, text: str, field: FieldType, modes: TypeModes) -> Any
         return _is_set(text.strip())
     if jdbc in _BYTES:
         return field.convert(pa.array([text.encode()]))[0].as_py()
-    return text if field.schema.type is SchemaType.STRING else None
+    return text if field.schema.type is SchemaType.STRING and column.base_type != "UUID" else None
 
 
 def _number(text: str) -> str:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql.pandas.types import to_arrow_type
 
-from connect_dagster.connectors.mysql.decode.columns import Reading
+from connect_dagster.connectors.mysql.decode.columns import Compact, Reading
 from connect_dagster.connectors.mysql.decode.kernels import Bytes, Flags, Longs, Offsets, kernel
 from connect_dagster.connectors.mysql.decode.number_kernels import write_twos_complement
 from connect_dagster.connectors.mysql.records.envelope import ENUM
@@ -85,6 +85,7 @@ def field_type(column: Column, modes: TypeModes) -> FieldType:
         labels=column.labels,
         decimals_as_text=modes.decimals is not DecimalMode.PRECISE,
         scale=column.scale or 0,
+        compact=_COMPACT.get(kind),
     )
     return FieldType(replace(form.schema, optional=column.optional), reading, _without_nulls(form, column))
 
@@ -191,6 +192,10 @@ def _labelled(name: str) -> Callable[[Column, TypeModes], _Form]:
 def _binary(_: Column, modes: TypeModes) -> _Form:
     convert = _BINARY[modes.binary]
     return _Form(_logical(SchemaType.BYTES if convert is _same else SchemaType.STRING), convert)
+
+
+def _uuid(_: Column, __: TypeModes) -> _Form:
+    return _Form(_logical(SchemaType.STRING, "io.debezium.data.Uuid"), _same)
 
 
 def _year(_: Column, __: TypeModes) -> _Form:
@@ -405,6 +410,7 @@ _BINARY: Mapping[BinaryMode, Convert] = {
     BinaryMode.BASE64_URL_SAFE: _base64_url_safe,
     BinaryMode.HEX: _hex,
 }
+_COMPACT = {one.value: one for one in Compact}
 _TEXTS = frozenset({"CHAR", "VARCHAR", "TINYTEXT", "TEXT", "MEDIUMTEXT", "LONGTEXT", "NCHAR", "NVARCHAR"})
 _BLOBS = frozenset({"BINARY", "VARBINARY", "TINYBLOB", "BLOB", "MEDIUMBLOB", "LONGBLOB"})
 _LABELLED = frozenset({"ENUM", "SET"})
@@ -439,6 +445,9 @@ _FORMS: Mapping[str, Callable[[Column, TypeModes], _Form]] = {
     "JSON": _json,
     "ENUM": _labelled(ENUM),
     "SET": _labelled("io.debezium.data.EnumSet"),
+    "UUID": _uuid,
+    "INET4": _text,
+    "INET6": _text,
     "YEAR": _year,
     "TIMESTAMP": _timestamp,
     "DATE": _date,
