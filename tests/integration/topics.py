@@ -3,7 +3,7 @@
 import time
 import uuid
 
-from confluent_kafka import Consumer, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
@@ -53,13 +53,25 @@ def _has_leaders(admin: AdminClient, topic: str, partitions: int) -> bool:
     return len(found) == partitions and all(one.leader >= 0 for one in found.values())
 
 
+def _end(consumer: Consumer, place: TopicPartition) -> int:
+    """The end of a partition, which a client may not know yet that has just been told of it."""
+    deadline = time.monotonic() + SECONDS
+    while True:
+        try:
+            return int(consumer.get_watermark_offsets(place, timeout=20)[1])
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError._UNKNOWN_PARTITION or time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
+
+
 def size(bootstrap_servers: str, topic: str) -> int:
     """How many records all partitions of a topic have had."""
     consumer = _consumer(bootstrap_servers)
     try:
         partitions = consumer.list_topics(topic, timeout=20).topics[topic].partitions
         places = [TopicPartition(topic, number) for number in partitions]
-        return sum(int(consumer.get_watermark_offsets(place, timeout=20)[1]) for place in places)
+        return sum(_end(consumer, place) for place in places)
     finally:
         consumer.close()
 

@@ -65,9 +65,8 @@ def test_the_wait_is_measured() -> None:
 
 def test_a_task_that_stops_does_not_wait_for_its_turn() -> None:
     """Fails at ce718d3: a task is only abandoned while it waits for the lock."""
-    gate, over = LargeBatchGate(), threading.Event()
+    gate, over = LargeBatchGate(clock=lambda: 0.0), threading.Event()  # whose turns never end
     with gate.admit(LARGE, _never):
         threading.Timer(0.2, over.set).start()
-        began = time.monotonic()
         with gate.admit(LARGE, over.is_set):
-            assert time.monotonic() - began < 1.5
+            assert over.is_set()
