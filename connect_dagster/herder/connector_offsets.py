@@ -27,10 +27,12 @@ from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.plugin.connector import Connector, SinkConnector, SourceConnector
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.storage.offset_json import key_bytes, value_bytes
-from connect_dagster.storage.offset_store import OffsetStore
+from connect_dagster.storage.offset_store import Offset, OffsetStore, Partition
 from connect_dagster.worker.config.sink import SinkConnectorConfig
 
 TOPIC, PARTITION, OFFSET = "kafka_topic", "kafka_partition", "kafka_offset"
+SaveOffsets = Callable[[str, Mapping[str, str], Sequence[tuple[Partition, Offset | None]]], None]
+"""Takes a connector's name and configuration, and source partitions with their offsets, ``None`` to delete one."""
 _INTEGER = re.compile(r"[+-]?\d+")
 _GONE = frozenset({KafkaError.GROUP_ID_NOT_FOUND})
 # Messages of these clients reach the user as the error of the request.
@@ -47,6 +49,7 @@ class OffsetEditor:
         settings: settings of an admin client for a connector's group, in Java's names, by its configuration.
         seconds: how long the brokers may take.
         transformer: for placeholders in a connector's configuration.
+        save: sets offsets of a source; by default in its store, without a transaction.
     """
 
     def __init__(
@@ -56,7 +59,9 @@ class OffsetEditor:
         settings: Callable[[Mapping[str, str]], Settings],
         seconds: float,
         transformer: ConfigTransformer | None = None,
+        save: SaveOffsets | None = None,
     ) -> None:
+        self._save = save or self._save_plainly
         self._plugins = plugins
         self._store = store
         self._settings = settings
@@ -121,9 +126,14 @@ class OffsetEditor:
         for one in offsets:
             if one.partition is None:
                 raise BadRequestError("Partition objects cannot be null")
-        with closing(self._store.open(info.name, info.config)) as stored:
-            stored.save([(one.partition or {}, one.offset) for one in offsets])
+        self._save(info.name, info.config, [(one.partition or {}, one.offset) for one in offsets])
         return agrees
+
+    def _save_plainly(
+        self, name: str, config: Mapping[str, str], changes: Sequence[tuple[Partition, Offset | None]]
+    ) -> None:
+        with closing(self._store.open(name, config)) as stored:
+            stored.save(changes)
 
     # Consumer groups
 

@@ -28,6 +28,7 @@ Polled = TypeVar("Polled")
 _UNKNOWN = re.compile(r'No such configuration property: "([^"]+)"')
 _NO_EXTRA: Mapping[str, Any] = {}
 _MAX_INT = 2**31 - 1
+_TRANSACTION_MS = 60_000
 _RANGE = "org.apache.kafka.clients.consumer.RangeAssignor"
 
 
@@ -143,6 +144,32 @@ def producer_settings(bootstrap: str, client_id: str, overrides: Settings) -> di
         "max.request.size": "1048576",
     }
     return {**defaults, **overrides}
+
+
+def transactional_settings(producer: Settings, transactional_id: str) -> dict[str, str]:
+    """Return the settings of a source task's producer for transactions, no delivery of which takes longer than one.
+
+    Java: ``Worker.exactlyOnceSourceTaskProducerConfigs``.
+
+    Args:
+        producer: what :func:`producer_settings` returns, with overrides.
+        transactional_id: of the task.
+    """
+    if (given := producer.get("transactional.id", transactional_id)) != transactional_id:
+        log.warning(
+            "The value '%s' for the 'transactional.id' property will be ignored as it is not compatible with "
+            "exactly-once support; the value '%s' will be used instead",
+            given,
+            transactional_id,
+        )
+    timeout = int(producer.get("transaction.timeout.ms", _TRANSACTION_MS))
+    return {
+        **producer,
+        "transactional.id": transactional_id,
+        "enable.idempotence": "true",
+        "transaction.timeout.ms": str(timeout),
+        "delivery.timeout.ms": str(min(int(producer.get("delivery.timeout.ms", timeout)), timeout)),
+    }
 
 
 def consumer_settings(bootstrap: str, client_id: str, group: str, overrides: Settings) -> dict[str, str]:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from confluent_kafka import KafkaError
+from confluent_kafka import KafkaError, KafkaException
 
 from connect_dagster.kafka.client_logs import client_logger
 from connect_dagster.kafka.librdkafka import Rebootstrap, library
@@ -107,6 +107,7 @@ class ColumnProducer:
     ) -> None:
         self._library = library()
         self._rebootstrap = Rebootstrap(settings)
+        self._is_transactional = "transactional.id" in settings
         self._on_failed = on_failed
         self._on_error = on_error
         self._on_delivered = on_delivered
@@ -158,7 +159,8 @@ class ColumnProducer:
         first = 0
         for batch in table.to_batches(max_chunksize=_ROWS):
             names = _Topics.of(batch, topic)
-            if are_plain(batch):
+            # produce_batch adds partition -1 to a transaction where a partition is chosen before the topic is known.
+            if are_plain(batch) and not (self._is_transactional and "partition" in batch.schema.names):
                 for name, part in names.parts(messages(batch, first)):
                     yield from self._queue_all(name, part, over)
             else:
@@ -229,6 +231,40 @@ class ColumnProducer:
         if not left:
             self._held.clear()
         return not left
+
+    def init_transactions(self, seconds: float) -> None:
+        """End what an earlier producer of the transactional id left open, and refuse its further writes.
+
+        The methods of transactions raise KafkaException as those of confluent-kafka's producer.
+        """
+        self._ask(self._library.init_transactions, seconds)
+
+    def begin_transaction(self) -> None:
+        """Begin a transaction."""
+        self._ask(self._library.begin_transaction)
+
+    def commit_transaction(self, seconds: float) -> None:
+        """Commit the transaction, whose records are delivered already (:meth:`flush`)."""
+        self._ask(self._library.commit_transaction, seconds)
+
+    def abort_transaction(self, seconds: float) -> None:
+        """Abort the transaction, and drop its records that are not delivered (:meth:`purge`, :meth:`flush`)."""
+        self._ask(self._library.abort_transaction, seconds)
+
+    def _ask(self, call: Callable[..., int | None], *seconds: float) -> None:
+        error = call(self._handle, *(math.ceil(one * 1000) for one in seconds))
+        if error is None:
+            return
+        library = self._library
+        found = KafkaError(
+            library.error_code(error),
+            library.error_string(error).decode(errors="replace"),
+            fatal=bool(library.error_is_fatal(error)),
+            retriable=bool(library.error_is_retriable(error)),
+            txn_requires_abort=bool(library.error_txn_requires_abort(error)),
+        )
+        library.error_destroy(error)
+        raise KafkaException(found)
 
     def purge(self, in_flight: bool = True) -> None:
         """Drop records that are not acknowledged, or only those that are not on their way to a broker."""
@@ -319,6 +355,9 @@ class LazyColumnProducer:
         on_error: called with errors that are not of a record.
         on_delivered: called for the records that were delivered, run by run, where the broker has named their offsets;
             ``None`` where nobody asks for these.
+
+    Attributes:
+        obstacle: why records have to be produced one by one.
     """
 
     def __init__(
@@ -334,6 +373,7 @@ class LazyColumnProducer:
         self._callbacks = (on_failed, on_error, on_delivered)
         self._possible = True
         self.opened: ColumnProducer | None = None
+        self.obstacle = ""
 
     def get(self) -> ColumnProducer | None:
         """Return the producer; ``None`` where records have to be produced one by one."""
@@ -345,6 +385,7 @@ class LazyColumnProducer:
                 self.opened = ColumnProducer(config, *self._callbacks)
             except (OSError, AttributeError, ValueError) as error:
                 self._possible = False
+                self.obstacle = str(error)
                 log.info("Records are produced one by one: %s", error)
         return self.opened
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from enum import Enum, auto
 from importlib import import_module
 from typing import Any, ClassVar, Protocol
 
@@ -319,8 +320,23 @@ class Connector(ABC):
         """Close everything."""
 
 
+class ExactlyOnceSupport(Enum):
+    """Support of exactly-once delivery, in transactions of the worker (KIP-618)."""
+
+    SUPPORTED = auto()
+    UNSUPPORTED = auto()
+
+
 class SourceConnector(Connector):
     """A connector that reads from another system into Kafka; one task unless ``task_configs`` is overridden."""
+
+    def exactly_once_support(self, config: Properties) -> ExactlyOnceSupport | None:
+        """Return whether the connector supports exactly-once with a configuration; ``None`` where it is not known.
+
+        It does where the offsets of its batches tell all that a task needs to read on behind them. Asked where
+        ``exactly.once.support`` is ``required``.
+        """
+        return None
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
         """Return the connector's configuration, for one task."""

@@ -20,8 +20,9 @@ from connect_dagster.protocol import config_records as records
 from connect_dagster.protocol.config_records import SessionKey
 from connect_dagster.protocol.config_state import ClusterConfigState, ConfigTable, Event
 from connect_dagster.protocol.states import TargetState, TaskId
+from connect_dagster.storage.fencable_writer import FencableWriter
 from connect_dagster.storage.internal_topics import InternalTopic, ensure_internal_topic
-from connect_dagster.storage.topic_log import Entry, Headers, OpenLog, TopicLog, always
+from connect_dagster.storage.topic_log import Entry, Headers, NotPermittedError, OpenLog, TopicLog, always
 
 log = logging.getLogger(__name__)
 
@@ -40,6 +41,7 @@ class ConfigStore:
         listener: called on the store's reading thread with changes that were written after :meth:`start`.
         permitted: whether this worker may write now.
         open_log: makes the log of the topic.
+        fencing_id: transactional id of the group's leaders; ``None`` where a leader writes without transactions.
     """
 
     def __init__(
@@ -50,8 +52,10 @@ class ConfigStore:
         listener: Callable[[Event], None],
         permitted: Callable[[], bool] = always,
         open_log: OpenLog = TopicLog,
+        fencing_id: str | None = None,
     ) -> None:
         self._topic = topic
+        self._permitted = permitted
         self._admin = admin
         self._listener = listener
         self._table = ConfigTable()
@@ -59,6 +63,7 @@ class ConfigStore:
         self._started = False
         own = {**settings, "client.id": settings["client.id"] + "configs"}
         self._log = open_log(topic.name, own, admin, self._take, permitted)
+        self._leaders = None if fencing_id is None else FencableWriter(topic.name, own, fencing_id)
 
     def start(self) -> None:
         """Read the whole topic.
@@ -80,7 +85,29 @@ class ConfigStore:
 
     def stop(self) -> None:
         """Stop reading and writing."""
+        self.relinquish_write_privileges()
         self._log.stop()
+
+    # Privileges of the leader, for the herder's thread
+
+    @property
+    def lacks_write_privileges(self) -> bool:
+        """Return whether a leader must claim the privilege to write before it does."""
+        return self._leaders is not None and not self._leaders.is_claimed
+
+    def claim_write_privileges(self) -> None:
+        """Fence other leaders out of the config topic, where leaders write in transactions.
+
+        Raises:
+            ConnectError: the brokers did not grant it in time.
+        """
+        if self._leaders is not None:
+            self._leaders.claim()
+
+    def relinquish_write_privileges(self) -> None:
+        """Give the privilege up: this worker does not lead any more."""
+        if self._leaders is not None:
+            self._leaders.relinquish()
 
     def snapshot(self) -> ClusterConfigState:
         """Return the configuration up to the last record read."""
@@ -114,12 +141,12 @@ class ConfigStore:
         """
         state = [_target_state(name, target)] if target is not None else []
         connector = records.connector_key(name).encode(), records.properties_value(config)
-        self._write("connector configuration", [*state, connector])
+        self._write_as_leader("connector configuration", [*state, connector])
 
     def remove_connector(self, name: str) -> None:
         """Delete a connector; records of its tasks stay, without effect. Raises as :meth:`put_connector`."""
         gone = [(key.encode(), None) for key in (records.connector_key(name), records.target_state_key(name))]
-        self._write("connector configuration", gone)
+        self._write_as_leader("connector configuration", gone)
 
     def put_task_configs(self, name: str, configs: Sequence[Mapping[str, str | None]]) -> None:
         """Replace a connector's tasks, none when the list is empty. Raises as :meth:`put_connector`."""
@@ -130,10 +157,10 @@ class ConfigStore:
             raise ConnectError("Error writing root configuration to Kafka") from error
         if configs:
             tasks = [_task(TaskId(name, number), config) for number, config in enumerate(configs)]
-            self._write("task configurations", tasks, deadline)
+            self._write_as_leader("task configurations", tasks, deadline)
         # Only now, so that a commit never follows half of its tasks.
         commit = records.commit_key(name).encode(), records.commit_value(len(configs))
-        self._write("root configuration", [commit], deadline)
+        self._write_as_leader("root configuration", [commit], deadline)
 
     def put_target_state(self, name: str, state: TargetState) -> None:
         """Pause, resume or stop a connector. Raises as :meth:`put_connector`."""
@@ -141,20 +168,36 @@ class ConfigStore:
 
     def put_task_count_record(self, name: str, tasks: int) -> None:
         """Record that producers of a connector's former tasks are fenced out. Raises as :meth:`put_connector`."""
-        self._write("task count record", [(records.fencing_key(name).encode(), records.fencing_value(tasks))])
+        self._write_as_leader("task count record", [(records.fencing_key(name).encode(), records.fencing_value(tasks))])
 
     def put_session_key(self, key: SessionKey) -> None:
         """Distribute a key for requests between workers. Raises as :meth:`put_connector`."""
-        self._write("session key", [(records.SESSION_KEY.encode(), records.session_key_value(key))])
+        self._write_as_leader("session key", [(records.SESSION_KEY.encode(), records.session_key_value(key))])
 
     def put_restart_request(self, connector: str, only_failed: bool, include_tasks: bool) -> None:
         """Request a restart of a connector's parts on all workers. Raises as :meth:`put_connector`."""
         request = records.restart_key(connector).encode(), records.restart_value(only_failed, include_tasks)
-        self._write("restart request", [request])
+        self._write_as_leader("restart request", [request])
 
     def put_logger_level(self, namespace: str, level: str) -> None:
         """Set a logger's level on all workers. Raises as :meth:`put_connector`."""
         self._write("logger level", [(records.logger_key(namespace).encode(), records.logger_value(level))])
+
+    def _write_as_leader(self, what: str, entries: Sequence[Entry], deadline: float | None = None) -> None:
+        if self._leaders is None:
+            self._write(what, entries, deadline)
+            return
+        if not self._permitted():
+            raise NotPermittedError(
+                f"This worker may not write to topic '{self._topic.name}' now: it is not in the group"
+            )
+        deadline = time.monotonic() + _WRITE_SECONDS if deadline is None else deadline
+        try:
+            self._log.read_to_end(deadline - time.monotonic())  # a topic that was deleted is not written to
+            self._leaders.write(entries, deadline - time.monotonic())
+            self._log.read_to_end(deadline - time.monotonic())
+        except TimeoutError as error:
+            raise ConnectError(f"Error writing {what} to Kafka: {error}") from error
 
     def _write(self, what: str, entries: Sequence[Entry], deadline: float | None = None) -> None:
         try:

@@ -12,13 +12,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import pyarrow as pa
+
 from connect_dagster.errors import ConnectError
+from connect_dagster.kafka.partitioner import partition_of
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.kafka.topic_admin import TopicAdmin
 from connect_dagster.plugin.config import under_prefix
 from connect_dagster.storage.internal_topics import InternalTopic, ensure_internal_topic
 from connect_dagster.storage.offset_store import ConnectorOffsets, Offset, OffsetTable, Partition, SourceOffsets
-from connect_dagster.storage.topic_log import READ_COMMITTED, Headers, OpenLog, TopicLog, always
+from connect_dagster.storage.topic_log import READ_COMMITTED, Entry, Headers, OpenLog, TopicLog, always
 
 log = logging.getLogger(__name__)
 
@@ -67,6 +70,65 @@ class SeparateOffsets:
     def close(self) -> None:
         """Stop reading and writing the separate topic."""
         self.store.stop()
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionalOffsets:
+    """Offsets of a connector that its tasks write in their own transactions (KIP-618).
+
+    Attributes:
+        connector: its name.
+        primary: the store whose topic the tasks write to.
+        reader: the offsets, with those of the group's topic where the connector has a separate one.
+        copy: the offsets in the group's topic where the connector has a separate one.
+    """
+
+    connector: str
+    primary: KafkaOffsetStore
+    reader: SourceOffsets
+    copy: ConnectorOffsets | None
+
+    @property
+    def topic(self) -> str:
+        """Return the topic that the tasks write to."""
+        return self.primary.topic
+
+    def records(self, changes: Sequence[tuple[Partition, Offset | None]]) -> pa.Table:
+        """Return the records that set offsets, ``None`` to delete one; a deletion takes place in the copy at once.
+
+        Returns:
+            Columns ``key`` and ``value`` (binary), and ``partition`` (int), which no partitioner of a connector may
+            choose: a compacted topic has all records of a key in one.
+
+        Raises:
+            DataError: a value is none that offsets may hold.
+            ConnectError: the copy cannot be written.
+        """
+        if self.copy is not None and (gone := [change for change in changes if change[1] is None]):
+            self.copy.save(gone)
+        entries = self.primary.entries(self.connector, changes)
+        count = len(self.primary.partitions)
+        return pa.table(
+            {
+                "key": pa.array([key for key, _ in entries], pa.binary()),
+                "value": pa.array([value for _, value in entries], pa.binary()),
+                "partition": pa.array([partition_of(key, count) for key, _ in entries], pa.int32()),
+            }
+        )
+
+    def close(self) -> None:
+        """Close all that was opened for these offsets alone."""
+        self.reader.close()
+
+    def committed(self, changes: Sequence[tuple[Partition, Offset | None]]) -> None:
+        """Set offsets that are committed in the copy as well, as far as it can be written."""
+        kept = [change for change in changes if change[1] is not None]
+        if self.copy is None or not kept:
+            return
+        try:
+            self.copy.save(kept)
+        except ConnectError as error:
+            log.warning("Offsets are in the connector's own topic, but not in the group's: %s", error)
 
 
 class _Unsaved(threading.local):
@@ -153,6 +215,57 @@ class KafkaOffsetStore:
         )
         own.start()
         return SeparateOffsets(own, ConnectorOffsets(own, connector), shared)
+
+    def open_transactional(self, connector: str, config: Mapping[str, str]) -> TransactionalOffsets:
+        """Return the offsets of one connector for tasks that write them in transactions.
+
+        Waits for transactions of other connectors that are open now, which hide later ones. Raises as :meth:`open`.
+        """
+        found = self.open(connector, config)
+        separate = found if isinstance(found, SeparateOffsets) else None
+        primary = self if separate is None else separate.store
+        try:
+            primary.pass_transactions()
+        except ConnectError:
+            found.close()
+            raise
+        return TransactionalOffsets(connector, primary, found, None if separate is None else separate.shared)
+
+    def pass_transactions(self) -> None:
+        """Read up to the topic's current end, behind transactions that are open now.
+
+        Raises:
+            ConnectError: one stays open for too long.
+        """
+        try:
+            self._log.read_to_end(_READ_SECONDS, past_transactions=True)
+        except TimeoutError as error:
+            raise ConnectError(
+                f"Failed to fetch offsets: {error}. A transaction of another producer may hang in the topic: Kafka's "
+                "kafka-transactions.sh finds and aborts it"
+            ) from error
+
+    @property
+    def topic(self) -> str:
+        """Return the name of the topic."""
+        return self._topic.name
+
+    @property
+    def partitions(self) -> list[int]:
+        """Return the numbers of the topic's partitions."""
+        return self._log.partitions
+
+    def entries(self, connector: str, changes: Sequence[tuple[Partition, Offset | None]]) -> list[Entry]:
+        """Return the keys and values that set offsets of partitions, ``None`` to delete one.
+
+        Raises:
+            DataError: a value is none that offsets may hold.
+        """
+        found: dict[bytes, bytes | None] = {}
+        with self._lock:
+            for partition, offset in changes:
+                found |= self._table.change(connector, partition, offset)
+        return list(found.items())
 
     def offset(self, connector: str, partition: Partition) -> dict[str, Any] | None:
         """Return the offset of a partition as far as the topic was read, ``None`` without one.

@@ -81,7 +81,7 @@ class SharedLog(Protocol):
     def write(self, entries: Sequence[Entry], timeout: float) -> None: ...
     def append(self, entries: Sequence[Entry], timeout: float) -> None: ...
     def flush(self, timeout: float) -> bool: ...
-    def read_to_end(self, timeout: float) -> None: ...
+    def read_to_end(self, timeout: float, *, past_transactions: bool = False) -> None: ...
 
 
 OpenLog = Callable[[str, Settings, TopicAdmin, OnRecord, Callable[[], bool]], SharedLog]
@@ -261,11 +261,13 @@ class TopicLog:
                 return False
         return True
 
-    def read_to_end(self, timeout: float) -> None:
+    def read_to_end(self, timeout: float, *, past_transactions: bool = False) -> None:
         """Wait until all records that are in the topic now have been passed to the callback.
 
         Args:
             timeout: seconds.
+            past_transactions: whether a reader of committed records waits for transactions that are open now: one may
+                hide records behind it that are committed.
 
         Raises:
             TimeoutError: the brokers are away, or there is too much to read.
@@ -274,23 +276,23 @@ class TopicLog:
         """
         deadline = time.monotonic() + timeout
         looks, before = self._looks, dict(self._positions)
-        ends = self._retried(self._ends_of_existing, deadline)
+        ends = self._retried(lambda seconds: self._ends_of_existing(seconds, past_transactions), deadline)
         self._await(ends, deadline, looks if any(end < before.get(n, 0) for n, end in ends.items()) else None)
 
-    def _ends_of_existing(self, seconds: float) -> dict[int, int]:
+    def _ends_of_existing(self, seconds: float, past_transactions: bool) -> dict[int, int]:
         """Return the ends of a topic that exists."""
         if not self._sightings.seen:
             self._refuse_missing()
         try:
-            return self._ends(seconds)
+            return self._ends(seconds, past_transactions)
         except RetriableError:
             self._refuse_missing()
             raise
 
-    def _ends(self, seconds: float) -> dict[int, int]:
-        """Return the offsets up to which the reader can read now."""
+    def _ends(self, seconds: float, past_transactions: bool) -> dict[int, int]:
+        """Return the offsets up to which the reader can read now, or once open transactions have ended."""
         # A committed reader stays before an open transaction, whose end is not the end of the partition.
-        committed = self._reading()["isolation.level"] == READ_COMMITTED
+        committed = self._reading()["isolation.level"] == READ_COMMITTED and not past_transactions
         isolation = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
         return self._admin.end_offsets(self.topic, self.partitions, seconds, isolation)
 

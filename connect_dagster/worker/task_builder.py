@@ -43,7 +43,9 @@ from connect_dagster.worker.sink.stream import SinkStream
 from connect_dagster.worker.sink.task import SinkSettings, WorkerSinkTask
 from connect_dagster.worker.source.batches import SourceBatches
 from connect_dagster.worker.source.delivery import Delivery, LargeBatchGate
+from connect_dagster.worker.source.exactly_once import EACH_POLL
 from connect_dagster.worker.source.executor_writer import ExecutorWriter
+from connect_dagster.worker.source.opening import AtLeastOnceClients, ExactlyOnceClients, ExactlyOnceStart
 from connect_dagster.worker.source.pipeline import SourcePipeline
 from connect_dagster.worker.source.task import WorkerSourceTask
 from connect_dagster.worker.source.topic_creation import TopicCreation, topic_groups
@@ -116,6 +118,7 @@ class TaskBuilder:
         config: Properties,
         target: TargetState,
         listeners: TaskListeners,
+        exactly_once: ExactlyOnceStart | None = None,
     ) -> RunningTask:
         """Return a task that is not started yet.
 
@@ -126,6 +129,7 @@ class TaskBuilder:
             config: the task's own configuration, placeholders resolved.
             target: STARTED, PAUSED or STOPPED.
             listeners: callbacks of the task.
+            exactly_once: steps before the start of a source task that writes in transactions; ``None`` for others.
 
         Raises:
             ConfigError: a value of the connector's configuration is wrong.
@@ -138,7 +142,7 @@ class TaskBuilder:
             log.info("The records of task %s pass this worker: %s works here, not on Spark's executors", id, kind)
         if isinstance(task, SourceTask):
             source = SourceConnectorConfig.parse(connector_config)
-            return self._source_task(id, task, connector, source, config, target, listeners)
+            return self._source_task(id, task, connector, source, config, target, listeners, exactly_once)
         sink = SinkConnectorConfig.parse(connector_config)
         return self._sink_task(id, task, connector, sink, config, target, listeners)
 
@@ -151,6 +155,7 @@ class TaskBuilder:
         config: Properties,
         target: TargetState,
         listeners: TaskListeners,
+        exactly_once: ExactlyOnceStart | None,
     ) -> WorkerSourceTask:
         key, value = self._converters.pair(str(id), connector_config)
         settings = self._clients.producer(id, connector_config)
@@ -167,7 +172,36 @@ class TaskBuilder:
             self._converters.for_headers(str(id), connector_config),
             alike=None if transforms else self._converters.classes_and_options(connector_config),
         )
-        executors = None if executors_are_local(self._session.spark) else ExecutorWriter(settings, str(id))
+        sends_itself = exactly_once is not None or executors_are_local(self._session.spark)
+        executors = None if sends_itself else ExecutorWriter(settings, str(id))
+        open_delivery = partial(
+            Delivery,
+            name=str(id),
+            log_context=(id.connector, f"task-{id.task}"),
+            gate=self._gate,
+            topics=topics,
+            turn_waited=metrics.turn_waited,
+            may_send=self._is_member,
+            cancel=executors.cancel if executors is not None else lambda: None,
+        )
+        clients = (
+            AtLeastOnceClients(
+                settings,
+                open_delivery,
+                lambda: self._offsets.open(id.connector, connector_config.originals),
+                task.wants_receipts,
+            )
+            if exactly_once is None
+            else ExactlyOnceClients(
+                self._clients.transactional_producer(id, connector_config),
+                open_delivery,
+                exactly_once,
+                lambda: exactly_once.open_offsets(id.connector, connector_config.originals),
+                self._transaction_interval(connector_config),
+                task.wants_receipts,
+                metrics.transaction_committed,
+            )
+        )
         return WorkerSourceTask(
             id,
             task,
@@ -179,24 +213,21 @@ class TaskBuilder:
                 self._session.spark, pipeline, reporter.policy, EncodedBound(self._session.encoded_bytes), executors
             ),
             transforms=transforms,
-            make_delivery=lambda: Delivery(
-                settings,
-                str(id),
-                (id.connector, f"task-{id.task}"),
-                self._gate,
-                topics,
-                metrics.turn_waited,
-                self._is_member,
-                executors.cancel if executors is not None else lambda: None,
-                receipts=task.wants_receipts,
-            ),
-            open_offsets=lambda: self._offsets.open(id.connector, connector_config.originals),
+            open_clients=clients.open,
+            transactional=exactly_once is not None,
             flush_seconds=self._worker.offset_flush_timeout_ms / 1000,
             on_topics=lambda topics: listeners.topics(id, topics),
             metrics=metrics,
             reporter=reporter,
             load_class=self._load_class,
         )
+
+    def _transaction_interval(self, config: SourceConnectorConfig) -> float | None:
+        """Return the seconds of a transaction, or ``EACH_POLL``."""
+        if config.transaction_boundary.lower() == "poll":
+            return EACH_POLL
+        given = config.transaction_boundary_interval_ms
+        return (self._worker.offset_flush_interval_ms if given is None else given) / 1000
 
     def _sink_task(
         self,

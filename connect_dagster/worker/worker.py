@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,8 @@ from connect_dagster.isolation.config_transformer import ConfigTransformer, Tran
 from connect_dagster.isolation.plugin_source import class_path
 from connect_dagster.isolation.plugins import PluginDescription, Plugins
 from connect_dagster.kafka.override_policy import ClientPolicy
+from connect_dagster.kafka.producer_fencing import fence_producers
+from connect_dagster.kafka.transactional_producer import TransactionalProducer
 from connect_dagster.plugin.connector import Connector, LoadClass
 from connect_dagster.plugin.samples import Windows
 from connect_dagster.protocol.states import State, TargetState, TaskId
@@ -25,6 +28,7 @@ from connect_dagster.worker.config.source import SourceConnectorConfig
 from connect_dagster.worker.config.worker import WorkerConfig
 from connect_dagster.worker.metrics.worker_metrics import WorkerMetrics
 from connect_dagster.worker.reload_watch import ReloadWatch
+from connect_dagster.worker.source.opening import ExactlyOnceStart
 from connect_dagster.worker.source.task import WorkerSourceTask
 from connect_dagster.worker.source.topic_creation import topic_groups
 from connect_dagster.worker.spark.session import Session
@@ -36,6 +40,7 @@ log = logging.getLogger(__name__)
 
 _CONNECTOR_STOP_SECONDS = 5.0
 _CANCEL_SECONDS = 5.0
+_FENCING_SECONDS = 60.0
 Properties = Mapping[str, str]
 
 
@@ -89,8 +94,10 @@ class Worker:
         self._watch = ReloadWatch(self._transformer, config.config_reload_interval_ms / 1000)
         policy = ClientPolicy.of(config.originals)
         policy.announce()
-        clients = TaskClients(config, policy)
-        self._builder = TaskBuilder(config, plugins, session, offsets, self.metrics, clients, self.masked, is_member)
+        self._clients = TaskClients(config, policy)
+        self._builder = TaskBuilder(
+            config, plugins, session, offsets, self.metrics, self._clients, self.masked, is_member
+        )
         self._connectors: dict[str, WorkerConnector] = {}
         self._tasks: dict[TaskId, RunningTask] = {}
         self._lock = threading.RLock()
@@ -251,6 +258,7 @@ class Worker:
         config: Properties,
         target: TargetState,
         listeners: TaskListeners,
+        exactly_once: ExactlyOnceStart | None = None,
     ) -> None:
         """Instantiate a task and start it on its thread; an error from here on is a FAILED status.
 
@@ -260,6 +268,7 @@ class Worker:
             config: its own configuration, as it is stored.
             target: STARTED, PAUSED or STOPPED.
             listeners: callbacks of the task.
+            exactly_once: steps before the start of a source task that writes in transactions.
 
         Raises:
             ConnectError: it runs already, or cannot be made.
@@ -269,7 +278,7 @@ class Worker:
         log.info("Creating task %s", id)
         try:
             described, resolved, task_config = self._transformed(id, connector_config, config)
-            task = self._builder.build(id, described, resolved, task_config, target, listeners)
+            task = self._builder.build(id, described, resolved, task_config, target, listeners, exactly_once)
         except Exception:
             self.metrics.task_start_failed(id)
             raise
@@ -291,6 +300,37 @@ class Worker:
         finally:
             self._watch.started(id, [connector_config, config], found)
         return described, first.config, second.config
+
+    def fence(self, name: str, config: Properties, tasks: Iterable[int]) -> None:
+        """Fence producers of a source connector's tasks out (Java: ``Worker.fenceZombies``).
+
+        Args:
+            name: of the connector.
+            config: its configuration, as it was written.
+            tasks: numbers of the tasks.
+
+        Raises:
+            ConnectError: the brokers refuse it, or do not respond in time.
+        """
+        found = SourceConnectorConfig.parse(self._transformer.transform(config).config)
+        ids = (TaskId(name, number) for number in tasks)
+        fence_producers((self._clients.transactional_producer(id, found) for id in ids), _FENCING_SECONDS)
+
+    @contextmanager
+    def transactional_producer(self, id: TaskId, config: Properties) -> Iterator[TransactionalProducer]:
+        """Open the producer of a source task that does not run, for as long as the worker runs.
+
+        Args:
+            id: of the task.
+            config: its connector's configuration, placeholders resolved.
+        """
+        settings = self._clients.transactional_producer(id, SourceConnectorConfig.parse(config))
+        ends = time.monotonic() + _FENCING_SECONDS
+        producer = TransactionalProducer(settings, lambda: self._ending.is_set() or time.monotonic() > ends)
+        try:
+            yield producer
+        finally:
+            producer.close()
 
     def stop_tasks(self, ids: Sequence[TaskId]) -> None:
         """Stop tasks within ``task.shutdown.graceful.timeout.ms`` in all; those that take longer are abandoned."""

@@ -23,6 +23,7 @@ from connect_dagster.storage.internal_topics import config_topic, offset_topic, 
 from connect_dagster.storage.kafka_offset_store import KafkaOffsetStore
 from connect_dagster.storage.kafka_status_store import StatusStore
 from connect_dagster.storage.lease import Lease
+from connect_dagster.storage.topic_log import READ_COMMITTED
 from connect_dagster.worker.spark.session_start import SessionStart
 from connect_dagster.worker.worker import Worker
 
@@ -98,12 +99,16 @@ class GroupStores:
             config.config_storage_replication_factor,
             config.topic_settings("config.storage."),
         )
+        # Offsets of an aborted transaction, and configurations of a leader that was fenced out, do not exist.
+        reading = {**clients, "isolation.level": READ_COMMITTED} if config.has_exactly_once_sources else clients
         return cls(
             admin,
             lease,
-            KafkaOffsetStore(offsets, clients, admin, config.offset_flush_timeout_ms / 1000, lambda: lease.held),
+            KafkaOffsetStore(offsets, reading, admin, config.offset_flush_timeout_ms / 1000, lambda: lease.held),
             StatusStore(statuses, clients, admin, lambda: lease.held),
-            lambda listener: ConfigStore(configs, clients, admin, listener, lambda: lease.held),
+            lambda listener: ConfigStore(
+                configs, reading, admin, listener, lambda: lease.held, fencing_id=config.leader_fencing_id
+            ),
         )
 
 
@@ -131,9 +136,6 @@ def herder_of(
         parts.transformer,
         lambda: stores.lease.held,
     )
-    editor = OffsetEditor(
-        parts.plugins, stores.offsets, parts.admin.for_connector, parts.admin.seconds, parts.transformer
-    )
     group = GroupDriver(
         config,
         worker,
@@ -143,8 +145,16 @@ def herder_of(
         stores.lease,
         parts.url,
         LeaderClient(parts.rest, config.inter_worker_signature_algorithm, namespace),
-        lambda state: _check_before_joining(state, parts.plugins, config.missing_plugins),
+        lambda state: _check_plugins(state, parts.plugins, config.missing_plugins),
         on_leading=on_leading,
+    )
+    editor = OffsetEditor(
+        parts.plugins,
+        stores.offsets,
+        parts.admin.for_connector,
+        parts.admin.seconds,
+        parts.transformer,
+        group.fencing.save_offsets if config.has_exactly_once_sources else None,
     )
     validator = Validator(parts.plugins, config, config.group_id, parts.transformer)
     return DistributedHerder(worker, validator, editor, parts.server, group)
@@ -167,34 +177,6 @@ class DistributedProcess(WorkerProcess[DistributedConfig]):
 
     def _failure(self) -> Exception | None:
         return self._herder.failure
-
-
-def _check_before_joining(state: ClusterConfigState, plugins: Plugins, action: str) -> None:
-    """Refuse to join a group that this worker cannot take part in. Raises ConnectError."""
-    _check_exactly_once(state)
-    _check_plugins(state, plugins, action)
-
-
-def _check_exactly_once(state: ClusterConfigState) -> None:
-    """Refuse to join a group of Java workers with exactly-once source connectors (KIP-618).
-
-    Their tasks start after the leader fenced out their former producers, which a leader of this kind does not do, and
-    workers of this kind write the config topic without transactions, which fence nothing out.
-
-    Args:
-        state: the group's configuration.
-
-    Raises:
-        ConnectError: a connector has a record of its fenced tasks; lists all of them.
-    """
-    fenced = [name for name in sorted(state.connectors()) if state.task_count_record(name) is not None]
-    if fenced:
-        raise ConnectError(
-            "This worker does not join the group, because its Java workers run source connectors with "
-            f"exactly.once.source.support=enabled, which this worker does not support: {', '.join(fenced)}. Use "
-            "another group.id with other internal topics, or disable exactly.once.source.support in all workers and "
-            "create these connectors under other names."
-        )
 
 
 def _check_plugins(state: ClusterConfigState, plugins: Plugins, action: str) -> None:

@@ -33,7 +33,7 @@ from connect_dagster.errors import ConnectError, DataError
 from connect_dagster.java.utf8 import decode_replacing
 from connect_dagster.kafka_version import KAFKA_VERSION
 from connect_dagster.plugin.config import ConfigDef, Importance, config_key, non_empty_string, one_of
-from connect_dagster.plugin.connector import Properties, SourceConnector, SourceTask
+from connect_dagster.plugin.connector import ExactlyOnceSupport, Properties, SourceConnector, SourceTask
 from connect_dagster.plugin.lines import SourceLines
 
 log = logging.getLogger(__name__)
@@ -187,6 +187,11 @@ class FileStreamSourceConnector(SourceConnector):
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
         """Return the connector's own configuration: a file has one reader."""
         return [self._config]
+
+    def exactly_once_support(self, config: Properties) -> ExactlyOnceSupport:
+        """Support it for a file; standard input has no positions."""
+        has_file = bool(FileStreamSourceConfig.parse(config).file)
+        return ExactlyOnceSupport.SUPPORTED if has_file else ExactlyOnceSupport.UNSUPPORTED
 
     def alter_offsets(
         self, config: Properties, offsets: Sequence[tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]]

@@ -26,7 +26,7 @@ from connect_dagster.connectors.mysql.positions.position import Position, source
 from connect_dagster.connectors.mysql.task import BinlogSourceTask
 from connect_dagster.connectors.mysql.versions import MARIADB_CONNECTOR_VERSION, MYSQL_CONNECTOR_VERSION
 from connect_dagster.errors import ConnectError
-from connect_dagster.plugin.connector import Properties, SourceConnector
+from connect_dagster.plugin.connector import ExactlyOnceSupport, Properties, SourceConnector
 
 
 class MySqlTask(BinlogSourceTask):
@@ -59,6 +59,10 @@ class _BinlogConnector(SourceConnector):
         if max_tasks > 1:
             raise ConnectError(f"tasks.max must be 1: a binary log is read by one task, not by {max_tasks}")
         return [dict(self.properties)]
+
+    def exactly_once_support(self, config: Properties) -> ExactlyOnceSupport:
+        """Support it: an offset is a position of the binary log."""
+        return ExactlyOnceSupport.SUPPORTED
 
     def alter_offsets(
         self, config: Properties, offsets: Sequence[tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]]

@@ -27,7 +27,7 @@ from connect_dagster.connectors.spark.source_query import LastingCheckpoint, Off
 from connect_dagster.errors import ConfigError, ConnectError
 from connect_dagster.expressions.spark_schemas import connect_schema
 from connect_dagster.plugin.config import ConfigDef, Importance, at_least, config_key, non_empty_string
-from connect_dagster.plugin.connector import Properties, SourceConnector, SourceTask
+from connect_dagster.plugin.connector import ExactlyOnceSupport, Properties, SourceConnector, SourceTask
 from connect_dagster.plugin.frames import SourceFrame
 from connect_dagster.plugin.lines import SourceBatch
 from connect_dagster.plugin.schema import Schema
@@ -165,6 +165,11 @@ class SparkSourceConnector(SourceConnector):
     config_def = SparkSourceConfig
     task_class = SparkSourceTask
     version = "0.1.0"
+
+    def exactly_once_support(self, config: Properties) -> ExactlyOnceSupport:
+        """Support it where Kafka has the position, not a folder (``checkpoint.location``)."""
+        is_elsewhere = bool(config.get("checkpoint.location"))
+        return ExactlyOnceSupport.UNSUPPORTED if is_elsewhere else ExactlyOnceSupport.SUPPORTED
 
     def alter_offsets(
         self, config: Properties, offsets: Sequence[tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]]

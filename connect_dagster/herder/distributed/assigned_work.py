@@ -18,6 +18,7 @@ from connect_dagster.protocol.config_state import ClusterConfigState
 from connect_dagster.protocol.states import State, Status, TargetState, TaskId
 from connect_dagster.protocol.work import Item, Work, items_of
 from connect_dagster.storage.kafka_status_store import StatusStore
+from connect_dagster.worker.source.opening import ExactlyOnceStart
 from connect_dagster.worker.task import failure_trace
 from connect_dagster.worker.task_builder import TaskListeners
 from connect_dagster.worker.worker import Worker
@@ -37,6 +38,7 @@ class AssignedWork:
         statuses: gets what they report.
         generation: of the group, at the time of a report.
         reconfigure: asked, from any thread, to plan a connector's tasks again.
+        exactly_once: returns the steps before the start of a source task; ``None`` where none has transactions.
     """
 
     def __init__(
@@ -45,7 +47,9 @@ class AssignedWork:
         statuses: StatusStore,
         generation: Callable[[], int],
         reconfigure: Callable[[str], None],
+        exactly_once: Callable[[TaskId, ClusterConfigState], ExactlyOnceStart] | None = None,
     ) -> None:
+        self._exactly_once = exactly_once
         self._worker = worker
         self._statuses = statuses
         self._generation = generation
@@ -102,7 +106,8 @@ class AssignedWork:
             if task_config is None:
                 raise ConnectError(f"Task {id} has no configuration")
             target = config.target_state(id.connector) or TargetState.STARTED
-            self._worker.start_task(id, own, without_nulls(task_config), target, self._listeners)
+            first = None if self._exactly_once is None else self._exactly_once(id, config)
+            self._worker.start_task(id, own, without_nulls(task_config), target, self._listeners, first)
         except Exception as error:
             log.exception(
                 "Couldn't instantiate task %s because it has an invalid task configuration. "

@@ -77,12 +77,6 @@ def _hmacs(name: str, value: Any) -> None:
         _hmac(name, one)
 
 
-def _without_exactly_once(name: str, value: Any) -> None:
-    one_of_ignoring_case("disabled", "enabled", "preparing")(name, value)
-    if value.lower() != "disabled":
-        raise ConfigError.invalid(name, value, "this worker has no exactly-once sources yet; leave it at disabled.")
-
-
 class DistributedConfig(WorkerConfig):
     """A worker that shares its work with others of one group."""
 
@@ -237,8 +231,10 @@ class DistributedConfig(WorkerConfig):
         "exactly.once.source.support",
         default="disabled",
         importance=Importance.HIGH,
-        validator=_without_exactly_once,
-        doc="Whether source connectors write their records and offsets in one transaction.",
+        validator=one_of_ignoring_case("disabled", "enabled", "preparing"),
+        doc="Whether source connectors write their records and offsets in one transaction. To change it in a running "
+        "group, restart each worker with preparing, in which the leader alone writes in transactions, then each with "
+        "the new value.",
     )
     missing_plugins: str = config_key(
         "missing.plugins",
@@ -266,6 +262,25 @@ class DistributedConfig(WorkerConfig):
             reason = "Signature algorithm must be present in inter.worker.verification.algorithms list"
             raise ConfigError.invalid("inter.worker.signature.algorithm", self.inter_worker_signature_algorithm, reason)
         return self
+
+    @property
+    def leader_fencing_id(self) -> str | None:
+        """Return the transactional id of the group's leaders; ``None`` where they write without transactions.
+
+        Java: ``DistributedConfig.transactionalProducerId``.
+        """
+        is_plain = self.exactly_once_source_support.lower() == "disabled"
+        return None if is_plain else f"connect-cluster-{self.group_id}"
+
+    @property
+    def has_exactly_once_sources(self) -> bool:
+        """Return whether source tasks write their records and offsets in transactions."""
+        return self.exactly_once_source_support.lower() == "enabled"
+
+    @property
+    def transactional_id_prefix(self) -> str | None:
+        """Return the begin of the transactional ids of source tasks (Java: ``Worker.taskTransactionalId``)."""
+        return f"{self.group_id}-" if self.has_exactly_once_sources else None
 
     def topic_settings(self, prefix: str) -> dict[str, str]:
         """Return the settings beyond the worker's own for one of the three topics, such as ``config.storage.``."""

@@ -19,6 +19,7 @@ from connect_dagster.herder import loggers
 from connect_dagster.herder.distributed import group_messages as messages
 from connect_dagster.herder.distributed.assigned_work import AssignedWork
 from connect_dagster.herder.distributed.config import DistributedConfig
+from connect_dagster.herder.distributed.fencing import Fencing
 from connect_dagster.herder.distributed.group_loop import step
 from connect_dagster.herder.distributed.group_state import GroupState, Rules
 from connect_dagster.herder.distributed.leader import Owners
@@ -36,6 +37,7 @@ from connect_dagster.protocol.config_state import ClusterConfigState
 from connect_dagster.protocol.config_state import Event as ConfigEvent
 from connect_dagster.protocol.group_structs import Assignment, ConnectProtocol
 from connect_dagster.protocol.states import State, Status, TaskId
+from connect_dagster.protocol.work import Work
 from connect_dagster.storage.config_store import ConfigStore
 from connect_dagster.storage.kafka_offset_store import KafkaOffsetStore
 from connect_dagster.storage.kafka_status_store import StatusStore
@@ -106,6 +108,7 @@ class GroupDriver:
         statuses: the status topic.
         work: the work that runs here.
         reconfigurer: publishes task configurations.
+        fencing: of producers of former tasks.
         stages: what the thread does.
         keys: rules for session keys.
         failure: the error that has ended the thread.
@@ -167,7 +170,14 @@ class GroupDriver:
             self.stages,
             forwarding,
         )
-        self.work = AssignedWork(worker, statuses, lambda: self.state.generation, self.reconfigurer.request)
+        self.fencing = Fencing(worker, self.configs, offsets, self, leader, self.stages)
+        self.work = AssignedWork(
+            worker,
+            statuses,
+            lambda: self.state.generation,
+            self.reconfigurer.request,
+            self.fencing.of_task if config.has_exactly_once_sources else None,
+        )
         self._reload: Future[None] = Future()
         self._reload.set_result(None)
         self._opened = threading.Event()
@@ -257,6 +267,11 @@ class GroupDriver:
     def leader_url(self) -> str | None:
         """REST URL of the leader, ``None`` while there is none."""
         return self.state.assignment.leader_url if self.state.assignment is not None else None
+
+    @property
+    def owned(self) -> Work:
+        """Return the work that is assigned to this worker."""
+        return self.state.owned
 
     @property
     def owners(self) -> Owners:
@@ -360,8 +375,9 @@ class GroupDriver:
                 self._member.report_alive()
                 return messages.StillMember(self.leads)
             case messages.CheckKey():
-                renewal = self.keys.renewal(self.configs.snapshot().session_key)
-                return messages.KeyChecked(self.leads, renewal <= _epoch_ms())
+                return self._check_key()
+            case messages.ClaimPrivileges():
+                return self._claim_privileges()
             case messages.RenewKey():
                 return self._renew_key()
             case messages.PlanRestarts():
@@ -456,6 +472,27 @@ class GroupDriver:
         with self.stages(_MEMBERSHIP):
             found = self._member.find_coordinator(waited / 1000)
         return messages.CoordinatorFound(self._member.join_needed) if found else messages.CoordinatorAway(waited)
+
+    def _check_key(self) -> messages.KeyChecked:
+        if not self.leads:
+            self.configs.relinquish_write_privileges()
+        renewal = self.keys.renewal(self.configs.snapshot().session_key)
+        return messages.KeyChecked(
+            self.leads, renewal <= _epoch_ms(), self.leads and self.configs.lacks_write_privileges
+        )
+
+    def _claim_privileges(self) -> messages.Event:
+        with self.stages("claiming write privileges for the config topic"):
+            try:
+                self.configs.claim_write_privileges()
+            except ConnectError as error:
+                self._log.warning(
+                    "Unable to claim write privileges for config topic. Will backoff and possibly retry if still the "
+                    "leader: %s",
+                    error,
+                )
+                return messages.PrivilegesNotClaimed()
+        return messages.PrivilegesClaimed()
 
     def _renew_key(self) -> messages.Event:
         with self.stages("writing a new session key to the config topic"):

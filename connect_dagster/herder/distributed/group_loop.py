@@ -25,7 +25,8 @@ answer that the loop waits for. A round has up to four parts, and each can end i
    has read less than the leader at the end of the topic, because somebody has deleted it, leaves until others have its
    work. Then the assigned work starts. A worker that had to stop revoked work requests one more rebalance, in which the
    leader gives that work to others. An assignment with a delay is followed by a rebalance after that delay.
-4. *Working*: the leader renews the session key, then requests run, then restarts and other changes of the config topic
+4. *Working*: the leader claims the privilege to write the config topic, where that takes transactions, and renews the
+   session key; then requests run, then restarts and other changes of the config topic
    are carried out. Connectors that came or went, and new task configurations, end the round with a rebalance.
    Reconfigured tasks stop at once and start after it. Otherwise the worker waits for a heartbeat, a change or
    a request.
@@ -64,6 +65,8 @@ from connect_dagster.herder.distributed.group_messages import (
     KeyRenewed,
     LeaseHeld,
     LeaseLost,
+    PrivilegesClaimed,
+    PrivilegesNotClaimed,
     RestartsPlanned,
     Shutdown,
     StillMember,
@@ -96,6 +99,8 @@ from connect_dagster.protocol.work import Work
 # Members that know of a rebalance join at once.
 _CLAIM_SECONDS = 2.0
 _KEY_RETRY_SECONDS = 1.0
+# Java: CONFIG_TOPIC_WRITE_PRIVILEGES_BACKOFF_MS.
+_CLAIM_BACKOFF_MS = 250
 # Each attempt keeps the herder's thread for a second or more.
 _MISSING_RETRY_SECONDS = 60.0
 
@@ -244,6 +249,11 @@ def not_carried_out(state: GroupState, event: Event, now: float) -> bool:
 def delay_over(state: GroupState, event: Event, now: float) -> bool:
     """The assignment's delay is over."""
     return state.rejoin_at <= now
+
+
+def unprivileged(state: GroupState, event: KeyChecked, now: float) -> bool:
+    """This worker leads, and may not write the config topic yet, or no more."""
+    return event.unprivileged
 
 
 def key_due(state: GroupState, event: KeyChecked, now: float) -> bool:
@@ -541,8 +551,11 @@ TRANSITIONS: tuple[Transition, ...] = (
     Transition(_MEMBER, StillMember, not_carried_out, ask(_REJOIN), _IDLE),
     Transition(_MEMBER, StillMember, delay_over, rejoin_after_delay, _IDLE),
     Transition(_MEMBER, StillMember, always, ask(do.CheckKey()), Phase.KEY),
+    Transition(Phase.KEY, KeyChecked, unprivileged, ask(do.ClaimPrivileges()), Phase.CLAIMING),
     Transition(Phase.KEY, KeyChecked, key_due, ask(do.RenewKey()), Phase.RENEWING),
     Transition(Phase.KEY, KeyChecked, always, ask(*_SERVE), Phase.SERVING),
+    Transition(Phase.CLAIMING, PrivilegesClaimed, always, ask(do.CheckKey()), Phase.KEY),
+    Transition(Phase.CLAIMING, PrivilegesNotClaimed, always, ask(do.BackOff(_CLAIM_BACKOFF_MS)), _IDLE),
     Transition(Phase.RENEWING, KeyRenewed, always, ask(*_SERVE), Phase.SERVING),
     Transition(Phase.RENEWING, KeyNotRenewed, always, serve_without_key, Phase.SERVING),
     Transition(Phase.SERVING, ConfigRead, always, read_for_request, Phase.SERVING),

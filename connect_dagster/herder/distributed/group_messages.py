@@ -113,10 +113,22 @@ class KeyChecked(Event):
     Attributes:
         leads: whether this worker leads the group.
         due: whether a new key has to be distributed.
+        unprivileged: whether it leads and has to claim the privilege to write the config topic.
     """
 
     leads: bool
     due: bool
+    unprivileged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PrivilegesClaimed(Event):
+    """Other leaders can write no more to the config topic (KIP-618)."""
+
+
+@dataclass(frozen=True, slots=True)
+class PrivilegesNotClaimed(Event):
+    """The brokers did not grant the privilege to write the config topic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +230,11 @@ class ConfirmMembership(Question):
 @dataclass(frozen=True, slots=True)
 class CheckKey(Question):
     """Check the age of the session key: :class:`KeyChecked`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimPrivileges(Question):
+    """Claim the privilege to write the config topic: :class:`PrivilegesClaimed` or :class:`PrivilegesNotClaimed`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ class Phase(Enum):
     CATCHING_UP = auto()
     MEMBER = auto()
     KEY = auto()
+    CLAIMING = auto()
     RENEWING = auto()
     SERVING = auto()
     CHANGING = auto()

@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import NoReturn, TypeVar
 
-from connect_dagster.errors import AlreadyExistsError, BadRequestError, ConnectError, NotFoundError
+from connect_dagster.errors import AlreadyExistsError, ConnectError, NotFoundError
 from connect_dagster.herder.connector_offsets import OffsetEditor
 from connect_dagster.herder.distributed.group_driver import GroupDriver
 from connect_dagster.herder.interface import (
@@ -248,22 +248,8 @@ class DistributedHerder(WorkerHerder):
 
     def fence_zombies(self, name: str, signature: RequestSignature | None) -> None:
         self._check_signature(signature)
-
-        def fence() -> None:
-            self._require_leader("Only the leader may perform zombie fencing.")
-            if self._type(_require(self._group.config, name)) is not ConnectorType.SOURCE:
-                raise BadRequestError(f"Connector {name} is not a source connector")
-            if not self._group.refresh():
-                raise ConnectError("Failed to read to end of config topic before performing zombie fencing")
-            if not self._group.config.pending_fencing(name):
-                return
-            fenced, tasks = self._group.config.task_count_record(name), self._group.config.task_count(name)
-            if fenced is not None and (fenced, tasks) != (1, 1):
-                raise ConnectError("This worker has no exactly-once sources yet, so it cannot fence out former tasks")
-            with self._stages(f"writing a task count record for connector {name} to the config topic"):
-                self._configs.put_task_count_record(name, tasks)
-
-        self._ask(fence)
+        with _conflict_without_lease():
+            self._group.fencing.fence(name)
 
     # Topics
 
@@ -280,11 +266,19 @@ class DistributedHerder(WorkerHerder):
 
     def alter_connector_offsets(self, name: str, offsets: Sequence[ConnectorOffset]) -> str:
         with _conflict_without_lease():
-            return self._editor.alter(self._ask(lambda: self._stopped(name)), offsets)
+            return self._editor.alter(self._without_writers(name), offsets)
 
     def reset_connector_offsets(self, name: str) -> str:
         with _conflict_without_lease():
-            return self._editor.reset(self._ask(lambda: self._stopped(name)))
+            return self._editor.reset(self._without_writers(name))
+
+    def _without_writers(self, name: str) -> ConnectorInfo:
+        """Return a stopped connector whose former tasks can write no more, where they do so in transactions."""
+        info = self._ask(lambda: self._stopped(name))
+        if info.type is ConnectorType.SOURCE and self._worker.config.transactional_id_prefix is not None:
+            self._group.fencing.fence(name)
+            info = self._ask(lambda: self._stopped(name))
+        return info
 
     def _stopped(self, name: str) -> ConnectorInfo:
         self._check_rebalance()

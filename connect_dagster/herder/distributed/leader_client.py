@@ -1,4 +1,4 @@
-"""Sends task configurations to the leader of the group, which alone writes them to the config topic."""
+"""Asks the leader of the group for what it alone writes to the config topic: task configurations, rounds of fencing."""
 
 from __future__ import annotations
 
@@ -43,6 +43,15 @@ class LeaderClient:
         Raises:
             ConnectError: the leader cannot be reached, has no REST API, or refuses them.
         """
+        self._request(leader_url, connector, "POST", "tasks", json.dumps(configs).encode(), key)
+
+    def fence(self, leader_url: str | None, connector: str, key: SessionKey | None) -> None:
+        """Have former producers of a connector's tasks fenced out. Arguments and errors as above."""
+        self._request(leader_url, connector, "PUT", "fence", None, key)
+
+    def _request(
+        self, leader_url: str | None, connector: str, method: str, what: str, body: bytes | None, key: SessionKey | None
+    ) -> None:
         if self.rest is None:
             raise ConnectError(
                 "This worker cannot reach the leader of the group, which writes the configurations of tasks. Where "
@@ -60,6 +69,5 @@ class LeaderClient:
                 "dedicated.mode.enable.internal.rest=true and listeners in all processes of MirrorMaker that share the "
                 "work."
             )
-        url = f"{leader_url}{self.namespace}connectors/{quote(connector, safe='')}/tasks"
-        body = json.dumps(configs).encode()
-        self.rest.request(url, "POST", {}, body, key.key if key is not None else None, self.algorithm)
+        url = f"{leader_url}{self.namespace}connectors/{quote(connector, safe='')}/{what}"
+        self.rest.request(url, method, {}, body, key.key if key is not None else None, self.algorithm)

@@ -17,6 +17,7 @@ from connect_dagster.herder.validation.connector_config_def import (
     enriched_table,
     framework_table,
 )
+from connect_dagster.herder.validation.exactly_once import add_exactly_once_errors
 from connect_dagster.herder.validation.transformation_keys import ALIASED, transformation_keys
 from connect_dagster.isolation.config_transformer import ConfigTransformer
 from connect_dagster.isolation.hidden_values import HiddenValues
@@ -49,15 +50,6 @@ Infos = dict[str, Any]
 CONNECTOR_CLASS = "connector.class"
 _GROUP_OVERRIDE = "consumer.override.group.id"
 _TYPES = "sink, source, converter, header_converter, transformation, predicate"
-_EXACTLY_ONCE_ERRORS = (
-    ("exactly.once.support", "required", "This worker does not have exactly-once source support enabled."),
-    (
-        "transaction.boundary",
-        "connector",
-        "The connector does not support connector-defined transaction boundaries with the given configuration. "
-        "Please reconfigure it to use a different transaction boundary definition.",
-    ),
-)
 NULL_VALUE = "Null value can not be supplied as the configuration value."
 
 
@@ -181,7 +173,8 @@ class Validator:
             if self._worker_group is not None:
                 values = _with_group_errors(config, values, self._worker_group)
         elif self._worker_group is not None:
-            _add_exactly_once_errors(config, values)
+            enabled = self._worker.transactional_id_prefix is not None
+            add_exactly_once_errors(described.plugin, config, values, enabled=enabled)
         values = _with_null_errors(config, values)
         # Before the connector's own part is put together, because errors of converters go to the framework's keys.
         by_name = {value.name: value for value in values}
@@ -261,16 +254,6 @@ def _with_group_errors(config: ConnectorConfig, values: Sequence[ConfigValue], w
     if group == worker_group:
         found.errors.append(f"{whose} conflicts with Connect worker group {worker_group}")
     return list(by_name.values())
-
-
-def _add_exactly_once_errors(config: ConnectorConfig, values: Sequence[ConfigValue]) -> None:
-    """Add the errors of exactly-once support (Java: ``validateSourceConnectorExactlyOnceSupport``
-    and ``validateSourceConnectorTransactionBoundary``).
-    """
-    by_name = {value.name: value for value in values}
-    for key, asked, text in _EXACTLY_ONCE_ERRORS:
-        if not by_name[key].errors and (config.get(key) or "").lower() == asked:
-            by_name[key].errors.append(text)
 
 
 def _all_converter_infos(config: ConnectorConfig, values: Mapping[str, ConfigValue], plugins: Plugins) -> list[Infos]:

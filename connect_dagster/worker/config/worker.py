@@ -274,6 +274,11 @@ class WorkerConfig(ConfigDef):
         return self.with_prefix(prefix)
 
     @property
+    def transactional_id_prefix(self) -> str | None:
+        """Return the begin of transactional ids of source tasks; ``None`` where these write without transactions."""
+        return None
+
+    @property
     def client_settings(self) -> dict[str, str]:
         """Return the un-prefixed settings of Kafka clients, which the worker's admin clients use."""
         return {name: value for name, value in self.originals.items() if name.startswith(_CLIENT_SETTINGS)}

@@ -153,6 +153,7 @@ class SourceTaskMetrics(TaskMetrics):
         self._writes = Samples(windows)
         self._active_counts = Samples(windows)
         self._turn_waits = Samples(windows)
+        self._transaction_sizes = Samples(windows)
         self._polled = self._written = self._active = self._refused = 0
         self._turn_waited = 0.0
 
@@ -175,6 +176,11 @@ class SourceTaskMetrics(TaskMetrics):
             self._polls.record(records, now)
             self._batch_sizes.record(records, now)
             self._now_active(self._active + records, now)
+
+    def transaction_committed(self, records: int) -> None:
+        """Record the size of a transaction (Java: ``TransactionMetricsGroup``)."""
+        with self._lock:
+            self._transaction_sizes.record(records, self._clock())
 
     def record_refused(self) -> None:
         """Count a record that Kafka refused; the task continues without it."""
@@ -211,6 +217,9 @@ class SourceTaskMetrics(TaskMetrics):
             "source-record-active-count": self._active,
             "source-record-active-count-max": self._active_counts.maximum(now),
             "source-record-active-count-avg": self._active_counts.average(now),
+            "transaction-size-min": self._transaction_sizes.minimum(now),
+            "transaction-size-max": self._transaction_sizes.maximum(now),
+            "transaction-size-avg": self._transaction_sizes.average(now),
             "turn-wait-max-time-ms": self._turn_waits.maximum(now),
             "turn-wait-time-ms-total": self._turn_waited,
         }

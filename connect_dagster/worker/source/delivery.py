@@ -1,4 +1,4 @@
-"""Encodes batches with Spark, sends them to Kafka and reports which of them the brokers have acknowledged.
+"""Encodes batches with Spark, has them sent to Kafka and reports which of them the brokers have acknowledged.
 
 One producer and two threads for each source task: while one sends batch n, the other has Spark encode batch n+1, and
 the task itself reads batch n+2. Batches are acknowledged whole and in order, so the offset after a batch can be
@@ -17,15 +17,11 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 import pyarrow as pa
-import pyarrow.compute as pc
-from confluent_kafka import KafkaError
 from pyspark import InheritableThread
 
-from connect_dagster.kafka import clients
-from connect_dagster.kafka.settings.java_settings import Settings
-from connect_dagster.plugin.frame_columns import RECEIPT
+from connect_dagster.plugin.frames import Offsets
 from connect_dagster.worker import logs
-from connect_dagster.worker.source.sender import Places, RecordSender, Tolerate
+from connect_dagster.worker.source.sender import Tolerate
 from connect_dagster.worker.spark import references as java_references
 
 log = logging.getLogger(__name__)
@@ -75,6 +71,9 @@ class Batch(Generic[E]):
         remote: has Spark's executors send the records, all to ``topic``, and returns what is known of the batch then;
             ``None`` where this worker sends them. Where it raises, the batch is encoded, and sent by this worker.
         received: called before ``delivered`` with the receipts of records that ask for them.
+        reported: waits until failed records are reported; returns ``False`` when that was given up.
+        offsets: source partitions with the offsets after the records.
+        ends_poll: whether it is the last batch of the result of a poll.
     """
 
     encode: Callable[[], E]
@@ -83,6 +82,49 @@ class Batch(Generic[E]):
     tolerate: Tolerate = lambda _: False
     remote: Callable[[], E] | None = None
     received: Callable[[pa.Table], None] = lambda _: None
+    reported: Callable[[], bool] = lambda: True
+    offsets: Offsets = ()
+    ends_poll: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryThread:
+    """The delivery thread, as a sender of batches needs it.
+
+    Attributes:
+        over: returns whether the task needs no delivery any more.
+        may_send: returns whether the worker may write to topics.
+        wait: waits for seconds; returns whether to continue.
+        fail: keeps an error for the task's thread.
+        done: called with each batch whose records Kafka has for good.
+        dropped: called with the number of batches whose records it will never have.
+    """
+
+    over: Callable[[], bool]
+    may_send: Callable[[], bool]
+    wait: Callable[[float], bool]
+    fail: Callable[[Exception], None]
+    done: Callable[[Batch[Any], Any], None]
+    dropped: Callable[[int], None]
+
+
+class BatchSender(Protocol):
+    """A way of batches to Kafka; for the delivery thread, but for :meth:`purge`."""
+
+    def send(self, batch: Batch[Any], encoded: Any) -> None:
+        """Send a batch; return when it was given up, too."""
+
+    def serve(self) -> None:
+        """Do what is due without a batch."""
+
+    def finish(self) -> None:
+        """Bring all batches that were sent to their end."""
+
+    def purge(self) -> None:
+        """Drop records that are not acknowledged."""
+
+    def close(self) -> None:
+        """End, without what is not delivered."""
 
 
 def topics_of(topic: str | None, table: pa.Table) -> set[str]:
@@ -94,34 +136,11 @@ def topics_of(topic: str | None, table: pa.Table) -> set[str]:
     return {topic} if topic is not None else set()
 
 
-def receipts(table: pa.Table, topic: str | None, places: Places) -> pa.Table:
-    """Return the receipts of the records that Kafka has.
-
-    Args:
-        table: as it was sent, with the column ``receipt``.
-        topic: topic of all of them, unless the table has a column for it.
-        places: of the records.
-
-    Returns:
-        Columns ``receipt, topic, partition, offset, timestamp, size``, in the order of the table.
-    """
-    names, rows = table.column_names, table.num_rows
-    made = {
-        RECEIPT: table.column(RECEIPT),
-        "topic": table.column("topic") if "topic" in names else pa.repeat(topic, rows),
-        "partition": places.partitions,
-        "offset": places.offsets,
-        "timestamp": table.column("timestamp") if "timestamp" in names else pa.nulls(rows, pa.int64()),
-        "size": pc.binary_length(table.column("value")),
-    }
-    return pa.table(made).filter(places.offsets >= 0)
-
-
 class Delivery:
     """A task's producer with its threads; created on the task's thread, whose Spark properties they share.
 
     Args:
-        settings: producer settings in Java's names.
+        open_sender: opens the way to Kafka.
         name: for the thread's name and the log.
         gate: of the worker.
         topics: returns the creator of topics, given a function that waits; ``None`` leaves topics to the brokers.
@@ -129,12 +148,11 @@ class Delivery:
         may_send: returns whether the worker may write to topics: a member that its group has removed may not, as
             another worker may run the task already.
         cancel: ends a job of executors that send.
-        receipts: whether records ask for receipts.
     """
 
     def __init__(
         self,
-        settings: Settings,
+        open_sender: Callable[[DeliveryThread], BatchSender],
         name: str,
         log_context: tuple[str, str],
         gate: LargeBatchGate,
@@ -142,18 +160,12 @@ class Delivery:
         turn_waited: Callable[[float], None] = lambda _: None,
         may_send: Callable[[], bool] = lambda: True,
         cancel: Callable[[], None] = lambda: None,
-        *,
-        receipts: bool = False,
     ) -> None:
         self._gate = gate
         self._cancel = cancel
         self._error: Exception | None = None
-        self._client_id = settings.get("client.id", "")
         self._abandoned = threading.Event()
         self._may_send = may_send
-        self._sender = RecordSender(
-            settings, lambda: self._over or not may_send(), self._waited, self._shut_out, places=receipts
-        )
         self._batches: queue.Queue[Batch[Any] | None] = queue.Queue(maxsize=1)
         self._encoded: queue.Queue[tuple[Batch[Any], EncodedTable | None] | None] = queue.Queue(maxsize=1)
         self._unencoded = self._unfinished = 0
@@ -162,6 +174,10 @@ class Delivery:
         self._topics = None if topics is None else topics(self._waited)
         self._turn_waited = turn_waited
         self._context = log_context
+        self._must_finish = False
+        self._sender = open_sender(
+            DeliveryThread(lambda: self._over, may_send, self._waited, self._fail, self._done, self._finish)
+        )
         self._threads = (
             InheritableThread(target=self._encode_all, name=f"encoding-thread-{name}", daemon=True),
             InheritableThread(target=self._deliver_all, name=f"delivery-thread-{name}", daemon=True),
@@ -204,6 +220,7 @@ class Delivery:
     def drain(self, seconds: float) -> bool:
         """Wait until every submitted batch is acknowledged or dropped, or none can be; return whether all are."""
         deadline = time.monotonic() + seconds
+        self.finish()
         with self._changed:
             while self._unfinished and self._error is None and self._may_send():
                 left = deadline - time.monotonic()
@@ -211,6 +228,12 @@ class Delivery:
                     break
                 self._changed.wait(min(left, _POLL_SECONDS))
             return self._unfinished == 0 and self._error is None
+
+    def finish(self) -> None:
+        """Have the records of all submitted batches committed soon, also those of a transaction that is open."""
+        self._must_finish = True
+        with suppress(queue.Full):  # the thread looks again after each batch
+            self._encoded.put_nowait(None)
 
     def close(self) -> None:
         """Drop records that are not acknowledged, and end the threads."""
@@ -270,24 +293,25 @@ class Delivery:
             try:
                 encoded = self._encoded.get(timeout=_IDLE_SECONDS)
             except queue.Empty:
-                self._sender.serve()
-                continue
-            if encoded is not None:
-                with self._failing():
+                encoded = None
+            with self._failing():
+                if encoded is None:
+                    self._sender.serve()
+                else:
                     self._deliver(*encoded)
-                encoded = None  # as above
-                java_references.let_go()
+                    encoded = None  # as above
+                    java_references.let_go()
+                if self._must_finish and self._unencoded == 0 and self._encoded.empty():
+                    self._must_finish = False
+                    self._sender.finish()
         self._sender.close()
 
     @contextmanager
     def _failing(self) -> Iterator[None]:
-        """Keep an error for the task's thread, and wake a thread that waits for a delivery."""
         try:
             yield
         except Exception as error:
-            with self._changed:
-                self._error = self._error or error
-                self._changed.notify_all()
+            self._fail(error)
 
     def _waited(self, seconds: float) -> bool:
         return not self._abandoned.wait(seconds)
@@ -305,14 +329,9 @@ class Delivery:
             self._end_encoding()
         if self._topics is not None:
             self._topics.ensure(topics_of(batch.topic, encoded.table))
-        places = Places(encoded.table.num_rows) if RECEIPT in encoded.table.column_names else None
-        while not self._sent(batch, encoded, places):
-            if self._over:
-                return
-            self._sender.purge(in_flight=False)
-            self._waited(_POLL_SECONDS)
-        if places is not None:
-            batch.received(receipts(encoded.table, batch.topic, places))
+        self._sender.send(batch, encoded)
+
+    def _done(self, batch: Batch[E], encoded: E) -> None:
         batch.delivered(encoded)
         self._finish()
 
@@ -327,9 +346,9 @@ class Delivery:
             self._unencoded -= 1
             self._changed.notify_all()
 
-    def _finish(self) -> None:
+    def _finish(self, count: int = 1) -> None:
         with self._changed:
-            self._unfinished -= 1
+            self._unfinished -= count
             self._changed.notify_all()
 
     def _sent_by_executors(self, batch: Batch[E]) -> E | None:
@@ -351,14 +370,11 @@ class Delivery:
             self._give_up()
             return None
 
-    def _sent(self, batch: Batch[E], encoded: E, places: Places | None) -> bool:
-        """Send a batch; return ``False`` when that was given up."""
-        table = encoded.table if places is None else encoded.table.drop_columns([RECEIPT])
-        return self._may_send() and self._sender.send(table, batch.topic, batch.tolerate, places)
-
-    def _shut_out(self, error: KafkaError) -> None:
-        """Keep a connection error that will not pass, such as a refused login."""
-        self._error = self._error or clients.refusal(self._client_id, error)
+    def _fail(self, error: Exception) -> None:
+        """Keep an error for the task's thread, and wake a thread that waits for a delivery."""
+        with self._changed:
+            self._error = self._error or error
+            self._changed.notify_all()
 
 
 class LargeBatchGate:

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
@@ -25,6 +24,7 @@ from connect_dagster.kafka.delivery_errors import GIVEN_UP, Fault, fault_of
 from connect_dagster.kafka.epoch_producer import LazyEpochProducer, Receipt
 from connect_dagster.kafka.librdkafka_structs import suits_columns
 from connect_dagster.kafka.settings.java_settings import Settings
+from connect_dagster.worker.source.receipts import Places
 
 log = logging.getLogger(__name__)
 
@@ -59,27 +59,6 @@ class RejectedRecord:
 
 Tolerate = Callable[[RejectedRecord], bool]
 """Called for each rejected record; returns whether to continue without it."""
-
-
-class Places:
-    """The partitions and offsets in Kafka that the records of a table have got.
-
-    Args:
-        rows: number of the table's records.
-
-    Attributes:
-        partitions: of each record.
-        offsets: of each record; -1 where it was not delivered.
-    """
-
-    def __init__(self, rows: int) -> None:
-        self.partitions = np.zeros(rows, np.int32)
-        self.offsets = np.full(rows, -1, np.int64)
-
-    def note(self, number: int, count: int, partition: int, offset: int) -> None:
-        """Note records from a number on that are in one partition, one after the other from an offset on."""
-        self.partitions[number : number + count] = partition
-        self.offsets[number : number + count] = np.arange(offset, offset + count)
 
 
 @dataclass(slots=True)

@@ -1,7 +1,8 @@
 """Runs a source task: poll, plan, run in Spark, deliver, commit.
 
-Java: ``AbstractWorkerSourceTask`` and ``WorkerSourceTask``. A micro-batch stream whose cursor the connector owns; an
-idle task costs no Spark job. Offsets become committable when the brokers acknowledged the batch before them.
+Java: ``AbstractWorkerSourceTask``, ``WorkerSourceTask`` and ``ExactlyOnceWorkerSourceTask``. A micro-batch stream whose
+cursor the connector owns; an idle task costs no Spark job. Offsets become committable when the brokers acknowledged the
+batch before them, or are in the transaction of its records.
 """
 
 from __future__ import annotations
@@ -93,8 +94,15 @@ class Deliveries(Protocol):
     def drain(self, seconds: float) -> bool:
         """Wait until every batch is acknowledged or dropped."""
 
+    def finish(self) -> None:
+        """Have an open transaction committed soon."""
+
     def close(self) -> None:
         """Drop what is not acknowledged."""
+
+
+OpenClients = Callable[[Callable[[], bool]], tuple[Deliveries, SourceOffsets]]
+"""Opens a task's producer and its offsets, from a function that returns whether to give up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +123,9 @@ class WorkerSourceTask(WorkerTask):
         config: the task's configuration.
         batches: transforms and converters.
         transforms: closed at the end of the task.
-        make_delivery: opens the producer, on the task's thread.
-        open_offsets: opens the connector's committed offsets, on the task's thread.
+        open_clients: opens the producer and the connector's committed offsets, on the task's thread; takes a function
+            that returns whether the task was asked to stop.
+        transactional: whether the producer writes offsets as well, in its transactions.
         flush_seconds: how long the end waits for acknowledgements (``offset.flush.timeout.ms``).
         on_topics: receives the topics of each batch.
         metrics: of the task.
@@ -138,8 +147,8 @@ class WorkerSourceTask(WorkerTask):
         config: Mapping[str, str],
         batches: Batches,
         transforms: TransformationChain,
-        make_delivery: Callable[[], Deliveries],
-        open_offsets: Callable[[], SourceOffsets],
+        open_clients: OpenClients,
+        transactional: bool = False,
         flush_seconds: float,
         on_topics: Callable[[set[str]], None],
         metrics: SourceTaskMetrics,
@@ -158,9 +167,9 @@ class WorkerSourceTask(WorkerTask):
         self._source = task
         self._config = config
         self._load_class = load_class
-        self._make_delivery = make_delivery
+        self._open_clients = open_clients
+        self._transactional = transactional
         self._delivery: Deliveries | None = None
-        self._open_offsets = open_offsets
         self._offsets: SourceOffsets | None = None
         self._flush_seconds = flush_seconds
         self._on_topics = on_topics
@@ -189,8 +198,8 @@ class WorkerSourceTask(WorkerTask):
 
     def _start_plugin(self) -> None:
         self._reporter.open()
-        self._delivery = self._make_delivery()
-        self._offsets = offsets = self._open_offsets()
+        self._delivery, offsets = self._open_clients(lambda: self.stopping)
+        self._offsets = offsets
         self._source.context = SourceContext(
             self.spark, offsets, self._metrics, self._batches.header_converter, self._load_class
         )
@@ -210,6 +219,7 @@ class WorkerSourceTask(WorkerTask):
                 return
             self._call_commit()
             if self.paused:
+                delivery.finish()
                 self._report(State.PAUSED)
                 self._await_change(1)
                 continue
@@ -217,8 +227,9 @@ class WorkerSourceTask(WorkerTask):
             if self._source.polls_late and (not delivery.has_encoded(_LOOK_SECONDS) or delivery.has_given_up):
                 continue
             with suppress(RetryGivenUpError):  # asked to stop: the next start polls these records again
-                for batch in self._polled():
-                    self._send(batch, delivery)
+                batches = self._polled()
+                for number, batch in enumerate(batches, 1):
+                    self._send(batch, delivery, ends_poll=number == len(batches))
 
     def _rewound(self, delivery: Deliveries) -> bool:
         """Have the source go back to the last batch that is delivered; return ``False`` when asked to stop before."""
@@ -249,7 +260,7 @@ class WorkerSourceTask(WorkerTask):
             self._await_change(_RETRY_SECONDS)
             return ()
 
-    def _send(self, batch: SourceBatch, delivery: Deliveries) -> None:
+    def _send(self, batch: SourceBatch, delivery: Deliveries, *, ends_poll: bool) -> None:
         began = self._clock.monotonic()
         planned = self._batches.planned(batch)
         took = {"queryPlanning": self._clock.monotonic() - began}
@@ -268,9 +279,10 @@ class WorkerSourceTask(WorkerTask):
             return encoded
 
         def delivered(encoded: Encoded) -> None:
-            if not self._reporter.flush(lambda: not self._released.is_set()):
-                return
-            self._acknowledge(batch)
+            if self._transactional:
+                self._committed.set()
+            else:
+                self._acknowledge(batch)
             self._source.delivered(batch)
             self._metrics.batch_written(encoded.polled, encoded.table.num_rows + encoded.sent)
             took["triggerExecution"] = self._clock.monotonic() - began
@@ -288,6 +300,9 @@ class WorkerSourceTask(WorkerTask):
                 lambda rejected: self._tolerated(rejected, batch),
                 remote,
                 lambda receipts: self._source.received(batch, receipts),
+                lambda: self._reporter.flush(lambda: not self._released.is_set()),
+                batch.offsets,
+                ends_poll,
             )
         )
 

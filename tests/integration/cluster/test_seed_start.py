@@ -63,8 +63,8 @@ def test_settings_that_cannot_work_are_told_before_anything_starts(
     wrong = {
         "heartbeat.interval.ms": ("10000", "Value must be lower than session.timeout.ms, which is 10000"),
         "exactly.once.source.support": (
-            "enabled",
-            "this worker has no exactly-once sources yet; leave it at disabled.",
+            "maybe",
+            "String must be one of (case insensitive): DISABLED, ENABLED, PREPARING",
         ),
     }
     props = group_properties(broker.bootstrap_servers, topic_prefix)

@@ -18,7 +18,7 @@ from connect_dagster.storage.config_store import ConfigStore
 from connect_dagster.storage.internal_topics import InternalTopic
 from connect_dagster.storage.kafka_offset_store import KafkaOffsetStore
 from connect_dagster.storage.kafka_status_store import StatusStore
-from connect_dagster.storage.topic_log import OnRecord, TopicLog, always
+from connect_dagster.storage.topic_log import READ_COMMITTED, OnRecord, TopicLog, always
 
 SECONDS = 20.0
 Raw = tuple[str, str | None]
@@ -80,9 +80,12 @@ class Stores:
         events: list[Event] | None = None,
         permitted: Callable[[], bool] = always,
         topic: InternalTopic | None = None,
+        fencing_id: str | None = None,
     ) -> ConfigStore:
         heard = [] if events is None else events
-        store = ConfigStore(topic or self.config_topic, self.settings, self.admin, heard.append, permitted)
+        store = ConfigStore(
+            topic or self.config_topic, self.settings, self.admin, heard.append, permitted, fencing_id=fencing_id
+        )
         self._running.callback(store.stop)
         store.start()
         return store
@@ -107,6 +110,18 @@ class Stores:
         for key, value in records:
             producer.produce(topic, None if value is None else value.encode(), key.encode())
             assert producer.flush(SECONDS) == 0
+
+    def read_log(self, topic: str) -> list[tuple[str, str | None, int]]:
+        """Key, value and offset of the committed records of a topic."""
+        found: list[tuple[str, str | None, int]] = []
+
+        def take(key: bytes | None, value: bytes | None, partition: int, offset: int, *_: object) -> None:
+            found.append(((key or b"").decode(), None if value is None else value.decode(), offset))
+
+        log = TopicLog(topic, {**self.settings, "isolation.level": READ_COMMITTED}, self.admin, take)
+        log.start(SECONDS)
+        log.stop()
+        return found
 
     def read_raw(self, topic: str) -> dict[int, list[Raw]]:
         """All records of a topic, by partition; partitions without any are left out."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 
@@ -22,6 +23,7 @@ from connect_dagster.protocol.config_state import (
 )
 from connect_dagster.protocol.states import TargetState, TaskId
 from connect_dagster.storage import config_store
+from connect_dagster.storage.fencable_writer import PrivilegedWriteError
 from connect_dagster.storage.topic_log import NotPermittedError
 from tests.integration.storage.stores import SECONDS, Raw, Stores, wait_until
 
@@ -89,6 +91,57 @@ def test_what_is_written_is_what_java_writes(stores: Stores) -> None:
     assert stores.read_raw(stores.config_topic.name) == {0: JAVAS}
     assert events == EVENTS
     assert store.snapshot().offset == len(JAVAS)
+
+
+FENCING_ID = "connect-cluster-test"
+
+
+def test_a_fencable_leader_writes_the_same_records(stores: Stores) -> None:
+    store = stores.config(fencing_id=FENCING_ID)
+    lacked = store.lacks_write_privileges
+    store.claim_write_privileges()
+    assert (lacked, store.lacks_write_privileges) == (True, False)
+    store.put_session_key(KEY)
+    store.put_connector("kc-src", CONFIG)
+    store.put_task_configs("kc-src", [TASK])
+    store.put_restart_request("kc-src", only_failed=False, include_tasks=True)
+    store.put_target_state("kc-src", TargetState.PAUSED)
+    store.put_task_count_record("kc-src", 1)
+    found = stores.read_log(stores.config_topic.name)
+    assert [(key, value) for key, value, _ in found] == [*JAVAS[:6], ("tasks-fencing-kc-src", '{"task-count":1}')]
+    # The marker of each transaction takes an offset, of which Java's workers take no notice either.
+    assert [offset for _, _, offset in found] == [0, 2, 4, 6, 8, 10, 11]
+    assert store.snapshot().offset == stores.config(fencing_id=FENCING_ID).snapshot().offset == 12
+
+
+def test_a_later_leader_fences_out_a_former_one(stores: Stores) -> None:
+    former, later = (stores.config(fencing_id=FENCING_ID) for _ in range(2))
+    refused = r"^Failed to write to config topic; this may be due to a transient error and the request can be safely"
+    with pytest.raises(PrivilegedWriteError, match=refused):
+        former.put_connector("kc-src", CONFIG)
+    former.claim_write_privileges()
+    former.put_connector("kc-src", CONFIG)
+    later.claim_write_privileges()
+    with pytest.raises(PrivilegedWriteError, match=refused):
+        former.put_connector("kc-src", {**CONFIG, "tasks.max": "2"})
+    assert former.lacks_write_privileges
+    later.put_connector("kc-src", {**CONFIG, "tasks.max": "3"})
+    former.refresh(SECONDS)
+    assert (former.snapshot().connector_config("kc-src") or {})["tasks.max"] == "3"
+    former.claim_write_privileges()
+    former.put_connector("kc-src", {**CONFIG, "tasks.max": "4"})
+    written = [json.loads(value or "{}") for _, value, _ in stores.read_log(stores.config_topic.name)]
+    assert [one["properties"]["tasks.max"] for one in written] == ["1", "3", "4"]
+
+
+def test_a_fencable_leader_writes_nothing_without_its_lease(stores: Stores) -> None:
+    member = [True]
+    store = stores.config(permitted=lambda: member[0], fencing_id=FENCING_ID)
+    store.claim_write_privileges()
+    member[0] = False
+    with pytest.raises(NotPermittedError, match="it is not in the group"):
+        store.put_connector("kc-src", CONFIG)
+    assert stores.read_log(stores.config_topic.name) == []
 
 
 def test_what_java_wrote_is_heard_and_stays(stores: Stores) -> None:

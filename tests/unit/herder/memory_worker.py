@@ -12,6 +12,7 @@ from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.protocol.work import Item, Work, as_work
 from connect_dagster.storage.offset_store import OffsetStore
 from connect_dagster.worker.config.worker import WorkerConfig
+from connect_dagster.worker.source.opening import ExactlyOnceStart
 from connect_dagster.worker.spark.session import Session
 from connect_dagster.worker.task_builder import TaskListeners
 from connect_dagster.worker.worker import Worker
@@ -123,6 +124,7 @@ class MemoryWorker(Worker):
         config: Mapping[str, str],
         target: TargetState,
         listeners: TaskListeners,
+        exactly_once: ExactlyOnceStart | None = None,
     ) -> None:
         assert id not in self.tasks_here, f"{id} runs already"
         self.calls.append(f"start {id}")

@@ -28,6 +28,7 @@ from connect_dagster.rest.app import create_app
 from connect_dagster.storage.offset_store import OffsetStore
 from connect_dagster.worker import logs
 from connect_dagster.worker.config.worker import StandaloneConfig
+from connect_dagster.worker.source.opening import ExactlyOnceStart
 from connect_dagster.worker.task_builder import TaskListeners
 from connect_dagster.worker.worker_connector import Listener
 from tests.canaries import Canaries, get_targets
@@ -70,6 +71,7 @@ class QuotingWorker(MemoryWorker):
         config: Mapping[str, str],
         target: TargetState,
         listeners: TaskListeners,
+        exactly_once: ExactlyOnceStart | None = None,
     ) -> None:
         told = self._transformer.transform(connector_config).config
         raise ConnectError(f"refused: {told}") from ValueError(*told.values())

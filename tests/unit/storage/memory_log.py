@@ -113,7 +113,7 @@ class MemoryLog:
     def flush(self, timeout: float) -> bool:
         return True
 
-    def read_to_end(self, timeout: float) -> None:
+    def read_to_end(self, timeout: float, *, past_transactions: bool = False) -> None:
         if self.topic in self._topics.deleted:
             raise TopicMissingError(self.topic)
         if self.topic in self._topics.away:

@@ -52,7 +52,7 @@ from connect_dagster.connectors.jdbc.source.timestamp_incrementing import (
 from connect_dagster.connectors.jdbc.sql_errors import DatabaseError, DatabaseUnavailableError, sql_error
 from connect_dagster.errors import ConfigError, ConnectError
 from connect_dagster.expressions import java_patterns
-from connect_dagster.plugin.connector import Properties, SourceConnector, SourceTask
+from connect_dagster.plugin.connector import ExactlyOnceSupport, Properties, SourceConnector, SourceTask
 from connect_dagster.plugin.lines import SourceBatch
 
 log = logging.getLogger(__name__)
@@ -283,6 +283,11 @@ class JdbcSourceConnector(SourceConnector):
         quoting = self._parsed.database().dialect.quoting
         groups = grouped(tables, min(len(tables), max_tasks))
         return [{**self._properties, TABLES: quoting.tables(group)} for group in groups]
+
+    def exactly_once_support(self, config: Properties) -> ExactlyOnceSupport:
+        """Support it where rows have positions, which those of the mode ``bulk`` have not."""
+        is_bulk = JdbcSourceConfig.parse(config).mode.lower() == "bulk"
+        return ExactlyOnceSupport.UNSUPPORTED if is_bulk else ExactlyOnceSupport.SUPPORTED
 
     def stop(self) -> None:
         """Stop the table monitor."""

@@ -19,7 +19,11 @@ from contextlib import closing
 from typing import Any, ClassVar
 
 from connect_dagster.connectors.mirror.assignment import partition_task_configs
-from connect_dagster.connectors.mirror.client_settings import REPLICATION_SOURCE_ADMIN, REPLICATION_TARGET_ADMIN
+from connect_dagster.connectors.mirror.client_settings import (
+    REPLICATION_SOURCE_ADMIN,
+    REPLICATION_TARGET_ADMIN,
+    reads_committed,
+)
 from connect_dagster.connectors.mirror.connector_classes import SOURCE_CONNECTOR
 from connect_dagster.connectors.mirror.internal_topics import create_internal_topic
 from connect_dagster.connectors.mirror.offsets import check_source_offsets
@@ -32,7 +36,7 @@ from connect_dagster.connectors.mirror.source_config import MirrorSourceConfig
 from connect_dagster.errors import ConnectError
 from connect_dagster.kafka.settings.java_settings import ClientKind
 from connect_dagster.kafka_version import KAFKA_VERSION
-from connect_dagster.plugin.connector import Properties, SourceConnector
+from connect_dagster.plugin.connector import ExactlyOnceSupport, Properties, SourceConnector
 
 log = logging.getLogger(__name__)
 
@@ -88,6 +92,10 @@ class MirrorSourceConnector(SourceConnector):
     ) -> bool:
         """Check that each offset is one of a partition."""
         return check_source_offsets(offsets)
+
+    def exactly_once_support(self, config: Properties) -> ExactlyOnceSupport:
+        """Support it where records of aborted transactions of the source are not replicated."""
+        return ExactlyOnceSupport.SUPPORTED if reads_committed(config) else ExactlyOnceSupport.UNSUPPORTED
 
     def stop(self) -> None:
         """End the background work, and close the clients."""

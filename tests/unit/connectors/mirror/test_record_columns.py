@@ -5,8 +5,7 @@ import pyarrow as pa
 
 from connect_dagster.connectors.mirror.source.record_columns import delivered_by_partition, mirrored_table
 from connect_dagster.plugin.records import TopicPartition
-from connect_dagster.worker.source.delivery import receipts
-from connect_dagster.worker.source.sender import Places
+from connect_dagster.worker.source.receipts import Places, receipts
 
 HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 

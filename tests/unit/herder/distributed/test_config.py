@@ -68,11 +68,6 @@ def test_s2_03_a_missing_key_is_named(name: str) -> None:
         ("heartbeat.interval.ms", "10000", "Value must be lower than session.timeout.ms, which is 10000"),
         (
             "exactly.once.source.support",
-            "enabled",
-            "this worker has no exactly-once sources yet; leave it at disabled.",
-        ),
-        (
-            "exactly.once.source.support",
             "maybe",
             "String must be one of (case insensitive): DISABLED, ENABLED, PREPARING",
         ),
@@ -114,6 +109,8 @@ def test_wrong_values_are_named(name: str, given: str, reason: str) -> None:
     [
         ("connect.protocol", "EAGER"),
         ("exactly.once.source.support", "Disabled"),
+        ("exactly.once.source.support", "PREPARING"),
+        ("exactly.once.source.support", "enabled"),
         ("offset.storage.replication.factor", "-1"),
         ("status.storage.partitions", "-1"),
         ("connections.max.idle.ms", "-1"),

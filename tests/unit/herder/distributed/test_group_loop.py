@@ -13,6 +13,7 @@ from connect_dagster.herder.distributed.group_messages import (
     Changes,
     CheckKey,
     CheckLease,
+    ClaimPrivileges,
     CloseMembership,
     ConfigNotRead,
     ConfigRead,
@@ -37,6 +38,8 @@ from connect_dagster.herder.distributed.group_messages import (
     Log,
     MeasureRebalance,
     PlanRestarts,
+    PrivilegesClaimed,
+    PrivilegesNotClaimed,
     PublishOwned,
     ReadToEnd,
     RebalanceMeasured,
@@ -650,6 +653,15 @@ SCENARIOS = (
     Scenario(
         "a leader renews the session key", member(Phase.KEY), KeyChecked(True, True), Phase.RENEWING, (RenewKey(),)
     ),
+    Scenario(
+        "a leader claims its privileges first",
+        member(Phase.KEY),
+        KeyChecked(True, True, unprivileged=True),
+        Phase.CLAIMING,
+        (ClaimPrivileges(),),
+    ),
+    Scenario("with them it goes on", member(Phase.CLAIMING), PrivilegesClaimed(), Phase.KEY, (CheckKey(),)),
+    Scenario("without them it waits", member(Phase.CLAIMING), PrivilegesNotClaimed(), Phase.IDLE, (BackOff(250),)),
     Scenario("a follower does not", member(Phase.KEY), KeyChecked(False, True), Phase.SERVING, SERVE),
     Scenario("a young key stays", member(Phase.KEY), KeyChecked(True, False), Phase.SERVING, SERVE),
     Scenario(

@@ -195,7 +195,9 @@ class World:
                 assignment = self.state.assignment
                 return messages.StillMember(assignment is not None and assignment.leader == ME)
             case messages.CheckKey():
-                return messages.KeyChecked(self.yes(), self.yes())
+                return messages.KeyChecked(self.yes(), self.yes(), self.rarely())
+            case messages.ClaimPrivileges():
+                return messages.PrivilegesClaimed() if self.yes() else messages.PrivilegesNotClaimed()
             case messages.RenewKey():
                 return messages.KeyRenewed() if self.yes() else messages.KeyNotRenewed(self.rarely())
             case messages.PlanRestarts():

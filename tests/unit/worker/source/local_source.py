@@ -155,7 +155,7 @@ class Producer:
                 self.failure = rejection
                 return
         self.sent.append([value for value in values if value not in self.rejected])
-        self.waiting.append(lambda: batch.delivered(encoded))
+        self.waiting.append(lambda: batch.delivered(encoded) if batch.reported() else None)
         if not self.held:
             self.acknowledge()
 
@@ -174,6 +174,9 @@ class Producer:
     def drain(self, seconds: float) -> bool:
         self.drained.append(seconds)
         return not self.waiting and self.failure is None
+
+    def finish(self) -> None:
+        """Have no transaction open."""
 
     def close(self) -> None:
         self.closed = True
@@ -264,8 +267,7 @@ class LocalSource:
             config={},
             batches=self.batches,
             transforms=[self.stage],
-            make_delivery=self._make_delivery,
-            open_offsets=lambda: cast("SourceOffsets", self.offsets),
+            open_clients=lambda _: (self._make_delivery(), cast("SourceOffsets", self.offsets)),
             flush_seconds=5.0,
             on_topics=self.topics.append,
             metrics=self.metrics,

@@ -4,6 +4,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -11,6 +13,8 @@ import pytest
 from connect_dagster.embedded.ports import HOST, free_port
 from connect_dagster.errors import ConnectError
 from connect_dagster.kafka import clients
+from connect_dagster.kafka.settings.java_settings import Settings
+from connect_dagster.worker.source.at_least_once import AtLeastOnceSender
 from connect_dagster.worker.source.delivery import Batch, BatchGivenUpError, Delivery, LargeBatchGate
 from connect_dagster.worker.source.sender import RejectedRecord, _arguments
 
@@ -29,12 +33,16 @@ def make() -> Iterator[MakeDelivery]:
 
     def delivery() -> Delivery:
         settings = clients.producer_settings(f"{HOST}:{free_port()}", "test", {"max.request.size": "2000"})
-        made.append(Delivery(settings, "test-0", ("test", "task-0"), LargeBatchGate()))
+        made.append(opened(settings))
         return made[-1]
 
     yield delivery
     for one in made:
         one.close()
+
+
+def opened(settings: Settings, **more: Any) -> Delivery:
+    return Delivery(partial(AtLeastOnceSender, settings), "test-0", ("test", "task-0"), LargeBatchGate(), **more)
 
 
 def batch(
@@ -104,7 +112,7 @@ def test_executors_are_asked_to_stop(make: MakeDelivery) -> None:
         assert cancelled.wait(20)
         raise ValueError("the job was cancelled")
 
-    delivery = Delivery({}, "test-0", ("test", "task-0"), LargeBatchGate(), cancel=cancelled.set)
+    delivery = opened({}, cancel=cancelled.set)
     ended: list[str] = []
     delivery.submit(replace(batch(b"x", delivered=lambda: ended.append("delivered")), remote=remote))
     delivery.close()
@@ -119,7 +127,7 @@ def test_a_worker_that_may_not_send_asks_no_executors() -> None:
         calls.append("sent")
         return NOTHING
 
-    delivery = Delivery({}, "test-0", ("test", "task-0"), LargeBatchGate(), may_send=member.is_set)
+    delivery = opened({}, may_send=member.is_set)
     delivery.submit(replace(batch(b"x"), remote=remote))
     time.sleep(0.3)
     assert calls == []
@@ -154,7 +162,7 @@ def test_what_no_broker_has_acknowledged_is_not_delivered(make: MakeDelivery) ->
 def test_the_waits_for_turns_are_reported() -> None:
     settings = clients.producer_settings(f"{HOST}:{free_port()}", "test", {})
     waits: list[float] = []
-    delivery = Delivery(settings, "test-0", ("test", "task-0"), LargeBatchGate(), turn_waited=waits.append)
+    delivery = opened(settings, turn_waited=waits.append)
     delivery.submit(batch(b"x"))
     delivery.submit(batch(b"y"))
     deadline = time.monotonic() + 20
@@ -269,8 +277,8 @@ class Membership:
 def test_a_worker_that_is_no_member_of_its_group_sends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Failed: a worker that was frozen for longer than its session sent what it read when it woke."""
     membership = Membership()
-    monkeypatch.setattr("connect_dagster.worker.source.delivery.RecordSender", membership.sender)
-    delivery = Delivery({}, "test-0", ("test", "task-0"), LargeBatchGate(), may_send=lambda: membership.held)
+    monkeypatch.setattr("connect_dagster.worker.source.at_least_once.RecordSender", membership.sender)
+    delivery = opened({}, may_send=lambda: membership.held)
     try:
         delivery.submit(batch(b"a"))
         assert delivery.drain(20)
@@ -288,9 +296,9 @@ def test_a_worker_that_is_no_member_of_its_group_sends_nothing(monkeypatch: pyte
 
 def test_a_batch_in_which_the_membership_ends_is_not_delivered(monkeypatch: pytest.MonkeyPatch) -> None:
     membership = Membership()
-    monkeypatch.setattr("connect_dagster.worker.source.delivery.RecordSender", membership.sender)
+    monkeypatch.setattr("connect_dagster.worker.source.at_least_once.RecordSender", membership.sender)
     delivered: list[str] = []
-    delivery = Delivery({}, "test-0", ("test", "task-0"), LargeBatchGate(), may_send=lambda: membership.held)
+    delivery = opened({}, may_send=lambda: membership.held)
     try:
         delivery.submit(batch(b"a", b"b", b"c", delivered=lambda: delivered.append("delivered")))
         assert not delivery.drain(20)

@@ -1,0 +1,41 @@
+"""Transactional calls of librdkafka, each of which waits for the brokers (KIP-98)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from confluent_kafka import KafkaError, KafkaException
+
+_CALL_SECONDS = 1.0
+
+
+def repeated(call: Callable[[float], object], deadline: float, over: Callable[[], bool] = lambda: False) -> None:
+    """Repeat a transactional call until it succeeds, as long as librdkafka names its errors retriable.
+
+    Args:
+        call: takes the seconds that it may wait.
+        deadline: of the monotonic clock.
+        over: returns whether to give up; asked once a second.
+
+    Raises:
+        KafkaException: the call failed for good.
+        TimeoutError: the deadline has passed, or it was given up; the call may still succeed at the brokers.
+    """
+    while True:
+        left = deadline - time.monotonic()
+        if left <= 0 or over():
+            raise TimeoutError("The brokers did not respond in time")
+        try:
+            call(min(left, _CALL_SECONDS))
+            return
+        except KafkaException as error:
+            found = error.args[0]
+            if not found.retriable():
+                raise
+
+
+def cause_of(error: Exception) -> str:
+    """Return the text of an error of librdkafka, or of another."""
+    found = error.args[0] if error.args else error
+    return found.str() if isinstance(found, KafkaError) else str(found)

@@ -1,0 +1,77 @@
+"""Sends batches without transactions: a restart may write records again (Java: ``WorkerSourceTask``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+from confluent_kafka import KafkaError
+
+from connect_dagster.kafka import clients
+from connect_dagster.kafka.settings.java_settings import Settings
+from connect_dagster.plugin.frame_columns import RECEIPT
+from connect_dagster.worker.source.delivery import Batch, DeliveryThread
+from connect_dagster.worker.source.receipts import Places, receipts
+from connect_dagster.worker.source.sender import RecordSender
+
+_RETRY_SECONDS = 0.1
+
+
+class AtLeastOnceSender:
+    """Sends each batch, and calls it done once the brokers have all of its records (``BatchSender``).
+
+    Args:
+        settings: producer settings in Java's names.
+        thread: the delivery thread.
+        wants_receipts: whether records ask for receipts.
+    """
+
+    def __init__(self, settings: Settings, thread: DeliveryThread, *, wants_receipts: bool = False) -> None:
+        self._client_id = settings.get("client.id", "")
+        self._thread = thread
+        self._sender = RecordSender(
+            settings,
+            lambda: thread.over() or not thread.may_send(),
+            thread.wait,
+            self._shut_out,
+            places=wants_receipts,
+        )
+
+    def send(self, batch: Batch[Any], encoded: Any) -> None:
+        """Send a batch; return when it was given up, too."""
+        table: pa.Table = encoded.table
+        places = Places(table.num_rows) if RECEIPT in table.column_names else None
+        while not self._sent(batch, table, places):
+            if self._thread.over():
+                return
+            self._sender.purge(in_flight=False)
+            self._thread.wait(_RETRY_SECONDS)
+        if places is not None:
+            batch.received(receipts(table, batch.topic, places))
+        if batch.reported():
+            self._thread.done(batch, encoded)
+
+    def serve(self) -> None:
+        """Call callbacks that are due."""
+        self._sender.serve()
+
+    def finish(self) -> None:
+        """Do nothing: each batch is at its end when it was sent."""
+
+    def purge(self) -> None:
+        """Drop records that are not acknowledged."""
+        self._sender.purge()
+
+    def close(self) -> None:
+        """Close what :meth:`purge` cannot."""
+        self._sender.close()
+
+    def _sent(self, batch: Batch[Any], table: pa.Table, places: Places | None) -> bool:
+        """Send a batch; return ``False`` when that was given up."""
+        rows = table if places is None else table.drop_columns([RECEIPT])
+        return self._thread.may_send() and self._sender.send(rows, batch.topic, batch.tolerate, places)
+
+    def _shut_out(self, error: KafkaError) -> None:
+        """Report a connection error that will not pass, such as a refused login."""
+        if (refusal := clients.refusal(self._client_id, error)) is not None:
+            self._thread.fail(refusal)

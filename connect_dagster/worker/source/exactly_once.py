@@ -1,0 +1,226 @@
+"""Sends batches in transactions, together with the offsets after them (Java: ``ExactlyOnceWorkerSourceTask``, KIP-618).
+
+A transaction is open for the sending alone: Spark encodes the next batch meanwhile, and an idle task has none.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Protocol
+
+import pyarrow as pa
+from confluent_kafka import KafkaError
+
+from connect_dagster.errors import ConnectError
+from connect_dagster.kafka import clients
+from connect_dagster.kafka.transactional_producer import (
+    TransactionalProducer,
+    TransactionTimeoutError,
+    UnknownTopicError,
+)
+from connect_dagster.plugin.frame_columns import RECEIPT
+from connect_dagster.storage.offset_store import Offset, Partition
+from connect_dagster.worker.source.delivery import Batch, DeliveryThread, topics_of
+from connect_dagster.worker.source.receipts import Places, receipts
+
+log = logging.getLogger(__name__)
+
+_RETRY_SECONDS = 0.1
+EACH_POLL: float | None = None
+"""The interval of transactions that end with each result of a poll."""
+
+_EXPIRED = (
+    "The task was unable to finish writing records to Kafka before its producer transaction expired, or another task "
+    "has taken its place: {}."
+)
+_OPTIONS = (
+    "It may be necessary to reconfigure this connector in order for it to run healthily with exactly-once support. "
+    "Options for this include: tune the connector's producer configuration for higher throughput, increase the "
+    "transaction timeout for the connector's producers (producer.override.transaction.timeout.ms), decrease the offset "
+    "commit interval (if using interval-based transaction boundaries), or use the 'poll' transaction boundary (if the "
+    "connector is not already configured to use it)."
+)
+
+Changes = Sequence[tuple[Partition, Offset | None]]
+
+
+class OffsetRecords(Protocol):
+    """The methods of ``TransactionalOffsets``."""
+
+    @property
+    def topic(self) -> str:
+        """Return the topic of the offsets."""
+
+    def records(self, changes: Changes) -> pa.Table:
+        """Return the records that set offsets."""
+
+    def committed(self, changes: Changes) -> None:
+        """Set the offsets in a copy as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """A batch of the open transaction."""
+
+    batch: Batch[Any]
+    encoded: Any
+    places: Places | None
+
+
+@dataclass(slots=True)
+class _Transaction:
+    """Batches that are written and not yet committed.
+
+    Attributes:
+        ends_at: when an interval is over, by the clock.
+        sent: its batches.
+    """
+
+    ends_at: float
+    sent: list[_Sent] = field(default_factory=list)
+
+    def changes(self) -> Changes:
+        """Return the last offset of each partition."""
+        latest: dict[str, tuple[Mapping[str, Any], Mapping[str, Any] | None]] = {}
+        for one in self.sent:
+            for partition, offset in one.batch.offsets:
+                latest[repr(sorted(partition.items()))] = (partition, offset)
+        return list(latest.values())
+
+
+class ExactlyOnceSender:
+    """Sends batches in transactions; calls them done when theirs is committed (``BatchSender``).
+
+    Args:
+        producer: whose id no other producer has any more.
+        offsets: of the connector.
+        interval: seconds of a transaction, or :data:`EACH_POLL`.
+        thread: the delivery thread.
+        client_id: the producer's, for errors.
+        committed: called with the number of records of each transaction.
+        clock: seconds of a monotonic clock.
+    """
+
+    def __init__(
+        self,
+        producer: TransactionalProducer,
+        offsets: OffsetRecords,
+        interval: float | None,
+        thread: DeliveryThread,
+        client_id: str,
+        committed: Callable[[int], None] = lambda _: None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._producer = producer
+        self._offsets = offsets
+        self._interval = interval
+        self._thread = thread
+        self._client_id = client_id
+        self._committed = committed
+        self._clock = clock
+        self._open: _Transaction | None = None
+        self._places: Places | None = None
+        producer.attach(thread.over, self._shut_out, self._note_places)
+
+    def send(self, batch: Batch[Any], encoded: Any) -> None:
+        """Send a batch; return when it was given up, too.
+
+        Raises:
+            ConnectError: the transaction cannot be committed; its records are not visible.
+        """
+        while not self._thread.may_send():
+            if self._thread.over() or not self._thread.wait(_RETRY_SECONDS):
+                return
+        table: pa.Table = encoded.table
+        if self._offsets.topic in topics_of(batch.topic, table):
+            raise ConnectError(
+                f"Records for topic {self._offsets.topic} cannot be written exactly once: it has the offsets of the "
+                "connector, which are read up to the end of open transactions. Set offsets.storage.topic to another"
+            )
+        if self._open is None:
+            self._producer.begin()
+            end = math.inf if self._interval is None else self._clock() + self._interval
+            self._open = _Transaction(end)
+        places = Places(table.num_rows) if RECEIPT in table.column_names else None
+        self._open.sent.append(_Sent(batch, encoded, places))
+        self._repeated(self._open, lambda: self._write(batch, encoded, places))
+        if self._clock() >= self._open.ends_at or (self._interval is None and batch.ends_poll):
+            self._commit(self._open)
+
+    def _write(self, batch: Batch[Any], encoded: Any, places: Places | None) -> None:
+        table: pa.Table = encoded.table
+        if table.num_rows:
+            self._places = places
+            self._producer.send(table if places is None else table.drop_columns([RECEIPT]), batch.topic)
+            self._places = None
+
+    def _repeated(self, transaction: _Transaction, write: Callable[[], None]) -> None:
+        """Write, where a topic is not known yet all of a transaction once more. Raises ConnectError."""
+        while True:
+            try:
+                write()
+                return
+            except TransactionTimeoutError as error:
+                raise ConnectError(f"{_EXPIRED.format(error)} {_OPTIONS}") from error
+            except UnknownTopicError as error:
+                log.info("Records are written in a new transaction: %s", error)
+                self._producer.abort()
+                if not self._thread.wait(_RETRY_SECONDS):
+                    raise
+                self._producer.begin()
+                write = partial(self._write_all, transaction.sent)
+
+    def _write_all(self, sent: Sequence[_Sent]) -> None:
+        for one in sent:
+            self._write(one.batch, one.encoded, one.places)
+
+    def serve(self) -> None:
+        """Commit a transaction whose interval is over, and call callbacks that are due."""
+        self._producer.serve()
+        if self._open is not None and self._clock() >= self._open.ends_at:
+            self._commit(self._open)
+
+    def finish(self) -> None:
+        """Commit the open transaction."""
+        if self._open is not None:
+            self._commit(self._open)
+
+    def purge(self) -> None:
+        """Drop records that are not acknowledged."""
+        self._producer.purge()
+
+    def close(self) -> None:
+        """Abort the open transaction, and end."""
+        self._producer.close()
+
+    def _commit(self, transaction: _Transaction) -> None:
+        if not all(one.batch.reported() for one in transaction.sent):
+            return
+        changes = transaction.changes()
+        self._repeated(transaction, lambda: self._write_end(changes))
+        self._open = None
+        self._offsets.committed(changes)
+        self._committed(sum(one.encoded.table.num_rows for one in transaction.sent))
+        for one in transaction.sent:
+            if one.places is not None:
+                one.batch.received(receipts(one.encoded.table, one.batch.topic, one.places))
+            self._thread.done(one.batch, one.encoded)
+
+    def _write_end(self, changes: Changes) -> None:
+        if changes:
+            self._producer.send(self._offsets.records(changes), self._offsets.topic)
+        self._producer.commit()
+
+    def _note_places(self, number: int, count: int, partition: int, offset: int) -> None:
+        if self._places is not None:
+            self._places.note(number, count, partition, offset)
+
+    def _shut_out(self, error: KafkaError) -> None:
+        """Report a connection error that will not pass, such as a refused login."""
+        if (refusal := clients.refusal(self._client_id, error)) is not None:
+            self._thread.fail(refusal)

@@ -1,0 +1,226 @@
+"""Which batches of a source task share a transaction, and what becomes of one that cannot be committed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import pyarrow as pa
+import pytest
+
+from connect_dagster.errors import ConnectError
+from connect_dagster.kafka.transactional_producer import (
+    TransactionalProducer,
+    TransactionFailedError,
+    TransactionTimeoutError,
+)
+from connect_dagster.worker.source.delivery import Batch, DeliveryThread
+from connect_dagster.worker.source.exactly_once import EACH_POLL, Changes, ExactlyOnceSender
+
+FILE = {"filename": "a.txt"}
+
+
+@dataclass
+class Producer:
+    """Notes what it is asked for; fails once where a test says so."""
+
+    calls: list[str] = field(default_factory=list)
+    failure: Exception | None = None
+
+    def attach(self, *_: object) -> None: ...
+
+    def begin(self) -> None:
+        self.calls.append("begin")
+
+    def send(self, table: pa.Table, topic: str | None) -> None:
+        self.calls.append(f"{topic}: {b' '.join(table.column('value').to_pylist()).decode()}")
+
+    def commit(self) -> None:
+        if self.failure is not None:
+            raise self.failure
+        self.calls.append("commit")
+
+    def serve(self) -> None: ...
+
+    def close(self) -> None:
+        self.calls.append("close")
+
+
+@dataclass
+class Offsets:
+    """A topic of offsets."""
+
+    topic: str = "offsets"
+    copied: list[Changes] = field(default_factory=list)
+
+    def records(self, changes: Changes) -> pa.Table:
+        return pa.table({"value": pa.array([str((offset or {})["position"]).encode() for _, offset in changes])})
+
+    def committed(self, changes: Changes) -> None:
+        self.copied.append(changes)
+
+
+@dataclass
+class Encoded:
+    table: pa.Table
+
+
+@dataclass
+class Sending:
+    """A sender with all that it needs.
+
+    Attributes:
+        done: values of the batches whose transaction is committed.
+        now: the time in seconds.
+    """
+
+    interval: float | None = EACH_POLL
+    producer: Producer = field(default_factory=Producer)
+    offsets: Offsets = field(default_factory=Offsets)
+    done: list[str] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
+    now: float = 0.0
+    is_member: bool = True
+
+    def __post_init__(self) -> None:
+        thread = DeliveryThread(
+            over=lambda: False,
+            may_send=lambda: self.is_member,
+            wait=self._wait,
+            fail=lambda _: None,
+            done=lambda batch, encoded: self.done.append(batch.topic or ""),
+            dropped=lambda _: None,
+        )
+        self.sender = ExactlyOnceSender(
+            cast("TransactionalProducer", self.producer),
+            self.offsets,
+            self.interval,
+            thread,
+            "client",
+            self.sizes.append,
+            lambda: self.now,
+        )
+
+    def _wait(self, _: float) -> bool:
+        self.producer.calls.append("wait")
+        self.is_member = True
+        return True
+
+    def send(
+        self,
+        *values: str,
+        position: int = 1,
+        topic: str = "lines",
+        ends_poll: bool = True,
+        reported: Callable[[], bool] = lambda: True,
+    ) -> None:
+        table = pa.table({"value": pa.array([value.encode() for value in values], pa.binary())})
+        batch: Batch[Any] = Batch(
+            lambda: Encoded(table),
+            topic,
+            lambda _: None,
+            offsets=((FILE, {"position": position}),),
+            ends_poll=ends_poll,
+            reported=reported,
+        )
+        self.sender.send(batch, Encoded(table))
+
+
+def test_each_poll_is_a_transaction() -> None:
+    sending = Sending()
+    sending.send("a", "b", position=2)
+    sending.send("c", position=3)
+    assert sending.producer.calls == [
+        *("begin", "lines: a b", "offsets: 2", "commit"),
+        *("begin", "lines: c", "offsets: 3", "commit"),
+    ]
+    assert (sending.done, sending.sizes) == (["lines", "lines"], [2, 1])
+    assert sending.offsets.copied == [[(FILE, {"position": 2})], [(FILE, {"position": 3})]]
+
+
+def test_all_batches_of_a_poll_share_a_transaction_and_its_last_offset() -> None:
+    sending = Sending()
+    sending.send("a", position=1, ends_poll=False, topic="one")
+    assert sending.done == []
+    sending.send("b", position=2, topic="two")
+    assert sending.producer.calls == ["begin", "one: a", "two: b", "offsets: 2", "commit"]
+    assert sending.done == ["one", "two"]
+
+
+def test_a_batch_without_records_has_an_offset_all_the_same() -> None:
+    sending = Sending()
+    sending.send(position=7)
+    assert sending.producer.calls == ["begin", "offsets: 7", "commit"]
+    assert sending.done == ["lines"]
+
+
+def test_an_interval_ends_with_a_batch_or_without_one() -> None:
+    sending = Sending(interval=10.0)
+    sending.send("a", position=1)
+    sending.sender.serve()
+    assert sending.done == []
+    sending.now = 10.0
+    sending.send("b", position=2)
+    assert sending.done == ["lines", "lines"]
+    sending.send("c", position=3)
+    sending.now = 19.9
+    sending.sender.serve()
+    assert len(sending.done) == 2
+    sending.now = 20.0
+    sending.sender.serve()
+    assert sending.producer.calls == [
+        *("begin", "lines: a", "lines: b", "offsets: 2", "commit"),
+        *("begin", "lines: c", "offsets: 3", "commit"),
+    ]
+
+
+def test_an_end_commits_what_is_open() -> None:
+    sending = Sending(interval=10.0)
+    sending.sender.finish()
+    sending.send("a")
+    sending.sender.finish()
+    assert sending.producer.calls == ["begin", "lines: a", "offsets: 1", "commit"]
+    assert sending.done == ["lines"]
+
+
+def test_an_idle_task_has_no_transaction() -> None:
+    sending = Sending(interval=0.0)
+    sending.sender.serve()
+    assert sending.producer.calls == []
+
+
+def test_a_worker_without_its_lease_waits_before_a_transaction() -> None:
+    sending = Sending(is_member=False)
+    sending.send("a")
+    assert sending.producer.calls == ["wait", "begin", "lines: a", "offsets: 1", "commit"]
+
+
+def test_what_is_not_reported_is_not_committed() -> None:
+    sending = Sending()
+    sending.send("a", reported=lambda: False)
+    assert sending.producer.calls == ["begin", "lines: a"]
+    assert sending.done == []
+
+
+@pytest.mark.parametrize(
+    ("failure", "text"),
+    [
+        (TransactionFailedError("the brokers refuse it"), "^the brokers refuse it$"),
+        (TransactionTimeoutError("fenced"), r"another task has taken its place: fenced\. .*transaction\.timeout\.ms"),
+    ],
+)
+def test_what_cannot_be_committed_fails_the_task(failure: Exception, text: str) -> None:
+    sending = Sending(producer=Producer(failure=failure))
+    with pytest.raises(ConnectError, match=text):
+        sending.send("a")
+    assert (sending.done, sending.offsets.copied) == ([], [])
+
+
+def test_records_for_the_topic_of_the_offsets_are_refused() -> None:
+    sending = Sending()
+    with pytest.raises(
+        ConnectError, match=r"^Records for topic offsets cannot be written exactly once: .*storage\.topic"
+    ):
+        sending.send("a", topic="offsets")
+    assert sending.producer.calls == []
