@@ -7,14 +7,15 @@ secrets masked. Does not import Dagster.
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeVar
 from urllib.parse import quote
 
 import requests
 
-import connect_dagster
 from connect_dagster.backoff import Backoff
+from connect_dagster.client.access import Access
 from connect_dagster.client.masking import mask_text
 from connect_dagster.client.types import (
     ConfigValidation,
@@ -28,6 +29,7 @@ from connect_dagster.client.types import (
     ServerInfo,
     TaskProgress,
 )
+from connect_dagster.errors import ConfigError
 from connect_dagster.plugin.connector_file import DesiredState
 
 Parsed = TypeVar("Parsed")
@@ -76,23 +78,6 @@ class RetryPolicy:
         return [backoff.delay(retry) for retry in range(1, self.retries + 1)]
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
-    """Credentials and TLS settings for a worker's REST API.
-
-    Attributes:
-        username: For basic authentication; None for none.
-        password: The user's.
-        headers: Sent with each request, such as a proxy's token.
-        verify: True to check the certificate of ``https``, or the file of the CA that signed it.
-    """
-
-    username: str | None = None
-    password: str | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
-    verify: bool | str = True
-
-
 class KafkaConnectClient:
     """Client of one worker.
 
@@ -110,7 +95,12 @@ class KafkaConnectClient:
         self._shown_url = mask_text(self.url)
         self._timeout = timeout
         self._retry = retry or RetryPolicy()
-        self._session = _session(access or Access())
+        self._access = access or Access()
+
+    @cached_property
+    def _session(self) -> requests.Session:
+        # Made at the first request, so that files that cannot be read are reported as any other failure of it.
+        return self._access.session(self.url)
 
     def server_info(self) -> ServerInfo:
         """Return the response of ``GET /``."""
@@ -120,14 +110,17 @@ class KafkaConnectClient:
         """Return whether ``GET /`` succeeds in time, without retries."""
         try:
             return self._send_once("GET", "/").ok
-        except OSError:
+        except (OSError, ConfigError):
             return False
 
     def responds(self) -> bool:
-        """Return whether anything responds to ``GET /`` in time, also with an error, without retries."""
+        """Return whether anything responds to ``GET /`` in time, also with an error, without retries.
+
+        True as well when files of the access cannot be read: it is not the worker that is silent then.
+        """
         try:
             self._send_once("GET", "/")
-        except requests.exceptions.SSLError:
+        except (requests.exceptions.SSLError, ConfigError):
             return True
         except OSError:
             return False
@@ -318,19 +311,23 @@ class KafkaConnectClient:
         where = f"{method} {self._shown_url}{path}"
         try:
             response = self._send_once(method, path, body, accept)
+        except ConfigError as error:
+            raise KafkaConnectError(f"{self._shown_url} cannot be asked: {error}") from None
         except requests.exceptions.SSLError as error:
             raise KafkaConnectError(f"TLS with {self._shown_url} failed: {_cause(error)}") from None
         except requests.ConnectionError:
             message = f"No Kafka Connect worker responds at {self._shown_url}: connection refused or broken"
             raise KafkaConnectError(message, retriable=True) from None
-        except OSError as error:  # requests' own errors are some, and a missing file of the CA
+        except OSError as error:  # requests' own errors are some
             raise KafkaConnectError(f"{where} failed: {_cause(error)}") from None
         if response.ok:
             return response
         status = response.status_code
         message = f"{where} → {status}: {_message(response)}"
         if status in REFUSED_STATUSES and not _is_of_connect(response):
-            message = f"{self._shown_url} refuses the credentials ({status}): check username, password and headers"
+            message = (
+                f"{self._shown_url} refuses the credentials ({status}): check username, password, token and headers"
+            )
         passing = status in RETRIED_STATUSES and not message.endswith(ALREADY_EXISTS)
         raise KafkaConnectError(message, status=status, retriable=passing)
 
@@ -338,18 +335,6 @@ class KafkaConnectClient:
         return self._session.request(
             method, self.url + path, json=body, headers={"Accept": accept}, timeout=self._timeout
         )
-
-
-def _session(access: Access) -> requests.Session:
-    session = requests.Session()
-    # Requests to workers never go through a proxy of the environment.
-    session.trust_env = False
-    session.headers["User-Agent"] = f"connect-dagster/{connect_dagster.__version__}"
-    session.headers.update(access.headers)
-    session.verify = access.verify
-    if access.username is not None:
-        session.auth = (access.username, access.password or "")
-    return session
 
 
 def _path(connector: str) -> str:

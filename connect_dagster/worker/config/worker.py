@@ -36,8 +36,12 @@ PASSED_ON = (
     "spark.",
     "listeners.https.",
     "admin.listeners.https.",
+    "rest.roles.",
 )
 """Prefixes of settings that are for others."""
+
+SERVLET_INITIALIZERS = "rest.servlet.initializor.classes"
+"""Classes that set up Jetty, which Kafka Connect reads without declaring them (Java: ``RestServer``)."""
 
 # Un-prefixed settings of Kafka clients: the worker's own admin client uses them.
 _CLIENT_SETTINGS = ("sasl.", "security.", "ssl.", "client.", "request.timeout.ms", "default.api.timeout.ms")
@@ -249,7 +253,8 @@ class WorkerConfig(ConfigDef):
         default=(),
         importance=Importance.LOW,
         validator=UniqueValues(),
-        doc="Classes of extensions of the REST API; BasicAuthSecurityRestExtension is available.",
+        doc="Extensions of the REST API: Java's BasicAuthSecurityRestExtension by its class, those of Python by their "
+        "entry points of connect_dagster.rest_extensions, or module.Class; RoleRestExtension ships.",
     )
 
     @classmethod
@@ -279,7 +284,7 @@ class WorkerConfig(ConfigDef):
         return {name: value for name, value in self.originals.items() if name.startswith(_CLIENT_SETTINGS)}
 
     def _unused(self) -> list[str]:
-        known = {key.name for key in self.table()} | {ALLOWLIST}
+        known = {key.name for key in self.table()} | {ALLOWLIST, SERVLET_INITIALIZERS}
         return [
             name for name in self.originals if name not in known and not name.startswith(PASSED_ON + _CLIENT_SETTINGS)
         ]
