@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import certifi
 import requests
 from requests.adapters import HTTPAdapter
 from requests.auth import AuthBase, HTTPBasicAuth
-from requests.certs import where as default_authorities
 
 import connect_dagster
 from connect_dagster.errors import ConfigError
@@ -34,7 +34,7 @@ class Access:
         token_file: File with it, read for each request, as tokens are renewed.
         headers: Sent with each request, such as a proxy's token.
         verify: Whether to check the certificate of ``https``.
-        ca_file: PEM, PKCS12 or JKS with the certificates to check it with; those of requests by default.
+        ca_file: PEM, PKCS12 or JKS with the certificates to check it with; those of certifi by default.
         ca_password: Password of that store.
         cert_file: The client's certificate with its chain as PEM, or PEM, PKCS12 or JKS with its key as well.
         key_file: The private key as PEM, when it is in a separate file.
@@ -90,7 +90,7 @@ class Access:
             context.check_hostname = False
             context.verify_mode = ssl.VerifyMode.CERT_NONE
         elif self.ca_file is None:
-            context.load_verify_locations(default_authorities())
+            context.load_verify_locations(certifi.where())
         else:
             # As for Kafka's trust stores: the certificate of a server is trusted as well as those of authorities.
             context.verify_flags |= ssl.VerifyFlags.VERIFY_X509_PARTIAL_CHAIN
@@ -135,7 +135,7 @@ class _TlsAdapter(HTTPAdapter):
         super().__init__()
 
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        super().init_poolmanager(*args, **kwargs, ssl_context=self._context)  # type: ignore[no-untyped-call]
+        super().init_poolmanager(*args, **kwargs, ssl_context=self._context)
 
     def cert_verify(self, *_: Any) -> None:
         """Add nothing: requests would trust its own authorities as well."""

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 import requests
+from urllib3.exceptions import ProtocolError
 
 from connect_dagster.backoff import Backoff
 from connect_dagster.client.access import Access
@@ -41,6 +42,10 @@ ALREADY_EXISTS = " already exists"
 REBALANCE_POLL_SECONDS = 0.5
 REFUSED_STATUSES = frozenset({401, 403})
 UNKNOWN_PATH = frozenset({401, 403, 404, 405})
+NO_CERTIFICATE = (
+    "the worker ended the connection, as it does when it requires a client certificate (ssl.client.auth=required) and "
+    "gets none that it trusts"
+)
 JSON, TEXT = "application/json", "text/plain"
 
 
@@ -122,6 +127,8 @@ class KafkaConnectClient:
             self._send_once("GET", "/")
         except (requests.exceptions.SSLError, ConfigError):
             return True
+        except requests.ConnectionError as error:
+            return self._is_refused_by_tls(error)
         except OSError:
             return False
         return True
@@ -315,7 +322,11 @@ class KafkaConnectClient:
             raise KafkaConnectError(f"{self._shown_url} cannot be asked: {error}") from None
         except requests.exceptions.SSLError as error:
             raise KafkaConnectError(f"TLS with {self._shown_url} failed: {_cause(error)}") from None
-        except requests.ConnectionError:
+        except requests.ConnectionError as error:
+            if self._is_refused_by_tls(error):
+                raise KafkaConnectError(
+                    f"TLS with {self._shown_url} failed: {NO_CERTIFICATE}", retriable=True
+                ) from None
             message = f"No Kafka Connect worker responds at {self._shown_url}: connection refused or broken"
             raise KafkaConnectError(message, retriable=True) from None
         except OSError as error:  # requests' own errors are some
@@ -330,6 +341,11 @@ class KafkaConnectClient:
             )
         passing = status in RETRIED_STATUSES and not message.endswith(ALREADY_EXISTS)
         raise KafkaConnectError(message, status=status, retriable=passing)
+
+    def _is_refused_by_tls(self, error: requests.ConnectionError) -> bool:
+        """Return whether a worker ended a connection with TLS: with 1.3 the client learns no more than that."""
+        cause = error.args[0] if error.args else None
+        return self.url.lower().startswith("https:") and isinstance(cause, ProtocolError)
 
     def _send_once(self, method: str, path: str, body: object = None, accept: str = JSON) -> requests.Response:
         return self._session.request(

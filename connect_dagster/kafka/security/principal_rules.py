@@ -55,7 +55,8 @@ class PrincipalRules:
     @classmethod
     def parse(cls, text: str) -> PrincipalRules:
         """Read the rules. Raises ConfigError when one is malformed."""
-        rules, position = [], 0
+        rules: list[_Rule] = []
+        position = 0
         while position < len(text) or not rules:
             if (match := _RULE.match(text, position)) is None:
                 reason = f"Expected DEFAULT or RULE:pattern/replacement/[LU] at '{text[position:]}'"

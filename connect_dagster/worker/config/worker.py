@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from connect_dagster.errors import ConfigError, java_text
 from connect_dagster.kafka.override_policy import ALLOWLIST, POLICY
+from connect_dagster.kafka.security.principal_rules import SETTING as PRINCIPAL_RULES
 from connect_dagster.plugin.config import (
     ConfigDef,
     FindClass,
@@ -281,7 +282,12 @@ class WorkerConfig(ConfigDef):
     @property
     def client_settings(self) -> dict[str, str]:
         """Return the un-prefixed settings of Kafka clients, which the worker's admin clients use."""
-        return {name: value for name, value in self.originals.items() if name.startswith(_CLIENT_SETTINGS)}
+        # Names of principals are those of the REST API's clients, see RoleRestExtension.
+        return {
+            name: value
+            for name, value in self.originals.items()
+            if name.startswith(_CLIENT_SETTINGS) and name != PRINCIPAL_RULES
+        }
 
     def _unused(self) -> list[str]:
         known = {key.name for key in self.table()} | {ALLOWLIST, SERVLET_INITIALIZERS}

@@ -91,7 +91,8 @@ def by_command_line(url: str, options: dict[str, str], verb: str = "list") -> st
 
 
 def by_workspace(url: str, options: dict[str, str], verb: str = "list") -> str | None:
-    client = KafkaConnectWorkspace(url=url, request_max_retries=0, **options).get_client()
+    given: dict[str, Any] = dict(options)
+    client = KafkaConnectWorkspace(url=url, request_max_retries=0, **given).get_client()
     try:
         client.connectors() if verb == "list" else client.pause("lines")
     except KafkaConnectError as error:
@@ -185,8 +186,10 @@ def test_a_role_that_is_missing_is_named(url: str, files: Path, issuer: Issuer, 
 def test_a_certificate_that_is_required(
     strict_url: str, files: Path, issuer: Issuer, ask: Asking, options: dict[str, str], admitted: bool
 ) -> None:
-    told = ask(strict_url, options_of(files, issuer, options))
+    told = ask(strict_url, given := options_of(files, issuer, options))
     assert (told is None) is admitted
+    access: dict[str, Any] = dict(given)
+    assert KafkaConnectClient(strict_url, access=Access(**access)).responds()
     if told is not None:
         assert told.startswith(f"TLS with {strict_url} failed: ")
         assert "certificate" in told
