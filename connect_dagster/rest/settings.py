@@ -24,6 +24,8 @@ from connect_dagster.worker.config.worker import SERVLET_INITIALIZERS, WorkerCon
 
 log = logging.getLogger(__name__)
 
+_UNSIGNED = ("eager", "compatible")
+
 
 @dataclass(frozen=True, slots=True)
 class Served:
@@ -79,6 +81,13 @@ class RestSettings:
         classes = config.rest_extension_classes
         if initializers := config.originals.get(SERVLET_INITIALIZERS):
             log.warning("%s=%s has no effect: its classes are those of a JVM", SERVLET_INITIALIZERS, initializers)
+        protocol = config.originals.get("connect.protocol")
+        if basic_auth.EXTENSION in classes and protocol in _UNSIGNED:
+            log.warning(
+                "connect.protocol=%s: workers do not sign their requests, so that everyone may send configurations of "
+                "tasks without a user, as in Java; sessioned closes this",
+                protocol,
+            )
         return replace(
             cls.internal(config),
             admin=_admin(config),

@@ -79,6 +79,15 @@ def test_classes_of_jetty_are_named_once(caplog: pytest.LogCaptureFixture) -> No
     assert caplog.messages == ["rest.servlet.initializor.classes=x.Y has no effect: its classes are those of a JVM"]
 
 
+@pytest.mark.parametrize(("protocol", "told"), [("compatible", True), ("eager", True), ("sessioned", False)])
+def test_a_protocol_without_signatures_is_named(
+    basic_auth: dict[str, str], caplog: pytest.LogCaptureFixture, protocol: str, told: bool
+) -> None:
+    rest_server(LOCAL, **basic_auth, **{"connect.protocol": protocol})
+    named = f"connect.protocol={protocol}: workers do not sign their requests"
+    assert any(message.startswith(named) for message in caplog.messages) is told
+
+
 def test_another_extension_is_refused() -> None:
     with pytest.raises(ConnectError, match=r"^Failed to find any class that implements .* name matches x\.Y, "):
         rest_server(LOCAL, **{"rest.extension.classes": "x.Y"})
