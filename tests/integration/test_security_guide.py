@@ -83,7 +83,7 @@ def test_each_identity_may_do_what_its_role_allows(
     refused = _run(by_certificate.replace(" list ", " pause ") + " lines")
     assert refused.returncode == 2
     assert "403: User:dashboard has the role read: PUT /connectors/lines/pause needs operate" in refused.stderr
-    deleted = _run(by_token.replace(" status ", " delete ") + " lines --yes")
+    deleted = _run(by_token.replace(" status ", " delete ") + " lines")
     assert "403: User:on-call has the role operate: DELETE /connectors/lines needs change" in deleted.stderr
     client.delete("lines")
 

@@ -6,10 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from connect_dagster.client.access import Access
+from connect_dagster.client.rest_client import KafkaConnectClient, KafkaConnectError
+from connect_dagster.embedded.ports import HOST, free_port
 from tests.conftest import Broker
 from tests.distributed_process import DistributedProcess, group_properties
 from tests.integration.cluster.group_of_workers import await_true
 from tests.rest_calls import Answer, call
+from tests.unit.rest.certificates import Identity
 from tests.unit.rest.tokens import AUDIENCE, Issuer
 
 pytestmark = [pytest.mark.timeout(400), pytest.mark.nightly]
@@ -20,19 +24,32 @@ def test_both_workers_take_the_same_identities(broker: Broker, topic_prefix: str
     (tmp_path / "users").write_text("reader=r1\noperator=o1\n")
     (tmp_path / "jwks").write_text(issuer.key_set)
     (tmp_path / "in.txt").write_text("a line\n")
+    authority = Identity.authority()
+    (tmp_path / "ca.pem").write_text(authority.certificate_pem)
+    for name in ("worker", "deployer", "visitor"):
+        one = authority.vouch_for(name)
+        (tmp_path / f"{name}.pem").write_text(one.key_pem() + one.certificate_pem)
     props = group_properties(broker.bootstrap_servers, topic_prefix) | {
         "rest.extension.classes": "RoleRestExtension",
         "rest.roles.read": "User:reader",
         "rest.roles.operate": "User:operator",
-        "rest.roles.change": "User:changer",
+        "rest.roles.change": "User:changer;User:CN=deployer;User:CN=worker",
         "rest.roles.users.file": f"{tmp_path}/users",
         "rest.roles.oauthbearer.jwks.file": f"{tmp_path}/jwks",
         "rest.roles.oauthbearer.expected.audience": AUDIENCE,
+        "rest.advertised.listener": "https",
+        "listeners.https.ssl.keystore.location": f"{tmp_path}/worker.pem",
+        "listeners.https.ssl.truststore.location": f"{tmp_path}/ca.pem",
+        "listeners.https.ssl.client.auth": "requested",
     }
     reader, operator = (f"Basic {b64encode(user).decode()}" for user in (b"reader:r1", b"operator:o1"))
     changer, expired = (f"Bearer {issuer.token('changer', seconds)}" for seconds in (600, -60))
-    workers = [DistributedProcess(props, tmp_path / name) for name in ("first", "second")]
-    urls = [worker.rest_url for worker in workers]
+    listeners = [(f"http://{HOST}:{free_port()}", f"https://{HOST}:{free_port()}") for _ in range(2)]
+    workers = [
+        DistributedProcess({**props, "listeners": ",".join(pair)}, tmp_path / str(number))
+        for number, pair in enumerate(listeners)
+    ]
+    urls = [plain for plain, _ in listeners]
 
     def ask(url: str, authorization: str, method: str, target: str, body: object = None) -> Answer:
         answer = Answer(409, {}, b"")
@@ -73,6 +90,15 @@ def test_both_workers_take_the_same_identities(broker: Broker, topic_prefix: str
             assert ask(url, "", "GET", "/connectors").status == 401
             # Workers sign by default: a request of another is refused by its signature, not by a role.
             assert ask(url, "", "POST", f"/connectors/{name}/tasks", []).status == 400
+            # By the follower it reaches the leader with the certificate of a worker.
+            secure, ca_file = listeners[number][1], f"{tmp_path}/ca.pem"
+            deployer, visitor = (
+                KafkaConnectClient(secure, access=Access(ca_file=ca_file, cert_file=f"{tmp_path}/{one}.pem"))
+                for one in ("deployer", "visitor")
+            )
+            with pytest.raises(KafkaConnectError, match="403: User:CN=visitor has no role"):
+                visitor.delete(name)
+            deployer.delete(name)
     finally:
         for worker in workers:
             worker.stop()
