@@ -13,6 +13,7 @@ from connect_dagster.errors import ConnectError
 from connect_dagster.herder.distributed.config import DistributedConfig
 from connect_dagster.isolation.plugins import Kind, PluginDescription, Plugins
 from connect_dagster.plugin.config import NO_DEFAULT, ConfigKey, Importance
+from connect_dagster.rest.roles import RoleSettings
 from connect_dagster.rest.tls import TlsSettings
 from connect_dagster.worker.config.sink import SinkConnectorConfig
 from connect_dagster.worker.config.source import SourceConnectorConfig
@@ -102,6 +103,7 @@ def _worker_options() -> str:
             "Both modes": _rows(WorkerConfig.table()),
             "Standalone mode": _rows(key for key in StandaloneConfig.table() if key.name not in shared),
             "Distributed mode": _rows(key for key in DistributedConfig.table() if key.name not in shared),
+            "`RoleRestExtension`, see [access to the REST API](../security.md)": _rows(RoleSettings.table()),
             "TLS of listeners, with the prefix `listeners.https.` or `admin.listeners.https.`, or without one": _rows(
                 TlsSettings.table()
             ),

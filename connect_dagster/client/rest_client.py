@@ -7,14 +7,16 @@ secrets masked. Does not import Dagster.
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeVar
 from urllib.parse import quote
 
 import requests
+from urllib3.exceptions import ProtocolError
 
-import connect_dagster
 from connect_dagster.backoff import Backoff
+from connect_dagster.client.access import Access
 from connect_dagster.client.masking import mask_text
 from connect_dagster.client.types import (
     ConfigValidation,
@@ -28,6 +30,7 @@ from connect_dagster.client.types import (
     ServerInfo,
     TaskProgress,
 )
+from connect_dagster.errors import ConfigError
 from connect_dagster.plugin.connector_file import DesiredState
 
 Parsed = TypeVar("Parsed")
@@ -39,6 +42,10 @@ ALREADY_EXISTS = " already exists"
 REBALANCE_POLL_SECONDS = 0.5
 REFUSED_STATUSES = frozenset({401, 403})
 UNKNOWN_PATH = frozenset({401, 403, 404, 405})
+NO_CERTIFICATE = (
+    "the worker ended the connection, as it does when it requires a client certificate (ssl.client.auth=required) and "
+    "gets none that it trusts"
+)
 JSON, TEXT = "application/json", "text/plain"
 
 
@@ -76,23 +83,6 @@ class RetryPolicy:
         return [backoff.delay(retry) for retry in range(1, self.retries + 1)]
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
-    """Credentials and TLS settings for a worker's REST API.
-
-    Attributes:
-        username: For basic authentication; None for none.
-        password: The user's.
-        headers: Sent with each request, such as a proxy's token.
-        verify: True to check the certificate of ``https``, or the file of the CA that signed it.
-    """
-
-    username: str | None = None
-    password: str | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
-    verify: bool | str = True
-
-
 class KafkaConnectClient:
     """Client of one worker.
 
@@ -110,7 +100,12 @@ class KafkaConnectClient:
         self._shown_url = mask_text(self.url)
         self._timeout = timeout
         self._retry = retry or RetryPolicy()
-        self._session = _session(access or Access())
+        self._access = access or Access()
+
+    @cached_property
+    def _session(self) -> requests.Session:
+        # Made at the first request, so that files that cannot be read are reported as any other failure of it.
+        return self._access.session(self.url)
 
     def server_info(self) -> ServerInfo:
         """Return the response of ``GET /``."""
@@ -120,15 +115,20 @@ class KafkaConnectClient:
         """Return whether ``GET /`` succeeds in time, without retries."""
         try:
             return self._send_once("GET", "/").ok
-        except OSError:
+        except (OSError, ConfigError):
             return False
 
     def responds(self) -> bool:
-        """Return whether anything responds to ``GET /`` in time, also with an error, without retries."""
+        """Return whether anything responds to ``GET /`` in time, also with an error, without retries.
+
+        True as well when files of the access cannot be read: it is not the worker that is silent then.
+        """
         try:
             self._send_once("GET", "/")
-        except requests.exceptions.SSLError:
+        except (requests.exceptions.SSLError, ConfigError):
             return True
+        except requests.ConnectionError as error:
+            return self._is_refused_by_tls(error)
         except OSError:
             return False
         return True
@@ -318,38 +318,39 @@ class KafkaConnectClient:
         where = f"{method} {self._shown_url}{path}"
         try:
             response = self._send_once(method, path, body, accept)
+        except ConfigError as error:
+            raise KafkaConnectError(f"{self._shown_url} cannot be asked: {error}") from None
         except requests.exceptions.SSLError as error:
             raise KafkaConnectError(f"TLS with {self._shown_url} failed: {_cause(error)}") from None
-        except requests.ConnectionError:
+        except requests.ConnectionError as error:
+            if self._is_refused_by_tls(error):
+                raise KafkaConnectError(
+                    f"TLS with {self._shown_url} failed: {NO_CERTIFICATE}", retriable=True
+                ) from None
             message = f"No Kafka Connect worker responds at {self._shown_url}: connection refused or broken"
             raise KafkaConnectError(message, retriable=True) from None
-        except OSError as error:  # requests' own errors are some, and a missing file of the CA
+        except OSError as error:  # requests' own errors are some
             raise KafkaConnectError(f"{where} failed: {_cause(error)}") from None
         if response.ok:
             return response
         status = response.status_code
         message = f"{where} → {status}: {_message(response)}"
         if status in REFUSED_STATUSES and not _is_of_connect(response):
-            message = f"{self._shown_url} refuses the credentials ({status}): check username, password and headers"
+            message = (
+                f"{self._shown_url} refuses the credentials ({status}): check username, password, token and headers"
+            )
         passing = status in RETRIED_STATUSES and not message.endswith(ALREADY_EXISTS)
         raise KafkaConnectError(message, status=status, retriable=passing)
+
+    def _is_refused_by_tls(self, error: requests.ConnectionError) -> bool:
+        """Return whether a worker ended a connection with TLS: with 1.3 the client learns no more than that."""
+        cause = error.args[0] if error.args else None
+        return self.url.lower().startswith("https:") and isinstance(cause, ProtocolError)
 
     def _send_once(self, method: str, path: str, body: object = None, accept: str = JSON) -> requests.Response:
         return self._session.request(
             method, self.url + path, json=body, headers={"Accept": accept}, timeout=self._timeout
         )
-
-
-def _session(access: Access) -> requests.Session:
-    session = requests.Session()
-    # Requests to workers never go through a proxy of the environment.
-    session.trust_env = False
-    session.headers["User-Agent"] = f"connect-dagster/{connect_dagster.__version__}"
-    session.headers.update(access.headers)
-    session.verify = access.verify
-    if access.username is not None:
-        session.auth = (access.username, access.password or "")
-    return session
 
 
 def _path(connector: str) -> str:

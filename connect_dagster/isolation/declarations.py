@@ -62,29 +62,32 @@ class Declared:
         return found
 
 
-def installed() -> list[Declared]:
+def installed(group: str = GROUP) -> list[Declared]:
     """Return the plugins that distributions of the worker's environment declare, first those that ship with it.
+
+    Args:
+        group: of entry points.
 
     Raises:
         ConnectError: the environment has no entry points of the plugins that ship with connect-dagster.
     """
     bundled, others = [], []
-    points = importlib.metadata.entry_points(group=GROUP)
+    points = importlib.metadata.entry_points(group=group)
     for distribution, of_one in groupby(points, key=lambda point: point.dist):
         name, version = (None, None) if distribution is None else (distribution.name, distribution.version)
         if name == _OURS:  # the classes have versions, those of the Java classes that they replace
             bundled += [_declared(point.name, point.value, None, None) for point in of_one]
         else:
             others += [_declared(point.name, point.value, version, None) for point in of_one]
-    return [*(bundled or _in_checkout()), *others]
+    return [*(bundled or _in_checkout(group)), *others]
 
 
-def _in_checkout() -> list[Declared]:
+def _in_checkout(group: str) -> list[Declared]:
     """Return the plugins that the checkout around this package declares, where the package is not installed."""
-    found = list(_in_project(_ROOT / _PROJECT, None)) if _our_project() else []
+    found = list(_in_project(_ROOT / _PROJECT, None, group)) if _our_project() else []
     if not found:
         raise ConnectError(
-            f"The distribution {_OURS} has no entry points in group {GROUP}, by which a worker finds the plugins that "
+            f"The distribution {_OURS} has no entry points in group {group}, by which a worker finds the plugins that "
             f"ship with it. Install it again, in a checkout with `make install`."
         )
     return found
@@ -108,12 +111,12 @@ def _in_distributions(source: PluginSource) -> Iterator[Declared]:
             yield _declared(point.name, point.value, distribution.version, source)
 
 
-def _in_project(file: Path, source: PluginSource | None) -> Iterator[Declared]:
+def _in_project(file: Path, source: PluginSource | None, group: str = GROUP) -> Iterator[Declared]:
     if not file.is_file():
         return
     try:
         project = tomllib.loads(file.read_text(encoding="utf-8")).get("project", {})
-        for name, value in project.get("entry-points", {}).get(GROUP, {}).items():
+        for name, value in project.get("entry-points", {}).get(group, {}).items():
             yield _declared(name, value, project.get("version"), source)
     except (OSError, ValueError, AttributeError) as error:
         log.error("Could not read %s: %s", file, error)

@@ -11,7 +11,8 @@ from typing import Self
 import dagster as dg
 from pydantic import Field
 
-from connect_dagster.client.rest_client import Access, KafkaConnectClient, KafkaConnectError, RetryPolicy
+from connect_dagster.client.access import Access
+from connect_dagster.client.rest_client import KafkaConnectClient, KafkaConnectError, RetryPolicy
 from connect_dagster.kafka.access import Brokers
 from connect_dagster.orchestration.failures import unset_variables
 from connect_dagster.orchestration.secret_fields import SECRET, SECRET_URL, ResourceWithSecrets
@@ -38,9 +39,29 @@ class ConnectCluster(ResourceWithSecrets):
     password: str | None = Field(
         default=None, description="That user's password; give it as an EnvVar.", json_schema_extra=SECRET
     )
+    token: str | None = Field(
+        default=None, description="Bearer token instead of a user; give it as an EnvVar.", json_schema_extra=SECRET
+    )
+    token_file: str | None = Field(default=None, description="File with the token, read for each request.")
     headers: dict[str, str] = Field(default={}, description="Headers sent with each request.", json_schema_extra=SECRET)
     verify: bool = Field(default=True, description="Whether to check the certificate of https.")
-    ca_file: str | None = Field(default=None, description="File of the CA to check it with; the system's otherwise.")
+    ca_file: str | None = Field(
+        default=None,
+        description="PEM, PKCS12 or JKS with the certificates to check it with; those of certifi otherwise.",
+    )
+    ca_password: str | None = Field(
+        default=None, description="Password of that store; give it as an EnvVar.", json_schema_extra=SECRET
+    )
+    cert_file: str | None = Field(
+        default=None,
+        description="Client certificate for https as PEM, or PEM, PKCS12 or JKS that has its key as well.",
+    )
+    key_file: str | None = Field(default=None, description="Its private key as PEM, when that is another file.")
+    key_password: str | None = Field(
+        default=None,
+        description="Password of the key, or of the store; give it as an EnvVar.",
+        json_schema_extra=SECRET,
+    )
     bootstrap_servers: str | None = Field(
         default=None,
         description="Kafka brokers, host:port; with them end offsets and the lag of sinks are reported.",
@@ -81,7 +102,7 @@ class ConnectCluster(ResourceWithSecrets):
             self.url,
             timeout=timeout or self.request_timeout,
             retry=retry,
-            access=Access(self.username, self.password, self.headers, self.ca_file or self.verify),
+            access=Access(**{name: getattr(self, name) for name in Access.__dataclass_fields__}),
         )
 
     @contextmanager

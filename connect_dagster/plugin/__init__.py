@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from connect_dagster.plugin.lines import SourceBatch, SourceLines
     from connect_dagster.plugin.metrics import MetricGroup, MetricReading, Metrics
     from connect_dagster.plugin.records import Header, SinkRecord, SourceRecord, TopicPartition
+    from connect_dagster.plugin.rest_extension import ClusterState, RestExtension
     from connect_dagster.plugin.samples import Samples
     from connect_dagster.plugin.schema import (
         BYTES_SCHEMA,
@@ -90,6 +91,7 @@ __all__ = [
     "STRING_SCHEMA",
     "TIME",
     "TIMESTAMP",
+    "ClusterState",
     "ConfigData",
     "ConfigDef",
     "ConfigError",
@@ -115,6 +117,7 @@ __all__ = [
     "Properties",
     "Recommender",
     "RecordFrame",
+    "RestExtension",
     "RetriableError",
     "RewindError",
     "Samples",
@@ -160,6 +163,7 @@ _MODULES = (
     "config",
     "config_provider",
     "records",
+    "rest_extension",
     "samples",
     "metrics",
     "schema",

@@ -12,7 +12,7 @@ import asyncio
 import logging
 import re
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -33,13 +33,16 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from connect_dagster.client.inter_worker import RestClient
 from connect_dagster.errors import ConnectError, RestError
 from connect_dagster.herder.interface import Herder, RequestTargetError
+from connect_dagster.plugin.rest_extension import RestExtension
 from connect_dagster.protocol.signature import UNSIGNED, RequestSignature
 from connect_dagster.rest import connector_routes, operation_routes, worker_routes
 from connect_dagster.rest.documents import most_values
 from connect_dagster.rest.exchange import JSON, TEXT, Call, Endpoint, Reply
+from connect_dagster.rest.extensions import Extended
 from connect_dagster.rest.forwarding import forward
 from connect_dagster.rest.limits import LIMITS, VALUE_BYTES, Limits, Quota, Share
 from connect_dagster.rest.openapi import openapi_endpoint
+from connect_dagster.rest.replies import response_of
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +69,7 @@ THREADS_FULL = "The worker is handling as many requests as it can: try again lat
 UNAUTHENTICATED = Reply(401, b"User cannot access the resource.", {"WWW-Authenticate": 'Basic realm="KafkaConnect"'})
 
 Admits = Callable[[str | None], bool]
-"""Returns whether a user is admitted, from the header ``Authorization``; raises ValueError when it is unreadable."""
+"""Returns whether a user is admitted, from the header ``Authorization``."""
 
 
 def everyone(_: str | None) -> bool:
@@ -93,6 +96,7 @@ def create_app(
     limits: Limits = LIMITS,
     *,
     described: bool = True,
+    extensions: Sequence[RestExtension] = (),
 ) -> ASGIApp:
     """Return the application that serves a herder.
 
@@ -103,6 +107,7 @@ def create_app(
         admits: accepts or refuses users.
         limits: on bodies and threads.
         described: adds ``/openapi.json``, with the routes for users.
+        extensions: run before the routes, in their order.
     """
     table = tuple(endpoints)
     if described:
@@ -117,7 +122,7 @@ def create_app(
         exception_handlers={HTTPException: _refuse},
     )
     app.router.redirect_slashes = False
-    return partial(_with_raw_path, app)
+    return partial(_with_raw_path, Extended(app, herder, extensions, table) if extensions else app)
 
 
 def _threads(endpoints: Iterable[Endpoint], limits: Limits) -> Mapping[str, Quota]:
@@ -338,11 +343,9 @@ def _refused_unsigned(context: _Context, request: Request) -> Reply | None:
 
 
 def _refused_user(context: _Context, request: Request, media: str) -> Reply | None:
-    try:
-        admitted = context.admits(request.headers.get("authorization"))
-    except ValueError as error:
-        return Reply.error(500, str(error))
-    return None if admitted else replace(UNAUTHENTICATED, headers={**UNAUTHENTICATED.headers, "Content-Type": media})
+    if context.admits(request.headers.get("authorization")):
+        return None
+    return replace(UNAUTHENTICATED, headers={**UNAUTHENTICATED.headers, "Content-Type": media})
 
 
 def _media_type(value: str) -> str:
@@ -370,8 +373,3 @@ def _origin(request: Request) -> str:
     host, port = request.scope.get("server") or ("localhost", None)
     named = request.headers.get("host") or (f"{host}:{port}" if port else host)
     return f"{request.scope['scheme']}://{named}"
-
-
-def response_of(reply: Reply) -> Response:
-    """Return the response that sends a reply."""
-    return Response(reply.body, reply.status, dict(reply.headers))

@@ -43,21 +43,26 @@ class BasicAuth:
         return cls([_users(module) for module in login_modules(ENTRY, environment)])
 
     def __call__(self, authorization: str | None) -> bool:
-        """Return whether the header ``Authorization`` names a user. Raises ValueError when it is not base64."""
-        user, password = _credentials(authorization)
-        return any(not users or _is_known(users, user, password) for users in self.files)
+        """Return whether the header ``Authorization`` names a user."""
+        user, password = user_and_password(authorization)
+        return any(not users or is_known(users, user, password) for users in self.files)
 
 
-def _is_known(users: Mapping[str, str], user: str, password: str) -> bool:
+def is_known(users: Mapping[str, str], user: str, password: str) -> bool:
+    """Return whether a user has a password."""
     return bool(user) and user in users and hmac.compare_digest(users[user].encode(), password.encode())
 
 
-def _credentials(authorization: str | None) -> tuple[str, str]:
-    """User and password, empty when the header is of another kind."""
+def user_and_password(authorization: str | None) -> tuple[str, str]:
+    """Return user and password, empty when the header is of another kind or malformed (Java: 500)."""
     scheme, blank, encoded = (authorization or "").partition(" ")
     if not blank or scheme.lower() != "basic":
         return "", ""
-    user, colon, password = java_base64.decode(encoded).decode(errors="replace").partition(":")
+    try:
+        decoded = java_base64.decode(encoded)
+    except ValueError:
+        return "", ""
+    user, colon, password = decoded.decode(errors="replace").partition(":")
     return (user, password) if user and colon else ("", "")
 
 

@@ -13,9 +13,12 @@ import logging
 import ssl
 from collections.abc import Callable
 from enum import Enum, auto
+from functools import cached_property
 from typing import Any, Protocol
 
 import h11
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509 import load_der_x509_certificate
 from uvicorn import Config
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -177,7 +180,12 @@ class HttpConnection(H11Protocol):
             self.cycle.disconnected = True
             self.abort()
             return
-        await self._application(scope, receive, send)
+        await self._application({**scope, **self._shown}, receive, send)
+
+    @cached_property
+    def _shown(self) -> dict[str, Any]:
+        secured: ssl.SSLObject | None = self.transport.get_extra_info("ssl_object")
+        return {} if secured is None else {"extensions": {"tls": tls_extension(secured)}}
 
     @property
     def has_left(self) -> bool:
@@ -243,6 +251,20 @@ class HttpConnection(H11Protocol):
         if phase is not self._phase:
             self._phase = phase
             self._connections.enter(self, phase)
+
+
+def tls_extension(secured: ssl.SSLObject) -> dict[str, Any]:
+    """Return what TLS knows of the client, in the form of ASGI's extension ``tls``."""
+    shown = secured.getpeercert(binary_form=True)
+    certificate = load_der_x509_certificate(shown) if shown else None
+    return {
+        "server_cert": None,
+        "client_cert_chain": [certificate.public_bytes(Encoding.PEM).decode()] if certificate else [],
+        "client_cert_name": certificate.subject.rfc4514_string() if certificate else None,
+        "client_cert_error": None,
+        "tls_version": None,
+        "cipher_suite": None,
+    }
 
 
 def _has_left(transport: asyncio.Transport) -> bool:

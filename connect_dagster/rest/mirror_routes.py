@@ -15,10 +15,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from connect_dagster.client.inter_worker import RestClient
 from connect_dagster.connectors.mirror.flow import Flow
 from connect_dagster.herder.interface import Herder
-from connect_dagster.rest.app import create_app, response_of
+from connect_dagster.rest.app import create_app
 from connect_dagster.rest.exchange import Reply
 from connect_dagster.rest.limits import Limits
 from connect_dagster.rest.operation_routes import INTERNAL_ROUTES
+from connect_dagster.rest.replies import response_of
 from connect_dagster.rest.worker_routes import METRICS_ROUTES
 
 

@@ -16,6 +16,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
+from ipaddress import ip_address
 from typing import Self
 
 import uvicorn
@@ -24,6 +25,7 @@ from starlette.types import ASGIApp
 from connect_dagster.client.inter_worker import RestClient
 from connect_dagster.errors import ConnectError
 from connect_dagster.herder.interface import Herder
+from connect_dagster.plugin.rest_extension import RestExtension
 from connect_dagster.rest.access_log import AccessLog
 from connect_dagster.rest.app import ADMIN_ENDPOINTS, ENDPOINTS, USER_ENDPOINTS, create_app
 from connect_dagster.rest.connections import Connections, HttpConnection, TlsGate
@@ -89,6 +91,7 @@ class RestServer:
         )
         if self._admin and self._settings.admin:
             logger.info("REST admin endpoints at %s", _urls(self._settings.admin.listeners))
+            _warn_of_open_listeners(self._settings.admin, self._admin)
 
     @property
     def advertised_url(self) -> str:
@@ -119,7 +122,9 @@ class RestServer:
         """
         settings = self._settings
         endpoints = ENDPOINTS if settings.admin is None else USER_ENDPOINTS
-        app = create_app(herder, endpoints, settings.client, settings.admits, settings.limits)
+        app = create_app(
+            herder, endpoints, settings.client, settings.admits, settings.limits, extensions=settings.extensions
+        )
         if settings.headers:
             app = ResponseHeaders(app, settings.headers)
         if settings.cors:
@@ -158,6 +163,8 @@ class RestServer:
         for server in self._servers:
             server.join(timeout + 1.0)
         self._servers, self._public, self._admin = [], [], []
+        for extension in self._settings.extensions:
+            _close(extension)
         logger.info("REST server stopped")
 
     def _kinds(self, app: ASGIApp, admin: ASGIApp | None) -> Iterator[_Server]:
@@ -173,11 +180,31 @@ class RestServer:
         self._public, self._admin = [], []
 
 
+def _close(extension: RestExtension) -> None:
+    try:
+        extension.close()
+    except Exception:
+        # Whatever an extension raises, the worker goes on to stop.
+        logger.exception("The REST extension %s failed to close", type(extension).__name__)
+
+
 def _by_scheme(app: ASGIApp, served: Served, sockets: list[socket.socket], limits: Limits) -> Iterator[_Server]:
     bound = list(zip(served.listeners, sockets, strict=True))
     for scheme, tls in (("http", None), ("https", served.tls)):
         if own := [taken for listener, taken in bound if listener.scheme == scheme]:
             yield _Server(AccessLog(app), own, tls, limits)
+
+
+def _warn_of_open_listeners(admin: Served, sockets: list[socket.socket]) -> None:
+    """Name admin listeners in the log that other machines reach: these may change levels of loggers."""
+    by_certificate = admin.tls is not None and admin.tls.verify_mode is ssl.VerifyMode.CERT_REQUIRED
+    for listener, bound in zip(admin.listeners, sockets, strict=True):
+        if not (ip_address(bound.getsockname()[0]).is_loopback or (listener.scheme == "https" and by_certificate)):
+            logger.warning(
+                "Other machines reach /admin at %s of admin.listeners without a login: listen on 127.0.0.1, or require "
+                "client certificates by https and admin.listeners.https.ssl.client.auth=required",
+                listener.url,
+            )
 
 
 def _urls(listeners: tuple[Listener, ...]) -> str:

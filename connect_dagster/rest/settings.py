@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import ssl
 from collections.abc import Callable, Iterable, Mapping
@@ -9,19 +10,21 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from connect_dagster.client.inter_worker import RestClient
-from connect_dagster.errors import ConnectError
+from connect_dagster.plugin.rest_extension import RestExtension
 from connect_dagster.rest import basic_auth, tls
 from connect_dagster.rest.app import PLAIN_CLIENT, Admits, everyone
 from connect_dagster.rest.basic_auth import BasicAuth
 from connect_dagster.rest.cors import CorsRules
+from connect_dagster.rest.extensions import load_extensions
 from connect_dagster.rest.limits import LIMITS, Limits
 from connect_dagster.rest.listeners import DEFAULT_LISTENERS, FROM_LISTENERS, Advertised, Listener
 from connect_dagster.rest.response_headers import HeaderRule, parse_rules
 from connect_dagster.rest.tls import TlsSettings
-from connect_dagster.worker.config.worker import WorkerConfig
+from connect_dagster.worker.config.worker import SERVLET_INITIALIZERS, WorkerConfig
 
-EXTENSIONS: Mapping[str, Callable[[Mapping[str, str]], Admits]] = {basic_auth.EXTENSION: BasicAuth.of}
-"""Extensions that ``rest.extension.classes`` may name, by Java class; made from the process's environment."""
+log = logging.getLogger(__name__)
+
+_UNSIGNED = ("eager", "compatible")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,7 @@ class RestSettings:
         advertised: address for other workers and clients.
         client: asks other workers.
         admits: decides on users; the admin listeners admit all, as in Java.
+        extensions: run before the routes, but not before those of the admin listeners.
         cors: rules for pages from elsewhere, ``None`` for none.
         headers: rules for headers of all responses.
         limits: on clients.
@@ -57,6 +61,7 @@ class RestSettings:
     advertised: Advertised = FROM_LISTENERS
     client: RestClient = PLAIN_CLIENT
     admits: Admits = everyone
+    extensions: tuple[RestExtension, ...] = ()
     cors: CorsRules | None = None
     headers: tuple[HeaderRule, ...] = ()
     limits: Limits = LIMITS
@@ -71,12 +76,23 @@ class RestSettings:
 
         Raises:
             ConfigError: a value cannot be served, or a file it names cannot be read.
-            ConnectError: the extension is unknown.
+            ConnectError: an extension is unknown, or cannot be loaded.
         """
+        classes = config.rest_extension_classes
+        if initializers := config.originals.get(SERVLET_INITIALIZERS):
+            log.warning("%s=%s has no effect: its classes are those of a JVM", SERVLET_INITIALIZERS, initializers)
+        protocol = config.originals.get("connect.protocol")
+        if basic_auth.EXTENSION in classes and protocol in _UNSIGNED:
+            log.warning(
+                "connect.protocol=%s: workers do not sign their requests, so that everyone may send configurations of "
+                "tasks without a user, as in Java; sessioned closes this",
+                protocol,
+            )
         return replace(
             cls.internal(config),
             admin=_admin(config),
-            admits=_admission(config.rest_extension_classes, environment),
+            admits=BasicAuth.of(environment) if basic_auth.EXTENSION in classes else everyone,
+            extensions=load_extensions((name for name in classes if name != basic_auth.EXTENSION), config.originals),
             cors=CorsRules.parse(config.access_control_allow_origin, config.access_control_allow_methods),
             headers=parse_rules(config.response_http_headers_config),
         )
@@ -112,17 +128,3 @@ def _served(setting: str, urls: Iterable[str], settings: Callable[[], TlsSetting
     # Only who listens with TLS must have valid settings for it (KAFKA-14816).
     secure = any(listener.scheme == "https" for listener in listeners)
     return Served(listeners, settings().server_context() if secure else None)
-
-
-def _admission(classes: Iterable[str], environment: Mapping[str, str]) -> Admits:
-    extensions = [_extension(name)(environment) for name in classes]
-    return lambda authorization: all(admits(authorization) for admits in extensions)
-
-
-def _extension(name: str) -> Callable[[Mapping[str, str]], Admits]:
-    if (found := EXTENSIONS.get(name)) is None:
-        raise ConnectError(
-            "Failed to find any class that implements interface org.apache.kafka.connect.rest.ConnectRestExtension "
-            f"and which name matches {name}, available extensions are: {', '.join(EXTENSIONS)}"
-        )
-    return found

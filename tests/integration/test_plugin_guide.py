@@ -24,10 +24,13 @@ from connect_dagster.java.properties import load_properties
 from connect_dagster.orchestration.dagster_dev import FRESH_SIGNALS
 from connect_dagster.plugin.frame_columns import FAILURE
 from connect_dagster.plugin.frames import SourceFrame
+from connect_dagster.rest.app import create_app
 from connect_dagster.testing.contexts import sink_batch, source_context
 from tests.conftest import Broker
 from tests.guides import replaced
 from tests.shipped_project import wait_until
+from tests.unit.rest.asking import Asking
+from tests.unit.rest.memory_herder import MemoryHerder
 
 ROOT = Path(__file__).parents[2]
 GUIDE = ROOT / "docs" / "plugins.md"
@@ -39,7 +42,7 @@ def blocks(language: str) -> list[str]:
 
 
 FIVE, LIST = (block.splitlines() for block in blocks("bash"))
-TICK, CLOCK, RANGE, COUNT, CHANGE = blocks("python")
+TICK, CLOCK, RANGE, COUNT, CHANGE, HOURS = blocks("python")
 TOPIC = "click-counts"
 
 
@@ -66,6 +69,16 @@ def test_five_commands_to_a_connector_seen_in_dagster(broker: Broker, tmp_path: 
         environment = {"KAFKA_BOOTSTRAP_SERVERS": broker.bootstrap_servers}
         printed = run(f"{read} --max-messages 3", tmp_path, environment)
     assert [json.loads(json.loads(line)["payload"]) for line in printed.splitlines()] == [0, 1, 2]
+
+
+def test_the_rest_extension() -> None:
+    extension = defined(HOURS)["OpeningHours"]()
+    extension.configure({"opening.hours": "never"})
+    ask = Asking(create_app(MemoryHerder(), extensions=[extension]))
+    assert ask("GET", "/connectors").status == 200
+    assert ask("PUT", "/connectors/c/pause").status == 403
+    extension.configure({})
+    assert ask("PUT", "/connectors/c/pause").status == 404
 
 
 def test_the_source() -> None:

@@ -14,11 +14,13 @@ from typing import Any
 
 import click
 
+from connect_dagster.client.access import Access
 from connect_dagster.client.operations import StateNotReachedError
-from connect_dagster.client.rest_client import Access, KafkaConnectClient, KafkaConnectError
+from connect_dagster.client.rest_client import KafkaConnectClient, KafkaConnectError
 
 NOT_AS_WISHED = 1
 
+_FILE = click.Path(exists=True, dir_okay=False)
 _OPTIONS = (
     click.option(
         "--url",
@@ -36,9 +38,57 @@ _OPTIONS = (
         help="That user's password; give it in the variable, as others can see command lines.",
     ),
     click.option(
-        "--ca-file", type=click.Path(exists=True, dir_okay=False), help="CA that signed the certificate of https."
+        "--token",
+        envvar="CONNECT_DAGSTER_TOKEN",
+        show_envvar=True,
+        help="Bearer token instead of a user; give it in the variable, or in a file.",
+    ),
+    click.option(
+        "--token-file", envvar="CONNECT_DAGSTER_TOKEN_FILE", show_envvar=True, type=_FILE, help="File with it."
+    ),
+    click.option(
+        "--ca-file",
+        envvar="CONNECT_DAGSTER_CA_FILE",
+        show_envvar=True,
+        type=_FILE,
+        help="Trusted certificates for https: PEM, PKCS12 or JKS.",
+    ),
+    click.option(
+        "--ca-password", envvar="CONNECT_DAGSTER_CA_PASSWORD", show_envvar=True, help="Password of that store."
+    ),
+    click.option(
+        "--cert-file",
+        envvar="CONNECT_DAGSTER_CERT_FILE",
+        show_envvar=True,
+        type=_FILE,
+        help="Client certificate for https: PEM, or with its key PEM, PKCS12 or JKS.",
+    ),
+    click.option(
+        "--key-file",
+        envvar="CONNECT_DAGSTER_KEY_FILE",
+        show_envvar=True,
+        type=_FILE,
+        help="Its private key as PEM, when that is another file.",
+    ),
+    click.option(
+        "--key-password",
+        envvar="CONNECT_DAGSTER_KEY_PASSWORD",
+        show_envvar=True,
+        help="Password of the key, or of the store.",
     ),
 )
+_ACCESS = (
+    "username",
+    "password",
+    "token",
+    "token_file",
+    "ca_file",
+    "ca_password",
+    "cert_file",
+    "key_file",
+    "key_password",
+)
+"""Fields of :class:`Access` with an option of the same name."""
 
 timeout_option = click.option(
     "--timeout",
@@ -60,8 +110,8 @@ def asks_worker(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that lead to a worker to a command, which gets a client as its first argument."""
 
     @functools.wraps(command)
-    def asking(*, url: str, username: str | None, password: str | None, ca_file: str | None, **arguments: Any) -> Any:
-        access = Access(username, password, verify=ca_file or True)
+    def asking(*, url: str, **arguments: Any) -> Any:
+        access = Access(**{name: arguments.pop(name) for name in _ACCESS})
         with one_sentence():
             return command(KafkaConnectClient(url, access=access), **arguments)
 

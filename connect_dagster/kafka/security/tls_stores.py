@@ -164,10 +164,19 @@ def _text(password: Password | None) -> str | None:
     return None if password is None else password.value
 
 
-def load_key(context: ssl.SSLContext, store: KeyStore) -> None:
-    """Load a key and its certificates into a context. Raises ConfigError when the store has no usable ones."""
+def load_key(context: ssl.SSLContext, store: KeyStore, named: str = "The key store of ssl.keystore.*") -> None:
+    """Load a key and its certificates into a context.
+
+    Args:
+        context: what is to show the certificate.
+        store: where they are.
+        named: the store, for errors.
+
+    Raises:
+        ConfigError: the store has no usable ones.
+    """
     if store.key is None or not store.certificates:
-        raise ConfigError("The key store of ssl.keystore.* needs a private key and its certificate")
+        raise ConfigError(f"{named} needs a private key and its certificate")
     # Python reads keys from files only: for a moment there is one, for this user alone, encrypted.
     secret = secrets.token_hex(32)
     with tempfile.TemporaryDirectory(prefix="connect-tls-") as folder:
@@ -176,4 +185,4 @@ def load_key(context: ssl.SSLContext, store: KeyStore) -> None:
         try:
             context.load_cert_chain(file, password=secret)
         except ssl.SSLError as error:
-            raise ConfigError(f"The key store of ssl.keystore.* cannot be used: {error.reason}") from error
+            raise ConfigError(f"{named} cannot be used: {error.reason}") from error

@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from connect_dagster.errors import ConfigError, java_text
 from connect_dagster.kafka.override_policy import ALLOWLIST, POLICY
+from connect_dagster.kafka.security.principal_rules import SETTING as PRINCIPAL_RULES
 from connect_dagster.plugin.config import (
     ConfigDef,
     FindClass,
@@ -36,8 +37,12 @@ PASSED_ON = (
     "spark.",
     "listeners.https.",
     "admin.listeners.https.",
+    "rest.roles.",
 )
 """Prefixes of settings that are for others."""
+
+SERVLET_INITIALIZERS = "rest.servlet.initializor.classes"
+"""Classes that set up Jetty, which Kafka Connect reads without declaring them (Java: ``RestServer``)."""
 
 # Un-prefixed settings of Kafka clients: the worker's own admin client uses them.
 _CLIENT_SETTINGS = ("sasl.", "security.", "ssl.", "client.", "request.timeout.ms", "default.api.timeout.ms")
@@ -249,7 +254,8 @@ class WorkerConfig(ConfigDef):
         default=(),
         importance=Importance.LOW,
         validator=UniqueValues(),
-        doc="Classes of extensions of the REST API; BasicAuthSecurityRestExtension is available.",
+        doc="Extensions of the REST API: Java's BasicAuthSecurityRestExtension by its class, those of Python by their "
+        "entry points of connect_dagster.rest_extensions, or module.Class; RoleRestExtension ships.",
     )
 
     @classmethod
@@ -281,10 +287,15 @@ class WorkerConfig(ConfigDef):
     @property
     def client_settings(self) -> dict[str, str]:
         """Return the un-prefixed settings of Kafka clients, which the worker's admin clients use."""
-        return {name: value for name, value in self.originals.items() if name.startswith(_CLIENT_SETTINGS)}
+        # Names of principals are those of the REST API's clients, see RoleRestExtension.
+        return {
+            name: value
+            for name, value in self.originals.items()
+            if name.startswith(_CLIENT_SETTINGS) and name != PRINCIPAL_RULES
+        }
 
     def _unused(self) -> list[str]:
-        known = {key.name for key in self.table()} | {ALLOWLIST}
+        known = {key.name for key in self.table()} | {ALLOWLIST, SERVLET_INITIALIZERS}
         return [
             name for name in self.originals if name not in known and not name.startswith(PASSED_ON + _CLIENT_SETTINGS)
         ]

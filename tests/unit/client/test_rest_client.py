@@ -7,7 +7,8 @@ from threading import Thread
 import dagster as dg
 import pytest
 
-from connect_dagster.client.rest_client import Access, KafkaConnectClient, KafkaConnectError, RetryPolicy
+from connect_dagster.client.access import Access
+from connect_dagster.client.rest_client import KafkaConnectClient, KafkaConnectError, RetryPolicy
 from connect_dagster.embedded.ports import free_port
 from connect_dagster.orchestration import KafkaConnectWorkspace, build_kafka_connect_polling_sensor
 from tests.unit.orchestration.connect_server import connect_server
@@ -100,7 +101,7 @@ def test_a_partition_that_was_just_reset_has_no_offset() -> None:
 
 
 def test_a_ca_that_is_not_there_is_named() -> None:
-    client = KafkaConnectClient("https://127.0.0.1:1", access=Access(verify="/no/such/ca.pem"))
+    client = KafkaConnectClient("https://127.0.0.1:1", access=Access(ca_file="/no/such/ca.pem"))
     assert not client.is_alive()
     with pytest.raises(KafkaConnectError, match=r"/no/such/ca\.pem"):
         client.connectors()

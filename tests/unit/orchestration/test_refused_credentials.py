@@ -39,7 +39,7 @@ def workspace(url: str, password: str | None) -> KafkaConnectWorkspace:
 
 
 def sentence(url: str) -> str:
-    return f"{url} refuses the credentials (401): check username, password and headers"
+    return f"{url} refuses the credentials (401): check username, password, token and headers"
 
 
 def test_a_job_fails_with_it(url: str) -> None:

@@ -52,3 +52,18 @@ def test_a_taken_admin_port_frees_the_others(herder: MemoryHerder) -> None:
 def test_other_listeners_are_refused_by_their_setting() -> None:
     with pytest.raises(ConfigError, match=r"^Invalid value ftp://x:1 for configuration admin\.listeners: "):
         rest_server(LOCAL, **{"admin.listeners": "ftp://x:1"})
+
+
+@pytest.mark.parametrize(
+    ("listener", "reached"),
+    [(LOCAL, False), ("http://localhost:0", False), ("http://:0", True), ("http://0.0.0.0:0", True)],
+)
+def test_listeners_that_other_machines_reach_are_named(
+    caplog: pytest.LogCaptureFixture, listener: str, reached: bool
+) -> None:
+    server = rest_server(LOCAL, **{"admin.listeners": listener})
+    server.bind()
+    server.stop()
+    told = [message for message in caplog.messages if "without a login" in message]
+    assert len(told) == reached
+    assert all(f"/admin at {listener} of admin.listeners" in message for message in told)

@@ -271,3 +271,16 @@ def test_what_cannot_be_served_is_refused(files: Path, props: dict[str, str], te
         rest_server(SECURE, **given)
     assert text in str(caught.value)
     rest_server(LOCAL, **given)  # without https nobody reads these settings
+
+
+@pytest.mark.parametrize(("auth", "open_to_all"), [("required", False), ("requested", True)])
+def test_an_admin_listener_that_requires_certificates_is_not_open_to_all(
+    files: Path, auth: str, open_to_all: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    prefix = "admin.listeners.https."
+    stores = {f"{prefix}{name}": value for name, value in (pkcs12(files) | trusting(files)).items()}
+    props = {**stores, "admin.listeners": "https://0.0.0.0:0", f"{prefix}ssl.client.auth": auth}
+    server = rest_server(LOCAL, **props)
+    server.bind()
+    server.stop()
+    assert any("without a login" in message for message in caplog.messages) is open_to_all
