@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         SourceTable,
     )
     from connect_dagster.plugin.header_converter import HeaderConverter
+    from connect_dagster.plugin.jwt_retriever import BearerToken, JwtRetriever
     from connect_dagster.plugin.lines import SourceBatch, SourceLines
     from connect_dagster.plugin.metrics import MetricGroup, MetricReading, Metrics
     from connect_dagster.plugin.records import Header, SinkRecord, SourceRecord, TopicPartition
@@ -90,6 +91,7 @@ __all__ = [
     "STRING_SCHEMA",
     "TIME",
     "TIMESTAMP",
+    "BearerToken",
     "ConfigData",
     "ConfigDef",
     "ConfigError",
@@ -105,6 +107,7 @@ __all__ = [
     "Header",
     "HeaderConverter",
     "Importance",
+    "JwtRetriever",
     "MetricGroup",
     "MetricReading",
     "Metrics",
@@ -159,6 +162,7 @@ _MODULES = (
     "errors",
     "config",
     "config_provider",
+    "jwt_retriever",
     "records",
     "samples",
     "metrics",
