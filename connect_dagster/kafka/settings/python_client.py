@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from kafka.errors import KafkaConnectionError, SaslAuthenticationFailedError
-from kafka.net.sasl.oauth import AbstractTokenProvider
+from kafka.net.sasl import register_sasl_mechanism
+from kafka.net.sasl.oauth import AbstractTokenProvider, SaslMechanismOAuth
 
 from connect_dagster.errors import ConfigError, ConnectError, RetriableError
 from connect_dagster.kafka.security.oauth_login import OAUTHBEARER, OAuthLogin, shared_login
@@ -112,3 +113,16 @@ class _TokenProvider(AbstractTokenProvider):  # type: ignore[misc]  # kafka-pyth
 
     def extensions(self) -> dict[str, str]:
         return self._login.extensions
+
+
+class _TokenMechanism(SaslMechanismOAuth):  # type: ignore[misc]
+    """kafka-python's mechanism, which would wait for a broker's second response and sees the connection end instead."""
+
+    def receive(self, auth_bytes: bytes) -> None:
+        if auth_bytes:
+            reason = auth_bytes.decode(errors="replace")
+            raise SaslAuthenticationFailedError(f"The brokers refuse the token: {reason}")
+        super().receive(auth_bytes)
+
+
+register_sasl_mechanism(OAUTHBEARER, _TokenMechanism, overwrite=True)
