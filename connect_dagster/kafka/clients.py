@@ -21,6 +21,7 @@ from connect_dagster.kafka.librdkafka import Rebootstrap, handle_of
 from connect_dagster.kafka.settings import ClientKind, to_librdkafka
 from connect_dagster.kafka.settings.java_settings import Settings, rows
 from connect_dagster.kafka.settings.security import jvm_security, oauth_login_of
+from connect_dagster.plugin.jwt_retriever import BearerToken
 
 log = logging.getLogger(__name__)
 Client = TypeVar("Client")
@@ -126,13 +127,15 @@ def _tokens(settings: Settings) -> dict[str, Any]:
     """
     if (login := oauth_login_of(settings)) is None:
         return {}
+    given: list[BearerToken | None] = [None]
     try:
         login.token()
     except RetriableError as error:
         raise KafkaException(KafkaError(KafkaError._TRANSPORT, str(error))) from error
 
     def oauth_cb(_: str | None) -> tuple[str, float, str, dict[str, str]]:
-        token = login.token()
+        # It asks again when four fifths of a token are over: with the same one it would ask too late for the next.
+        given[0] = token = login.token(given[0])
         return token.value, token.expires_at, token.principal, login.extensions
 
     return {"oauth_cb": oauth_cb}

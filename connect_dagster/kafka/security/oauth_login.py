@@ -111,8 +111,11 @@ class OAuthLogin:
         self._renew_at = 0.0
         self._renewal: Future[BearerToken] | None = None
 
-    def token(self) -> BearerToken:
+    def token(self, former: BearerToken | None = None) -> BearerToken:
         """Return a valid token, a new one where the last one is about to end.
+
+        Args:
+            former: one that is to be replaced, though it may have some time left.
 
         Raises:
             RetriableError: the last token has ended, and the endpoint does not respond.
@@ -120,7 +123,7 @@ class OAuthLogin:
         """
         with self._lock:
             last, now = self._token, self._clock()
-            if last is not None and now < self._renew_at:
+            if last is not None and last is not former and now < self._renew_at:
                 return last
             renewal = self._begun()
         if last is None or last.expires_at <= now:

@@ -69,6 +69,11 @@ def test_a_token_is_kept_and_renewed_before_its_end(login: OAuthLogin, clock: Cl
     assert login.token().value == "2"
 
 
+def test_a_token_that_is_to_be_replaced_is_renewed_once(login: OAuthLogin) -> None:
+    former = login.token()
+    assert [login.token(former).value for _ in range(3)] == ["2"] * 3
+
+
 def test_a_renewal_that_fails_leaves_the_token(
     login: OAuthLogin, retriever: Counter, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
