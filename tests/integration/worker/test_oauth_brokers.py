@@ -87,11 +87,15 @@ def test_a_worker_its_group_and_all_its_clients_log_in(tokens: TokenBroker, tmp_
                 source_cluster_bootstrap_servers=tokens.servers,
                 target_cluster_bootstrap_servers=tokens.servers,
                 groups="connect-sink",
+                groups_exclude="none",
+                refresh_groups_interval_seconds="5",
                 sync_group_offsets_enabled="true",
                 checkpoints_topic_replication_factor="1",
                 **cluster,
             )
-            worker.wait_log("with 1 consumer groups", SECONDS)
+            # The sink may commit its first offsets after the connector's first look.
+            found = ("with 1 consumer groups", "Found 1 consumer groups")
+            worker.wait_until(lambda: any(one in worker.log() for one in found), "find the sink's group", SECONDS)
             worker.wait_until(lambda: len(server.requests) >= 5, "renew its tokens", SECONDS)
             with source.open("a") as more:
                 more.write("later\n")
