@@ -48,6 +48,7 @@ REMEDIES: Mapping[str, str] = {
     "with the pauses of the machine.",
     "OffsetsMovedError": "Nothing: the task continues from the offsets in the database.",
     "OffsetsRefusedError": "Give the user of `connection.user` the right to write the offsets table.",
+    "PrivilegedWriteError": "Send the request again: a leader claims its privilege once more.",
     "PutFailedError": "Read the cause in the trace; correct it and restart the task. The records are read again.",
     "RebalanceNeededError": "Send the request again in some seconds, as `connect-dagster` and Dagster's resources do.",
     "RecordError": "As for DataError; the dead letter queue's headers name the stage and the record.",
@@ -64,6 +65,10 @@ REMEDIES: Mapping[str, str] = {
     "TooManyTasksError": "Raise `tasks.max`, or lower the number of tasks in the connector's own options.",
     "TopicMissingError": "Create the topic again with `cleanup.policy=compact`, see "
     "[workers](../workers.md); what it held is lost.",
+    "TransactionFailedError": "Read the brokers' own text; correct the record, the rights or the topic, and restart "
+    "the task.",
+    "TransactionTimeoutError": "As the text says; where another task has taken its place, nothing.",
+    "UnknownTopicError": "Nothing: the transaction is repeated.",
     "UnreadableRequest": "Send a JSON body of the form that `/openapi.json` describes.",
 }
 """Remedies by the class of the error."""

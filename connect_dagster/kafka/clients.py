@@ -15,11 +15,13 @@ from typing import Any, TypeVar
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer
 from confluent_kafka.admin import AdminClient
 
-from connect_dagster.errors import ConfigError, ConnectError, java_text
+from connect_dagster.errors import ConfigError, ConnectError, RetriableError, java_text
 from connect_dagster.kafka.client_logs import client_logger
 from connect_dagster.kafka.librdkafka import Rebootstrap, handle_of
 from connect_dagster.kafka.settings import ClientKind, to_librdkafka
 from connect_dagster.kafka.settings.java_settings import Settings, rows
+from connect_dagster.kafka.settings.security import jvm_security, oauth_login_of
+from connect_dagster.plugin.jwt_retriever import BearerToken
 
 log = logging.getLogger(__name__)
 Client = TypeVar("Client")
@@ -73,7 +75,8 @@ def producer(settings: Settings, extra: Mapping[str, Any] = _NO_EXTRA) -> Produc
         extra: librdkafka's own, which go before.
 
     Raises:
-        ConfigError: a value is refused, or a store or login module cannot be read; names the client.
+        ConfigError: a value or a login is refused, or a store or login module cannot be read; names the client.
+        KafkaException: the endpoint that gives tokens for the login does not respond.
     """
     return _built(_Producer, ClientKind.PRODUCER, settings, extra)
 
@@ -93,9 +96,14 @@ def _built(
 ) -> Client:
     named = f"Failed to construct kafka {kind.value} {settings.get('client.id', '')}".rstrip()
     try:
-        config: dict[str, Any] = {"logger": client_logger(), **to_librdkafka(kind, settings), **extra}
-    except ConfigError as error:
-        raise ConfigError(f"{named}: {error.message}") from error
+        config: dict[str, Any] = {
+            "logger": client_logger(),
+            **to_librdkafka(kind, settings),
+            **_tokens(settings),
+            **extra,
+        }
+    except ConnectError as error:
+        raise ConfigError(f"{named}: {error}") from error
     unknown: list[str] = []
     while True:
         try:
@@ -109,6 +117,29 @@ def _built(
     if unknown:
         log.warning("These configurations '%s' were supplied but are not used yet.", java_text(unknown))
     return client
+
+
+def _tokens(settings: Settings) -> dict[str, Any]:
+    """Return the callback that gets tokens; gets the first at once, so that its error is that of the client.
+
+    Raises:
+        KafkaException: the token endpoint does not respond.
+        ConnectError: a setting is wrong, or the login is refused.
+    """
+    if (login := oauth_login_of(settings)) is None:
+        return {}
+    given: list[BearerToken | None] = [None]
+    try:
+        login.token()
+    except RetriableError as error:
+        raise KafkaException(KafkaError(KafkaError._TRANSPORT, str(error))) from error
+
+    def oauth_cb(_: str | None) -> tuple[str, float, str, dict[str, str]]:
+        # It asks again when four fifths of a token are over: with the same one it would ask too late for the next.
+        given[0] = token = login.token(given[0])
+        return token.value, token.expires_at, token.principal, login.extensions
+
+    return {"oauth_cb": oauth_cb}
 
 
 def _text(error: Exception) -> str:
@@ -231,8 +262,12 @@ _SPARK_OWNS = frozenset(
 
 
 def spark_options(settings: Settings) -> dict[str, str]:
-    """Return consumer settings as options of Spark's Kafka source, whose client is Java's own."""
-    return {f"kafka.{name}": value for name, value in settings.items() if name not in _SPARK_OWNS}
+    """Return consumer settings as options of Spark's Kafka source, whose client is Java's own.
+
+    Raises:
+        ConfigError: a setting of the login is wrong.
+    """
+    return {f"kafka.{name}": value for name, value in jvm_security(settings).items() if name not in _SPARK_OWNS}
 
 
 # A known record that does not arrive: the brokers are away, and the task must poll its group meanwhile.

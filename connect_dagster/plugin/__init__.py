@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         SourceTable,
     )
     from connect_dagster.plugin.header_converter import HeaderConverter
+    from connect_dagster.plugin.jwt_retriever import BearerToken, JwtRetriever
     from connect_dagster.plugin.lines import SourceBatch, SourceLines
     from connect_dagster.plugin.metrics import MetricGroup, MetricReading, Metrics
     from connect_dagster.plugin.records import Header, SinkRecord, SourceRecord, TopicPartition
@@ -91,6 +92,7 @@ __all__ = [
     "STRING_SCHEMA",
     "TIME",
     "TIMESTAMP",
+    "BearerToken",
     "ClusterState",
     "ConfigData",
     "ConfigDef",
@@ -107,6 +109,7 @@ __all__ = [
     "Header",
     "HeaderConverter",
     "Importance",
+    "JwtRetriever",
     "MetricGroup",
     "MetricReading",
     "Metrics",
@@ -162,6 +165,7 @@ _MODULES = (
     "errors",
     "config",
     "config_provider",
+    "jwt_retriever",
     "records",
     "rest_extension",
     "samples",

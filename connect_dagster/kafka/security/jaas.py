@@ -43,6 +43,11 @@ class LoginModule:
     flag: str
     options: Mapping[str, str]
 
+    def text(self) -> str:
+        """Return the module as the value of ``sasl.jaas.config``."""
+        quoted = {name: value.replace("\\", "\\\\").replace('"', '\\"') for name, value in self.options.items()}
+        return " ".join((self.class_name, self.flag, *(f'{name}="{value}"' for name, value in quoted.items()))) + ";"
+
 
 def login_modules(entry: str, environment: Mapping[str, str]) -> list[LoginModule]:
     """Return the modules of an entry of the login file that the JVM options of Kafka's scripts name.

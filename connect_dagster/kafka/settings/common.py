@@ -13,9 +13,7 @@ _METRICS = Ignored("metrics of clients are librdkafka's own")
 _JVM_TLS = Ignored("a choice among the JVM's implementations of TLS")
 _KERBEROS = Ignored("tickets are renewed by Kerberos' own library")
 _CALLBACK = Ignored("classes of the JVM cannot be called")
-_REFRESH = Ignored("librdkafka renews tokens by its own rule")
 _VALIDATION = Ignored("tokens are checked by the brokers, the client only hands them over")
-_ENDPOINT = Ignored("librdkafka asks the token endpoint by its own rule")
 _FORMAT = Ignored("the format is recognized by the content of the file", harmless=True)
 _ASSERTION = "sasl.oauthbearer.assertion."
 
@@ -177,16 +175,16 @@ COMMON = (
     row("sasl.kerberos.service.name", _STRING, None, _M, same("sasl.kerberos.service.name"), "The brokers' principal."),
     row("sasl.kerberos.ticket.renew.jitter", _DOUBLE, 0.05, _L, _KERBEROS, "Random part of the renewal time."),
     row("sasl.kerberos.ticket.renew.window.factor", _DOUBLE, 0.8, _L, _KERBEROS, "When a ticket is renewed."),
-    row("sasl.login.callback.handler.class", _CLASS, None, _M, _CALLBACK, "Class with callbacks for the login module."),
+    row("sasl.login.callback.handler.class", _CLASS, None, _M, _LOGIN, "Class with callbacks for the login module."),
     row("sasl.login.class", _CLASS, None, _M, _CALLBACK, "Class that logs in."),
-    row("sasl.login.connect.timeout.ms", _INT, None, _L, _ENDPOINT, "How long the token endpoint may take to connect."),
-    row("sasl.login.read.timeout.ms", _INT, None, _L, _ENDPOINT, "Time limit of the token endpoint's response."),
-    row("sasl.login.refresh.buffer.seconds", _SHORT, 300, _L, _REFRESH, "How long before its end a token is renewed."),
-    row("sasl.login.refresh.min.period.seconds", _SHORT, 60, _L, _REFRESH, "Least time between two renewals."),
-    row("sasl.login.refresh.window.factor", _DOUBLE, 0.8, _L, _REFRESH, "Part of a token's life before its renewal."),
-    row("sasl.login.refresh.window.jitter", _DOUBLE, 0.05, _L, _REFRESH, "Random part of the renewal time."),
-    row("sasl.login.retry.backoff.max.ms", _LONG, 10_000, _L, _ENDPOINT, "Longest wait for the endpoint."),
-    row("sasl.login.retry.backoff.ms", _LONG, 100, _L, _ENDPOINT, "First wait for the endpoint."),
+    row("sasl.login.connect.timeout.ms", _INT, None, _L, _LOGIN, "How long the token endpoint may take to connect."),
+    row("sasl.login.read.timeout.ms", _INT, None, _L, _LOGIN, "Time limit of the token endpoint's response."),
+    row("sasl.login.refresh.buffer.seconds", _SHORT, 300, _L, _LOGIN, "How long before its end a token is renewed."),
+    row("sasl.login.refresh.min.period.seconds", _SHORT, 60, _L, _LOGIN, "Least time between two renewals."),
+    row("sasl.login.refresh.window.factor", _DOUBLE, 0.8, _L, _LOGIN, "Part of a token's life before its renewal."),
+    row("sasl.login.refresh.window.jitter", _DOUBLE, 0.05, _L, _LOGIN, "Random part of the renewal time."),
+    row("sasl.login.retry.backoff.max.ms", _LONG, 10_000, _L, _LOGIN, "Longest wait for the endpoint."),
+    row("sasl.login.retry.backoff.ms", _LONG, 100, _L, _LOGIN, "First wait for the endpoint."),
     row("sasl.mechanism", _STRING, "GSSAPI", _M, _LOGIN, "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER or GSSAPI."),
     row(f"{_ASSERTION}algorithm", _STRING, "RS256", _M, _LOGIN, "How an assertion is signed."),
     row(f"{_ASSERTION}claim.aud", _STRING, None, _M, _LOGIN, "Audience of the assertion."),
@@ -204,7 +202,7 @@ COMMON = (
     row("sasl.oauthbearer.clock.skew.seconds", _INT, 30, _L, _VALIDATION, "By how much clocks may differ."),
     row("sasl.oauthbearer.expected.audience", _LIST, (), _H, _VALIDATION, "Audiences that a token may have."),
     row("sasl.oauthbearer.expected.issuer", _STRING, None, _H, _VALIDATION, "Issuer that a token must have."),
-    row("sasl.oauthbearer.header.urlencode", _BOOLEAN, False, _L, _ENDPOINT, "Whether credentials are URL-encoded."),
+    row("sasl.oauthbearer.header.urlencode", _BOOLEAN, False, _L, _LOGIN, "Whether credentials are URL-encoded."),
     row("sasl.oauthbearer.jwks.endpoint.refresh.ms", _LONG, 3_600_000, _L, _VALIDATION, "How long keys are kept."),
     row("sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms", _LONG, 10_000, _L, _VALIDATION, "Longest wait."),
     row("sasl.oauthbearer.jwks.endpoint.retry.backoff.ms", _LONG, 100, _L, _VALIDATION, "First wait."),
@@ -214,7 +212,7 @@ COMMON = (
         _CLASS,
         "org.apache.kafka.common.security.oauthbearer.DefaultJwtRetriever",
         _M,
-        _CALLBACK,
+        _LOGIN,
         "Class that gets a token.",
     ),
     row(

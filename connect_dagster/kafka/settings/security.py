@@ -1,8 +1,8 @@
 """``security.protocol``, ``sasl.*`` and ``ssl.*``: logins and certificates of Kafka clients.
 
 Stores are read here and passed as PEM or as Python's own TLS context, so that JKS, PKCS12 and PEM are the same to
-all clients. Mechanisms: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512; with librdkafka also OAUTHBEARER (client credentials, JWT
-assertions, unsecured tokens), and GSSAPI where librdkafka was built with Kerberos.
+all clients. Mechanisms: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER; with librdkafka also GSSAPI where it was
+built with Kerberos. Tokens come from ``kafka.security.oauth_login`` for all clients.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import os
 import ssl
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from connect_dagster.errors import ConfigError
@@ -22,6 +21,8 @@ from connect_dagster.kafka.security.jaas import (
     login_modules,
     parse_modules,
 )
+from connect_dagster.kafka.security.jvm_login import with_jvm_tokens
+from connect_dagster.kafka.security.oauth_login import OAUTHBEARER, OAuthLogin, shared_login
 from connect_dagster.kafka.security.tls_stores import TlsStores, versions_with
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.plugin.config import Type, one_of_ignoring_case, parse_value
@@ -31,17 +32,7 @@ log = logging.getLogger(__name__)
 _LOGIN_ENTRY = "KafkaClient"
 _PROTOCOL, _MECHANISM, _JAAS = "security.protocol", "sasl.mechanism", "sasl.jaas.config"
 _PASSWORDS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
-_TOKENS, _KERBEROS = "OAUTHBEARER", "GSSAPI"
-_OAUTH = "sasl.oauthbearer."
-_JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
-# Options of the login module, or settings that go before them, as librdkafka calls them.
-_CREDENTIALS = {
-    "sasl.oauthbearer.client.id": ("sasl.oauthbearer.client.credentials.client.id", "clientId"),
-    "sasl.oauthbearer.client.secret": ("sasl.oauthbearer.client.credentials.client.secret", "clientSecret"),
-    "sasl.oauthbearer.scope": ("sasl.oauthbearer.scope", "scope"),
-}
-_TOKEN_ENDPOINT = "sasl.oauthbearer.token.endpoint.url"
-_UNSECURED_SUBJECT = "unsecuredLoginStringClaim_sub"
+_KERBEROS = "GSSAPI"
 _KERBEROS_OPTIONS = {
     "keyTab": "sasl.kerberos.keytab",
     "principal": "sasl.kerberos.principal",
@@ -98,6 +89,27 @@ def _modules_of_file() -> list[LoginModule]:
     return login_modules(_LOGIN_ENTRY, os.environ)
 
 
+def oauth_login_of(settings: Settings) -> OAuthLogin | None:
+    """Return the login that gets a client's tokens; ``None`` for another mechanism. Raises ConfigError as it."""
+    login = login_of(settings)
+    if login is None or login.mechanism != OAUTHBEARER:
+        return None
+    return shared_login(settings, login.module)
+
+
+def jvm_security(settings: Settings) -> dict[str, str]:
+    """Return the settings of a Java client in Spark's JVM, which has neither a login file nor Python's tokens.
+
+    Raises:
+        ConfigError: the login module is missing or malformed, or a setting of the login is wrong.
+    """
+    if (login := login_of(settings)) is None:
+        return dict(settings)
+    if login.mechanism == OAUTHBEARER:
+        return with_jvm_tokens(settings, login.module, shared_login(settings, login.module))
+    return {**settings, _JAAS: login.module.text()}
+
+
 def librdkafka_security(settings: Settings) -> dict[str, str]:
     """Return librdkafka's settings for a login and for TLS.
 
@@ -136,37 +148,14 @@ def _librdkafka_login(login: Login, settings: Settings) -> dict[str, str]:
     if login.mechanism in _PASSWORDS:
         name, password = login.name_and_password
         return {"sasl.username": name, "sasl.password": password}
-    if login.mechanism == _TOKENS:
-        return _librdkafka_tokens(login.module.options, settings)
+    if login.mechanism == OAUTHBEARER:
+        return {}  # a callback gets the tokens
     if login.mechanism == _KERBEROS:
         return {
             to: login.module.options[name] for name, to in _KERBEROS_OPTIONS.items() if name in login.module.options
         }
-    allowed = ", ".join((*_PASSWORDS, _TOKENS, _KERBEROS))
+    allowed = ", ".join((*_PASSWORDS, OAUTHBEARER, _KERBEROS))
     raise ConfigError.invalid(_MECHANISM, login.mechanism, f"It must be one of: {allowed}")
-
-
-def _librdkafka_tokens(options: Mapping[str, str], settings: Settings) -> dict[str, str]:
-    endpoint = settings.get(_TOKEN_ENDPOINT)
-    if endpoint is None:
-        subject = options.get(_UNSECURED_SUBJECT)
-        if subject is None:
-            raise ConfigError(f"The OAuth configuration option {_TOKEN_ENDPOINT} value must be non-null")
-        return {"enable.sasl.oauthbearer.unsecure.jwt": "true", "sasl.oauthbearer.config": f"principal={subject}"}
-    result = {"sasl.oauthbearer.method": "oidc", _TOKEN_ENDPOINT: endpoint}
-    for to, (setting, option) in _CREDENTIALS.items():
-        value = settings.get(setting, options.get(option))
-        if value is not None:
-            result[to] = value
-    assertion = {name: value for name, value in settings.items() if name.startswith(f"{_OAUTH}assertion.")}
-    if assertion:
-        template = assertion.pop(f"{_OAUTH}assertion.template.file", None)
-        if template is not None:
-            assertion[f"{_OAUTH}assertion.jwt.template.file"] = template
-        result |= {"sasl.oauthbearer.grant.type": _JWT_BEARER, **assertion}
-    if f"{_OAUTH}sub.claim.name" in settings:
-        result[f"{_OAUTH}sub.claim.name"] = settings[f"{_OAUTH}sub.claim.name"]
-    return result
 
 
 def _tls_versions(settings: Settings, suites: CipherSuites | None) -> tuple[str, ...]:

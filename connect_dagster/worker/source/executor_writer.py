@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pyspark.sql import DataFrame, SparkSession
 
 from connect_dagster.kafka.settings.java_settings import Settings
+from connect_dagster.kafka.settings.security import jvm_security
 
 # Spark's sink sets these itself and refuses to take them.
 _SPARK_OWNS = frozenset({"key.serializer", "value.serializer"})
@@ -25,7 +26,7 @@ class ExecutorWriter:
     """
 
     def __init__(self, settings: Settings, name: str) -> None:
-        given = {**_LARGER_BATCHES, **settings}
+        given = {**_LARGER_BATCHES, **jvm_security(settings)}
         self._options = {f"kafka.{key}": value for key, value in given.items() if key not in _SPARK_OWNS}
         self._tag = f"connect-dagster-send-{name}".replace(",", "_")
         self._spark: SparkSession | None = None

@@ -249,26 +249,12 @@ def test_a_login_without_sasl_is_left_alone() -> None:
     assert to_librdkafka(ADMIN, {"sasl.mechanism": "PLAIN", "sasl.jaas.config": PLAIN}) == {}
 
 
-def test_tokens_of_an_endpoint() -> None:
+def test_tokens_come_by_a_callback() -> None:
+    """librdkafka gets them from the login that all clients of the worker share, and asks no endpoint itself."""
     jaas = f'{TOKENS} clientId="id" clientSecret="geheim" scope="a";'
     endpoint = {"sasl.oauthbearer.token.endpoint.url": "https://login/token", "sasl.oauthbearer.scope": "b"}
     found = to_librdkafka(ADMIN, SASL | endpoint | {"sasl.mechanism": "OAUTHBEARER", "sasl.jaas.config": jaas})
-    assert found == {
-        "security.protocol": "sasl_plaintext",
-        "sasl.mechanism": "OAUTHBEARER",
-        "sasl.oauthbearer.method": "oidc",
-        "sasl.oauthbearer.token.endpoint.url": "https://login/token",
-        "sasl.oauthbearer.client.id": "id",
-        "sasl.oauthbearer.client.secret": "geheim",
-        "sasl.oauthbearer.scope": "b",
-    }
-
-
-def test_tokens_without_signature() -> None:
-    jaas = f'{TOKENS} unsecuredLoginStringClaim_sub="me";'
-    found = to_librdkafka(ADMIN, SASL | {"sasl.mechanism": "OAUTHBEARER", "sasl.jaas.config": jaas})
-    assert found["enable.sasl.oauthbearer.unsecure.jwt"] == "true"
-    assert found["sasl.oauthbearer.config"] == "principal=me"
+    assert found == {"security.protocol": "sasl_plaintext", "sasl.mechanism": "OAUTHBEARER"}
 
 
 def test_kerberos() -> None:
@@ -302,10 +288,6 @@ def test_the_login_file_of_kafkas_scripts(tmp_path: Path, monkeypatch: pytest.Mo
             "The login module of sasl.jaas.config lacks the option password, which PLAIN needs",
         ),
         ({"sasl.jaas.config": SCRAM, "sasl.mechanism": "X"}, "Invalid value X for configuration sasl.mechanism"),
-        (
-            {"sasl.jaas.config": f"{TOKENS};", "sasl.mechanism": "OAUTHBEARER"},
-            "The OAuth configuration option sasl.oauthbearer.token.endpoint.url value must be non-null",
-        ),
     ],
 )
 def test_logins_that_are_not_possible(settings: dict[str, str], text: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -363,10 +345,17 @@ def test_stores_that_no_protocol_needs_are_not_read() -> None:
     assert to_librdkafka(ADMIN, {"ssl.keystore.location": "/no/such/file"}) == {}
 
 
-def test_kafka_python_knows_no_tokens() -> None:
-    jaas = f'{TOKENS} unsecuredLoginStringClaim_sub="me";'
+def test_kafka_python_asks_for_tokens() -> None:
+    jaas = f'{TOKENS} unsecuredLoginStringClaim_sub="me" extension_pool="a";'
+    found = to_kafka_python("a:1", "me", SASL | {"sasl.mechanism": "OAUTHBEARER", "sasl.jaas.config": jaas})
+    provider = found["sasl_oauth_token_provider"]
+    assert (found["sasl_mechanism"], provider.extensions()) == ("OAUTHBEARER", {"pool": "a"})
+    assert provider.token().endswith("."), "without a signature"
+
+
+def test_kafka_python_knows_no_tickets() -> None:
     with pytest.raises(ConfigError, match="Groups are joined, and their offsets asked for, with one of: PLAIN, SCRAM"):
-        to_kafka_python("a:1", "me", SASL | {"sasl.mechanism": "OAUTHBEARER", "sasl.jaas.config": jaas})
+        to_kafka_python("a:1", "me", SASL | {"sasl.jaas.config": f"{TOKENS};"})
 
 
 OLD_SUITE, OLDER_SUITE = "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "TLS_RSA_WITH_AES_256_CBC_SHA"

@@ -175,8 +175,8 @@ def test_groups_whose_coordinator_is_away_stay(
 def test_a_login_that_cannot_ask_for_offsets_is_an_error(connector: MirrorCheckpointConnector, side: str) -> None:
     access = {
         "security.protocol": "SASL_SSL",
-        "sasl.mechanism": "OAUTHBEARER",
-        "sasl.jaas.config": "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;",
+        "sasl.mechanism": "GSSAPI",
+        "sasl.jaas.config": "com.sun.security.auth.module.Krb5LoginModule required;",
     }
     config = {**CONFIG, "sync.group.offsets.enabled": "true"}
     with pytest.raises(ConfigError, match="Groups are joined, and their offsets asked for, with one of: PLAIN"):
