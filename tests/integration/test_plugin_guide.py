@@ -142,7 +142,7 @@ def test_the_rest_of_it(tmp_path: Path) -> None:
     config = load_properties(str(tmp_path / "orders.properties"))
     parsed = Plugins().connector(config["connector.class"]).plugin.config_def.parse(config)
     assert parsed.originals["options.path"] == "/data/orders"
-    assert len(re.findall(r"^```\w", TEXT, re.MULTILINE)) == 9
+    assert len(re.findall(r"^```\w", TEXT, re.MULTILINE)) == 10
     for target in re.findall(r"\]\(([^)]+)\)", TEXT):
         assert (GUIDE.parent / target).exists(), target
 

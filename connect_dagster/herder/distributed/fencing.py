@@ -8,7 +8,6 @@ and records the number of tasks that may have them from now on.
 from __future__ import annotations
 
 import threading
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -92,7 +91,7 @@ class Fencing:
         self._group = group
         self._leader = leader
         self._stages = stages
-        self._rounds: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+        self._rounds: dict[str, threading.Lock] = {}
 
     def of_task(self, id: TaskId, config: ClusterConfigState) -> ExactlyOnceStart:
         """Return the steps before the start of a task.
@@ -116,7 +115,7 @@ class Fencing:
             RestError: its tasks were changed meanwhile; with the status 409.
             ConnectError: a topic or a producer could not be written or fenced.
         """
-        with self._rounds[connector]:  # a round that was waited for has often done all
+        with self._rounds.setdefault(connector, threading.Lock()):  # a round that was waited for has often done all
             planned = self._group.ask(lambda: self._plan(connector))
             if planned is not None:
                 self._worker.fence(connector, planned.config, range(planned.former))

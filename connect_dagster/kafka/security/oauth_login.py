@@ -21,7 +21,6 @@ from typing import Any
 
 from connect_dagster.errors import ConnectError
 from connect_dagster.kafka.security.jaas import LoginModule
-from connect_dagster.kafka.security.jwt_retrievers import retriever_of
 from connect_dagster.plugin.config import Type, parse_value
 from connect_dagster.plugin.jwt_retriever import BearerToken, JwtRetriever
 
@@ -186,6 +185,9 @@ def shared_login(settings: Mapping[str, str], module: LoginModule) -> OAuthLogin
 
 @functools.lru_cache(maxsize=256)
 def _login(settings: frozenset[tuple[str, str]], class_name: str, options: frozenset[tuple[str, str]]) -> OAuthLogin:
+    # Only now: a client with another login needs no HTTP library.
+    from connect_dagster.kafka.security.jwt_retrievers import retriever_of
+
     given, of_module = dict(settings), dict(options)
     extensions = {k.removeprefix(_EXTENSION): v for k, v in of_module.items() if k.startswith(_EXTENSION)}
     retriever = retriever_of(given, of_module)

@@ -21,7 +21,6 @@ from connect_dagster.kafka.security.jaas import (
     login_modules,
     parse_modules,
 )
-from connect_dagster.kafka.security.jvm_login import with_jvm_tokens
 from connect_dagster.kafka.security.oauth_login import OAUTHBEARER, OAuthLogin, shared_login
 from connect_dagster.kafka.security.tls_stores import TlsStores, versions_with
 from connect_dagster.kafka.settings.java_settings import Settings
@@ -106,6 +105,9 @@ def jvm_security(settings: Settings) -> dict[str, str]:
     if (login := login_of(settings)) is None:
         return dict(settings)
     if login.mechanism == OAUTHBEARER:
+        # Only now: a client with another login needs no HTTP server.
+        from connect_dagster.kafka.security.jvm_login import with_jvm_tokens
+
         return with_jvm_tokens(settings, login.module, shared_login(settings, login.module))
     return {**settings, _JAAS: login.module.text()}
 

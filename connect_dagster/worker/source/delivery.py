@@ -97,7 +97,6 @@ class DeliveryThread:
         wait: waits for seconds; returns whether to continue.
         fail: keeps an error for the task's thread.
         done: called with each batch whose records Kafka has for good.
-        dropped: called with the number of batches whose records it will never have.
     """
 
     over: Callable[[], bool]
@@ -105,7 +104,6 @@ class DeliveryThread:
     wait: Callable[[float], bool]
     fail: Callable[[Exception], None]
     done: Callable[[Batch[Any], Any], None]
-    dropped: Callable[[int], None]
 
 
 class BatchSender(Protocol):
@@ -175,9 +173,7 @@ class Delivery:
         self._turn_waited = turn_waited
         self._context = log_context
         self._must_finish = False
-        self._sender = open_sender(
-            DeliveryThread(lambda: self._over, may_send, self._waited, self._fail, self._done, self._finish)
-        )
+        self._sender = open_sender(DeliveryThread(lambda: self._over, may_send, self._waited, self._fail, self._done))
         self._threads = (
             InheritableThread(target=self._encode_all, name=f"encoding-thread-{name}", daemon=True),
             InheritableThread(target=self._deliver_all, name=f"delivery-thread-{name}", daemon=True),
@@ -346,9 +342,9 @@ class Delivery:
             self._unencoded -= 1
             self._changed.notify_all()
 
-    def _finish(self, count: int = 1) -> None:
+    def _finish(self) -> None:
         with self._changed:
-            self._unfinished -= count
+            self._unfinished -= 1
             self._changed.notify_all()
 
     def _sent_by_executors(self, batch: Batch[E]) -> E | None:

@@ -1,5 +1,6 @@
 """Reads of a source task: fetched records, ranges of offsets, and clusters that do not respond. No brokers."""
 
+import sys
 import time
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -173,8 +174,10 @@ def client(monkeypatch: pytest.MonkeyPatch) -> Client:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(time, "monotonic", clock)
-    monkeypatch.setattr(time, "sleep", clock.sleep)
+    # Threads that other tests have left must not advance it.
+    mine = SimpleNamespace(monotonic=clock, sleep=clock.sleep)
+    monkeypatch.setattr(reading, "time", mine)
+    monkeypatch.setattr(sys.modules[__name__], "time", mine)
     return clock
 
 

@@ -90,7 +90,6 @@ class Sending:
             wait=self._wait,
             fail=lambda _: None,
             done=lambda batch, encoded: self.done.append(batch.topic or ""),
-            dropped=lambda _: None,
         )
         self.sender = ExactlyOnceSender(
             cast("TransactionalProducer", self.producer),
