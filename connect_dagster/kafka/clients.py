@@ -21,6 +21,7 @@ from connect_dagster.kafka.librdkafka import Rebootstrap, handle_of
 from connect_dagster.kafka.settings import ClientKind, to_librdkafka
 from connect_dagster.kafka.settings.java_settings import Settings, rows
 from connect_dagster.kafka.settings.security import jvm_security, oauth_login_of
+from connect_dagster.kafka.transactions import cause_of
 from connect_dagster.plugin.jwt_retriever import BearerToken
 
 log = logging.getLogger(__name__)
@@ -112,7 +113,7 @@ def _built(
         except (KafkaException, ValueError) as error:
             found = _UNKNOWN.search(str(error))
             if found is None or config.pop(found.group(1), None) is None:
-                raise ConfigError(f"{named}: {_text(error)}") from error
+                raise ConfigError(f"{named}: {cause_of(error)}") from error
             unknown.append(found.group(1))
     if unknown:
         log.warning("These configurations '%s' were supplied but are not used yet.", java_text(unknown))
@@ -140,11 +141,6 @@ def _tokens(settings: Settings) -> dict[str, Any]:
         return token.value, token.expires_at, token.principal, login.extensions
 
     return {"oauth_cb": oauth_cb}
-
-
-def _text(error: Exception) -> str:
-    cause = error.args[0] if error.args else error
-    return cause.str() if isinstance(cause, KafkaError) else str(cause)
 
 
 def refusal(client_id: str, error: KafkaError) -> ConnectError | None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
-from confluent_kafka import KafkaError
 
-from connect_dagster.kafka import clients
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.plugin.frame_columns import RECEIPT
 from connect_dagster.worker.source.delivery import Batch, DeliveryThread
@@ -27,13 +26,12 @@ class AtLeastOnceSender:
     """
 
     def __init__(self, settings: Settings, thread: DeliveryThread, *, wants_receipts: bool = False) -> None:
-        self._client_id = settings.get("client.id", "")
         self._thread = thread
         self._sender = RecordSender(
             settings,
             lambda: thread.over() or not thread.may_send(),
             thread.wait,
-            self._shut_out,
+            partial(thread.note_error, settings.get("client.id", "")),
             places=wants_receipts,
         )
 
@@ -70,8 +68,3 @@ class AtLeastOnceSender:
         """Send a batch; return ``False`` when that was given up."""
         rows = table if places is None else table.drop_columns([RECEIPT])
         return self._thread.may_send() and self._sender.send(rows, batch.topic, batch.tolerate, places)
-
-    def _shut_out(self, error: KafkaError) -> None:
-        """Report a connection error that will not pass, such as a refused login."""
-        if (refusal := clients.refusal(self._client_id, error)) is not None:
-            self._thread.fail(refusal)

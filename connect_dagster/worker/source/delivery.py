@@ -17,8 +17,10 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 import pyarrow as pa
+from confluent_kafka import KafkaError
 from pyspark import InheritableThread
 
+from connect_dagster.kafka import clients
 from connect_dagster.plugin.frames import Offsets
 from connect_dagster.worker import logs
 from connect_dagster.worker.source.sender import Tolerate
@@ -104,6 +106,11 @@ class DeliveryThread:
     wait: Callable[[float], bool]
     fail: Callable[[Exception], None]
     done: Callable[[Batch[Any], Any], None]
+
+    def note_error(self, client_id: str, error: KafkaError) -> None:
+        """Fail for a connection error of a producer that will not pass, such as a refused login."""
+        if (refusal := clients.refusal(client_id, error)) is not None:
+            self.fail(refusal)
 
 
 class BatchSender(Protocol):

@@ -14,10 +14,8 @@ from functools import partial
 from typing import Any, Protocol
 
 import pyarrow as pa
-from confluent_kafka import KafkaError
 
 from connect_dagster.errors import ConnectError
-from connect_dagster.kafka import clients
 from connect_dagster.kafka.transactional_producer import (
     TransactionalProducer,
     TransactionTimeoutError,
@@ -120,12 +118,11 @@ class ExactlyOnceSender:
         self._offsets = offsets
         self._interval = interval
         self._thread = thread
-        self._client_id = client_id
         self._committed = committed
         self._clock = clock
         self._open: _Transaction | None = None
         self._places: Places | None = None
-        producer.attach(thread.over, self._shut_out, self._note_places)
+        producer.attach(thread.over, partial(thread.note_error, client_id), self._note_places)
 
     def send(self, batch: Batch[Any], encoded: Any) -> None:
         """Send a batch; return when it was given up, too.
@@ -148,7 +145,7 @@ class ExactlyOnceSender:
             self._open = _Transaction(end)
         places = Places(table.num_rows) if RECEIPT in table.column_names else None
         self._open.sent.append(_Sent(batch, encoded, places))
-        self._repeated(self._open, lambda: self._write(batch, encoded, places))
+        self._repeated(lambda: self._write(batch, encoded, places), partial(self._write_all, self._open.sent))
         if self._clock() >= self._open.ends_at or (self._interval is None and batch.ends_poll):
             self._commit(self._open)
 
@@ -159,8 +156,8 @@ class ExactlyOnceSender:
             self._producer.send(table if places is None else table.drop_columns([RECEIPT]), batch.topic)
             self._places = None
 
-    def _repeated(self, transaction: _Transaction, write: Callable[[], None]) -> None:
-        """Write, where a topic is not known yet all of a transaction once more. Raises ConnectError."""
+    def _repeated(self, write: Callable[[], None], again: Callable[[], None]) -> None:
+        """Write; where a topic is not known yet, write again in a new transaction. Raises ConnectError."""
         while True:
             try:
                 write()
@@ -173,7 +170,7 @@ class ExactlyOnceSender:
                 if not self._thread.wait(_RETRY_SECONDS):
                     raise
                 self._producer.begin()
-                write = partial(self._write_all, transaction.sent)
+                write = again
 
     def _write_all(self, sent: Sequence[_Sent]) -> None:
         for one in sent:
@@ -202,7 +199,7 @@ class ExactlyOnceSender:
         if not all(one.batch.reported() for one in transaction.sent):
             return
         changes = transaction.changes()
-        self._repeated(transaction, lambda: self._write_end(changes))
+        self._repeated(lambda: self._write_end(changes), lambda: self._write_to_end(transaction.sent, changes))
         self._open = None
         self._offsets.committed(changes)
         self._committed(sum(one.encoded.table.num_rows for one in transaction.sent))
@@ -216,11 +213,10 @@ class ExactlyOnceSender:
             self._producer.send(self._offsets.records(changes), self._offsets.topic)
         self._producer.commit()
 
+    def _write_to_end(self, sent: Sequence[_Sent], changes: Changes) -> None:
+        self._write_all(sent)
+        self._write_end(changes)
+
     def _note_places(self, number: int, count: int, partition: int, offset: int) -> None:
         if self._places is not None:
             self._places.note(number, count, partition, offset)
-
-    def _shut_out(self, error: KafkaError) -> None:
-        """Report a connection error that will not pass, such as a refused login."""
-        if (refusal := clients.refusal(self._client_id, error)) is not None:
-            self._thread.fail(refusal)

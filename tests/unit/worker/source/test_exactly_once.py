@@ -14,6 +14,7 @@ from connect_dagster.kafka.transactional_producer import (
     TransactionalProducer,
     TransactionFailedError,
     TransactionTimeoutError,
+    UnknownTopicError,
 )
 from connect_dagster.worker.source.delivery import Batch, DeliveryThread
 from connect_dagster.worker.source.exactly_once import EACH_POLL, Changes, ExactlyOnceSender
@@ -27,6 +28,7 @@ class Producer:
 
     calls: list[str] = field(default_factory=list)
     failure: Exception | None = None
+    unknown: set[str] = field(default_factory=set)
 
     def attach(self, *_: object) -> None: ...
 
@@ -34,12 +36,18 @@ class Producer:
         self.calls.append("begin")
 
     def send(self, table: pa.Table, topic: str | None) -> None:
+        if topic in self.unknown:
+            self.unknown.remove(topic)
+            raise UnknownTopicError(f"{topic} is not known")
         self.calls.append(f"{topic}: {b' '.join(table.column('value').to_pylist()).decode()}")
 
     def commit(self) -> None:
         if self.failure is not None:
             raise self.failure
         self.calls.append("commit")
+
+    def abort(self) -> None:
+        self.calls.append("abort")
 
     def serve(self) -> None: ...
 
@@ -193,6 +201,17 @@ def test_a_worker_without_its_lease_waits_before_a_transaction() -> None:
     sending = Sending(is_member=False)
     sending.send("a")
     assert sending.producer.calls == ["wait", "begin", "lines: a", "offsets: 1", "commit"]
+
+
+@pytest.mark.parametrize("topic", ["two", "offsets"])
+def test_a_topic_that_is_not_known_yet_takes_another_transaction_for_all(topic: str) -> None:
+    sending = Sending(producer=Producer(unknown={topic}))
+    sending.send("a", position=1, ends_poll=False, topic="one")
+    sending.send("b", position=2, topic="two")
+    first = ["begin", "one: a"] if topic == "two" else ["begin", "one: a", "two: b"]
+    again = ["begin", "one: a", "two: b", "offsets: 2", "commit"]
+    assert [call for call in sending.producer.calls if call != "wait"] == [*first, "abort", *again]
+    assert (sending.done, len(sending.offsets.copied)) == (["one", "two"], 1)
 
 
 def test_what_is_not_reported_is_not_committed() -> None:
