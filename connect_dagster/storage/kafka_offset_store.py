@@ -56,13 +56,19 @@ class SeparateOffsets:
 
     def save(self, offsets: Sequence[tuple[Partition, Offset | None]]) -> None:
         """Set offsets in both topics; deletions first in the group's, so that they are not found there again."""
-        gone = [(partition, offset) for partition, offset in offsets if offset is None]
-        kept = [(partition, offset) for partition, offset in offsets if offset is not None]
-        if gone:
-            self.shared.save(gone)
+        self.delete_copies(offsets)
         self.own.save(offsets)
+        self.copy(offsets)
+
+    def delete_copies(self, offsets: Sequence[tuple[Partition, Offset | None]]) -> None:
+        """Delete those offsets in the group's topic that are ``None``."""
+        if gone := [(partition, offset) for partition, offset in offsets if offset is None]:
+            self.shared.save(gone)
+
+    def copy(self, offsets: Sequence[tuple[Partition, Offset | None]]) -> None:
+        """Set the others there as well, as far as it can be written."""
         try:
-            if kept:
+            if kept := [(partition, offset) for partition, offset in offsets if offset is not None]:
                 self.shared.save(kept)
         except ConnectError as error:
             log.warning("Offsets are in the connector's own topic, but not in the group's: %s", error)
@@ -80,13 +86,11 @@ class TransactionalOffsets:
         connector: its name.
         primary: the store whose topic the tasks write to.
         reader: the offsets, with those of the group's topic where the connector has a separate one.
-        copy: the offsets in the group's topic where the connector has a separate one.
     """
 
     connector: str
     primary: KafkaOffsetStore
     reader: SourceOffsets
-    copy: ConnectorOffsets | None
 
     @property
     def topic(self) -> str:
@@ -104,8 +108,8 @@ class TransactionalOffsets:
             DataError: a value is none that offsets may hold.
             ConnectError: the copy cannot be written.
         """
-        if self.copy is not None and (gone := [change for change in changes if change[1] is None]):
-            self.copy.save(gone)
+        if isinstance(self.reader, SeparateOffsets):
+            self.reader.delete_copies(changes)
         entries = self.primary.entries(self.connector, changes)
         count = len(self.primary.partitions)
         return pa.table(
@@ -122,13 +126,8 @@ class TransactionalOffsets:
 
     def committed(self, changes: Sequence[tuple[Partition, Offset | None]]) -> None:
         """Set offsets that are committed in the copy as well, as far as it can be written."""
-        kept = [change for change in changes if change[1] is not None]
-        if self.copy is None or not kept:
-            return
-        try:
-            self.copy.save(kept)
-        except ConnectError as error:
-            log.warning("Offsets are in the connector's own topic, but not in the group's: %s", error)
+        if isinstance(self.reader, SeparateOffsets):
+            self.reader.copy(changes)
 
 
 class _Unsaved(threading.local):
@@ -222,14 +221,13 @@ class KafkaOffsetStore:
         Waits for transactions of other connectors that are open now, which hide later ones. Raises as :meth:`open`.
         """
         found = self.open(connector, config)
-        separate = found if isinstance(found, SeparateOffsets) else None
-        primary = self if separate is None else separate.store
+        primary = found.store if isinstance(found, SeparateOffsets) else self
         try:
             primary.pass_transactions()
         except ConnectError:
             found.close()
             raise
-        return TransactionalOffsets(connector, primary, found, None if separate is None else separate.shared)
+        return TransactionalOffsets(connector, primary, found)
 
     def pass_transactions(self) -> None:
         """Read up to the topic's current end, behind transactions that are open now.

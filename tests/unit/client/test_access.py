@@ -1,4 +1,4 @@
-"""What clients show to a worker and what they are told when it refuses them: on the command line and in Dagster."""
+"""Credentials that clients show to a worker, and the errors of refused ones: on the command line and in Dagster."""
 
 from __future__ import annotations
 
