@@ -38,7 +38,7 @@ from connect_dagster.worker.transforms import is_deterministic
 log = logging.getLogger(__name__)
 
 # Beyond these a Spark job costs less than the rows.
-FEW_ROWS, _FEW_BYTES = 500, 1 << 18
+FEW_ROWS, _FEW_BYTES = 10_000, 1 << 22
 # A source may have a topic for each of many tables. A plan of fifty fields takes 1.7 MB of the JVM's heap, so that the
 # plans of all tasks count, but for a few of each.
 _MOST_PLANS, _FEW_PLANS = 100, 20

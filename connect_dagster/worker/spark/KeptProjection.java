@@ -1,10 +1,11 @@
 package connect.dagster;
 
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.OpenOption;
+import java.nio.file.Paths;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
-import java.util.Base64;
 import java.util.Iterator;
 import java.util.List;
 import org.apache.arrow.memory.BufferAllocator;
@@ -38,6 +39,10 @@ import scala.collection.immutable.Seq;
  * does. Python would need a call for each of its parts. Compiled at run time by Janino, which has no generic types.
  */
 public final class KeptProjection {
+    private static final OpenOption[] TO_READ = new OpenOption[] {StandardOpenOption.READ};
+    private static final OpenOption[] TO_WRITE =
+        new OpenOption[] {StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE};
+
     /** Expressions cannot copy all nested values as Arrow has them, such as arrays with nulls. */
     private final UnsafeProjection given;
     private final Operator[] operators;
@@ -54,18 +59,16 @@ public final class KeptProjection {
         schema = ArrowUtils.toArrowSchema(made, timeZone, true, false);
     }
 
-    /**
-     * Takes and returns a stream of Arrow; tasks share a plan, whose parts keep the row that they are at. Returned in
-     * base64, as py4j does itself with bytes, which it decodes in Python one by one.
-     */
-    public synchronized String run(byte[] stream) throws IOException {
+    /** Reads a stream of Arrow from a file, writes another; tasks share a plan, which keeps the row that it is at. */
+    public synchronized void run(String from, String to) throws IOException {
         BufferAllocator allocator = ArrowUtils.rootAllocator().newChildAllocator("kept-projection", 0, Long.MAX_VALUE);
         try {
-            ArrowStreamReader reader = new ArrowStreamReader(new ByteArrayInputStream(stream), allocator);
+            FileChannel given = FileChannel.open(Paths.get(from, new String[0]), TO_READ);
+            ArrowStreamReader reader = new ArrowStreamReader(given, allocator);
             VectorSchemaRoot made = VectorSchemaRoot.create(schema, allocator);
             try {
                 evaluate(reader, ArrowWriter.create(made));
-                return Base64.getEncoder().encodeToString(written(made));
+                write(made, to);
             } finally {
                 made.close();
                 reader.close();
@@ -104,13 +107,16 @@ public final class KeptProjection {
         return new ColumnarBatch(columns, root.getRowCount()).rowIterator();
     }
 
-    private static byte[] written(VectorSchemaRoot made) throws IOException {
-        ByteArrayOutputStream stream = new ByteArrayOutputStream();
-        ArrowStreamWriter writer = new ArrowStreamWriter(made, null, stream);
-        writer.start();
-        writer.writeBatch();
-        writer.end();
-        return stream.toByteArray();
+    private static void write(VectorSchemaRoot made, String to) throws IOException {
+        FileChannel file = FileChannel.open(Paths.get(to, new String[0]), TO_WRITE);
+        try {
+            ArrowStreamWriter stream = new ArrowStreamWriter(made, null, file);
+            stream.start();
+            stream.writeBatch();
+            stream.end();
+        } finally {
+            file.close();
+        }
     }
 
     private static Operator operator(LogicalPlan plan) {

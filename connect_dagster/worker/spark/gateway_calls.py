@@ -7,19 +7,12 @@ hundred connectors that start, two of five were such (docs/decisions/0038-names-
 
 from __future__ import annotations
 
-import threading
-from pathlib import Path
 from typing import Any
 
 from py4j.java_gateway import JavaClass, JavaMember, JavaPackage, JVMView
 from py4j.protocol import INPUT_CONVERTER
 from pyspark.sql import SparkSession
 from pyspark.sql.types import NumpyArrayConverter, NumpyScalarConverter
-
-from connect_dagster.expressions.java_calls import kept_in_jvm
-from connect_dagster.expressions.java_classes import new_instance
-
-_SOCKETS = Path(__file__).with_name("GatewaySockets.java")
 
 
 class _View(JVMView):  # type: ignore[misc]
@@ -56,34 +49,6 @@ def _remembered(owner: Any, name: str, found: Any) -> Any:
     if kind in (JavaClass, JavaMember) or (kind is JavaPackage and name[:1].islower()):
         owner.__dict__[name] = found
     return found
-
-
-class ThreadSockets:
-    """Has the JVM send its responses to this thread's calls at once, however long they are.
-
-    Args:
-        spark: the worker's session.
-
-    Raises:
-        Py4JError: py4j has other parts.
-    """
-
-    def __init__(self, spark: SparkSession) -> None:
-        gateway: Any = spark.sparkContext._gateway
-        self._java = new_instance(_SOCKETS, gateway.java_gateway_server)
-        self._done = threading.local()
-
-    def send_at_once(self) -> None:
-        """Set it for this thread, unless it is."""
-        if not getattr(self._done, "is_set", False):
-            self._java.sendAtOnce()
-            self._done.is_set = True
-
-
-@kept_in_jvm(1)
-def thread_sockets(spark: SparkSession) -> ThreadSockets:
-    """Return the sockets of a session's threads."""
-    return ThreadSockets(spark)
 
 
 class _OfNumPy:

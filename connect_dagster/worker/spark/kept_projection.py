@@ -9,7 +9,7 @@ plan as usual.
 
 from __future__ import annotations
 
-from base64 import b64decode
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from connect_dagster.expressions.java_classes import new_instance
-from connect_dagster.worker.spark.gateway_calls import thread_sockets
+from connect_dagster.scratch import memory_folder
 
 _CLASS = Path(__file__).with_name("KeptProjection.java")
 
@@ -80,7 +80,6 @@ class KeptProjection:
         self._given, self._made = to_arrow_schema(rows), to_arrow_schema(df.schema)
         try:
             self._evaluation = _new_evaluation(spark, df)
-            self._sockets = thread_sockets(spark)
         except (Py4JError, PySparkException, TypeError, AttributeError) as error:
             raise NotKeptError(f"Spark 4.1 has no evaluation of it without a job: {error}") from error
 
@@ -91,11 +90,14 @@ class KeptProjection:
             NotKeptError: a row cannot be evaluated; running the plan as usual raises the error of that.
         """
         try:
-            self._sockets.send_at_once()
-            stream = b64decode(self._evaluation.run(_stream(rows.cast(self._given))))
-            with pa.ipc.open_stream(stream) as made:
-                return made.read_all().cast(self._made)
-        except (pa.ArrowException, Py4JError, PySparkException) as error:
+            with tempfile.TemporaryDirectory(prefix="connect-dagster-few-", dir=memory_folder()) as folder:
+                given, made = f"{folder}/given", f"{folder}/made"
+                with pa.OSFile(given, "wb") as file, pa.ipc.new_stream(file, self._given) as stream:
+                    stream.write_table(rows.cast(self._given))
+                self._evaluation.run(given, made)
+                with pa.memory_map(made) as file, pa.ipc.open_stream(file) as stream:
+                    return stream.read_all().cast(self._made)
+        except (OSError, pa.ArrowException, Py4JError, PySparkException) as error:
             raise NotKeptError(str(error)) from error
 
 
@@ -103,13 +105,6 @@ def _new_evaluation(spark: SparkSession, df: DataFrame) -> Any:
     query = check_is_lasting(df)
     zone = spark.conf.get("spark.sql.session.timeZone")
     return new_instance(_CLASS, query.optimizedPlan(), query.analyzed().schema(), zone)
-
-
-def _stream(rows: pa.Table) -> bytes:
-    stream = pa.BufferOutputStream()
-    with pa.ipc.new_stream(stream, rows.schema) as writer:
-        writer.write_table(rows)
-    return bytes(stream.getvalue().to_pybytes())
 
 
 def check_is_lasting(df: DataFrame) -> Any:

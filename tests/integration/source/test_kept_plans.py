@@ -98,7 +98,8 @@ def people(*values: dict[str, Any] | None) -> SourceTable:
     return SourceTable(rows, PLACE, {}, topic="t", value_schema=PERSON)
 
 
-MANY_PEOPLE = people(*({"name": f"a{number}", "born": number} for number in range(1_000)))
+MANY = 12_000  # more than are evaluated without a job
+MANY_PEOPLE = people(*({"name": f"a{number}", "born": number} for number in range(MANY)))
 
 
 @settings(max_examples=25)
@@ -208,7 +209,7 @@ def test_a_plan_serves_all_batches_of_its_shape(batches: SourceBatches) -> None:
         return planned.kept
 
     text = b"line\n" * 10_000 + b"end"
-    for count in (1, 600):
+    for count in (1, MANY):
         few, more = people(*[{"name": "a", "born": 1}] * count), people(*[{"name": "b", "born": None}] * (count + 1))
         assert kept(few) is kept(more)
     for one, other in ((b"a", "é\nc".encode()), (text, text * 2)):
@@ -326,21 +327,21 @@ def test_a_record_that_fails(spark: SparkSession, tolerate: bool) -> None:
 
 @pytest.mark.parametrize("tolerate", [True, False])
 def test_one_of_many_records_fails(spark: SparkSession, tolerate: bool) -> None:
-    values = [{"name": "a", "born": number} for number in range(1_000)]
+    values = [{"name": "a", "born": number} for number in range(MANY)]
     batch = people(*values[:500], None, *values[500:])
     encoded = by_kept_plan(source_batches(spark, policy=ErrorPolicy(tolerate=tolerate)), batch)
     (failed,) = encoded.failed
     assert failed.failure.message == "Conversion error: null value for field that is required and has no default value"
-    assert (encoded.table.num_rows, encoded.polled) == (1_000, 1_001)
+    assert (encoded.table.num_rows, encoded.polled) == (MANY, MANY + 1)
 
 
 def test_many_records_that_are_too_large_go_through_the_disk(spark: SparkSession) -> None:
-    own = source_batches(spark, bound=EncodedBound(1_000_000))
-    small, large = (people(*[{"name": "x" * size, "born": 1}] * 2_000) for size in (1, 1_000))
-    assert by_kept_plan(own, small).table.num_rows == 2_000
-    assert by_kept_plan(own, large).table.num_rows == 2_000
+    own = source_batches(spark, bound=EncodedBound(3_000_000))
+    small, large = (people(*[{"name": "x" * size, "born": 1}] * MANY) for size in (1, 1_000))
+    assert by_kept_plan(own, small).table.num_rows == MANY
+    assert by_kept_plan(own, large).table.num_rows == MANY
     assert not isinstance(own.planned(small), PlannedBefore)
-    assert own.encoded(own.planned(small)).table.num_rows == 2_000
+    assert own.encoded(own.planned(small)).table.num_rows == MANY
     assert isinstance(own.planned(small), PlannedBefore)
     own.close()
 
@@ -354,7 +355,7 @@ def test_memory_that_is_full(spark: SparkSession, tmp_path: Path, monkeypatch: p
     for folder in tmp_path.iterdir():
         shutil.rmtree(folder)
     assert by_kept_plan(own, lines(data)).table.num_rows == 10_001
-    assert by_kept_plan(own, MANY_PEOPLE).table.num_rows == 1_000
+    assert by_kept_plan(own, MANY_PEOPLE).table.num_rows == MANY
     own.close()
 
 
@@ -366,7 +367,7 @@ def test_a_spark_with_other_parts(spark: SparkSession, tmp_path: Path, monkeypat
         others[-1].write_text(module._READERS.read_text().replace("PartitionReaderFactory", "NoSuchFactory"))
         monkeypatch.setattr(module, "_READERS", others[-1])
     own = source_batches(spark)
-    for batch, count in ((lines(b"line\n" * 10_000 + b"end"), 10_001), (MANY_PEOPLE, 1_000)):
+    for batch, count in ((lines(b"line\n" * 10_000 + b"end"), 10_001), (MANY_PEOPLE, MANY)):
         planned = own.planned(batch)
         assert not isinstance(planned, PlannedBefore)
         assert own.encoded(planned).table.num_rows == count
@@ -379,7 +380,7 @@ def test_nothing_is_left_in_memory(spark: SparkSession, tmp_path: Path, monkeypa
     for count, held in ((10_000, 50_004), (5_000, 0), (9_990, 49_954)):
         same(spark, own, lines(b"line\n" * count + b"end"))
         assert sum(file.stat().st_size for file in tmp_path.glob("*/*.txt")) == held
-    for count, holds in ((1_000, True), (1_000, True), (600, False), (700, True)):
+    for count, holds in ((12_000, True), (12_000, True), (10_500, False), (11_000, True)):
         same(spark, own, replace(MANY_PEOPLE, table=MANY_PEOPLE.table.slice(0, count)))
         assert any(file.stat().st_size for file in tmp_path.glob("*/*.arrow")) is holds
     own.close()
