@@ -19,6 +19,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.types import StructType
 
 from connect_dagster.expressions.java_classes import new_instance
 from connect_dagster.scratch import memory_folder
@@ -76,7 +77,7 @@ class KeptProjection:
 
     def __init__(self, spark: SparkSession, schema: pa.Schema, plan: Callable[[DataFrame], DataFrame]) -> None:
         rows = from_arrow_schema(schema)
-        df = plan(spark.createDataFrame(spark.sparkContext.emptyRDD(), rows))
+        df = plan(_no_rows(spark, rows))
         self._given, self._made = to_arrow_schema(rows), to_arrow_schema(df.schema)
         try:
             self._evaluation = _new_evaluation(spark, df)
@@ -99,6 +100,13 @@ class KeptProjection:
                     return stream.read_all().cast(self._made)
         except (OSError, pa.ArrowException, Py4JError, PySparkException) as error:
             raise NotKeptError(str(error)) from error
+
+
+def _no_rows(spark: SparkSession, schema: StructType) -> DataFrame:
+    # createDataFrame makes an RDD of Python's objects, which costs as much as the plan.
+    session: Any = spark._jsparkSession
+    rows = spark._jsc.emptyRDD().rdd()
+    return DataFrame(session.internalCreateDataFrame(rows, session.parseDataType(schema.json()), False), spark)
 
 
 def _new_evaluation(spark: SparkSession, df: DataFrame) -> Any:

@@ -22,6 +22,7 @@ from tests.integration.mysql.conftest import Capture
 
 TABLES = [f"t{number:02}" for number in range(20)]
 ROWS = 200
+SETTLED_SECONDS, STUCK_SECONDS = 3.0, 120.0
 QUICK_GROUP = {
     "offset_flush_interval_ms": "300",
     "session_timeout_ms": "6000",
@@ -73,7 +74,7 @@ class Load:
                     else:
                         self._transaction(cursor)
                         connection.commit()
-                    time.sleep(0.002)
+                    time.sleep(0.01)
         except BaseException as error:
             self._error = error
 
@@ -138,6 +139,23 @@ def differences(load: Load, broker: str, prefix: str) -> list[str]:
     return found
 
 
+def await_equality(load: Load, broker: str, prefix: str, worker: DistributedProcess) -> None:
+    """Wait until the topics leave the rows of the tables, for as long as records come."""
+    captured = {f"{prefix}.{load.database.name}.{table}" for table in TABLES}
+    count, since = -1, time.monotonic()
+    while True:
+        found = sum(topics.size(broker, name) for name in captured & topics.names(broker))
+        quiet = time.monotonic() - since
+        if found != count:
+            count, since = found, time.monotonic()
+        elif quiet > SETTLED_SECONDS:
+            wrong = differences(load, broker, prefix)
+            if not wrong:
+                return
+            assert quiet < STUCK_SECONDS, (len(wrong), wrong[:5], worker.log()[-3000:])
+        time.sleep(1)
+
+
 @pytest.mark.parametrize(
     "kills",
     [
@@ -167,9 +185,6 @@ def test_nothing_is_lost(request: pytest.FixtureRequest, kind: str, kills: int, 
             worker.kill()
             worker.start()
             worker.wait_ready()
-    deadline = time.monotonic() + 120
-    while wrong := differences(load, broker.bootstrap_servers, prefix):
-        assert time.monotonic() < deadline, (len(wrong), wrong[:5], worker.log()[-3000:])
-        time.sleep(1)
+    await_equality(load, broker.bootstrap_servers, prefix, worker)
     assert "Task threw an uncaught" not in worker.log()
     worker.stop()
