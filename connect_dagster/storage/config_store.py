@@ -22,7 +22,7 @@ from connect_dagster.protocol.config_state import ClusterConfigState, ConfigTabl
 from connect_dagster.protocol.states import TargetState, TaskId
 from connect_dagster.storage.fencable_writer import FencableWriter
 from connect_dagster.storage.internal_topics import InternalTopic, ensure_internal_topic
-from connect_dagster.storage.topic_log import Entry, Headers, NotPermittedError, OpenLog, TopicLog, always
+from connect_dagster.storage.topic_log import Entry, Headers, OpenLog, Send, TopicLog, always
 
 log = logging.getLogger(__name__)
 
@@ -184,24 +184,13 @@ class ConfigStore:
         self._write("logger level", [(records.logger_key(namespace).encode(), records.logger_value(level))])
 
     def _write_as_leader(self, what: str, entries: Sequence[Entry], deadline: float | None = None) -> None:
-        if self._leaders is None:
-            self._write(what, entries, deadline)
-            return
-        if not self._permitted():
-            raise NotPermittedError(
-                f"This worker may not write to topic '{self._topic.name}' now: it is not in the group"
-            )
-        deadline = time.monotonic() + _WRITE_SECONDS if deadline is None else deadline
-        try:
-            self._log.read_to_end(deadline - time.monotonic())  # a topic that was deleted is not written to
-            self._leaders.write(entries, deadline - time.monotonic())
-            self._log.read_to_end(deadline - time.monotonic())
-        except TimeoutError as error:
-            raise ConnectError(f"Error writing {what} to Kafka: {error}") from error
+        self._write(what, entries, deadline, None if self._leaders is None else self._leaders.write)
 
-    def _write(self, what: str, entries: Sequence[Entry], deadline: float | None = None) -> None:
+    def _write(
+        self, what: str, entries: Sequence[Entry], deadline: float | None = None, send: Send | None = None
+    ) -> None:
         try:
-            self._log.write(entries, _WRITE_SECONDS if deadline is None else deadline - time.monotonic())
+            self._log.write(entries, _WRITE_SECONDS if deadline is None else deadline - time.monotonic(), send)
         except TimeoutError as error:
             raise ConnectError(f"Error writing {what} to Kafka: {error}") from error
 

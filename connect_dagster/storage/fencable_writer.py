@@ -8,7 +8,7 @@ it leads no more.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from confluent_kafka import KafkaException, Producer
 
@@ -16,7 +16,7 @@ from connect_dagster.errors import ConnectError
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.kafka.transactions import cause_of, repeated
-from connect_dagster.storage.topic_log import Entry
+from connect_dagster.storage.topic_log import Entry, Receipts
 
 CLAIM_SECONDS = 10.0
 _PURGE_SECONDS = 1.0
@@ -84,12 +84,13 @@ class FencableWriter:
             producer.purge()
             producer.flush(_PURGE_SECONDS)
 
-    def write(self, entries: Sequence[Entry], timeout: float) -> None:
-        """Write records in one transaction.
+    def write(self, entries: Sequence[Entry], timeout: float, over: Callable[[], bool]) -> Mapping[int, int]:
+        """Write records in one transaction, and return the offsets after them by partition.
 
         Args:
             entries: keys and values, in their order.
             timeout: seconds.
+            over: returns whether to give up, as when the topic was deleted; asked once a second.
 
         Raises:
             PrivilegedWriteError: the privilege is not claimed, or the transaction failed: claim it again.
@@ -97,11 +98,14 @@ class FencableWriter:
         producer = self._producer
         if producer is None:
             raise PrivilegedWriteError
+        receipts = Receipts(len(entries))
         try:
             producer.begin_transaction()
             for key, value in entries:
-                producer.produce(self._topic, value, key)
-            repeated(producer.commit_transaction, time.monotonic() + timeout)
+                producer.produce(self._topic, value, key, on_delivery=receipts.take)
+            # Flushes, so that all receipts are there.
+            repeated(producer.commit_transaction, time.monotonic() + timeout, over)
+            return receipts.ends(self._topic)
         except (KafkaException, BufferError, TimeoutError) as error:
             self.relinquish()
             raise PrivilegedWriteError from error

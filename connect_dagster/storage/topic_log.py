@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar, cast
 
@@ -35,6 +35,9 @@ Callback = Callable[[KafkaError | None, Message], None]
 """Takes the error, or ``None`` when the brokers have the record, and the record."""
 Entry = tuple[bytes, bytes | None]
 """Key and value; the value ``None`` is a tombstone."""
+Send = Callable[[Sequence[Entry], float, Callable[[], bool]], Mapping[int, int]]
+"""Writes records by another producer: takes them, the seconds for it, and a function that returns whether to give up.
+Returns the offsets after them by partition, and raises ConnectError."""
 
 READ_COMMITTED = "read_committed"
 _START_SECONDS = 15 * 60.0
@@ -78,7 +81,7 @@ class SharedLog(Protocol):
     def send(
         self, key: bytes, value: bytes | None, callback: Callback | None = None, headers: Headers = ()
     ) -> None: ...
-    def write(self, entries: Sequence[Entry], timeout: float) -> None: ...
+    def write(self, entries: Sequence[Entry], timeout: float, send: Send | None = None) -> None: ...
     def append(self, entries: Sequence[Entry], timeout: float) -> None: ...
     def flush(self, timeout: float) -> bool: ...
     def read_to_end(self, timeout: float, *, past_transactions: bool = False) -> None: ...
@@ -202,30 +205,32 @@ class TopicLog:
             NotPermittedError: this worker may not write now.
             ConnectError: the queue is full, or the record is too large.
         """
-        if not self._permitted():
-            raise NotPermittedError(f"This worker may not write to topic '{self.topic}' now: it is not in the group")
+        self._require_permission()
         assert self._producer is not None, "the log was not started"
         try:
             self._producer.produce(self.topic, value, key, on_delivery=callback, headers=list(headers))
         except (KafkaException, BufferError) as error:
             raise ConnectError(f"Could not write to topic '{self.topic}': {error}") from error
 
-    def write(self, entries: Sequence[Entry], timeout: float) -> None:
+    def write(self, entries: Sequence[Entry], timeout: float, send: Send | None = None) -> None:
         """Write records and wait until the brokers have them and this log has read them.
+
+        A reader of committed records has read them only behind the marker of their transaction.
 
         Args:
             entries: keys and values, in their order.
             timeout: seconds for all of it.
+            send: writes them instead of the log's own producer.
 
         Raises:
             NotPermittedError: this worker may not write now.
             TopicMissingError: the topic was deleted; nothing is written.
-            ConnectError: the brokers refused one.
+            ConnectError: the brokers refused one, or ``send`` raised it.
             TimeoutError: they did not respond in time; the records may still be written.
         """
         deadline = time.monotonic() + timeout
         looks, before = self._looks, dict(self._positions)
-        ends = self._send_all(entries, deadline)
+        ends = self._send_all(entries, deadline) if send is None else self._sent_by(send, entries, deadline)
         # A new record before one that was read is in another topic of that name.
         self._await(ends, deadline, looks if any(end <= before.get(n, 0) for n, end in ends.items()) else None)
 
@@ -233,9 +238,24 @@ class TopicLog:
         """Write records as :meth:`write`, without waiting until this log has read them."""
         self._send_all(entries, time.monotonic() + timeout)
 
+    def _require_permission(self) -> None:
+        if not self._permitted():
+            raise NotPermittedError(f"This worker may not write to topic '{self.topic}' now: it is not in the group")
+
+    def _sent_by(self, send: Send, entries: Sequence[Entry], deadline: float) -> Mapping[int, int]:
+        """Write records by another producer. Raises as :meth:`write`."""
+        self._require_permission()
+        if not self._sightings.seen:
+            self._refuse_missing()
+        try:
+            return send(entries, deadline - time.monotonic(), lambda: self._sightings.missing)
+        except ConnectError:
+            self._refuse_missing()
+            raise
+
     def _send_all(self, entries: Sequence[Entry], deadline: float) -> dict[int, int]:
         """Write records, and return the offsets after them by partition. Raises as :meth:`write`."""
-        receipts = _Receipts(len(entries))
+        receipts = Receipts(len(entries))
         try:
             for key, value in entries:
                 self.send(key, value, receipts.take)
@@ -326,7 +346,7 @@ class TopicLog:
                     log.info("Will retry: %s", text)
                     logged = text
 
-    def _await(self, ends: dict[int, int], deadline: float, looks: int | None = None) -> None:
+    def _await(self, ends: Mapping[int, int], deadline: float, looks: int | None = None) -> None:
         """Wait until each partition was read up to its end.
 
         Args:
@@ -518,7 +538,7 @@ _CONSUMER = {
 
 
 @dataclass(slots=True)
-class _Receipts:
+class Receipts:
     """Collects the brokers' acknowledgements of some records."""
 
     missing: int
@@ -527,6 +547,7 @@ class _Receipts:
     _changed: threading.Condition = field(default_factory=threading.Condition)
 
     def take(self, error: KafkaError | None, message: Message) -> None:
+        """Take the acknowledgement of a record, or its error."""
         with self._changed:
             self.missing -= 1
             if error is not None:

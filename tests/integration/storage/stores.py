@@ -81,10 +81,12 @@ class Stores:
         permitted: Callable[[], bool] = always,
         topic: InternalTopic | None = None,
         fencing_id: str | None = None,
+        isolation: str = "read_uncommitted",
     ) -> ConfigStore:
         heard = [] if events is None else events
+        settings = {**self.settings, "isolation.level": isolation}
         store = ConfigStore(
-            topic or self.config_topic, self.settings, self.admin, heard.append, permitted, fencing_id=fencing_id
+            topic or self.config_topic, settings, self.admin, heard.append, permitted, fencing_id=fencing_id
         )
         self._running.callback(store.stop)
         store.start()

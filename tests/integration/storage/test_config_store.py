@@ -7,6 +7,7 @@ import threading
 import time
 
 import pytest
+from confluent_kafka import IsolationLevel
 
 from connect_dagster.embedded.broker import EmbeddedBroker
 from connect_dagster.errors import ConnectError
@@ -24,7 +25,7 @@ from connect_dagster.protocol.config_state import (
 from connect_dagster.protocol.states import TargetState, TaskId
 from connect_dagster.storage import config_store
 from connect_dagster.storage.fencable_writer import PrivilegedWriteError
-from connect_dagster.storage.topic_log import NotPermittedError
+from connect_dagster.storage.topic_log import READ_COMMITTED, NotPermittedError
 from tests.integration.storage.stores import SECONDS, Raw, Stores, wait_until
 
 CONFIG: dict[str, str | None] = {"connector.class": "FileStreamSource", "tasks.max": "1", "name": "kc-src"}
@@ -112,6 +113,34 @@ def test_a_fencable_leader_writes_the_same_records(stores: Stores) -> None:
     # The marker of each transaction takes an offset, of which Java's workers take no notice either.
     assert [offset for _, _, offset in found] == [0, 2, 4, 6, 8, 10, 11]
     assert store.snapshot().offset == stores.config(fencing_id=FENCING_ID).snapshot().offset == 12
+
+
+@pytest.mark.parametrize("isolation", ["read_uncommitted", READ_COMMITTED])
+def test_a_fencable_leader_has_read_what_it_wrote(
+    stores: Stores, monkeypatch: pytest.MonkeyPatch, isolation: str
+) -> None:
+    store, ends_asked, end_offsets = (
+        stores.config(fencing_id=FENCING_ID, isolation=isolation),
+        [],
+        stores.admin.end_offsets,
+    )
+
+    def asked(topic: str, partitions: list[int], seconds: float, isolation: IsolationLevel) -> dict[int, int]:
+        ends_asked.append(topic)
+        return end_offsets(topic, partitions, seconds, isolation)
+
+    store.claim_write_privileges()
+    monkeypatch.setattr(stores.admin, "end_offsets", asked)
+    took = []
+    for number in range(20):
+        began = time.monotonic()
+        store.put_connector("kc-src", {"number": str(number)})
+        assert store.snapshot().connector_config("kc-src") == {"number": str(number)}
+        took.append(time.monotonic() - began)
+        store.put_task_configs("kc-src", [{**TASK, "number": str(number)}])
+        assert (store.snapshot().task_config(TaskId("kc-src", 0)) or {})["number"] == str(number)
+    assert sorted(took)[10] < 0.1, took
+    assert len(ends_asked) == 20  # once for each set of tasks, so that no record of another leader is missed
 
 
 def test_a_later_leader_fences_out_a_former_one(stores: Stores) -> None:

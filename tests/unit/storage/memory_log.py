@@ -19,6 +19,7 @@ from connect_dagster.storage.topic_log import (
     Headers,
     NotPermittedError,
     OnRecord,
+    Send,
     TopicMissingError,
 )
 
@@ -92,16 +93,19 @@ class MemoryLog:
         self.follows = False
 
     def send(self, key: bytes, value: bytes | None, callback: Callback | None = None, headers: Headers = ()) -> None:
-        if not self._permitted():
-            raise NotPermittedError(f"This worker may not write to topic '{self.topic}' now: it is not in the group")
+        self._require_permission()
         if self.topic in self._topics.away:
             raise ConnectError(f"Could not write to topic '{self.topic}'")
         self._topics.append(self.topic, (key, value), headers)
         if callback is not None:
             callback(cast("KafkaError | None", None), cast("Message", None))
 
-    def write(self, entries: Sequence[Entry], timeout: float) -> None:
-        self.append(entries, timeout)
+    def write(self, entries: Sequence[Entry], timeout: float, send: Send | None = None) -> None:
+        if send is None:
+            self.append(entries, timeout)
+        else:
+            self._require_permission()
+            send(entries, timeout, lambda: self.topic in self._topics.deleted)
         self.read()
 
     def append(self, entries: Sequence[Entry], timeout: float) -> None:
@@ -109,6 +113,10 @@ class MemoryLog:
             raise TopicMissingError(self.topic)
         for key, value in entries:
             self.send(key, value)
+
+    def _require_permission(self) -> None:
+        if not self._permitted():
+            raise NotPermittedError(f"This worker may not write to topic '{self.topic}' now: it is not in the group")
 
     def flush(self, timeout: float) -> bool:
         return True

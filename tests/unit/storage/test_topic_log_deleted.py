@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import pytest
 from confluent_kafka import KafkaError
 
-from connect_dagster.errors import RetriableError
+from connect_dagster.errors import ConnectError, RetriableError
 from connect_dagster.kafka.topic_admin import TopicAdmin
 from connect_dagster.storage import topic_log, topic_sightings
-from connect_dagster.storage.topic_log import TopicLog, TopicMissingError
+from connect_dagster.storage.topic_log import Entry, TopicLog, TopicMissingError
 
 MISSING = r"^Topic 't' does not exist any more on the brokers, so that it can neither be read nor written\."
 
@@ -114,6 +114,26 @@ def test_nobody_waits_for_a_deleted_topic(log: TopicLog, admin: Admin, caplog: p
     assert time.monotonic() - began < 5
     assert len(producer.waiting) == 1
     assert [record.levelname for record in caplog.records] == ["WARNING"]
+
+
+def test_another_producer_gives_up_with_the_topic(log: TopicLog, admin: Admin) -> None:
+    sent: list[Sequence[Entry]] = []
+
+    def send(entries: Sequence[Entry], timeout: float, over: Callable[[], bool]) -> dict[int, int]:
+        sent.append(entries)
+        deadline = time.monotonic() + timeout
+        while not over():
+            assert time.monotonic() < deadline
+            log._look_again()  # as the reader does
+        raise ConnectError("the transaction failed")
+
+    admin.id = None
+    with pytest.raises(TopicMissingError, match=MISSING):
+        log.write([(b"k", b"1")], 5, send)
+    assert sent == [[(b"k", b"1")]]
+    with pytest.raises(TopicMissingError, match=MISSING):
+        log.write([(b"k", b"2")], 5, send)
+    assert len(sent) == 1
 
 
 def test_brokers_that_are_away_have_deleted_nothing(log: TopicLog, admin: Admin) -> None:
